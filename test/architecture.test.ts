@@ -68,6 +68,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/export',
     'src/reads',
     'src/query',
+    'src/policy',
     'src/outbound',
     'src/ship/signature',
     'src/address',
@@ -75,6 +76,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/sql',
     'src/errors',
   ],
+  'src/notes': ['src/manage', 'src/policy', 'src/store', 'src/sql'],
   'src/http': [
     'src/notify',
     'src/export',
@@ -197,6 +199,7 @@ t.test('code of the site’s process never imports code of the worker’s proces
     'src/proxy',
     'src/http',
     'src/manage',
+    'src/notes',
     'src/notify',
     'src/export',
     'src/ship',

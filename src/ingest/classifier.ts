@@ -20,6 +20,7 @@ import { createReferrerSpam, type ReferrerSpamSettings } from './referrer-spam.j
 import { readObservedRequest } from './request-context.js'
 import type { SaltStore } from './salts.js'
 import type { SessionMemory } from './session-memory.js'
+import type { SiteActivityCounter } from './site-activity.js'
 import { createSuspicion } from './suspicion.js'
 import { createViewMemory, type ViewMemory } from './view-memory.js'
 
@@ -36,6 +37,8 @@ interface ClassifierDeps {
   viewMemory?: ViewMemory
   verifier: Verifier
   policyJudge: PolicyJudge
+  /** Absent if no notes are written: an import. */
+  activity?: Pick<SiteActivityCounter, 'addResponse'>
   /** Absent: the shipped list as it is. */
   referrerSpam?: ReferrerSpamSettings
   /** Monotonic milliseconds. With a clock, a flood of new user agents may leave devices unknown; an import has none. */
@@ -81,6 +84,7 @@ export function createClassifier(deps: ClassifierDeps) {
     const { shipped } = observation
     const site = shipped === undefined ? siteOf(observation.hostname.toLowerCase()) : siteById?.(shipped.site)
     if (site === undefined) return 'unknown_host'
+    deps.activity?.addResponse(site.id, observation, at)
     const identification = identifyAgent(observation, at) ?? (shipped?.as === 'agent' ? {} : undefined)
     if (identification !== undefined) {
       const observed = readObservedRequest(observation, site, at)

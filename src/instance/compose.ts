@@ -19,6 +19,7 @@ import { type Core, createCore } from './core.js'
 import { createIngest } from './ingest.js'
 import type { Instance, InstanceDeps } from './instance.js'
 import { createMail } from './mail.js'
+import { startNotes } from './notes.js'
 import { startNotifications } from './notify.js'
 import { createReads } from './reads.js'
 import { startTimers } from './timers.js'
@@ -52,6 +53,7 @@ export async function compose(
   const notify = startNotifications(core, reads, mail, { private_webhooks, version })
   const app = createServiceApp({ core, accounts, ingest, reads, notify }, config, deps)
   await core.refreshSites()
+  const notes = startNotes(core)
   const timers = startTimers(core)
   const { recorder } = core
   const script = createScriptHandler()
@@ -66,7 +68,7 @@ export async function compose(
     endStreams: () => streams.abort(),
     async close() {
       streams.abort()
-      await timers.stop()
+      await Promise.all([timers.stop(), notes.stop()])
       await Promise.all([notify.close(), mail.post.close()])
       mail.close()
       const stored = recorder.close()

@@ -33,6 +33,7 @@ const AnnotationData = z
       .describe('The same facts of the version before.'),
     start: z.iso.datetime(),
     end: z.iso.datetime().describe('The last instant so far, if what the note is about goes on.'),
+    reason: z.string().describe('Why nothing was recorded: `not_running`, `rows_lost` or `clock_changed`.'),
     agent_id: z.string(),
     name: z.string(),
     operator: z.string(),
@@ -109,7 +110,17 @@ export interface AutomaticNote {
   readonly cause: string
   readonly kind: AnnotationKind
   readonly at: Date
+  /** When its cause was last found to go on; `at` if absent. */
+  readonly seen?: Date
   readonly text?: string
+  readonly data?: AnnotationData
+}
+
+/** The latest cause of a kind that a site has had, and the facts of its note if that still exists. */
+export interface LatestCause {
+  readonly cause: string
+  /** When it was last found to go on. */
+  readonly at: Date
   readonly data?: AnnotationData
 }
 
@@ -162,6 +173,16 @@ export function createAnnotations(records: Records) {
     ...collection,
     /** Returns when each of the causes happened that a site has had already, whether or not its note still exists. */
     findCauses,
+    /** Returns the latest cause that begins with `prefix`; undefined if the site had none. */
+    async latestCause(site: number, prefix: string): Promise<LatestCause | undefined> {
+      const [row] = await records.query(sql`
+        select cause, happened_at from annotation_causes where site = ${site} and starts_with(cause, ${prefix})
+        order by happened_at desc limit 1`)
+      if (row === undefined) return undefined
+      const { cause, happened_at: at } = CauseRow.parse(row)
+      const data = (await collection.list(site)).find((note) => note.cause === cause)?.data
+      return { cause, at, ...(data && { data }) }
+    },
     /**
      * Writes automatic notes, each once: a cause that the site has had already is left out, also if its note was deleted
      * since.
@@ -181,13 +202,20 @@ export function createAnnotations(records: Records) {
         await write(...added.flatMap(insertStatements))
       }),
     /** Replaces the facts of an automatic note, and its text unless a person has changed it; a deleted note stays deleted. */
-    updateAutomatic: ({ site, cause, at, text, data }: AutomaticNote & { readonly text: string }): Promise<void> =>
+    updateAutomatic: ({
+      site,
+      cause,
+      at,
+      seen = at,
+      text,
+      data,
+    }: AutomaticNote & { readonly text: string }): Promise<void> =>
       lock(() =>
         write(
           sql`update annotations set data = ${JSON.stringify(data ?? {})},
               name = case when author = ${AUTOMATIC_AUTHOR} then ${text} else name end
             where site = ${site} and cause = ${cause}`,
-          sql`update annotation_causes set happened_at = ${at} where site = ${site} and cause = ${cause}`,
+          sql`update annotation_causes set happened_at = ${seen} where site = ${site} and cause = ${cause}`,
         ),
       ),
     /**
@@ -222,7 +250,7 @@ export function createAnnotations(records: Records) {
 
 const CauseRow = z.object({ cause: z.string(), happened_at: z.date() })
 
-const insertStatements = ({ site, cause, kind, at, text, data }: AutomaticNote) => [
+const insertStatements = ({ site, cause, kind, at, seen = at, text, data }: AutomaticNote) => [
   ...(text === undefined
     ? []
     : insertWithNextId(
@@ -230,5 +258,5 @@ const insertStatements = ({ site, cause, kind, at, text, data }: AutomaticNote) 
         sql`insert into annotations (id, site, name, version, happened_at, kind, author, cause, data)`,
         sql`${site}, ${text}, 1, ${at}, ${kind}, ${AUTOMATIC_AUTHOR}, ${cause}, ${data === undefined ? null : JSON.stringify(data)}`,
       )),
-  sql`insert into annotation_causes values (${site}, ${cause}, ${at})`,
+  sql`insert into annotation_causes values (${site}, ${cause}, ${seen})`,
 ]

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { Alert } from '../manage/alerts.js'
+import { readPolicyChanges } from '../policy/stored-changes.js'
 import type { Window } from '../query/calendar.js'
 import type { Filter } from '../query/filters.js'
 import { prepareRead, type Read, type ReadDependencies, runRead } from '../query/read.js'
 import agentsBreakdown from '../reads/agents/breakdown.js'
 import violations from '../reads/policy/violations.js'
 import overview from '../reads/stats/overview.js'
-import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 
 /** The value that an alert compares, with details. */
@@ -161,39 +161,15 @@ async function measureNewAgents(
   }
 }
 
-const Version = z.object({
-  hostname: z.string(),
-  kind: z.string(),
-  status: z.number(),
-  sha256: z.string().nullable(),
-  first_seen: z.date(),
-})
-
-/**
- * Counts versions of robots.txt and llms.txt that began in the window and differ from the version before. The first version
- * is no change, and neither are responses of 500 and above or failed requests.
- */
+/** Counts the changes of robots.txt and llms.txt in the window. */
 async function measurePolicyChanges(
   site: number,
-  { start, end }: Window,
+  window: Window,
   deps: ReadDependencies,
   records: Pick<Records, 'query'>,
 ): Promise<Measurement> {
   const owner = await deps.site(site)
-  const rows = await records.query(sql`
-    select hostname, kind, status, sha256, first_seen from policies
-    where first_seen < ${end} and status > 0 and status < 500 and hostname in (
-      select hostname from policies where first_seen >= ${start} and first_seen < ${end})
-    order by first_seen`)
-  const before = new Map<string, string>()
-  const found: { hostname: string; file: string; status: number; at: string }[] = []
-  for (const { hostname, kind, status, sha256, first_seen } of z.array(Version).parse(rows)) {
-    const name = JSON.stringify([hostname, kind])
-    const content = status >= 300 ? 'none' : (sha256 ?? '')
-    const previous = before.get(name)
-    before.set(name, content)
-    if (previous === undefined || previous === content || first_seen < start || owner?.owns(hostname) !== true) continue
-    found.push({ hostname, file: `/${kind}.txt`, status, at: first_seen.toISOString() })
-  }
-  return { value: found.length, details: found.slice(-MAX_DETAILS) }
+  const changes = (await readPolicyChanges(records, window)).filter(({ hostname }) => owner?.owns(hostname) === true)
+  const details = changes.map(({ hostname, file, status, at }) => ({ hostname, file, status, at: at.toISOString() }))
+  return { value: details.length, details: details.slice(-MAX_DETAILS) }
 }

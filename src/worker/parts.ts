@@ -14,6 +14,7 @@ import { type Classifier, createClassifier } from '../ingest/classifier.js'
 import { createCountryApi, openPlaceLookup } from '../ingest/place/place-lookup.js'
 import { openSaltFile, SaltStore } from '../ingest/salts.js'
 import { SessionMemory } from '../ingest/session-memory.js'
+import { createSiteActivityCounter } from '../ingest/site-activity.js'
 import { createViewMemory } from '../ingest/view-memory.js'
 import { createOutbound, createResolve } from '../outbound/guarded-outbound.js'
 import { createOriginOutbound } from '../outbound/origin-outbound.js'
@@ -74,6 +75,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
   const salts = new SaltStore({ file, now, random: randomBytes, log: logError })
   const sessions = new SessionMemory({ now })
   const views = createViewMemory()
+  const activity = createSiteActivityCounter(now)
   const places = openPlaceLookup(options.geoip === undefined ? {} : { geoip: options.geoip })
   const classifier: Classifier = createClassifier({
     catalog,
@@ -85,6 +87,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     viewMemory: views,
     verifier,
     policyJudge: policies.judge,
+    activity,
     referrerSpam: options,
     log: logError,
     // The clock limits a flood of new user agents to half of the worker's time.
@@ -94,6 +97,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     ...createPolicyApi({ monitor: policies, siteOf, catalog }),
     ...createAgentApi({ catalog, verifier, ranges, signatures, offline, now }),
     country: createCountryApi(places),
+    activity: async () => activity.take(),
     reclassify: createReclassify({ store: events, catalog, clock, obstacle }),
   }
 
@@ -101,6 +105,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     classifier,
     sessions,
     views,
+    activity,
     api,
     judgement: { policies, catalog, now, clock },
     /** Call it before the first row; never rejects. */

@@ -63,6 +63,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     onCommit({ position, rows, drops, pending, ms }) {
       lateVerdicts.add(pending)
+      parts.activity.addAgents(rows.agent_events)
       post({ type: 'committed', position, drops, ms })
       if (tailing) for (const part of tailRows(rows)) post({ type: 'tail_rows', rows: part })
     },

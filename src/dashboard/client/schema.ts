@@ -1375,6 +1375,7 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                reason?: string;
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;
@@ -1437,6 +1438,7 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                reason?: string;
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;
@@ -1490,6 +1492,7 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                reason?: string;
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;
@@ -1565,6 +1568,7 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                reason?: string;
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;

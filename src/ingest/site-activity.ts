@@ -1,0 +1,74 @@
+import type { Observation } from '../capture/observation.js'
+import type { AgentEventRow } from '../rows.js'
+
+/** Responses of one site in one minute. */
+interface ActivityMinute {
+  /** Start of the minute, milliseconds since 1970. */
+  readonly at: number
+  responses: number
+  /** Responses with a status of 500 or more, by status. */
+  readonly statuses: Record<string, number>
+}
+
+/** Responses and agents of one site since the last call of `take`; most responses become no row. */
+export interface SiteActivity {
+  readonly site: number
+  readonly minutes: readonly ActivityMinute[]
+  /** Ids of catalogued agents whose fetches were stored. */
+  readonly agents: readonly string[]
+}
+
+const MINUTE_MS = 60_000
+/** Older responses, which other servers deliver late, say nothing about the present. */
+const MAX_AGE_MS = 10 * MINUTE_MS
+/** Bounds memory if no one takes. */
+const MAX_AGENTS = 1_000
+
+export type SiteActivityCounter = ReturnType<typeof createSiteActivityCounter>
+
+/** Counts responses and agents of each site, from which automatic notes are made. It costs a few additions per response. */
+export function createSiteActivityCounter(now: () => number) {
+  let sites = new Map<number, { minutes: Map<number, ActivityMinute>; agents: Set<string> }>()
+  const activityOf = (site: number) => {
+    let activity = sites.get(site)
+    if (activity === undefined) {
+      activity = { minutes: new Map(), agents: new Set() }
+      sites.set(site, activity)
+    }
+    return activity
+  }
+  return {
+    /** Counts a response whose request arrived at `at`, epoch ms. */
+    addResponse(site: number, { status }: Pick<Observation, 'status'>, at: number): void {
+      const age = now() - at
+      if (!(age < MAX_AGE_MS && age > -MAX_AGE_MS)) return
+      const { minutes } = activityOf(site)
+      const start = Math.floor(at / MINUTE_MS) * MINUTE_MS
+      let minute = minutes.get(start)
+      if (minute === undefined) {
+        if (minutes.size * MINUTE_MS > 3 * MAX_AGE_MS) minutes.clear()
+        minute = { at: start, responses: 0, statuses: {} }
+        minutes.set(start, minute)
+      }
+      minute.responses += 1
+      if (status >= 500 && status < 600) minute.statuses[status] = (minute.statuses[status] ?? 0) + 1
+    },
+    /** Notes the agents of rows that were stored. */
+    addAgents(rows: readonly Pick<AgentEventRow, 'site_id' | 'agent_id'>[]): void {
+      for (const { site_id, agent_id } of rows) {
+        const { agents } = activityOf(site_id)
+        if (agents.size < MAX_AGENTS) agents.add(agent_id)
+      }
+    },
+    /** Returns the activity since the last call, and forgets it. */
+    take(): SiteActivity[] {
+      const taken = [...sites].map(([site, { minutes, agents }]) => ({
+        site,
+        minutes: [...minutes.values()],
+        agents: [...agents],
+      }))
+      sites = new Map()
+      return taken
+    },
+  }
+}

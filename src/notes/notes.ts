@@ -1,0 +1,113 @@
+import type { Annotations, AutomaticNote } from '../manage/annotations.js'
+import type { Sites } from '../manage/sites.js'
+import { readPolicyChanges } from '../policy/stored-changes.js'
+import { sql } from '../sql.js'
+import type { Records, Store } from '../store.js'
+import type { Activity } from './activity.js'
+import { createFirstVisitNotes } from './first-visits.js'
+import { createServerErrorNotes } from './server-errors.js'
+
+export interface NotesDeps {
+  readonly annotations: Annotations
+  readonly records: Pick<Records, 'query'>
+  readonly store: Pick<Store, 'query'>
+  readonly sites: Pick<Sites, 'list'>
+  /** Returns the site that a hostname belongs to. */
+  siteOf(hostname: string): { readonly id: number } | undefined
+  readonly catalog: {
+    readonly version: string
+    readonly agents: readonly { readonly agent_id: string; readonly name: string; readonly operator: string }[]
+  }
+  /** Returns what the sites did since the last call. */
+  takeActivity(): Promise<Activity>
+  /** Returns the times between the first start and this one at which nothing was recorded. */
+  gaps(): Promise<readonly { readonly start: Date; readonly end: Date; readonly reason: string }[]>
+  now(): Date
+}
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+/** A shorter gap is a restart, which hides little. */
+const MIN_GAP_MS = 10 * MINUTE_MS
+const CATALOG_CAUSE = 'catalog_updated:'
+
+/**
+ * Returns a function that writes the notes about what has happened; call it every few seconds. It rejects if the store does
+ * not answer; the next call makes up for it.
+ */
+export function createNotes(deps: NotesDeps): () => Promise<void> {
+  const { annotations, sites, takeActivity, now } = deps
+  const errors = createServerErrorNotes(deps)
+  const visits = createFirstVisitNotes({ ...deps, catalog: deps.catalog.agents })
+  /** Notes of the last call: they are written, and need no question to the records. */
+  let noted: ReadonlySet<string> = new Set()
+  let isCatalogNoted: ReadonlySet<number> = new Set()
+  return async () => {
+    const at = now()
+    const list = await sites.list()
+    const ids = new Set(list.map(({ id }) => id))
+    errors.keep(ids)
+    visits.keep(ids)
+    const found = [...(await policyNotes(deps, at)), ...(await gapNotes(deps, at))].map((note) => ({
+      note,
+      key: `${note.site} ${note.cause}`,
+    }))
+    await annotations.addAutomatic(found.filter(({ key }) => !noted.has(key)).map(({ note }) => note))
+    noted = new Set(found.map(({ key }) => key))
+    for (const { id } of list)
+      if (!isCatalogNoted.has(id)) await annotations.addAutomatic(await catalogNotes(deps, id, at))
+    isCatalogNoted = ids
+    const activity = new Map((await takeActivity()).map((one) => [one.site, one]))
+    for (const id of ids) {
+      const { minutes = [], agents = [] } = activity.get(id) ?? {}
+      await errors.add(id, minutes, at.getTime())
+      await visits.add(id, agents, at.getTime())
+    }
+  }
+}
+
+async function policyNotes({ records, siteOf }: NotesDeps, now: Date): Promise<AutomaticNote[]> {
+  const changes = await readPolicyChanges(records, { start: new Date(now.getTime() - DAY_MS), end: now })
+  return changes.flatMap(({ hostname, file, at, status, sha256, before }) => {
+    const site = siteOf(hostname)?.id
+    if (site === undefined) return []
+    const change = sha256 === '' ? 'was removed' : before.sha256 === '' ? 'was added' : 'changed'
+    return {
+      ...{ site, kind: 'policy_changed', at, cause: `policy_changed:${hostname}${file}:${at.toISOString()}` },
+      ...{ text: `${file.slice(1)} of ${hostname} ${change}`, data: { hostname, file, status, sha256, before } },
+    }
+  })
+}
+
+async function gapNotes({ gaps, records }: NotesDeps, now: Date): Promise<AutomaticNote[]> {
+  const found = (await gaps()).filter(
+    ({ start, end }) => end.getTime() - start.getTime() >= MIN_GAP_MS && now.getTime() - end.getTime() < DAY_MS,
+  )
+  const notes = found.map(async ({ start, end, reason }) => {
+    const sites = await records.query(sql`select id from sites where created_at < ${start}`)
+    return sites.map(({ id }) => ({
+      ...({ site: Number(id), kind: 'not_recorded', at: start, cause: `not_recorded:${start.toISOString()}` } as const),
+      text: `Nothing was recorded for ${formatDuration(end.getTime() - start.getTime())}`,
+      data: { start: start.toISOString(), end: end.toISOString(), reason },
+    }))
+  })
+  return (await Promise.all(notes)).flat()
+}
+
+/** Formats milliseconds in its two largest units: `3 h 20 min`. */
+function formatDuration(ms: number): string {
+  const minutes = Math.round(ms / MINUTE_MS)
+  const [days, hours] = [Math.floor(minutes / 1_440), Math.floor(minutes / 60) % 24]
+  const parts = [`${days} d`, `${hours} h`, `${minutes % 60} min`].filter((part) => !part.startsWith('0 '))
+  return parts.slice(0, 2).join(' ')
+}
+
+/** Notes a catalogue that differs from the last one of the site; the first one is only remembered. */
+async function catalogNotes({ annotations, catalog }: NotesDeps, site: number, at: Date): Promise<AutomaticNote[]> {
+  const { version } = catalog
+  const last = (await annotations.latestCause(site, CATALOG_CAUSE))?.cause.slice(CATALOG_CAUSE.length)
+  const note = { site, kind: 'catalog_updated', at, cause: `${CATALOG_CAUSE}${version}` } as const
+  if (last === undefined) return [note]
+  const text = `The catalogue of agents was updated to ${version}`
+  return [{ ...note, text, data: { version, before: { version: last } } }]
+}
