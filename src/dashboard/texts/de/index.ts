@@ -1,7 +1,8 @@
 import type { Texts } from '../index.js'
 import { overview } from './overview.js'
 import { parts } from './parts.js'
+import { settings } from './settings.js'
 import { shell } from './shell.js'
 
 /** All German texts. */
-export const de: Texts = { shell, parts, overview }
+export const de: Texts = { shell, parts, overview, settings }

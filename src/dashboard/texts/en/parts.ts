@@ -58,6 +58,7 @@ export const parts = {
   saved: 'Saved.',
   deleted: 'Deleted.',
   undo: 'Undo',
+  sure: 'This cannot be undone.',
   needsRole: (role: string) => `Requires the ${role} role. Ask an owner.`,
   lostEdit: 'Nothing you wrote is lost.',
   country: 'Country',

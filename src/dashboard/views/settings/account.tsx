@@ -1,0 +1,135 @@
+import { useState } from 'preact/hooks'
+import { Field, Form, toast } from '../../parts/dialogs.js'
+import { Cut } from '../../parts/names.js'
+import { Panel } from '../../parts/panel.js'
+import { Table } from '../../parts/table.js'
+import { client, send } from '../../state/client.js'
+import { forget, useRead } from '../../state/data.js'
+import { formatInstant } from '../../state/format.js'
+import { me } from '../../state/session.js'
+import { t } from '../../texts/index.js'
+import { act, textOf } from './records.js'
+import { TwoFactor } from './two-factor.js'
+
+/** The person's own name, password, second factor and sessions. */
+export function Account() {
+  const { parts, settings } = t()
+  const texts = settings.account
+  const user = me.value?.user
+  if (!user) return null
+  return (
+    <>
+      <Panel title={settings.sections.account}>
+        {() => (
+          <Form
+            action={parts.save}
+            submit={async (fields) => {
+              const { data } = await send(client.PATCH('/api/auth/me', { body: { name: textOf(fields, 'name') } }))
+              me.value = data
+              toast(parts.saved)
+            }}
+          >
+            {(problem) => (
+              <>
+                <p class="muted">{user.email}</p>
+                <Field label={texts.name} name="name" problem={problem}>
+                  <input name="name" required maxLength={100} defaultValue={user.name} autocomplete="name" />
+                </Field>
+              </>
+            )}
+          </Form>
+        )}
+      </Panel>
+      <Panel title={texts.password}>
+        {() => (
+          <Form
+            action={texts.changePassword}
+            submit={async (fields) => {
+              const current = textOf(fields, 'current_password')
+              await send(
+                client.POST('/api/auth/change-password', {
+                  body: { password: textOf(fields, 'password'), ...(current ? { current_password: current } : {}) },
+                }),
+              )
+              toast(parts.saved)
+            }}
+          >
+            {(problem) => (
+              <>
+                {user.has_password && (
+                  <Field label={texts.current} name="current_password" problem={problem}>
+                    <input type="password" name="current_password" required autocomplete="current-password" />
+                  </Field>
+                )}
+                <Field label={texts.next} name="password" problem={problem}>
+                  <input type="password" name="password" required minLength={8} autocomplete="new-password" />
+                </Field>
+              </>
+            )}
+          </Form>
+        )}
+      </Panel>
+      <TwoFactor />
+      <Sessions />
+    </>
+  )
+}
+
+function Sessions() {
+  const texts = t().settings.account
+  const answer = useRead('/api/auth/sessions', {})
+  const [busy, setBusy] = useState(false)
+  const end = async (id?: number) => {
+    setBusy(true)
+    await act(
+      () =>
+        send(
+          id === undefined
+            ? client.DELETE('/api/auth/sessions')
+            : client.DELETE('/api/auth/sessions/{id}', { params: { path: { id } } }),
+        ),
+      texts.ended,
+    )
+    forget('/api/auth/sessions')
+    setBusy(false)
+  }
+  return (
+    <Panel
+      title={texts.sessions}
+      answers={[answer]}
+      right={
+        <button type="button" class="more" disabled={busy} onClick={() => void end()}>
+          {texts.endOthers}
+        </button>
+      }
+    >
+      {() => (
+        <Table
+          label={texts.sessions}
+          rows={answer.data ?? []}
+          rowKey={({ id }) => `${id}`}
+          columns={[
+            { key: 'agent', head: texts.browser, cell: ({ agent }) => <Cut text={agent ?? ''} /> },
+            { key: 'ip', head: texts.address, wide: true, cell: ({ ip }) => <span class="mono">{ip ?? ''}</span> },
+            {
+              key: 'seen',
+              head: texts.seen,
+              cell: ({ last_seen_at, current }) => (current ? texts.this : formatInstant(last_seen_at)),
+            },
+            {
+              key: 'end',
+              head: <span class="visually-hidden">{texts.end}</span>,
+              right: true,
+              cell: ({ id, current }) =>
+                current ? null : (
+                  <button type="button" class="more" disabled={busy} onClick={() => void end(id)}>
+                    {texts.end}
+                  </button>
+                ),
+            },
+          ]}
+        />
+      )}
+    </Panel>
+  )
+}

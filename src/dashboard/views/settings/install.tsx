@@ -1,0 +1,101 @@
+import { Code } from '../../parts/dialogs.js'
+import { Icon } from '../../parts/marks.js'
+import { Panel } from '../../parts/panel.js'
+import { root } from '../../state/address.js'
+import { useRead } from '../../state/data.js'
+import { formatInstant, formatNumber } from '../../state/format.js'
+import { siteQuery } from '../../state/question.js'
+import { hasRole, site } from '../../state/session.js'
+import { t } from '../../texts/index.js'
+
+/** Snippets with the site's own values, and a check that tells whether data arrives. */
+export function Install() {
+  const { settings } = t()
+  const texts = settings.install
+  const id = site.value?.id ?? 0
+  const host = site.value?.domains?.[0] ?? 'www.example.com'
+  const key = useRead('/api/sites/{id}/ingest-key', hasRole('admin') && id > 0 ? {} : undefined, { params: { id } })
+  return (
+    <>
+      <Arrived />
+      <Panel title={texts.proxy} aside={texts.proxyAside}>
+        {() => (
+          <>
+            <p class="muted">{texts.proxyText}</p>
+            <Code text={`readership proxy http://127.0.0.1:3000 --port 8080 --site ${host} --inject`} />
+          </>
+        )}
+      </Panel>
+      <Panel title="Express" aside={texts.middleware}>
+        {() => (
+          <Code
+            text={`import { readership } from 'readership/express'\n\napp.use(await readership({ data: './readership', domains: ['${host}'] }))`}
+          />
+        )}
+      </Panel>
+      <Panel title="Hono" aside={texts.middleware}>
+        {() => (
+          <Code
+            text={`import { readership } from 'readership/hono'\n\napp.use(await readership({ data: './readership', domains: ['${host}'] }))`}
+          />
+        )}
+      </Panel>
+      <Panel title={texts.script}>
+        {() => (
+          <>
+            <p class="muted">{texts.scriptText}</p>
+            <Code text={`<script defer src="${root.href}script.js?site=${id}"></script>`} />
+          </>
+        )}
+      </Panel>
+      <Panel title={texts.signed} aside={texts.signedAside}>
+        {() => (
+          <>
+            <p class="muted">{texts.signedText}</p>
+            <Code text={`POST ${root.href}api/log/edge\nsite_id: ${id}`} />
+            {key.data ? (
+              <details>
+                <summary>{texts.showKey}</summary>
+                <Code text={key.data.ingest_key} />
+              </details>
+            ) : (
+              <p class="muted small">{t().parts.needsRole('admin')}</p>
+            )}
+          </>
+        )}
+      </Panel>
+    </>
+  )
+}
+
+/** Whether rows arrive, asked every five seconds while the page is visible. */
+function Arrived() {
+  const texts = t().settings.install
+  const now = useRead('/api/stats/overview', { ...siteQuery.value, range: '24h', audience: 'all' }, { every: 5_000 })
+  const live = useRead('/api/stats/realtime', { ...siteQuery.value, audience: 'all' }, { every: 5_000 })
+  const since = now.meta?.recorded?.since
+  const { pageviews = 0, fetches = 0 } = now.data ?? {}
+  return (
+    <Panel title={texts.check} answers={[now]}>
+      {() => (
+        <div role="status">
+          {since === undefined && pageviews + fetches === 0 ? (
+            <p>
+              <span class="pulse" /> {texts.waiting}
+            </p>
+          ) : (
+            <p>
+              <Icon name="check" /> {texts.arrived(formatNumber(pageviews), formatNumber(fetches))}{' '}
+              {since && <span class="muted">{t().shell.recordedSince(formatInstant(since))}</span>}
+            </p>
+          )}
+          {live.data && (
+            <p class="muted small">
+              {texts.now(formatNumber(live.data.people ?? 0), formatNumber(live.data.agents ?? 0))}
+            </p>
+          )}
+        </div>
+      )}
+    </Panel>
+  )
+}
