@@ -12,10 +12,12 @@ interface ExportMenuProps {
   more?: Readonly<Record<string, string>>
   /** Whether the panel has a chart that can be saved as a picture. */
   picture?: boolean
+  /** The one readership that has this read. */
+  only?: Audience
 }
 
 /** Saves what is on screen: numbers, report or picture. */
-export function ExportMenu({ report, metrics, more = {}, picture = true }: ExportMenuProps) {
+export function ExportMenu({ report, metrics, more = {}, picture = true, only }: ExportMenuProps) {
   const { parts, shell } = t()
   const link = (format: 'csv' | 'pdf', of: Audience) =>
     addressOf(`/api/stats/export.${format}`, {
@@ -28,7 +30,7 @@ export function ExportMenu({ report, metrics, more = {}, picture = true }: Expor
     <Popover menu class="more" button={parts.export}>
       {(close) => (
         <>
-          {audiences.value.flatMap((of) => [
+          {(only === undefined ? audiences.value : [only]).flatMap((of) => [
             <a key={`${of}csv`} href={link('csv', of)} download data-leave onClick={close}>
               {shell.show[of]}: {parts.asCsv}
             </a>,

@@ -22,16 +22,21 @@ interface ReadershipChartProps {
   more?: Readonly<Record<string, string>>
   span?: 7 | 8 | 12
   title?: string
+  /** The one readership that has these metrics, for what people or agents alone do. */
+  only?: Audience
 }
 
 /** The time chart of the readerships on screen, with notes, as a chart or as a table. Long because of its head line. */
-export function ReadershipChart({ label, metrics, more = {}, span = 12, title }: ReadershipChartProps) {
+export function ReadershipChart({ label, metrics, more = {}, span = 12, title, only }: ReadershipChartProps) {
   const { parts, shell } = t()
-  const answers = usePair('/api/stats/timeseries', (of) => ({ ...more, metric: metrics[of] }))
+  const sides = only === undefined ? audiences.value : [only]
+  const answers = usePair('/api/stats/timeseries', (of) =>
+    sides.includes(of) ? { ...more, metric: metrics[of] } : undefined,
+  )
   const [asTable, setAsTable] = useState(false)
   const [openNote, setOpenNote] = useState<number>()
   const [writing, setWriting] = useState(false)
-  const drawn = audiences.value.filter((of) => answers[of].data)
+  const drawn = sides.filter((of) => answers[of].data)
   const first = drawn[0] && answers[drawn[0]]
   const window = windowOf(first?.meta?.query)
   const notes = useNotes(window?.start, window?.end)
@@ -55,12 +60,12 @@ export function ReadershipChart({ label, metrics, more = {}, span = 12, title }:
       span={span}
       title={title ?? label}
       hideTitle={title === undefined}
-      answers={audiences.value.map((of) => answers[of])}
+      answers={sides.map((of) => answers[of])}
       rows={10}
       right={
         <>
           <span class="legend">
-            {audiences.value.map((of) => (
+            {sides.map((of) => (
               <span key={of}>
                 <Mark of={of} />
                 {metricName(metrics[of])}
@@ -81,13 +86,13 @@ export function ReadershipChart({ label, metrics, more = {}, span = 12, title }:
           <button type="button" class="more" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
             {asTable ? parts.chart : parts.table}
           </button>
-          <ExportMenu report="timeseries" metrics={metrics} />
+          <ExportMenu report="timeseries" metrics={metrics} more={more} {...(only ? { only } : {})} />
         </>
       }
     >
       {() => (
         <>
-          {audiences.value.map((of) => (
+          {sides.map((of) => (
             <Lacking key={of} of={of} />
           ))}
           {asTable ? (

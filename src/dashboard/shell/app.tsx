@@ -99,7 +99,7 @@ function SiteView() {
     <div class="app">
       <Rail />
       <div class="main">
-        <Bar plain={isSettings || name === 'live'} />
+        <Bar plain={isSettings} timeless={name === 'live'} />
         {!isSettings && <Chips />}
         <main id="main" tabIndex={-1}>
           {found ? <found.component key={name} /> : <NotFound />}

@@ -161,8 +161,8 @@ function PersonMenu() {
   )
 }
 
-/** The top of every view: the site, the readership, the time, search and the person's menu. */
-export function Bar({ plain }: { plain?: boolean }) {
+/** The top of every view: the site, the readership, the time, search and the person's menu. `timeless`: the view has no window. */
+export function Bar({ plain, timeless }: { plain?: boolean; timeless?: boolean }) {
   return (
     <header class="bar">
       {shareSlug.value === undefined ? (
@@ -175,8 +175,8 @@ export function Bar({ plain }: { plain?: boolean }) {
       )}
       {!plain && <ReadershipSwitch />}
       <span class="grow" />
-      {!plain && <RangePicker />}
-      {!plain && <CompareMenu />}
+      {!plain && !timeless && <RangePicker />}
+      {!plain && !timeless && <CompareMenu />}
       {shareSlug.value === undefined && <SearchButton />}
       <PersonMenu />
     </header>

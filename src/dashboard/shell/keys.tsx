@@ -63,6 +63,8 @@ export function listenForKeys(): void {
     if (letterKeys.value === 'off' || isTyping(event.target) || document.querySelector('dialog[open], :popover-open'))
       return
     const { key } = event
+    // A space on a button presses that button.
+    if (key === ' ' && event.target instanceof Element && event.target.closest('button, a, summary')) return
     if (waiting) {
       waiting = false
       const to = [OVERVIEW, ...SITE_VIEWS, ...AGENT_VIEWS].find(({ letter }) => letter === key)

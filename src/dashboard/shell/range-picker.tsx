@@ -21,6 +21,12 @@ export function windowName(): string {
 const isoDay = (instant: number): string =>
   new Intl.DateTimeFormat('sv-SE', { timeZone: timeZone.value, dateStyle: 'short' }).format(instant)
 
+/** Names the time on screen at the start of a sentence. */
+export function whenText(): string {
+  const { start, range } = place.value
+  return start === undefined ? t().shell.rangeInSentence[range] : t().shell.inWindow
+}
+
 /** The API's ranges, and own dates in the site's time zone. */
 export function RangePicker() {
   const { shell } = t()

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { DataOf, MetaOf, ReadPath } from '../client/index.js'
 import { root } from './address.js'
 import { type Problem, toProblem } from './client.js'
+import { whileVisible } from './visible.js'
 
 /** Since when the site is recorded, and the times in the window that are not. */
 export interface Recorded {
@@ -67,13 +68,16 @@ function askOnce(address: string): Promise<Answer> {
   return asked
 }
 
-type Params = Readonly<Record<string, string | number | undefined>>
+/** A list is a parameter that is given several times. */
+export type Params = Readonly<Record<string, string | number | readonly string[] | undefined>>
 
 /** Returns the address of a read below the dashboard's root. `{id}` in the path is filled from `params`. */
 export function addressOf(path: string, query: Params, params: Params = {}): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(`${params[name] ?? ''}`))
   const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, `${value}`)
+  for (const [name, value] of Object.entries(query))
+    for (const each of typeof value === 'object' ? value : [value])
+      if (each !== undefined) search.append(name, `${each}`)
   return `${root.href.replace(/\/$/, '')}${filled}?${search}`
 }
 
@@ -108,11 +112,11 @@ export function useRead<P extends ReadPath>(
     if (!known || Date.now() - known.at > FRESH_MS || turn > 0) void load()
     const onForget = (part: string) => key.includes(part) && void load()
     listeners.add(onForget)
-    const timer = every && setInterval(() => !document.hidden && void load(), every)
+    const stop = every === undefined ? undefined : whileVisible(every, () => void load())
     return () => {
       current = false
       listeners.delete(onForget)
-      if (timer) clearInterval(timer)
+      stop?.()
     }
   }, [key, turn, every])
 

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import type { ReadPath } from '../client/index.js'
 import { type Audience, place, type Show, siteId } from './address.js'
-import { type Result, useRead } from './data.js'
+import { type Params, type Result, useRead } from './data.js'
 import { type Dimension, lacking } from './filters.js'
 
 /** The slug of the share link through which the page is read, if it is. */
@@ -51,16 +51,15 @@ export type Pair<P extends ReadPath> = Record<Audience, Result<P>>
  */
 export function usePair<P extends ReadPath>(
   path: P,
-  more: QueryParams | ((audience: Audience) => QueryParams | undefined) = {},
+  more: Params | ((audience: Audience) => Params | undefined) = {},
 ): Pair<P> {
   return { human: useSide(path, 'human', more), agent: useSide(path, 'agent', more) }
 }
-type QueryParams = Record<string, string | number | undefined>
 
 function useSide<P extends ReadPath>(
   path: P,
   audience: Audience,
-  more: QueryParams | ((audience: Audience) => QueryParams | undefined),
+  more: Params | ((audience: Audience) => Params | undefined),
 ): Result<P> {
   const own = typeof more === 'function' ? more(audience) : more
   const isAsked = own !== undefined && audiences.value.includes(audience) && obstacle(audience) === undefined
@@ -68,6 +67,6 @@ function useSide<P extends ReadPath>(
 }
 
 /** Asks a read of one readership alone, with the window and the filters on screen. */
-export function useOne<P extends ReadPath>(path: P, audience: Audience, more: QueryParams = {}): Result<P> {
+export function useOne<P extends ReadPath>(path: P, audience: Audience, more: Params = {}): Result<P> {
   return useRead(path, obstacle(audience) === undefined ? { ...envelope(audience), ...more } : undefined)
 }

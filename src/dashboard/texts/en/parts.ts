@@ -20,6 +20,8 @@ export const parts = {
     human: (dimension: string) => `People have no “${dimension}”, so there is nothing to show for them here.`,
     agent: (dimension: string) => `Agents have no “${dimension}”, so there is nothing to show for them here.`,
   },
+  lookAt: 'Look instead at',
+  showPeople: 'Show people',
   noChange: 'no change',
   from: (value: string) => `from ${value}`,
   points: (n: string) => `${n} points`,

@@ -14,7 +14,7 @@ export const shell = {
   readership: 'Readership',
   show: { human: 'People', agent: 'Agents', both: 'Both' },
   people: 'people',
-  agentReads: 'agent reads',
+  agentReads: 'agents',
   now: 'Now',
   view: {
     overview: 'Overview',

@@ -1,3 +1,126 @@
-import { Empty } from '../../parts/states.js'
+import { Butterfly, joinSides } from '../../parts/lists.js'
+import { Mark } from '../../parts/marks.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { Lacking } from '../../parts/states.js'
+import { type Audience, hrefTo, viewPath } from '../../state/address.js'
+import { useRead } from '../../state/data.js'
+import { formatNumber } from '../../state/format.js'
+import { audiences } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import '../../styles/live.css'
+import { FeedPanel } from './feed-panel.js'
+import { liveQuery } from './live-query.js'
+import { Minutes, useMinutes } from './minutes.js'
 
-export default () => <Empty />
+const REFRESH_MS = 10_000
+
+const useNow = (of: Audience) => useRead('/api/stats/realtime', liveQuery(of), { every: REFRESH_MS })
+
+/** The readers of this moment, and each read as it happens. Long because both readerships share one sheet. */
+export default function Live() {
+  const { shell, behaviour } = t()
+  const texts = behaviour.live
+  const now = { human: useNow('human'), agent: useNow('agent') }
+  const minutes = useMinutes(REFRESH_MS)
+  const rows = joinSides(
+    now.human.data?.pages.filter(({ people }) => people),
+    now.agent.data?.pages.filter(({ agents }) => agents),
+    { human: (row) => row.pathname, agent: (row) => row.pathname },
+    12,
+  )
+  const asked = audiences.value.map((of) => now[of])
+  const figures: Record<Audience, number | undefined> = { human: now.human.data?.people, agent: now.agent.data?.agents }
+  return (
+    <>
+      <h1 class="visually-hidden">{shell.view.live}</h1>
+      <Sheet>
+        <Sentence answers={asked}>
+          {() => {
+            const counted = audiences.value.map((of) => {
+              const n = figures[of] ?? 0
+              const shown = texts.count[of](n, formatNumber(n))
+              const to = of === 'human' ? 'visitors' : 'agents'
+              return (
+                <a key={of} class={of === 'human' ? 'people' : 'agents'} href={hrefTo({ path: viewPath(to) })}>
+                  {shown}
+                </a>
+              )
+            })
+            const first = rows[0]?.key
+            const page = first !== undefined && (
+              <a href={hrefTo({ path: viewPath('pages', first) })}>{first.slice(0, 80)}</a>
+            )
+            return texts.sentence(counted, page || undefined)
+          }}
+        </Sentence>
+        {audiences.value.includes('human') && <Now of="human" value={figures.human} under={texts.window} />}
+        <Panel
+          span={audiences.value.length === 2 ? 6 : 9}
+          class="minutes"
+          title={texts.minutes}
+          answers={audiences.value.map((of) => minutes[of])}
+          right={
+            <span class="legend">
+              {audiences.value.map((of) => (
+                <span key={of}>
+                  <Mark of={of} />
+                  {texts.bars[of]}
+                </span>
+              ))}
+            </span>
+          }
+        >
+          {() => <Minutes of={minutes} />}
+        </Panel>
+        {audiences.value.includes('agent') && (
+          <Now
+            of="agent"
+            value={figures.agent}
+            under={texts.readsIn(minutes.reads === undefined ? undefined : formatNumber(minutes.reads))}
+          />
+        )}
+        <Panel
+          span={4}
+          class="open-pages"
+          title={texts.open}
+          answers={asked}
+          empty={rows.length === 0}
+          emptyText={texts.quiet}
+        >
+          {() => (
+            <Butterfly
+              head={texts.page}
+              metrics={{ human: 'visitors', agent: 'agents' }}
+              rows={rows.map(({ key, human, agent }) => ({
+                key,
+                label: key,
+                human: human?.people,
+                agent: agent?.agents,
+                filter: ['pathname', key],
+                to: viewPath('pages', key),
+              }))}
+            />
+          )}
+        </Panel>
+        <FeedPanel />
+      </Sheet>
+    </>
+  )
+}
+
+function Now({ of, value, under }: { of: Audience; value: number | undefined; under: string }) {
+  const texts = t().behaviour.live
+  return (
+    <section class="cell span-3 now-figure">
+      <h2>
+        <Mark of={of} />
+        {texts.now[of]}
+      </h2>
+      <Lacking of={of} />
+      <p class={of === 'human' ? 'figure people' : 'figure agents'}>
+        {value === undefined ? '–' : formatNumber(value)}
+      </p>
+      <p class="muted small">{under}</p>
+    </section>
+  )
+}

@@ -1,17 +1,12 @@
 import type { DataOf } from '../../client/index.js'
 import { Sentence } from '../../parts/panel.js'
+import { whenText } from '../../shell/range-picker.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { type Pair, useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
 type Totals = Pair<'/api/stats/overview'>
-
-/** Names the time on screen at the start of a sentence. */
-export function whenText(): string {
-  const { start, range } = place.value
-  return start === undefined ? t().shell.rangeInSentence[range] : t().shell.inWindow
-}
 
 /** The sentence of the overview: a fixed template with the view's numbers as links. */
 export function OverviewSentence({ totals }: { totals: Totals }) {
