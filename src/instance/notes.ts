@@ -16,7 +16,7 @@ export function startNotes({ engine, manage, health, siteOf, log, now }: Core) {
     siteOf,
     catalog: { version: catalog.version, agents: listAgents(catalog) },
     takeActivity: async () => Activity.parse(await engine.call('activity')),
-    gaps: async () => [],
+    started: now(),
     now,
   })
   let writing: Promise<void> | undefined

@@ -33,7 +33,6 @@ const AnnotationData = z
       .describe('The same facts of the version before.'),
     start: z.iso.datetime(),
     end: z.iso.datetime().describe('The last instant so far, if what the note is about goes on.'),
-    reason: z.string().describe('Why nothing was recorded: `not_running`, `rows_lost` or `clock_changed`.'),
     agent_id: z.string(),
     name: z.string(),
     operator: z.string(),

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Annotations, AutomaticNote } from '../manage/annotations.js'
 import type { Sites } from '../manage/sites.js'
 import { readPolicyChanges } from '../policy/stored-changes.js'
@@ -20,8 +21,8 @@ export interface NotesDeps {
   }
   /** Returns what the sites did since the last call. */
   takeActivity(): Promise<Activity>
-  /** Returns the times between the first start and this one at which nothing was recorded. */
-  gaps(): Promise<readonly { readonly start: Date; readonly end: Date; readonly reason: string }[]>
+  /** When this process began to record. */
+  readonly started: Date
   now(): Date
 }
 
@@ -79,20 +80,21 @@ async function policyNotes({ records, siteOf }: NotesDeps, now: Date): Promise<A
   })
 }
 
-async function gapNotes({ gaps, records }: NotesDeps, now: Date): Promise<AutomaticNote[]> {
-  const found = (await gaps()).filter(
-    ({ start, end }) => end.getTime() - start.getTime() >= MIN_GAP_MS && now.getTime() - end.getTime() < DAY_MS,
-  )
-  const notes = found.map(async ({ start, end, reason }) => {
-    const sites = await records.query(sql`select id from sites where created_at < ${start}`)
-    return sites.map(({ id }) => ({
-      ...({ site: Number(id), kind: 'not_recorded', at: start, cause: `not_recorded:${start.toISOString()}` } as const),
-      text: `Nothing was recorded for ${formatDuration(end.getTime() - start.getTime())}`,
-      data: { start: start.toISOString(), end: end.toISOString(), reason },
-    }))
-  })
-  return (await Promise.all(notes)).flat()
+/** Notes the time between the end of the process before this one and the start of this one. */
+async function gapNotes({ records, started }: NotesDeps, now: Date): Promise<AutomaticNote[]> {
+  if (now.getTime() - started.getTime() > DAY_MS) return []
+  const [row] = await records.query(sql`select max(ended) as ended from recorded where ended < ${started}`)
+  const start = Span.parse(row).ended
+  if (start === null || started.getTime() - start.getTime() < MIN_GAP_MS) return []
+  const sites = await records.query(sql`select id from sites where created_at < ${start}`)
+  return sites.map(({ id }) => ({
+    ...({ site: Number(id), kind: 'not_recorded', at: start, cause: `not_recorded:${start.toISOString()}` } as const),
+    text: `Nothing was recorded for ${formatDuration(started.getTime() - start.getTime())}`,
+    data: { start: start.toISOString(), end: started.toISOString() },
+  }))
 }
+
+const Span = z.object({ ended: z.date().nullable() })
 
 /** Formats milliseconds in its two largest units: `3 h 20 min`. */
 function formatDuration(ms: number): string {

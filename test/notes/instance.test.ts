@@ -6,6 +6,7 @@ import t from 'tap'
 import { z } from 'zod'
 import { socketPath } from '../../src/http/server.js'
 import { bootstrap } from '../../src/manage/orgs.js'
+import { sql } from '../../src/sql.js'
 import { openInProcessEngine } from '../fixtures/in-process-engine.js'
 import { CHROME, dataDir, eventually, startInstance } from '../fixtures/instance.js'
 import { agentRow } from '../fixtures/rows.js'
@@ -54,6 +55,8 @@ t.test('notes write themselves, each once', { timeout: 110_000 }, async (t) => {
   const began = new Date(Date.now() - 8 * DAY)
   await bootstrap(engine.records, { domains: ['example.com'], timezone: 'UTC', now: began })
   await commit({ agent_events: [agentRow({ timestamp: began })] })
+  const ended = new Date(Date.now() - DAY)
+  await engine.records.write(sql`insert into recorded (began, ended) values (${began}, ${ended})`)
   await engine.close()
 
   const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
@@ -76,8 +79,8 @@ t.test('notes write themselves, each once', { timeout: 110_000 }, async (t) => {
   site.robots = 'User-agent: *\nDisallow: /\n'
   await ask('/robots.txt', CODEX)
   await fail()
-  await eventually('three notes', async () => (await kinds()).length === 3)
-  t.same(await kinds(), ['first_visit', 'policy_changed', 'server_errors'])
+  await eventually('four notes', async () => (await kinds()).length === 4)
+  t.same(await kinds(), ['first_visit', 'not_recorded', 'policy_changed', 'server_errors'])
   const all = await notes()
   t.match(
     all.find(({ kind }) => kind === 'policy_changed'),
@@ -113,7 +116,7 @@ t.test('notes write themselves, each once', { timeout: 110_000 }, async (t) => {
   await eventually('the burst goes on', async () => (await notes()).some(({ data: { errors = 0 } }) => errors === 50))
   t.same(
     await kinds(),
-    ['first_visit', 'server_errors'],
+    ['first_visit', 'not_recorded', 'server_errors'],
     'after kill -9 no second note, and the deleted one stays away',
   )
 })

@@ -93,29 +93,31 @@ t.test('a changed robots.txt or llms.txt is a note', async (t) => {
   }
 })
 
-t.test('a time that was not recorded is a note on each site that was there', async (t) => {
+t.test('a time without readership is a note on each site that was there', async (t) => {
   const { state, records, pass, list, annotations, restart } = await openNotes(t)
   const at = (minute: number) => new Date(NOW + minute * MINUTE)
   await records.write(
     sql`insert into sites select * replace (2 as id, ${at(-60)} as created_at) from sites where id = 1`,
   )
-  state.gaps = [
-    { start: at(-4000), end: at(-3000), reason: 'not_running' },
-    { start: at(-300), end: at(-99.8), reason: 'not_running' },
-    { start: at(-50), end: at(-40.5), reason: 'rows_lost' },
-    { start: at(-20), end: at(-10), reason: 'clock_changed' },
+  // Minutes at which a process started, and until which it recorded.
+  const runs: [start: number, end: number, notes: string[], why: string][] = [
+    [-900, -300, [], 'the first start'],
+    [-99.8, -50, ['not_recorded -300 Nothing was recorded for 3 h 20 min'], 'rounded to minutes'],
+    [-40.5, -39, [], 'a short gap'],
+    [-20, -20, ['not_recorded -39 Nothing was recorded for 19 min'], 'the end of the last process counts'],
+    [-10, -5, [], 'a process that recorded nothing leaves the gap as it was noted'],
   ]
-  for (let n = 0; n < 3; n++) {
-    await pass(NOW + n)
-    if (n === 1) restart()
+  const expected: string[] = []
+  for (const [start, end, notes, why] of runs) {
+    state.started = at(start)
+    restart()
+    await pass(at(start).getTime())
+    if (end > start) await records.write(sql`insert into recorded (began, ended) values (${at(start)}, ${at(end)})`)
+    await pass(at(start).getTime() + MINUTE)
+    expected.push(...notes)
+    t.same(await list(), expected, why)
   }
-  t.same(await list(), [
-    'not_recorded -300 Nothing was recorded for 3 h 20 min',
-    'not_recorded -20 Nothing was recorded for 10 min',
-  ])
-  t.match((await annotations().list(1))[0]?.data, {
-    ...{ start: at(-300).toISOString(), end: at(-99.8).toISOString(), reason: 'not_running' },
-  })
+  t.match((await annotations().list(1))[0]?.data, { start: at(-300).toISOString(), end: at(-99.8).toISOString() })
   t.equal((await annotations().list(2)).length, 1, 'a site that was created later has the last one alone')
 })
 

@@ -548,6 +548,12 @@ export interface paths {
         };
         get: operations["get_readyz"];
     };
+    "/register": {
+        parameters: {
+        };
+        get: operations["get_register"];
+        post: operations["post_register"];
+    };
     "/reset-password": {
         parameters: {
         };
@@ -1375,7 +1381,6 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
-                                reason?: string;
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;
@@ -1438,7 +1443,6 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
-                                reason?: string;
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;
@@ -1492,7 +1496,6 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
-                                reason?: string;
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;
@@ -1568,7 +1571,6 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
-                                reason?: string;
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;
@@ -6372,6 +6374,34 @@ export interface operations {
                             state: string;
                         };
                     };
+                };
+            };
+        };
+    };
+    get_register: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    post_register: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
                 };
             };
         };
