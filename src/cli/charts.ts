@@ -13,13 +13,19 @@ export function bar(value: number, max: number, width: number): string {
 
 const SPARKLINE_CHARACTERS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 
-/** Draws one character a value, as high as its share of the largest; adds neighbours up to fit into `columns`. */
-export function sparkline(values: readonly number[], columns = 60): string {
+/**
+ * Draws one character a value, as high as its share of the largest, and a space for an absent value; adds neighbours up
+ * to fit into `columns`.
+ */
+export function sparkline(values: readonly (number | undefined)[], columns = 60): string {
   const size = Math.max(1, Math.ceil(values.length / columns))
   const sums = Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
-    values.slice(i * size, (i + 1) * size).reduce((sum, value) => sum + value, 0),
+    values
+      .slice(i * size, (i + 1) * size)
+      .reduce((sum, value) => (value === undefined ? sum : (sum ?? 0) + value), undefined),
   )
-  const max = Math.max(...sums, 0)
+  const max = Math.max(...sums.map((sum) => sum ?? 0), 0)
   const top = SPARKLINE_CHARACTERS.length - 1
-  return sums.map((value) => SPARKLINE_CHARACTERS[max === 0 ? 0 : Math.round((value / max) * top)]).join('')
+  const character = (sum: number) => SPARKLINE_CHARACTERS[max === 0 ? 0 : Math.round((sum / max) * top)]
+  return sums.map((sum) => (sum === undefined ? ' ' : character(sum))).join('')
 }

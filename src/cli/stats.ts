@@ -7,17 +7,17 @@ import { escapeText } from './escape.js'
 import { formatTable, right } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
-const count = z.number()
-const optionalCount = z.number().optional()
+/** Absent if nothing was recorded. */
+const count = z.number().optional()
 const Sites = z.object({ data: z.array(z.object({ id: z.int(), name: z.string() })) })
 // Loose objects, because `--json` prints the whole responses of the API.
 const People = z.looseObject({
   visitors: count,
   sessions: count,
   pageviews: count,
-  bounce: optionalCount,
-  duration: optionalCount,
-  views_per_session: optionalCount,
+  bounce: count,
+  duration: count,
+  views_per_session: count,
 })
 const Agents = z.looseObject({
   fetches: count,
@@ -33,7 +33,7 @@ const Violations = z.object({ fetches: count, agents: count })
 const DISALLOWED = JSON.stringify([{ dimension: 'robots_allowed', op: 'is', value: false }])
 const Series = z.looseObject({
   granularity: z.string(),
-  buckets: z.array(z.object({ t: z.string(), value: optionalCount })),
+  buckets: z.array(z.object({ t: z.string(), value: count })),
 })
 const Ranked = z.array(z.looseObject({ value: z.string().nullish() }))
 type Ranked = z.infer<typeof Ranked>
@@ -141,10 +141,11 @@ export const stats = defineCommand({
   },
 })
 
-const labelledCount = (name: string, n: number): [string, string] => [
+const labelledCount = (name: string, n: number | undefined): [string, string | undefined] => [
   n === 1 ? name : `${name}${name.endsWith('ch') ? 'es' : 's'}`,
-  formatNumber(n),
+  written(n),
 ]
+const written = (n: number | undefined): string | undefined => (n === undefined ? undefined : formatNumber(n))
 
 // Long because it lists the lines of the summary in the order in which they are printed.
 function formatSummary(terminal: Terminal, name: string, range: string, summary: Summary): string {
@@ -152,9 +153,9 @@ function formatSummary(terminal: Terminal, name: string, range: string, summary:
   const line = (facts: readonly (readonly [string, string | undefined])[]) =>
     facts
       .flatMap(([label, value]) => (value === undefined ? [] : [`${style(terminal, 'bold', value)} ${label}`]))
-      .join('   ')
+      .join('   ') || 'nothing was recorded'
   const graph = (series: z.infer<typeof Series>) =>
-    `${sparkline(series.buckets.map((bucket) => bucket.value ?? 0))} ${style(terminal, 'dim', `per ${series.granularity}`)}`
+    `${sparkline(series.buckets.map(({ value }) => value))} ${style(terminal, 'dim', `per ${series.granularity}`)}`
   const ranked = (title: string, rows: Ranked, metric: string) => {
     if (rows.length === 0) return ''
     const values = rows.map((row) => Number(row[metric] ?? 0))
@@ -186,19 +187,23 @@ function formatSummary(terminal: Terminal, name: string, range: string, summary:
     line([
       labelledCount('fetch', agents.fetches),
       labelledCount('agent', agents.agents),
-      ['verified', formatNumber(agents.verified_fetches)],
-      ['spoofed', formatNumber(agents.spoofed)],
-      ['indeterminate', formatNumber(agents.indeterminate)],
-      ['unverifiable', agents.unverifiable > 0 ? formatNumber(agents.unverifiable) : undefined],
-      ['sent', formatBytes(agents.bytes)],
+      ['verified', written(agents.verified_fetches)],
+      ['spoofed', written(agents.spoofed)],
+      ['indeterminate', written(agents.indeterminate)],
+      ['unverifiable', agents.unverifiable ? formatNumber(agents.unverifiable) : undefined],
+      ['sent', agents.bytes === undefined ? undefined : formatBytes(agents.bytes)],
     ]),
-    line([
-      [`${violations.fetches === 1 ? 'violation' : 'violations'} of robots.txt`, formatNumber(violations.fetches)],
-      [
-        violations.agents === 1 ? 'agent that violates it' : 'agents that violate it',
-        violations.fetches > 0 ? formatNumber(violations.agents) : undefined,
-      ],
-    ]),
+    ...(violations.fetches === undefined
+      ? []
+      : [
+          line([
+            [`${violations.fetches === 1 ? 'violation' : 'violations'} of robots.txt`, written(violations.fetches)],
+            [
+              violations.agents === 1 ? 'agent that violates it' : 'agents that violate it',
+              violations.fetches > 0 ? written(violations.agents) : undefined,
+            ],
+          ]),
+        ]),
     '',
     ranked('AGENT', summary.top_agents, 'fetches'),
     ranked('PAGE', summary.fetched, 'fetches'),

@@ -129,4 +129,6 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     'create table annotation_causes (site integer, cause varchar, happened_at timestamp)',
     "insert into last_ids values ('annotations', 0)",
   ],
+  // Why the time before a span was not recorded, and whether rows of the span may be lost with a file.
+  ['alter table recorded add column cause varchar', 'alter table recorded add column complete boolean'],
 ]

@@ -20,7 +20,7 @@ const Retention = z.object({
   cohorts: z.array(
     z.object({
       start: z.string(),
-      size: z.number(),
+      size: z.number().optional(),
       periods: z.array(z.object({ period: z.number(), rate: z.number().optional() })),
     }),
   ),
@@ -53,14 +53,14 @@ export function createPictures(
   const { granularity, cohorts } = Retention.parse(data)
   const label = (start: string) => formatBucket(new Date(start), tz, granularity)
   // Cohorts before the first visitor are one line, not a run of empty rows.
-  const first = cohorts.findIndex(({ size }) => size > 0)
+  const first = cohorts.findIndex(({ size = 0 }) => size > 0)
   const kept = first < 0 ? [] : cohorts.slice(first)
   const empty =
     first < 0
       ? 'no visitors in this window'
       : first === 0
         ? undefined
-        : `no visitors until ${label(kept[0]?.start ?? '')}`
+        : `${cohorts[0]?.size === undefined ? 'no data' : 'no visitors'} until ${label(kept[0]?.start ?? '')}`
   return {
     flows: [],
     grids: [
@@ -70,7 +70,7 @@ export function createPictures(
         columns: kept[0]?.periods.map(({ period }) => String(period)) ?? [],
         rows: kept.map(({ start, size, periods }) => ({
           name: label(start),
-          count: formatNumber(size),
+          count: size === undefined ? '' : formatNumber(size),
           cells: periods.map(({ rate }) =>
             rate === undefined ? undefined : { share: rate, text: formatPercent(rate) },
           ),

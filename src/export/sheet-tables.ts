@@ -17,7 +17,14 @@ import type { Cell, Table } from './sheet.js'
 export const MAX_PRINTED_ROWS = 1_000
 const count = z.number().optional()
 export const Points = z.array(
-  z.object({ t: z.string(), value: count, verified_fetches: count, spoofed: count, indeterminate: count }),
+  z.object({
+    t: z.string(),
+    value: count,
+    verified_fetches: count,
+    spoofed: count,
+    indeterminate: count,
+    partial: z.boolean().optional(),
+  }),
 )
 /** The time series of one metric and of several agents: the data of a chart. */
 export const TimeSeries = z.object({
@@ -154,23 +161,28 @@ function createTimeSeriesTable(
   const counts = VERIFICATION_COUNTS.filter((name) => buckets.some((bucket) => bucket[name] !== undefined))
   const label = (t: string) =>
     granularity === 'day' ? (formatInstant(new Date(t), tz).split(',')[0] ?? '') : formatInstant(new Date(t), tz)
-  // Zero is a value of a share or a mean, but nothing of a count.
-  const isNothing = (value: number | undefined) => value === undefined || (value === 0 && isCount(metric))
-  const isEmpty = (i: number) =>
-    isNothing(buckets[i]?.value) &&
-    isNothing(comparison?.[i]?.value) &&
-    counts.every((name) => (buckets[i]?.[name] ?? 0) === 0)
+  const valuesOf = (i: number) => [buckets[i]?.value, ...(comparison ? [comparison[i]?.value] : [])]
+  /** Says why a bucket is empty; undefined if it is not. Zero is a value of a share or a mean. */
+  const emptiness = (i: number) => {
+    if (i >= buckets.length || counts.some((name) => (buckets[i]?.[name] ?? 0) !== 0)) return undefined
+    const values = valuesOf(i)
+    if (values.every((value) => value === undefined)) return 'no data'
+    return isCount(metric) && values.every((value) => value === 0)
+      ? `no ${formatLabel(metric).toLowerCase()}`
+      : undefined
+  }
   const rows: string[][] = []
   for (let i = 0; i < buckets.length; i++) {
     const from = i
-    while (isEmpty(i + 1) && isEmpty(from) && i + 1 < buckets.length) i++
+    const none = emptiness(from)
+    while (none !== undefined && emptiness(i + 1) === none) i++
     const [first, last, next] = [buckets[from]?.t ?? '', buckets[i]?.t ?? '', buckets[i + 1]?.t]
-    if (i === from) {
-      const values = [buckets[i]?.value, ...(comparison ? [comparison[i]?.value] : [])]
-      rows.push([label(first), ...values.map(written), ...counts.map((name) => formatNumber(buckets[i]?.[name] ?? 0))])
+    if (none === undefined || i === from) {
+      const counted = counts.map((name) => buckets[i]?.[name])
+      const when = `${label(first)}${buckets[i]?.partial ? ' (in part)' : ''}`
+      rows.push([when, ...valuesOf(i).map(written), ...counted.map((n) => (n === undefined ? '' : formatNumber(n)))])
     } else {
       // A run of empty buckets is one line.
-      const none = isCount(metric) ? `no ${formatLabel(metric).toLowerCase()}` : 'no data'
       const when =
         from > 0 ? `${label(first)} to ${label(last)}: ${none}` : next ? `${none} until ${label(next)}` : none
       rows.push([when, '', ...(comparison ? [''] : []), ...counts.map(() => '')])

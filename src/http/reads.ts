@@ -8,12 +8,23 @@ import type { Sites } from '../manage/sites.js'
 import { quote } from '../query/dimensions.js'
 import { checkParameterNames } from '../query/envelope.js'
 import { type ReadDependencies, runRead } from '../query/read.js'
+import { GAP_REASONS } from '../query/recording.js'
 import { formatStatement } from '../query/statement.js'
 import { reads } from '../reads/index.js'
 import type { Sql } from '../sql.js'
 import { canReachSite } from './auth.js'
 import { type Call, jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
 import type { SiteRecords } from './site-records.js'
+
+const Gaps = z.array(
+  z.object({
+    start: z.iso.datetime(),
+    end: z.iso.datetime(),
+    reason: z
+      .enum(GAP_REASONS)
+      .describe('readership was not running; rows were lost; the machine slept or its clock was set.'),
+  }),
+)
 
 /** The `meta` of a read. */
 const Meta = z
@@ -29,6 +40,17 @@ const Meta = z
       .object({ start: z.iso.datetime(), end: z.iso.datetime() })
       .optional()
       .describe('The window that the numbers are compared with.'),
+    recorded: z
+      .object({
+        since: z.iso
+          .datetime()
+          .optional()
+          .describe("The time of the site's first row, of people or agents; absent: nothing is recorded yet."),
+        gaps: Gaps.describe('The times of the window in which not everything was recorded.'),
+        comparison: Gaps.optional().describe('The same for the window that the numbers are compared with.'),
+      })
+      .optional()
+      .describe('The times that were recorded; absent where the read is about no site.'),
     warnings: z
       .array(z.object({ metric: z.string().optional(), code: z.string(), message: z.string() }))
       .optional()
@@ -38,7 +60,7 @@ const Meta = z
 
 export type ReadDeps = Pick<
   ReadDependencies,
-  'store' | 'now' | 'catalog' | 'blockedUrls' | 'policy' | 'agentRanges'
+  'store' | 'now' | 'catalog' | 'blockedUrls' | 'policy' | 'agentRanges' | 'recording'
 > & {
   sites: Pick<Sites, 'get' | 'list'>
 } & Partial<Pick<SiteRecords, 'goals' | 'funnels' | 'segments'>>

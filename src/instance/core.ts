@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { createRecorder } from '../capture/recorder.js'
+import { createRecorder, type Recorder } from '../capture/recorder.js'
 import { createSiteLookup } from '../capture/site.js'
 import type { Engine, EngineStatus } from '../engine/engine.js'
 import { createRateLimit } from '../http/rate-limit.js'
 import { createManage } from '../manage/manage.js'
+import { createRecordingSpans } from '../manage/recording-spans.js'
 import { createRemovals, RemovalProgress } from '../manage/removals.js'
 import { openStoreLosses } from '../manage/store-losses.js'
 import type { Log } from './instance.js'
@@ -15,6 +16,7 @@ export async function createCore(engine: Engine, { log, now }: { log: Log; now: 
   const { records } = engine
   const clock = () => now().getTime()
   const recorder = createRecorder({ send: (batch) => engine.record(batch), now: clock, log })
+  const spans = createSpans(engine, recorder, now)
   let siteOf = createSiteLookup([])
   const refreshSites = async () => {
     siteOf = createSiteLookup(await manage.sites.list())
@@ -61,6 +63,7 @@ export async function createCore(engine: Engine, { log, now }: { log: Log; now: 
   return {
     engine,
     recorder,
+    spans,
     manage,
     removals,
     losses,
@@ -85,3 +88,17 @@ export async function createCore(engine: Engine, { log, now }: { log: Log; now: 
     },
   }
 }
+
+/** Keeps the times in which everything that this instance observed was stored. */
+const createSpans = (engine: Engine, recorder: Recorder, now: () => Date) =>
+  createRecordingSpans({
+    records: engine.records,
+    ready: () => engine.status().state === 'ready',
+    settle: () => recorder.flush(),
+    lost() {
+      const { queue_full = 0, recorder_off = 0, fault = 0 } = recorder.stats().drops
+      return { rows: queue_full + recorder_off + fault, files: engine.status().losses?.length ?? 0 }
+    },
+    now,
+    clock: () => performance.now(),
+  })

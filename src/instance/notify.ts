@@ -10,7 +10,7 @@ const systemLookup = async (hostname: string) => (await lookup(hostname, { all: 
 
 /** Starts the evaluation of alerts and the sending of reports. */
 export function startNotifications(
-  { engine, manage, recorder, health, log, now }: Core,
+  { engine, manage, spans, health, log, now }: Core,
   { asOperator, draw }: Reads,
   { send }: Mail,
   { private_webhooks, version }: { private_webhooks: boolean; version: string },
@@ -25,11 +25,7 @@ export function startNotifications(
     log,
     random: randomBytes,
     ready: () => health().state === 'ready',
-    settle: () => recorder.flush(),
-    lost() {
-      const { queue_full = 0, recorder_off = 0, fault = 0 } = recorder.stats().drops
-      return { rows: queue_full + recorder_off + fault, files: engine.status().losses?.length ?? 0 }
-    },
+    spans,
     mail: send,
     post: createPoster({
       // Only the system resolver knows the names of a local network.

@@ -5,6 +5,7 @@ import type { PdfRenderer } from '../export/pdf.js'
 import { createPdfDrawer, exportRoutes } from '../http/export.js'
 import { createBlockedPaths, createReadDeps, type ReadDeps, readRoutes } from '../http/reads.js'
 import { realtimeStreamRoute } from '../http/realtime-stream.js'
+import { createRecordingLookup } from '../query/recording.js'
 import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>
@@ -16,7 +17,7 @@ const HEARTBEAT_MS = 15_000
  * The routes of reads, exports and the stream of rows, and the same reads with the operator's rights, for alerts and
  * reports. Streams of rows end when `ended` aborts.
  */
-export function createReads({ engine, manage, log, now }: Core, pdf: PdfRenderer, ended: AbortSignal) {
+export function createReads({ engine, manage, spans, log, now }: Core, pdf: PdfRenderer, ended: AbortSignal) {
   const read = {
     store: engine.events,
     now,
@@ -25,6 +26,11 @@ export function createReads({ engine, manage, log, now }: Core, pdf: PdfRenderer
     ...manage.managed,
     blockedUrls: createBlockedPaths(engine),
     policy: (site: number, question: object) => engine.call('policy', { site, ...question }),
+    recording: createRecordingLookup({
+      query: (statement) => engine.events.query(statement),
+      gaps: spans.gaps,
+      clock: () => performance.now(),
+    }),
     agentRanges: async () => z.array(RangesStatus).parse(await engine.call('holdings')),
   } satisfies ReadDeps
   /** The reads with the rights of the operator, who may ask about every site. */

@@ -1,5 +1,6 @@
 import type { Alert, Alerts } from '../manage/alerts.js'
 import type { Collection, WithId } from '../manage/collection.js'
+import type { RecordingSpans } from '../manage/recording-spans.js'
 import type { Report } from '../manage/reports.js'
 import type { Site, Sites } from '../manage/sites.js'
 import type { Post } from '../outbound/guarded-outbound.js'
@@ -10,7 +11,6 @@ import { createAlertEvent } from './alert-event.js'
 import { createDeliverer } from './deliverer.js'
 import type { SendMail } from './mail-message.js'
 import { createOutbox, type NewNotice, type Notice, noticeStatements } from './outbox.js'
-import { createRecordingSpans } from './recording-spans.js'
 import type { DrawPdf } from './report-mail.js'
 import { createReportScheduler } from './report-scheduler.js'
 import { sendNotice } from './send-notice.js'
@@ -25,9 +25,8 @@ interface NotifyDeps {
   readDependencies(signal: AbortSignal): ReadDependencies
   /** Reports whether the store has received everything; otherwise nothing is evaluated. */
   ready(): boolean
-  /** As in `RecordingSpansDeps`. */
-  settle(): Promise<void>
-  lost(): { rows: number; files: number }
+  /** Extended once a minute, before alerts are evaluated. */
+  spans: RecordingSpans
   /** Undefined without a mail server. */
   mail: SendMail | undefined
   post: Post
@@ -56,7 +55,7 @@ export type Notify = ReturnType<typeof startNotify>
  * the parts of this folder and their timers.
  */
 export function startNotify(deps: NotifyDeps) {
-  const { records, now, log, random } = deps
+  const { records, now, log, random, spans } = deps
   const fraction = () => random(4).readUInt32BE() / 2 ** 32
   const outbox = createOutbox({ records, random: fraction })
   const ending = new AbortController()
@@ -94,14 +93,13 @@ export function startNotify(deps: NotifyDeps) {
     passTimer.unref()
   }
   const clock = () => performance.now()
-  const spans = createRecordingSpans({ ...deps, clock })
   const common = { ...deps, log: (details: object, message: string) => log.warn(details, message), wakeDelivery }
   const evaluator = createAlertEvaluator({ ...common, clock, missingMs: spans.missingMs })
   const scheduler = createReportScheduler(common)
 
   const runMinute = async () => {
-    if (!deps.ready()) return
     await spans.extend()
+    if (!deps.ready()) return
     await evaluator.tick(ending.signal)
     await scheduler.tick(ending.signal)
     if (minutes++ % MINUTES_PER_PRUNE === 0) await outbox.prune(now())
@@ -119,6 +117,8 @@ export function startNotify(deps: NotifyDeps) {
     )
     minuteTimer.unref()
   }
+  // A process that is killed in its first minute has left a sign of life.
+  lastTick = spans.extend().catch((error) => warn(error, 'the recording span could not be written; it is retried'))
   scheduleMinute()
   wakeDelivery()
 
@@ -151,8 +151,9 @@ export function startNotify(deps: NotifyDeps) {
       ending.abort()
       clearTimeout(minuteTimer)
       clearTimeout(passTimer)
-      const extend = () => (deps.ready() ? spans.extend() : undefined)
-      const extended = lastTick.then(extend).catch((error) => warn(error, 'the recording span could not be written'))
+      const extended = lastTick
+        .then(spans.extend)
+        .catch((error) => warn(error, 'the recording span could not be written'))
       await waitAtMost(DRAIN_TIMEOUT_MS, Promise.all([extended, deliverer.idle()]))
       aborting.abort()
       await waitAtMost(ABORT_TIMEOUT_MS, deliverer.idle())

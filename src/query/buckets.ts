@@ -3,7 +3,7 @@ import { type Dialect, GRANULARITIES, type Granularity, raw, type Sql, sql } fro
 import { type OffsetSpan, offsetSpans, startOf, type Window } from './calendar.js'
 
 /** A bucket of a window: its first instant, and the value of `bucketKey` for its rows. */
-interface Bucket {
+export interface Bucket {
   readonly t: Date
   readonly key: number
 }
@@ -54,9 +54,24 @@ export function listBuckets(window: Window, tz: string, unit: Granularity, limit
   return window.start < window.end ? found.slice(first) : []
 }
 
-/** Returns the end of each bucket: the start of the next, and for the last one the end of the window. */
-export const bucketEnds = (buckets: readonly Pick<Bucket, 't'>[], window: Window): Date[] =>
-  buckets.map((_, i) => buckets[i + 1]?.t ?? window.end)
+/** No bucket is longer. */
+const MAX_LENGTH: Record<Granularity, number> = {
+  minute: MINUTE,
+  hour: HOUR,
+  day: 2 * DAY,
+  week: 8 * DAY,
+  month: 32 * DAY,
+}
+
+/** Returns the end of each of these buckets, which may lie after the window. */
+export function bucketEnds(buckets: readonly Bucket[], tz: string, unit: Granularity): Date[] {
+  return buckets.map(({ t }, i) => {
+    const next = buckets[i + 1]?.t
+    if (next) return next
+    const end = new Date(t.getTime() + MAX_LENGTH[unit])
+    return listBuckets({ start: t, end }, tz, unit, 2)[1]?.t ?? end
+  })
+}
 
 /**
  * The key of a row's bucket in SQL: arithmetic on whole milliseconds with the zone's offset as a CASE, so that the

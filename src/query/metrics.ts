@@ -96,6 +96,7 @@ const COUNT_METRICS: ReadonlySet<string> = new Set([
   'exits',
   'people',
   'arrivals',
+  'conversions',
   'count',
 ])
 export const isCount = (metric: string): boolean => COUNT_METRICS.has(metric)

@@ -1,12 +1,14 @@
-import { join, raw, type Sql, sql } from '../sql.js'
+import { type Granularity, join, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 import type { BlockedUrls } from './blocked-urls.js'
+import { type Bucket, bucketEnds } from './buckets.js'
 import type { Window } from './calendar.js'
 import type { Cursor } from './cursor.js'
 import type { Audience } from './dimensions.js'
 import type { Funnel } from './funnels.js'
 import { hasMetric, isCount } from './metrics.js'
 import { type Plan, withWindow } from './plan.js'
+import { describeUnrecorded, gapsWithin, intersect, type Recording, recordedPart } from './recording.js'
 
 /** The site that a read is about. */
 export interface Site {
@@ -88,8 +90,8 @@ interface ReadContextOptions {
   policy(question: PolicyQuery): Promise<unknown>
   /** The downloaded address ranges of all agents that have some. */
   agentRanges(): Promise<readonly AgentRanges[]>
-  /** The time of the site's first stored row, of people or agents; undefined if the site has no row. */
-  firstRow(): Promise<Date | undefined>
+  /** The times that were recorded of the site. */
+  readonly recording: Recording
   /** A funnel of the site by the id in the path. */
   funnel(id: string): Promise<Funnel | undefined>
   readonly paging: { readonly limit: number; readonly page: number } | undefined
@@ -114,6 +116,14 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
   const requestedMetrics = new Set<string>()
   let total: number | undefined
   let agents: Map<string, CatalogAgent> | undefined
+  let asksBeforeFirstRow = false
+  /** Tells how much of a time was recorded; the response says so where it is nothing. */
+  const recorded = (time: Window) => {
+    const part = recordedPart(options.recording, time, options.now)
+    const { since } = options.recording
+    asksBeforeFirstRow ||= part === 'none' && (since === undefined || time.start < since)
+    return part
+  }
   const tagged = (statement: Sql): Sql => {
     const named = sql`${raw(`/* ${name} */ `)}${statement}`
     onStatement?.(named)
@@ -173,11 +183,11 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
     async one(metrics: readonly string[], build: (plan: Plan) => Sql): Promise<ResultRow> {
       noteMetrics(metrics)
       const [row = {}] = await query(build(plan))
-      const now = withoutNulls(row, metrics)
+      const now = withoutNulls(row, metrics, recorded(plan.window) !== 'none')
       warnOfVerification([now], metrics)
       if (!plan.comparison) return now
       const [other = {}] = await query(build(withWindow(plan, plan.comparison)))
-      return withComparison(now, other, metrics)
+      return withComparison(now, other, metrics, recorded(plan.comparison) !== 'none')
     },
 
     /** Returns sorted rows, each with `comparison` and `change`. `build` selects all rows, unsorted. */
@@ -189,11 +199,17 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
       const keys = typeof key === 'string' ? [key] : key
       const sorting = raw([...order, ...keys].map((column) => `${column} nulls last`).join(', '))
       const comparison = compare ? plan.comparison : undefined
+      const isRecorded = recorded(plan.window) !== 'none'
+      const wasRecorded = comparison === undefined || recorded(comparison) !== 'none'
       if (cursor && top === undefined) {
         const other = comparison && build(withWindow(plan, comparison))
         const all = other ? joinComparison(build(plan), other, keys, metrics) : build(plan)
         const found = await cursor.next(tagged(sql`select * from (${all}) r order by ${sorting}`))
-        const rows = found.map((row) => (other ? splitComparison(row, metrics) : withoutNulls(row, metrics)))
+        const rows = found.map((row) => {
+          if (!other) return withoutNulls(row, metrics, isRecorded)
+          const [now, then] = splitComparison(row, metrics)
+          return withComparison(withoutNulls(now, metrics, isRecorded), then, metrics, wasRecorded)
+        })
         warnOfVerification(rows, metrics)
         return rows
       }
@@ -208,32 +224,39 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
         const [counted] = counting ? await query(counting) : []
         total = Number(counted?.n ?? found[0]?.total_rows ?? 0)
       }
-      const page = found.map(({ total_rows, ...row }) => withoutNulls(row, metrics))
+      const page = found.map(({ total_rows, ...row }) => withoutNulls(row, metrics, isRecorded))
       warnOfVerification(page, metrics)
       if (!comparison || page.length === 0) return page
       const others = await query(sql`
         select * from (${build(withWindow(plan, comparison))}) r where ${keyMatches(keys, page)}`)
       const nameOf = (row: ResultRow) => JSON.stringify(keys.map((column) => row[column] ?? null))
       const byName = new Map(others.map((row) => [nameOf(row), row]))
-      return page.map((row) => withComparison(row, byName.get(nameOf(row)) ?? {}, metrics))
+      return page.map((row) => withComparison(row, byName.get(nameOf(row)) ?? {}, metrics, wasRecorded))
     },
 
+    /** Tells how much of a time was recorded; the response says so where it is nothing. */
+    recorded,
     /**
-     * Tells, by their ends, which buckets lie before the site's first row: 0 would claim that nothing happened when nothing
-     * was recorded. Adds the warning that names the time.
+     * Tells how much of each bucket was recorded and lies in the window: a count of 0 in a bucket without anything recorded
+     * would claim that nothing happened.
      */
-    async beforeFirstRow(ends: readonly Date[]): Promise<readonly boolean[]> {
-      const first = await options.firstRow()
-      const marks = ends.map((end) => first === undefined || end <= first)
-      if (marks.includes(true))
-        warn({
-          code: 'not_recorded',
-          message:
-            first === undefined
-              ? 'Nothing is recorded yet: values are absent.'
-              : `Nothing is recorded before ${first.toISOString()}: values before it are absent.`,
-        })
-      return marks
+    recordedBuckets(buckets: readonly Bucket[], window: Window, tz: string, unit: Granularity) {
+      const ends = bucketEnds(buckets, tz, unit)
+      return buckets.map(({ t: start }, i) => {
+        const end = ends[i] ?? window.end
+        const part = recorded(intersect({ start, end }, window))
+        const isCut = start < window.start || end > window.end
+        return part === 'all' && isCut ? 'part' : part
+      })
+    },
+    /** Returns what `meta.recorded` says, and adds the warning that says it in words. */
+    recordedTimes() {
+      const { recording } = options
+      const gaps = gapsWithin(recording, plan.window)
+      const comparison = plan.comparison && gapsWithin(recording, plan.comparison)
+      const message = describeUnrecorded(recording, [...(comparison ?? []), ...gaps], asksBeforeFirstRow)
+      if (message !== undefined) warn({ code: 'not_recorded', message })
+      return { since: recording.since, gaps, comparison }
     },
 
     /** Returns an agent's name, operator and purpose; for an agent that is in no catalogue a name only. */
@@ -261,11 +284,11 @@ function joinComparison(rows: Sql, others: Sql, keys: readonly string[], metrics
   return sql`select a.* ${join(columns, '')} from (${rows}) a left join (${others}) b on ${join(same, ' and ')}`
 }
 
-/** Takes a row of `joinComparison` apart. */
-function splitComparison(row: ResultRow, metrics: readonly string[]): ResultRow {
+/** Takes a row of `joinComparison` apart: the row of the window, and the metrics of the other. */
+function splitComparison(row: ResultRow, metrics: readonly string[]): [ResultRow, ResultRow] {
   const own = Object.entries(row).filter(([name]) => !name.startsWith(COMPARISON_PREFIX))
   const other = metrics.map((metric) => [metric, row[`${COMPARISON_PREFIX}${metric}`]] as const)
-  return withComparison(withoutNulls(Object.fromEntries(own), metrics), Object.fromEntries(other), metrics)
+  return [Object.fromEntries(own), Object.fromEntries(other)]
 }
 
 /**
@@ -322,21 +345,29 @@ function verificationWarnings(rows: readonly ResultRow[], metrics: readonly stri
   return warnings
 }
 
-/** Removes null columns; a count among `metrics` is 0 instead. What cannot be computed is absent, never zero. */
-function withoutNulls(row: ResultRow, metrics: readonly string[] = []): ResultRow {
+/**
+ * Removes null columns; a count among `metrics` is 0 instead, but absent if nothing was recorded. What cannot be computed
+ * is absent, never zero.
+ */
+function withoutNulls(row: ResultRow, metrics: readonly string[] = [], isRecorded = true): ResultRow {
   // A loop, because it runs for each of up to a million rows.
   const shown: ResultRow = {}
   for (const [name, value] of Object.entries(row)) {
     if (value !== null && !Number.isNaN(value)) shown[name] = value
     else if (metrics.includes(name) && isCount(name)) shown[name] = 0
   }
-  for (const name of metrics) if (!Object.hasOwn(row, name) && isCount(name)) shown[name] = 0
+  for (const name of metrics) {
+    if (!isCount(name)) continue
+    if (!Object.hasOwn(row, name)) shown[name] = 0
+    if (!isRecorded && shown[name] === 0) delete shown[name]
+  }
   return shown
 }
 
 /** Adds `comparison` (the metrics of the same row in the other window) and `change` (relative to those). */
-function withComparison(row: ResultRow, other: ResultRow, metrics: readonly string[]): ResultRow {
-  const comparison = withoutNulls(Object.fromEntries(metrics.map((name) => [name, other[name] ?? null])), metrics)
+function withComparison(row: ResultRow, other: ResultRow, metrics: readonly string[], wasRecorded: boolean): ResultRow {
+  const then = Object.fromEntries(metrics.map((name) => [name, other[name] ?? null]))
+  const comparison = withoutNulls(then, metrics, wasRecorded)
   const change = metrics.flatMap((name) => {
     const [a, b] = [row[name], comparison[name]]
     return typeof a === 'number' && typeof b === 'number' && b !== 0 ? [[name, (a - b) / b] as const] : []

@@ -24,6 +24,7 @@ import {
   type Site,
   type Warning,
 } from './read-context.js'
+import { firstRowTime, type Gap, type Recording } from './recording.js'
 
 /** The result of a read: `data`, and the number of rows in it. */
 interface ReadResult {
@@ -129,9 +130,13 @@ export interface ReadDependencies {
   policy?(site: number, question: PolicyQuery): Promise<unknown>
   /** The downloaded address ranges of agents; absent: none were downloaded. */
   agentRanges?(): Promise<readonly AgentRanges[]>
+  /** The times that were recorded of a site; absent: all since its first row. */
+  recording?(site: number): Promise<Recording>
   /** Called with each statement that the read runs, before it runs. */
   onStatement?(statement: Sql): void
 }
+
+type MetaGap = Pick<Gap, 'reason'> & Record<'start' | 'end', string>
 
 /** The `meta` of a response. */
 export interface Meta {
@@ -143,6 +148,11 @@ export interface Meta {
   page?: number
   limit?: number
   comparison?: { start: string; end: string }
+  recorded?: {
+    since?: string
+    gaps: readonly MetaGap[]
+    comparison?: readonly MetaGap[]
+  }
   warnings?: readonly Warning[]
 }
 
@@ -207,6 +217,11 @@ export async function prepareRead(
   checkDimensions([envelope.filters ?? [], segment], params.dimension, dependencies)
   const { audience, shown: shownAudience, note } = resolveAudience(read.audience, envelope.audience)
   const mixesAudiences = 'only' in read.audience && read.audience.mixesAudiences === true
+  const firstRow = () => firstRowTime(site.id, store.query)
+  // An import may have added older rows since the time was cached, and `range=all` must not miss them.
+  const startsAtFirstRow = envelope.range === 'all' && !envelope.start
+  const known = startsAtFirstRow ? await firstRow() : undefined
+  const recording = (await dependencies.recording?.(site.id)) ?? { since: known ?? (await firstRow()), gaps: [] }
   const plan = createPlan(envelope, {
     dialect: store.dialect,
     site,
@@ -216,7 +231,7 @@ export async function prepareRead(
     mandatory,
     goals: (await dependencies.goals?.(site.id)) ?? [],
     now,
-    firstRow: envelope.range === 'all' && !envelope.start ? await firstRowTime(site.id, store) : undefined,
+    firstRow: known,
     aggregates: audience === 'agent' && !mixesAudiences ? undefined : await readAggregateState(store),
   })
   await checkPatterns(regexPatterns(plan.filters), store)
@@ -231,11 +246,12 @@ export async function prepareRead(
     name: read.path,
     onStatement,
     ...lookups(dependencies, site),
-    firstRow: () => firstRowTime(site.id, store),
+    recording: known ? { ...recording, since: known } : recording,
   }
   const respond = async (context: ReadContext): Promise<ReadResponse> => {
     if (note) context.warn(note)
     const { data, rows, query: replaced } = await run(context)
+    const { since, gaps, comparison } = context.recordedTimes()
     // `params` first, so that a path at which journeys start does not replace the window's start.
     const shown = { ...params, ...queryOf(envelope, plan), audience: shownAudience, ...context.paging, ...replaced }
     const took_ms = Math.max(0, dependencies.now().getTime() - now.getTime())
@@ -246,6 +262,11 @@ export async function prepareRead(
       took_ms,
       ...(paging && context.total !== undefined ? { total: context.total, ...context.paging } : {}),
       ...(plan.comparison ? { comparison: isoWindow(plan.comparison) } : {}),
+      recorded: {
+        ...(since ? { since: since.toISOString() } : {}),
+        gaps: gaps.map(isoGap),
+        ...(comparison ? { comparison: comparison.map(isoGap) } : {}),
+      },
       ...(context.warnings.length > 0 ? { warnings: context.warnings } : {}),
     }
     return { data, meta, metrics: context.metrics }
@@ -299,6 +320,7 @@ function checkDimensions(
   if (typeof dimension === 'string') checkDimension(findDimension(dimension, 'dimension').name, 'dimension')
 }
 
+const isoGap = ({ reason, ...window }: Gap): MetaGap => ({ ...isoWindow(window), reason })
 const isoWindow = ({ start, end }: Window) => ({ start: start.toISOString(), end: end.toISOString() })
 
 /** The envelope in canonical names, as `meta.query` returns it. `range` is left out if `start` replaced it. */
@@ -328,14 +350,6 @@ function cacheFirstQueries(store: ReadDependencies['store'], cursor: Cursor): Pi
       return rows
     },
   }
-}
-
-/** The time of the site's first row of either table, so that both audiences have the same window. */
-async function firstRowTime(site: number, store: ReadDependencies['store']): Promise<Date | undefined> {
-  const [row] = await store.query(sql`
-    select min(first) as first from (select min(timestamp) as first from events where site_id = ${site}
-      union all select min(timestamp) as first from agent_events where site_id = ${site}) b`)
-  return row?.first instanceof Date ? row.first : undefined
 }
 
 /**

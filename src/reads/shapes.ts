@@ -36,9 +36,18 @@ export const DimensionName = z
   .transform((name) => findDimension(name, 'dimension').name)
   .describe('A dimension of the audience; GET /api/stats/dimensions lists them.')
 export const Instant = z.iso.datetime()
+export const Partial = z
+  .literal(true)
+  .optional()
+  .describe('The bucket is not whole: recorded in part, cut by the window, or not over yet.')
 /** The buckets of one metric. The counts stand beside the share `verified` alone. */
 export const Series = z.array(
-  z.object({ t: Instant, value: z.number().optional(), ...metricShapes(VERIFICATION_COUNTS) }),
+  z.object({
+    t: Instant,
+    value: z.number().optional().describe('Absent if nothing was recorded, or it cannot be computed.'),
+    ...metricShapes(VERIFICATION_COUNTS),
+    partial: Partial,
+  }),
 )
 export const Count = z.int().nonnegative()
 export const Share = z.number().min(0).max(1)

@@ -3,9 +3,12 @@ import { existsSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeFi
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { z } from 'zod'
+import { openRecords } from '../../src/duckdb/records.js'
 import { sql } from '../../src/sql.js'
 import { cli, dataDir, eventually, freePort, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
-import { openStoreAt } from '../fixtures/store.js'
+import { agentRow } from '../fixtures/rows.js'
+import { openStoreAt, storeOptions } from '../fixtures/store.js'
 
 /*
  * Faults against a real process in front of a real origin: the origin dies, the process is killed with -9 at random moments,
@@ -131,6 +134,60 @@ t.test(
     )
   },
 )
+
+t.test('the time after kill -9 is a gap without values, unless the restart is short', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const data = dataDir(t)
+  const killed = await startInstance(origin.url, data)
+  await crawlMany(killed.site, 3, 'before')
+  await eventually('3 rows', async () => (await killed.fetches()) === 3)
+  await killed.stop('SIGKILL')
+  const ended = Date.now()
+  // The same as a process that was killed three hours ago, on a site whose first row is eight hours old.
+  const HOURS = 3_600_000
+  // The worker's process ends a moment after the killed one.
+  const open = () => openStoreAt(join(data, 'events.duckdb')).catch(() => undefined)
+  let events = await open()
+  for (; !events; events = await open()) await sleep(100)
+  await events.append({ events: [], agent_events: [agentRow({ timestamp: new Date(ended - 8 * HOURS) })] })
+  await events.close()
+  const records = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
+  const earlier = sql`began = began - interval 3 hours, ended = ended - interval 3 hours`
+  await records.write(sql`update recorded set ${earlier}`)
+  t.equal((await records.query(sql`select * from recorded`)).length, 1, 'a sign of life right after the start')
+  await records.close()
+
+  const started = Date.now()
+  const Series = z.object({
+    data: z.object({ buckets: z.array(z.object({ t: z.string(), value: z.number().optional() })) }),
+    meta: z.object({ recorded: z.object({ gaps: z.array(z.looseObject({ start: z.string(), end: z.string() })) }) }),
+  })
+  const query = 'site=1&range=24h&granularity=minute&audience=agent'
+  const second = await startInstance(origin.url, data)
+  const { data: shown, meta } = Series.parse(await second.ask(`/api/stats/timeseries?${query}`))
+  const [gap, ...more] = meta.recorded.gaps.map(({ start, end }) => [Date.parse(start), Date.parse(end)] as const)
+  t.strictSame(more, [])
+  t.match(meta.recorded.gaps, [{ reason: 'not_running' }])
+  const [start = 0, end = 0] = gap ?? []
+  t.ok(start <= ended - 3 * HOURS && start > ended - 3 * HOURS - 60_000, 'from the last sign of life, within a minute')
+  t.ok(end >= started && end <= Date.now(), 'until it started again')
+  const first = ended - 8 * HOURS
+  for (const { t: at, value } of shown.buckets) {
+    const [from, to] = [Date.parse(at), Date.parse(at) + 60_000]
+    const isUnknown = to <= first || (from >= start && to <= end)
+    // The three rows of the killed process are in the gap here, because only its span was moved.
+    if (value !== 3 && (value === undefined) !== isUnknown) t.fail(`${at}: ${value}`)
+  }
+  const absent = shown.buckets.filter(({ value }) => value === undefined).length
+  t.ok(absent > 19 * 60 - 5 && absent < 19 * 60 + 5, `${absent} minutes without a value`)
+
+  await second.stop('SIGKILL')
+  const third = await startInstance(origin.url, data)
+  const again = Series.parse(await third.ask(`/api/stats/timeseries?${query}`))
+  t.equal(again.meta.recorded.gaps.length, 1, 'a restart within seconds is no gap')
+  await third.stop()
+})
 
 t.test('SIGTERM refuses connections, finishes running responses, flushes rows and exits with 0', async (t) => {
   const origin = await startOrigin()

@@ -6,6 +6,7 @@ import { type Funnel, funnel, goals, idsAtStep } from './goal-reads.js'
 import { events, groupedRows, withoutUnknownPlaces } from './grouped-reads.js'
 import { errors, figures, vitalHits } from './health-reads.js'
 import { journeys, retention, session, sessions, sessionTimeline, visitors } from './people-reads.js'
+import { bucketParts, countedIn } from './recorded.js'
 import { type Metrics, recount } from './recount.js'
 import { type Question, siteView } from './site-rows.js'
 
@@ -137,11 +138,12 @@ const ALL_READS: readonly ExpectedRead[] = [
         (page) => [page.people ?? 0, page.agents ?? 0],
         (page) => [page.pathname],
       )
-      const minutes = [0, 1, 2, 3, 4].map((i) => ({
-        t: new Date(now - 300_000 + i * 60_000).toISOString(),
-        ...of(live.peopleIn(i), live.agentsIn(i)),
-      }))
-      return { params: '', data: { ...of(live.people, live.agents), pages: best.slice(0, 50), minutes } }
+      const minutes = [0, 1, 2, 3, 4].map((i) => {
+        const [at, counts] = [now - 300_000 + i * 60_000, of(live.peopleIn(i), live.agentsIn(i))]
+        return { t: new Date(at).toISOString(), ...countedIn(rows, q, [at, at + 60_000], counts) }
+      })
+      const totals = countedIn(rows, q, [now - 300_000, now], of(live.people, live.agents))
+      return { params: '', data: { ...totals, pages: best.slice(0, 50), minutes } }
     },
   },
   {
@@ -264,7 +266,7 @@ const ALL_READS: readonly ExpectedRead[] = [
     path: 'errors',
     audiences: PEOPLE,
     expect(rows, now, then, { pick, unit }) {
-      const of = (q: Question) => errors(siteView(rows, q), unit)
+      const of = (q: Question) => errors(siteView(rows, q), unit, bucketParts(rows, q, unit))
       const all = withComparison(of(now), then && of(then), ['fingerprint'], ['count', 'visitors', 'sessions'])
       const { params, ...found } = pageOf(all, pick)
       return { params: `${params}&granularity=${unit}`, ...found }
@@ -355,7 +357,8 @@ const ALL_READS: readonly ExpectedRead[] = [
       const asked = unit === 'minute' || unit === 'hour' || (unit === 'day' && days > 90) ? undefined : unit
       const best = days < 29 ? 'day' : days < 200 ? 'week' : 'month'
       const granularity = asked ?? best
-      return { params: `granularity=${granularity}`, data: retention(siteView(rows, q), granularity, now) }
+      const data = retention(siteView(rows, q), granularity, now, bucketParts(rows, q, granularity))
+      return { params: `granularity=${granularity}`, data }
     },
   },
 ]
@@ -377,10 +380,7 @@ const expectPlaces = expectTables(
   METRICS.human,
 )
 type Node = Readonly<Record<string, unknown>>
-interface Amount {
-  currency: string
-  amount: number
-}
+type Amount = { currency: string; amount: number }
 const amounts = (row: Node): readonly Amount[] => (Array.isArray(row.revenue) ? row.revenue : [])
 /** Includes every currency of either window. */
 function besideRevenue(now: readonly Amount[], then: readonly Amount[]): AnswerRow[] {

@@ -1,6 +1,7 @@
 import type { EventRow } from '../../src/rows.js'
 import { bucketLabel, timeline } from './calendar.js'
 import { type AnswerRow, rank, withComparison } from './compare.js'
+import type { Part } from './recorded.js'
 import {
   compareBytes,
   countDistinct,
@@ -69,7 +70,7 @@ function rating(name: string, p75 = 0): string {
 /** Points of a sparkline. */
 const MAX_SPARKLINE_POINTS = 31
 /** `stats/errors`: one row per fingerprint, with the latest message and the page where it occurred most. */
-export function errors({ hitsInWindow: hits, q }: SiteView, unit: string): AnswerRow[] {
+export function errors({ hitsInWindow: hits, q }: SiteView, unit: string, parts: readonly Part[]): AnswerRow[] {
   const seen = hits.filter((row) => row.kind === 'error' && row.error !== null)
   const buckets = timeline(q.window[0], q.window[1], q.tz, unit)
   const together = Math.ceil(buckets.length / MAX_SPARKLINE_POINTS)
@@ -98,9 +99,11 @@ export function errors({ hitsInWindow: hits, q }: SiteView, unit: string): Answe
       ),
       first_seen: new Date(Math.min(...times)).toISOString(),
       last_seen: new Date(Math.max(...times)).toISOString(),
-      sparkline: Array.from({ length: Math.ceil(counts.length / together) }, (_, i) =>
-        counts.slice(i * together, (i + 1) * together).reduce((a, b) => a + b, 0),
-      ),
+      sparkline: Array.from({ length: Math.ceil(counts.length / together) }, (_, i) => {
+        const sum = counts.slice(i * together, (i + 1) * together).reduce((a, b) => a + b, 0)
+        const isUnrecorded = parts.slice(i * together, (i + 1) * together).every((part) => part === 'none')
+        return sum === 0 && isUnrecorded ? null : sum
+      }),
     })
   })
   return rank(

@@ -1,6 +1,7 @@
 import type { EventRow } from '../../src/rows.js'
 import { bucketLabel, timeline } from './calendar.js'
 import { type AnswerRow, rank } from './compare.js'
+import type { Part } from './recorded.js'
 import { compareBytes, groupBy, isAct, isView, type Session, type SiteView, withoutAbsent } from './site-rows.js'
 
 const iso = (at: number | Date) => new Date(at).toISOString()
@@ -190,7 +191,12 @@ const EXIT = { kind: 'exit', pathname: 'exit' }
  * `stats/retention`: visitors whose first session ever began in a period of the window, and those who began another in
  * a later period.
  */
-export function retention({ sessions, sessionsInWindow: visits, q }: SiteView, unit: string, now: number): AnswerRow {
+export function retention(
+  { sessions, sessionsInWindow: visits, q }: SiteView,
+  unit: string,
+  now: number,
+  parts: readonly Part[],
+): AnswerRow {
   const [from, to] = q.window
   const periods = timeline(from, to, q.tz, unit)
   const ends = [
@@ -214,11 +220,13 @@ export function retention({ sessions, sessionsInWindow: visits, q }: SiteView, u
     const members = [...debut].filter(
       ([id, visit]) => visit.start >= from && of(visit) === own && came.get(id)?.has(own) === true,
     )
+    if (members.length === 0 && parts[i] === 'none') return { start: iso(t), periods: [] }
     return {
       start: iso(t),
       size: members.length,
       periods: over.slice(i).map((later, period) => {
         const visitors = members.filter(([id]) => came.get(id)?.has(later.label)).length
+        if (visitors === 0 && parts[i + period] === 'none') return { period }
         return { period, visitors, ...(members.length > 0 ? { rate: visitors / members.length } : {}) }
       }),
     }

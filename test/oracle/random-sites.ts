@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import type { Test } from 'tap'
 import type { EventStore } from '../../src/duckdb/event-store.js'
 import type { ReadDependencies } from '../../src/query/read.js'
+import { createRecordingLookup } from '../../src/query/recording.js'
 import type { EventRow, Rows } from '../../src/rows.js'
 import { type SessionSketch, sessionRows } from '../fixtures/generated-sessions.js'
 import { agentRow } from '../fixtures/rows.js'
@@ -126,6 +127,15 @@ const world = fc.record({
   /** The rows that are aggregated when the read runs: nothing, everything, or everything but late hits. */
   sealed: fc.oneof({ arbitrary: fc.constant('nothing'), weight: 4 }, fc.constantFrom('all', 'before late hits')),
   questions: fc.array(question, { minLength: 1, maxLength: 2 }),
+  /** Times that were not recorded: whether near the window's end, the distance, and the length. */
+  gaps: fc.array(
+    fc.tuple(
+      fc.boolean(),
+      fc.constantFrom(-86_400_000 * 3, -3_600_000, -60_000, 0, 1),
+      fc.constantFrom(60_000, 3_600_000, 86_400_000 * 2),
+    ),
+    { maxLength: 1 },
+  ),
 })
 type RandomSite = typeof world extends fc.Arbitrary<infer W> ? W : never
 
@@ -191,13 +201,23 @@ export async function checkRandomSites(t: Test, open: () => Promise<EventStore>)
       const judged = EXPECTED_READS[j]
       if (!judged) continue
       const filters = audience === 'human' ? trees : plain
-      const q: Question = { site, audience, window: drawn.window, tz, filters, goals: GOALS }
+      const gaps = drawn.gaps.map(([late, off, ms]): [number, number] => {
+        const from = drawn.window[late ? 1 : 0] + off
+        return [from, from + ms]
+      })
+      const q: Question = { site, audience, window: drawn.window, tz, filters, goals: GOALS, gaps, now: NOW }
+      const recording = createRecordingLookup({
+        query: (statement) => store.query(statement),
+        gaps: async () =>
+          gaps.map(([start, end]) => ({ start: new Date(start), end: new Date(end), reason: 'not_running' })),
+        clock: () => 0,
+      })
       const put: ReadCase = {
         ...{ q, compare, window: `start=${start}&end=${end}` },
         // Two weeks have more minutes than a read returns.
         more: { now: NOW, funnels: FUNNELS, unit: long && unit === 'minute' ? 'hour' : unit, pick },
       }
-      const { url, found, wanted, meta, total } = await checkRead(judged, rows, put, { ...deps, store })
+      const { url, found, wanted, meta, total } = await checkRead(judged, rows, put, { ...deps, store, recording })
       asked.add(`${judged.path} ${audience}`)
       if (!isDeepStrictEqual(found, wanted))
         throw new Error(`${decodeURIComponent(url)}\nfound  ${JSON.stringify(found)}\nwanted ${JSON.stringify(wanted)}`)

@@ -1,5 +1,6 @@
 import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
 import { bucketLabel, timeline } from './calendar.js'
+import { bucketParts } from './recorded.js'
 import {
   compareBytes,
   groupBy,
@@ -27,6 +28,9 @@ interface SessionRows {
   own: EventRow[]
 }
 
+/** Metrics of people that are no counts. */
+const MEANS = ['bounce', 'duration', 'views_per_session']
+
 export function recount(all: Rows, q: Question) {
   const {
     hitsInWindow: hits,
@@ -35,13 +39,6 @@ export function recount(all: Rows, q: Question) {
     allowsEntry: letIn,
     keyOf: named,
   } = siteView(all, q)
-
-  let firstRow = Number.POSITIVE_INFINITY
-  for (const row of [...all.events, ...all.agent_events])
-    if (row.site_id === q.site) firstRow = Math.min(firstRow, row.timestamp.getTime())
-  /** Whether a bucket ended before the site's first row. */
-  const isUnrecorded = (buckets: readonly { t: number }[], i: number): boolean =>
-    Math.min(buckets[i + 1]?.t ?? q.window[1], q.window[1]) <= firstRow
 
   /** The metrics of people, by key. */
   function people(keyOf: (row: EventRow) => Keys, keyOfVisit: (row: EventRow) => Keys, entryIsKey = false) {
@@ -155,16 +152,23 @@ export function recount(all: Rows, q: Question) {
     timeseries(unit: string) {
       const values = metricsBy((_, moment) => bucketLabel(moment.getTime(), q.tz, unit))
       const buckets = timeline(q.window[0], q.window[1], q.tz, unit)
+      const parts = bucketParts(all, q, unit)
       return (metric: string) =>
-        buckets.map(({ t, label: name }, i) => {
-          const all = values.get(name) ?? NOTHING[q.audience]
-          if (isUnrecorded(buckets, i)) return { t: new Date(t).toISOString() }
-          const found = all[metric]
-          const { verified_fetches, spoofed, indeterminate } = all
+        buckets.map(({ t: at, label: name }, i) => {
+          const t = new Date(at).toISOString()
+          const part = parts[i]
+          const found = (values.get(name) ?? NOTHING[q.audience])[metric]
+          const isCount = metric in NOTHING[q.audience]
+          const isShare = metric === 'verified' && q.audience === 'agent'
+          if (!isCount && !isShare && !(MEANS.includes(metric) && q.audience === 'human')) return { t }
+          // Rows of a time that was not recorded count: other servers delivered them.
+          if (part === 'none' && (isCount ? !found : isShare ? !values.has(name) : found === undefined)) return { t }
+          const { verified_fetches, spoofed, indeterminate } = values.get(name) ?? NOTHING[q.audience]
           return {
-            t: new Date(t).toISOString(),
+            t,
             ...(found === undefined ? {} : { value: found }),
-            ...(metric === 'verified' && q.audience === 'agent' ? { verified_fetches, spoofed, indeterminate } : {}),
+            ...(isShare ? { verified_fetches, spoofed, indeterminate } : {}),
+            ...(part === 'all' ? {} : { partial: true }),
           }
         })
     },
@@ -213,18 +217,21 @@ export function recount(all: Rows, q: Question) {
       ).slice(0, limit)
       const shown = new Set(top.map(({ key }) => key))
       const rest = fetched.filter((row) => !shown.has(row.agent_id))
-      const all = [...top, ...(rest.length > 0 ? [{ key: 'other', rows: rest }] : [])]
-      return all.map(({ key, rows }) => {
+      const shownSeries = [...top, ...(rest.length > 0 ? [{ key: 'other', rows: rest }] : [])]
+      return shownSeries.map(({ key, rows }) => {
         const values = groupBy(rows, (row) => bucketLabel(row.timestamp.getTime(), q.tz, unit))
         const buckets = timeline(q.window[0], q.window[1], q.tz, unit)
+        const parts = bucketParts(all, q, unit)
         return {
           agent_id: key,
           fetches: rows.length,
           spoofed: rows.filter((row) => row.verified === false).length,
-          buckets: buckets.map((b, i) => ({
-            t: new Date(b.t).toISOString(),
-            ...(isUnrecorded(buckets, i) ? {} : { value: values.get(b.label)?.length ?? 0 }),
-          })),
+          buckets: buckets.map((b, i) => {
+            const t = new Date(b.t).toISOString()
+            const value = values.get(b.label)?.length ?? 0
+            if (parts[i] === 'none' && value === 0) return { t }
+            return { t, value, ...(parts[i] === 'all' ? {} : { partial: true }) }
+          }),
         }
       })
     },

@@ -12,6 +12,10 @@ export interface Question {
   filters: readonly Readonly<Record<string, unknown>>[]
   /** The site's goals. */
   goals?: readonly Goal[]
+  /** Milliseconds: times that were not recorded, start and end. */
+  gaps?: readonly (readonly [number, number])[]
+  /** Milliseconds: the time of the question; absent: after the window. */
+  now?: number
 }
 export type Row = EventRow | AgentEventRow
 /** The group of a row; undefined for rows without a value. */

@@ -195,7 +195,7 @@ t.test('stats/errors', async (t) => {
 
 t.test('a sparkline covers the window with at most 31 points and adds up', async (t) => {
   const ask = await openReads(t, THROWN, NOW)
-  const Rows = z.array(z.object({ count: z.int(), sparkline: z.array(z.int()) }))
+  const Rows = z.array(z.object({ count: z.int(), sparkline: z.array(z.int().nullable()) }))
   for (const [query, points, why] of [
     ['start=2026-10-10T00:00:00Z&end=2026-10-11T00:00:00Z', 24, 'hours'],
     ['start=2026-10-10T12:00:00Z&end=2026-10-10T12:31:00Z', 31, 'minutes'],
@@ -211,7 +211,7 @@ t.test('a sparkline covers the window with at most 31 points and adds up', async
     for (const { count, sparkline } of rows) {
       t.equal(sparkline.length, points, why)
       t.equal(
-        sparkline.reduce((sum, n) => sum + n, 0),
+        sparkline.reduce<number>((sum, n) => sum + (n ?? 0), 0),
         count,
         'adds up',
       )

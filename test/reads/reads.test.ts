@@ -28,6 +28,7 @@ t.test('meta echoes the query in canonical names', async (t) => {
     },
     ...{ rows: 2, sampled: false, took_ms: 0, total: 2, limit: 50, page: 1 },
     comparison: { start: '2026-10-23T21:00:00.000Z', end: '2026-10-24T22:00:00.000Z' },
+    recorded: { since: '2026-10-24T10:00:00.000Z', gaps: [], comparison: [] },
     warnings: [
       {
         ...{ metric: 'visitors', code: 'salt_rotated_in_window' },

@@ -32,9 +32,10 @@ const overviews: [query: string, data: object, why: string][] = [
     'nothing to verify: absent',
   ],
   [`${DAY}&audience=all`, { pageviews: 5 }, 'only what may be summed is'],
-  ['site=1&start=2020-01-01T00:00:00Z&end=2020-01-02T00:00:00Z', none, 'no rows: counts are 0, means absent'],
+  ['site=1&start=2020-01-01T00:00:00Z&end=2020-01-02T00:00:00Z', {}, "before the site's first row nothing is known"],
+  ['site=1&start=2026-10-25T10:00:00Z&end=2026-10-25T11:00:00Z', none, 'no rows: counts are 0, means absent'],
   [
-    'site=1&audience=agent&start=2020-01-01T00:00:00Z&end=2020-01-02T00:00:00Z',
+    'site=1&audience=agent&start=2026-10-25T10:00:00Z&end=2026-10-25T11:00:00Z',
     { fetches: 0, pageviews: 0, agents: 0, ...proof(0, 0, 0, 0), bytes: 0 },
     'no rows of agents',
   ],
@@ -90,7 +91,7 @@ const overviews: [query: string, data: object, why: string][] = [
     },
     'a change of nothing is absent',
   ],
-  [`${DAY}&compare=year`, { ...day, comparison: none, change: {} }, 'there was nothing a year ago'],
+  [`${DAY}&compare=year`, { ...day, comparison: {}, change: {} }, 'nothing was recorded a year ago'],
   [
     'site=2&range=7d',
     { visitors: 1, sessions: 1, pageviews: 1, bounce: 0, duration: 5, views_per_session: 1, events: 1 },
@@ -332,10 +333,13 @@ t.test('agents/overview and agents/timeseries', async (t) => {
   const { data, meta } = await ask('agents/timeseries', 'site=1&range=7d&granularity=day&limit=1&compare=previous')
   const days = ['19T22', '20T22', '21T22', '22T22', '23T22', '24T22', '25T23']
   const buckets = (values: (number | undefined)[]) =>
-    values.map((value, i) => ({ t: `2026-10-${days[i]}:00:00.000Z`, ...(value === undefined ? {} : { value }) }))
-  // The site's first row is of 24 October, ten o'clock UTC: nothing is known of the days before.
+    values.map((value, i) => {
+      const known = { ...(value === undefined ? {} : { value }), ...(i === 4 || i === 6 ? { partial: true } : {}) }
+      return { t: `2026-10-${days[i]}:00:00.000Z`, ...known }
+    })
+  // The site's first row is of 24 October, ten o'clock UTC: nothing is known of the days before, and it is no whole day.
   const early = [undefined, undefined, undefined, undefined]
-  const before = { comparison: { fetches: 0, spoofed: 0 }, change: {} }
+  const before = { comparison: {}, change: {} }
   t.strictSame(data, {
     granularity: 'day',
     series: [
@@ -391,5 +395,5 @@ t.test('stats/realtime', async (t) => {
   }
   t.match(meta.query, window, 'its own window, whatever is asked for')
   t.match((await ask('stats/realtime', 'site=1&audience=human')).data, { people: 2, agents: undefined })
-  t.match((await ask('stats/realtime', 'site=2')).data, { people: 0, agents: 0, pages: [] })
+  t.same((await ask('stats/realtime', 'site=2')).data, { pages: [], minutes: minutes(0, 0).map(({ t }) => ({ t })) })
 })

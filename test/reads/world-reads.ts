@@ -1,7 +1,9 @@
 import t from 'tap'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
+import { createRecordingLookup, type Gap } from '../../src/query/recording.js'
 import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/rows.js'
+import type { Sql } from '../../src/sql.js'
 import { openStore } from '../fixtures/open-store.js'
 import { NOW, WORLD } from '../fixtures/world.js'
 
@@ -56,13 +58,16 @@ export const deps: Omit<ReadDependencies, 'store'> = {
   ],
   assistants: [{ source: 'ChatGPT', operator: 'OpenAI' }],
 }
-export async function asker(rows: Rows) {
+/** Returns a function that asks reads about these rows; everything since a site's first row is recorded but the gaps. */
+export async function asker(rows: Rows, gaps: readonly Gap[] = []) {
   const store = await openStore(t)
   await store.append(rows)
+  const lookup = { query: (statement: Sql) => store.query(statement), gaps: async () => gaps, clock: () => 0 }
+  const recording = createRecordingLookup(lookup)
   return (path: string, query: string) => {
     const read = reads.find((each) => each.path === `/api/${path}`)
     if (!read) throw new Error(path)
-    return runRead(read, new URLSearchParams(query), { ...deps, store }, WORDS)
+    return runRead(read, new URLSearchParams(query), { ...deps, store, recording }, WORDS)
   }
 }
 /** The words in reads' paths: a session that both sites have. */

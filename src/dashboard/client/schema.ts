@@ -607,6 +607,21 @@ export interface components {
             query: {
                 [key: string]: unknown;
             };
+            recorded?: {
+                comparison?: {
+                    end: string;
+                    /** @enum {string} */
+                    reason: "not_running" | "rows_lost" | "clock_changed";
+                    start: string;
+                }[];
+                gaps: {
+                    end: string;
+                    /** @enum {string} */
+                    reason: "not_running" | "rows_lost" | "clock_changed";
+                    start: string;
+                }[];
+                since?: string;
+            };
             rows: number;
             sampled: boolean;
             took_ms: number;
@@ -897,7 +912,7 @@ export interface operations {
                             last_crawl?: string;
                             last_status?: number;
                             llms_listed?: 0 | 1;
-                            pageviews: number;
+                            pageviews?: number;
                             pathname: string;
                             robots_allowed?: boolean;
                             spoofed?: number;
@@ -997,6 +1012,8 @@ export interface operations {
                             series: {
                                 agent_id: string;
                                 buckets: {
+                                    /** @constant */
+                                    partial?: true;
                                     t: string;
                                     value?: number;
                                 }[];
@@ -2235,14 +2252,14 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            arrivals: number;
+                            arrivals?: number;
                             change?: {
                                 [key: string]: number;
                             };
                             comparison?: {
                                 [key: string]: number;
                             };
-                            fetches: number;
+                            fetches?: number;
                             median?: number;
                             operators: {
                                 arrivals: number;
@@ -5016,7 +5033,7 @@ export interface operations {
                             message: string;
                             pathname: string;
                             sessions: number;
-                            sparkline: number[];
+                            sparkline: (number | null)[];
                             type: string;
                             visitors: number;
                         }[];
@@ -5258,7 +5275,7 @@ export interface operations {
                             comparison?: {
                                 [key: string]: number;
                             };
-                            conversions: number;
+                            conversions?: number;
                             id: number;
                             name: string;
                             rate?: number;
@@ -5272,7 +5289,7 @@ export interface operations {
                                 };
                                 currency: string;
                             }[];
-                            visitors: number;
+                            visitors?: number;
                         }[];
                         meta: components["schemas"]["Meta"];
                     };
@@ -5815,9 +5832,9 @@ export interface operations {
                                 periods: {
                                     period: number;
                                     rate?: number;
-                                    visitors: number;
+                                    visitors?: number;
                                 }[];
-                                size: number;
+                                size?: number;
                                 start: string;
                             }[];
                             /** @enum {string} */
@@ -6040,6 +6057,8 @@ export interface operations {
                         data: {
                             buckets: {
                                 indeterminate?: number;
+                                /** @constant */
+                                partial?: true;
                                 spoofed?: number;
                                 t: string;
                                 value?: number;
@@ -6047,6 +6066,8 @@ export interface operations {
                             }[];
                             comparison?: {
                                 indeterminate?: number;
+                                /** @constant */
+                                partial?: true;
                                 spoofed?: number;
                                 t: string;
                                 value?: number;

@@ -45,7 +45,7 @@ export default defineRead({
       robots_allowed: z.boolean().optional().describe('For the last crawl, like `llms_listed`.'),
       llms_listed: z.union([z.literal(0), z.literal(1)]).optional(),
       in_sitemap: z.boolean().describe("Whether one of the site's sitemaps lists it."),
-      pageviews: Count.describe('Pageviews by people in the window.'),
+      pageviews: Count.optional().describe('Pageviews by people in the window; absent if nothing was recorded.'),
     }),
   ),
   run: async (context, { order }) => {

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { bucketEnds, bucketKey, listBuckets } from '../../query/buckets.js'
+import { bucketKey, listBuckets } from '../../query/buckets.js'
 import { whereClause } from '../../query/conditions.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
 import { NOT_SPOOFED } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { OTHER_AGENTS } from '../../query/read-context.js'
 import { GRANULARITIES, isIn, raw, sql } from '../../sql.js'
-import { comparableRow, Instant, metricShapes } from '../shapes.js'
+import { comparableRow, Instant, metricShapes, Partial } from '../shapes.js'
 
 const METRICS = ['fetches', 'spoofed'] as const
 const SPOOFED = sql`count(*) filter (where not ${NOT_SPOOFED})`
@@ -26,7 +26,11 @@ export default defineRead({
         operator: z.string().optional().describe('Absent for the others together.'),
         ...metricShapes(METRICS),
         buckets: z.array(
-          z.object({ t: Instant, value: z.int().optional().describe("Absent before the site's first row.") }),
+          z.object({
+            t: Instant,
+            value: z.int().optional().describe('Absent if nothing was recorded.'),
+            partial: Partial,
+          }),
         ),
       }),
     ),
@@ -57,15 +61,15 @@ export default defineRead({
       group by series, bucket`)
     const values = new Map(found.map((each) => [`${each.bucket} ${each.series}`, each.value]))
     const times = listBuckets(window, tz, granularity)
-    const isFirstFilled = found.some((each) => each.bucket === times[0]?.key)
-    const before = isFirstFilled ? [] : await context.beforeFirstRow(bucketEnds(times, window))
-    const series = [...top, ...(rest.fetches === 0 ? [] : [{ agent_id: OTHER_AGENTS, ...rest }])].map((agent) => ({
+    const parts = context.recordedBuckets(times, window, tz, granularity)
+    const series = [...top, ...(!rest.fetches ? [] : [{ agent_id: OTHER_AGENTS, ...rest }])].map((agent) => ({
       ...agent,
       name: context.agentNames(String(agent.agent_id)).name,
-      buckets: times.map(({ t, key }, i) => ({
-        t: t.toISOString(),
-        ...(before[i] ? {} : { value: values.get(`${key} ${agent.agent_id}`) ?? 0 }),
-      })),
+      buckets: times.map(({ t, key }, i) => {
+        const fetches = values.get(`${key} ${agent.agent_id}`)
+        if (parts[i] === 'none' && fetches === undefined) return { t: t.toISOString() }
+        return { t: t.toISOString(), value: fetches ?? 0, ...(parts[i] === 'all' ? {} : { partial: true }) }
+      }),
     }))
     return { data: { granularity, series }, rows: series.length }
   },

@@ -29,8 +29,8 @@ export default defineRead({
   params: { operator: Operator },
   audience: { only: 'all', mixesAudiences: true },
   data: comparableRow({
-    fetches: PageReads,
-    arrivals: Arrivals,
+    fetches: PageReads.optional(),
+    arrivals: Arrivals.optional(),
     ratio: Ratio,
     median: Ratio.describe(
       "Median of the ratios of the site's URLs with enough data, whatever the filters on URLs; absent if no URL has one.",

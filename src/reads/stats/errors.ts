@@ -36,9 +36,9 @@ export default defineRead({
       last_seen: Instant,
       pathname: z.string().describe('The page with the most occurrences.'),
       sparkline: z
-        .array(Count)
+        .array(Count.nullable())
         .describe(
-          `Its count over the window, in buckets of \`granularity\`, joined to at most ${MAX_SPARKLINE_POINTS} points.`,
+          `Its count over the window, in buckets of \`granularity\`, joined to at most ${MAX_SPARKLINE_POINTS} points; null for a point in which nothing was recorded.`,
         ),
     }),
   ),
@@ -93,20 +93,25 @@ async function topPages({ plan, rows: query }: ReadContext, page: readonly Resul
 }
 
 /** The counts over the window of each of these errors, by fingerprint. */
-async function sparklines({ plan, rows: query }: ReadContext, page: readonly ResultRow[]) {
+async function sparklines(context: ReadContext, page: readonly ResultRow[]) {
+  const { plan } = context
   const { window, tz, granularity } = plan
   const times = listBuckets(window, tz, granularity)
   const together = Math.ceil(times.length / MAX_SPARKLINE_POINTS)
   const points = new Map(times.map(({ key }, i) => [key, Math.floor(i / together)]))
-  const found = await query(sql`
+  const empty: (number | null)[] = Array.from({ length: Math.ceil(times.length / together) }, () => null)
+  context.recordedBuckets(times, window, tz, granularity).forEach((part, i) => {
+    if (part !== 'none') empty[Math.floor(i / together)] = 0
+  })
+  const found = await context.rows(sql`
     select fingerprint, ${bucketKey(raw('timestamp'), window, tz, granularity, plan.dialect)} as bucket, count(*) as n
     from (${errorHits(plan)}) t where ${keyMatches(['fingerprint'], page)} group by fingerprint, bucket`)
-  const lines = new Map<unknown, number[]>()
+  const lines = new Map<unknown, (number | null)[]>()
   for (const { fingerprint, bucket, n } of found) {
-    const line = lines.get(fingerprint) ?? Array.from({ length: Math.ceil(times.length / together) }, () => 0)
+    const line = lines.get(fingerprint) ?? [...empty]
     lines.set(fingerprint, line)
     const point = points.get(Number(bucket))
     if (point !== undefined) line[point] = (line[point] ?? 0) + Number(n)
   }
-  return (fingerprint: unknown): number[] => lines.get(fingerprint) ?? []
+  return (fingerprint: unknown) => lines.get(fingerprint) ?? []
 }

@@ -27,8 +27,8 @@ export default defineRead({
     comparableRow({
       id: z.int(),
       name: z.string(),
-      conversions: Count,
-      visitors: Count.describe('Distinct visitors who converted.'),
+      conversions: Count.optional().describe('Absent if nothing was recorded, like `visitors`.'),
+      visitors: Count.optional().describe('Distinct visitors who converted.'),
       rate: Share.optional().describe('Share of all visitors of the same filters; absent without visitors.'),
       revenue: z
         .array(comparableRow({ currency: z.string(), amount: z.number() }))

@@ -54,10 +54,12 @@ export default defineRead({
     )
     const found = await context.rows(beside(people(minute), agents(minute)))
     const counts = new Map(found.map(({ value, ...row }) => [value, row]))
-    const minutes = Array.from({ length: WINDOW_MINUTES }, (_, i) => ({
-      t: new Date(start + i * 60_000).toISOString(),
-      ...Object.fromEntries(metrics.map((name) => [name, counts.get(i * 60_000)?.[name] ?? 0])),
-    }))
+    const minutes = Array.from({ length: WINDOW_MINUTES }, (_, i) => {
+      const t = new Date(start + i * 60_000)
+      const isRecorded = context.recorded({ start: t, end: new Date(t.getTime() + 60_000) }) !== 'none'
+      const zeros = isRecorded ? metrics.map((name) => [name, 0]) : []
+      return { t: t.toISOString(), ...Object.fromEntries(zeros), ...counts.get(i * 60_000) }
+    })
     const { value: _, ...now } = total
     return { data: { ...now, pages, minutes }, rows: pages.length }
   },

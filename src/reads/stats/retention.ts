@@ -39,16 +39,18 @@ export default defineRead({
     cohorts: z.array(
       z.object({
         start: Instant,
-        size: Count.describe('Visitors whose first visit ever began in this period and in the window.'),
+        size: Count.optional().describe(
+          'Visitors whose first visit ever began in this period and in the window; absent if nothing was recorded.',
+        ),
         periods: z
           .array(
             z.object({
               period: Count.describe('Periods after the cohort’s own, which is 0.'),
-              visitors: Count,
+              visitors: Count.optional().describe('Absent if nothing was recorded in that period.'),
               rate: Share.optional().describe('Share of the cohort; absent if the cohort is empty.'),
             }),
           )
-          .describe('Only periods that have ended.'),
+          .describe('Only periods that have ended; empty if nothing was recorded in the first.'),
       }),
     ),
   }),
@@ -80,13 +82,20 @@ export default defineRead({
       const end = times[i + 1]?.t ?? startOf(unit, shift(t, UNIT_DURATION[unit], tz), tz)
       return end.getTime() <= until
     })
+    const parts = context.recordedBuckets(times, window, tz, unit)
+    /** Returns undefined for none in a period without anything recorded. */
+    const count = (cohort: number, i: number) =>
+      counts.get(`${cohort} ${times[i]?.key}`) ?? (parts[i] === 'none' ? undefined : 0)
     const cohorts = times.map(({ t, key }, i) => {
-      const size = counts.get(`${key} ${key}`) ?? 0
-      const periods = over.slice(i).map((later, period) => {
-        const visitors = counts.get(`${key} ${later.key}`) ?? 0
+      const size = count(key, i)
+      const start = t.toISOString()
+      if (size === undefined) return { start, periods: [] }
+      const periods = over.slice(i).map((_, period) => {
+        const visitors = count(key, i + period)
+        if (visitors === undefined) return { period }
         return { period, visitors, ...(size > 0 ? { rate: visitors / size } : {}) }
       })
-      return { start: t.toISOString(), size, periods }
+      return { start, size, periods }
     })
     return { data: { granularity: unit, cohorts }, rows: cohorts.length, query: { granularity: unit } }
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bucketEnds, bucketKey, listBuckets } from '../../query/buckets.js'
+import { bucketKey, listBuckets } from '../../query/buckets.js'
 import type { Grouping } from '../../query/grouping.js'
 import {
   agentMetrics,
@@ -53,11 +53,15 @@ export default defineRead({
       const values = new Map(found.map(({ bucket, ...row }) => [bucket, row]))
       const zeros = Object.fromEntries([...(isCount(metric) ? ['value'] : []), ...counts].map((name) => [name, 0]))
       const times = timesOf(p)
-      const before = values.has(times[0]?.key) ? [] : await context.beforeFirstRow(bucketEnds(times, p.window))
-      return times.map(({ t, key }, i) => ({
-        t: t.toISOString(),
-        ...(before[i] ? {} : { ...zeros, ...values.get(key) }),
-      }))
+      const parts = context.recordedBuckets(times, p.window, tz, granularity)
+      return times.map(({ t: start, key }, i) => {
+        const [t, part] = [start.toISOString(), parts[i]]
+        const row = values.get(key) ?? {}
+        // Rows of a time that was not recorded count: other servers delivered them.
+        const isEmpty = isCount(metric) ? !row.value : Object.keys(row).length === 0
+        if (part === 'none' && isEmpty) return { t }
+        return { t, ...zeros, ...row, ...(part === 'all' ? {} : { partial: true }) }
+      })
     }
     if (present === 'visitors') {
       const starts = timesOf(plan).map(({ t }) => t)

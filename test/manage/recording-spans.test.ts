@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { loadConfig } from '../../src/config.js'
 import { openRecords } from '../../src/duckdb/records.js'
 import { openInstance } from '../../src/instance/open-instance.js'
-import { createRecordingSpans } from '../../src/notify/recording-spans.js'
+import { createRecordingSpans } from '../../src/manage/recording-spans.js'
 import { sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
 import { directory } from '../fixtures/files.js'
@@ -52,6 +52,7 @@ async function open(t: Test) {
     /** Lists the minutes of an hour that are not covered. */
     missing: async (start = 0, end = 60) => (await recorded.missingMs({ start: at(start), end: at(end) })) / MINUTE,
     keep: () => recorded.extend(),
+    gaps: () => recorded.gaps(),
     /** Starts another process, which has lost nothing yet. */
     restart(minute: number) {
       Object.assign(world, { minute, rows: 0, files: 0 })
@@ -203,13 +204,122 @@ t.test('a span extends to the time of observation, once the rows are stored', as
   t.strictSame(await one.spans(), [{ began: at(0), ended: at(30) }])
   await live(one, 60)
   t.strictSame(await one.spans(), [{ began: at(0), ended: at(60) }], 'a store that was slow loses nothing')
-  const month = 30 * 24 * 60
-  one.restart(2 * month)
-  await live(one, 2 * month + 1)
-  t.equal((await one.spans()).length, 2)
-  one.restart(3 * month)
-  await live(one, 3 * month + 1)
-  t.equal((await one.spans()).length, 2, 'a span that no window reaches is deleted')
+  const year = 365 * 24 * 60
+  one.restart(year)
+  await live(one, year + 1)
+  one.restart(2 * year)
+  await live(one, 2 * year + 1)
+  t.equal((await one.spans()).length, 3, 'spans are kept as long as rows may be')
+})
+
+t.test('gaps lie between the spans, and say why', async (t) => {
+  const clean = async (one: World) => live(one, 10)
+  const gap = (start: number, end: number, reason: string) => ({ start: at(start), end: at(end), reason })
+  const cases: [why: string, gaps: object[], life: (world: World) => Promise<void>][] = [
+    ['nothing is known of the time before the first process', [], clean],
+    [
+      'a process that was killed leaves a gap from its last sign of life',
+      [gap(10, 14, 'not_running')],
+      async (one) => {
+        await clean(one)
+        one.world.minute = 10.9
+        one.restart(14)
+        await live(one, 20)
+      },
+    ],
+    [
+      'the gap is known before the new process stored anything',
+      [gap(10, 14, 'not_running')],
+      async (one) => {
+        await clean(one)
+        one.restart(14)
+      },
+    ],
+    [
+      'a restart of 59 seconds is no gap',
+      [],
+      async (one) => {
+        await clean(one)
+        one.restart(10 + 59 / 60)
+        await live(one, 20)
+      },
+    ],
+    [
+      'a restart of 60 seconds is one',
+      [gap(10, 11, 'not_running')],
+      async (one) => {
+        await clean(one)
+        one.restart(11)
+        await live(one, 20)
+      },
+    ],
+    [
+      'losses in minutes that follow each other are one gap, and losses later another, however short',
+      [gap(10, 12, 'rows_lost'), gap(13, 13.5, 'rows_lost')],
+      async (one) => {
+        await clean(one)
+        for (const [minute, rows] of [
+          [11, 3],
+          [12, 5],
+          [13, 5],
+          [13.5, 6],
+        ] as const) {
+          Object.assign(one.world, { minute, rows })
+          await one.keep()
+        }
+      },
+    ],
+    [
+      'what a process loses in its first minute is not the time before it',
+      [gap(10, 40, 'not_running'), gap(40, 41, 'rows_lost'), gap(51, 70, 'not_running')],
+      async (one) => {
+        await clean(one)
+        one.restart(40)
+        Object.assign(one.world, { minute: 41, rows: 1 })
+        await one.keep()
+        await live(one, 51)
+        one.restart(70)
+        await live(one, 80)
+      },
+    ],
+    [
+      'a machine that slept',
+      [gap(10, 60, 'clock_changed')],
+      async (one) => {
+        await clean(one)
+        one.world.jumped = 49
+        one.world.minute = 11
+        await one.keep()
+      },
+    ],
+    [
+      'a file that could not be opened whole leaves the gaps before it known',
+      [gap(10, 40, 'not_running'), gap(40, 41, 'rows_lost')],
+      async (one) => {
+        await clean(one)
+        one.restart(40)
+        Object.assign(one.world, { minute: 41, files: 1 })
+        await one.keep()
+      },
+    ],
+    [
+      'a clock that was set back leaves none after it',
+      [],
+      async (one) => {
+        await clean(one)
+        one.restart(20)
+        await live(one, 21)
+        one.world.jumped = -18
+        one.world.minute = 22
+        await one.keep()
+      },
+    ],
+  ]
+  for (const [why, gaps, life] of cases) {
+    const one = await open(t)
+    await life(one)
+    t.strictSame(await one.gaps(), gaps, why)
+  }
 })
 
 t.test('an instance extends its span when it closes', async (t) => {

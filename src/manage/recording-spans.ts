@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import type { Window } from '../query/calendar.js'
+import { GAP_REASONS, type Gap, type GapReason } from '../query/recording.js'
+import { raw, sql } from '../sql.js'
+import type { Records } from '../store.js'
+
+interface RecordingSpansDeps {
+  records: Records
+  /** Reports whether the store accepts rows. */
+  ready(): boolean
+  /** Resolves when everything observed so far is stored or given up. */
+  settle(): Promise<void>
+  /** Counts since the start: rows that were given up, and stored files that could not be opened whole. */
+  lost(): { rows: number; files: number }
+  now(): Date
+  /** Monotonic milliseconds. */
+  clock(): number
+}
+
+/** Treats a larger difference between wall clock and monotonic clock as a set clock or a sleeping machine. */
+const MAX_CLOCK_STEP_MS = 10_000
+/** A process that restarts leaves a shorter gap, which hides no whole minute. */
+const MIN_GAP_MS = 60_000
+
+/** A stored span. `complete` is false if rows of that time may be lost with a file. */
+const Span = z.object({
+  began: z.date(),
+  ended: z.date(),
+  /** Why the time before it was not recorded; absent in spans of earlier versions. */
+  cause: z.enum(GAP_REASONS).nullable(),
+  complete: z.boolean().nullable(),
+})
+type Span = z.output<typeof Span>
+
+export type RecordingSpans = ReturnType<typeof createRecordingSpans>
+
+/**
+ * Keeps the spans of time in which this instance ran and stored everything that it observed. They outlive the process
+ * and are kept for good: one small row for each run. Long because all of it is about the current span.
+ */
+export function createRecordingSpans({ records, ready, settle, lost, now, clock }: RecordingSpansDeps) {
+  let previous = { at: now(), clock: clock() }
+  let lostRows = lost().rows
+  let lostFiles = 0
+  const started = previous.at
+  /** Start of the current span, and why the time before it was not recorded. */
+  let began = started
+  let cause: GapReason = 'not_running'
+  let isStartStored = false
+  let stored: Promise<Span[]> | undefined
+
+  const query = async () =>
+    z
+      .array(Span)
+      .parse(await records.query(sql`select began, ended, cause, complete from recorded order by began, ended`))
+  const load = async (): Promise<Span[]> => {
+    stored ??= query()
+    try {
+      return await stored
+    } catch (error) {
+      stored = undefined
+      throw error
+    }
+  }
+
+  return {
+    /** Extends the current span to now, once what was observed is stored. Call it each minute and at the end. */
+    async extend(): Promise<void> {
+      if (!ready()) return
+      const current = { at: now(), clock: clock() }
+      await settle()
+      if (!ready()) return
+      const { rows, files } = lost()
+      const stepped =
+        Math.abs(current.at.getTime() - previous.at.getTime() - (current.clock - previous.clock)) > MAX_CLOCK_STEP_MS
+      previous = current
+      const isBroken = rows !== lostRows || stepped || files !== lostFiles
+      const isFileLost = files !== lostFiles
+      const earlier = { began, cause }
+      if (isBroken) [began, cause] = [current.at, stepped ? 'clock_changed' : 'rows_lost']
+      lostRows = rows
+      // The start separates the time without a process from what this process lost in its first minute.
+      const startAlone = !isStartStored && began > started
+      // Spans never overlap: an earlier write may or may not have been stored, and a clock that was set back passes
+      // the same time twice. Rows of a lost file may be of any time, so no earlier span is complete.
+      await records
+        .write(
+          sql`delete from recorded where began >= ${began}`,
+          // Losses in minutes that follow each other are one gap.
+          sql`delete from recorded where began = ${earlier.began} and ended = began and cause = ${cause}`,
+          sql`update recorded set ended = ${began} where ended > ${began}`,
+          ...(isFileLost ? [raw('update recorded set complete = false')] : []),
+          ...(startAlone ? [sql`insert into recorded values (${started}, ${started}, 'not_running', true)`] : []),
+          sql`insert into recorded values (${began}, ${current.at}, ${cause}, true)`,
+        )
+        .finally(() => {
+          stored = undefined
+        })
+      lostFiles = files
+      isStartStored = true
+    },
+    /** Returns how many milliseconds of the window are not known to be stored completely. */
+    async missingMs({ start, end }: Window): Promise<number> {
+      const covered = (await load())
+        .filter(({ complete }) => complete !== false)
+        .map(
+          ({ began, ended }) => Math.min(ended.getTime(), end.getTime()) - Math.max(began.getTime(), start.getTime()),
+        )
+      return end.getTime() - start.getTime() - covered.reduce((sum, ms) => sum + Math.max(0, ms), 0)
+    },
+    /**
+     * Returns the times between the first known span and the current one, in order. A time of less than a minute is left
+     * out unless rows were lost in it.
+     */
+    async gaps(): Promise<Gap[]> {
+      const spans = (await load()).filter((span) => span.began < began)
+      const gaps: Gap[] = []
+      const [first] = spans
+      let end = first?.ended ?? began
+      for (const span of [...spans, { began, ended: began, cause }]) {
+        const gap = { start: end, end: span.began, reason: span.cause ?? ('not_running' as const) }
+        if (span.began > end) gaps.push(gap)
+        end = span.ended
+      }
+      return gaps.filter((gap) => gap.reason === 'rows_lost' || gap.end.getTime() - gap.start.getTime() >= MIN_GAP_MS)
+    },
+  }
+}

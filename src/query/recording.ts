@@ -1,0 +1,113 @@
+import { type Sql, sql } from '../sql.js'
+import type { ResultRow } from '../store.js'
+import type { Window } from './calendar.js'
+
+/** Why a time was not recorded whole: see the README. */
+export const GAP_REASONS = ['not_running', 'rows_lost', 'clock_changed'] as const
+export type GapReason = (typeof GAP_REASONS)[number]
+
+/** A time in which not everything was recorded. */
+export interface Gap extends Window {
+  readonly reason: GapReason
+}
+
+/** The times that were recorded of a site. */
+export interface Recording {
+  /** The time of the site's first stored row, of people or agents; undefined: it has none. */
+  readonly since: Date | undefined
+  /** In order, not overlapping. */
+  readonly gaps: readonly Gap[]
+}
+
+const lengthOf = ({ start, end }: Window): number => end.getTime() - start.getTime()
+
+/** Returns the time that lies in both windows. Windows that do not overlap give a window that ends before it starts. */
+export const intersect = (a: Window, b: Window): Window => ({
+  start: new Date(Math.max(a.start.getTime(), b.start.getTime())),
+  end: new Date(Math.min(a.end.getTime(), b.end.getTime())),
+})
+
+/** Returns the parts of the gaps that lie within the window and after the site's first row. */
+export function gapsWithin({ since, gaps }: Recording, window: Window): Gap[] {
+  if (since === undefined) return []
+  const known = intersect(window, { start: since, end: window.end })
+  return gaps.flatMap(({ reason, ...gap }) => {
+    const part = intersect(gap, known)
+    return lengthOf(part) > 0 ? [{ ...part, reason }] : []
+  })
+}
+
+/** Tells how much of a time was recorded until now. An empty time is recorded. */
+export function recordedPart(recording: Recording, time: Window, now: Date): 'all' | 'part' | 'none' {
+  if (lengthOf(time) <= 0) return 'all'
+  const { since } = recording
+  const known = since && intersect(time, { start: since, end: now })
+  if (known === undefined || lengthOf(known) <= 0) return 'none'
+  const missing = gapsWithin(recording, known).reduce((sum, gap) => sum + lengthOf(gap), 0)
+  if (missing >= lengthOf(known)) return 'none'
+  return missing === 0 && lengthOf(known) === lengthOf(time) ? 'all' : 'part'
+}
+
+/** The most gaps that the warning names. */
+const MAX_NAMED_GAPS = 3
+const WHAT: Record<GapReason, string> = {
+  not_running: 'readership was not running',
+  rows_lost: 'rows were lost',
+  clock_changed: 'the machine slept or its clock was set',
+}
+
+/**
+ * Says in words which times were not recorded: the gaps, and the time before the first row if it was asked about.
+ * Returns undefined if there is nothing to say.
+ */
+export function describeUnrecorded(
+  { since }: Recording,
+  gaps: readonly Gap[],
+  asksBeforeFirstRow: boolean,
+): string | undefined {
+  if (since === undefined) return asksBeforeFirstRow ? 'Nothing is recorded yet: values are absent.' : undefined
+  const named = gaps
+    .slice(0, MAX_NAMED_GAPS)
+    .map(({ start, end, reason }) => `${WHAT[reason]} from ${start.toISOString()} to ${end.toISOString()}`)
+  const more = gaps.length - named.length
+  const all = [...named, ...(more > 0 ? [`${more} more in meta.recorded`] : [])].join(', ')
+  const sentences = [
+    ...(asksBeforeFirstRow ? [`Nothing is recorded before ${since.toISOString()}: values before it are absent.`] : []),
+    ...(gaps.length > 0 ? [`Not recorded whole: ${all}. Values of these times are absent or too low.`] : []),
+  ]
+  return sentences.length > 0 ? sentences.join(' ') : undefined
+}
+
+type Query = (statement: Sql) => Promise<readonly ResultRow[]>
+
+/** Returns the time of the site's first row of any table, so that both audiences have the same. */
+export async function firstRowTime(site: number, query: Query): Promise<Date | undefined> {
+  const [row] = await query(sql`
+    select min(first) as first from (select min(timestamp) as first from events where site_id = ${site}
+      union all select min(timestamp) as first from loose_reports where site_id = ${site}
+      union all select min(timestamp) as first from agent_events where site_id = ${site}) b`)
+  return row?.first instanceof Date ? row.first : undefined
+}
+
+/** Milliseconds for which the time of a site's first row is cached: only imports and removals change it. */
+const FIRST_ROW_TTL_MS = 60_000
+
+interface RecordingLookupDeps {
+  query: Query
+  gaps(): Promise<readonly Gap[]>
+  /** Monotonic milliseconds. */
+  clock(): number
+}
+
+/** Returns a function that tells which times were recorded of a site. It scans a site's rows once a minute at most. */
+export function createRecordingLookup({ query, gaps, clock }: RecordingLookupDeps) {
+  const firstRows = new Map<number, { time: Date; until: number }>()
+  return async (site: number): Promise<Recording> => {
+    const cached = firstRows.get(site)
+    const isFresh = cached && clock() < cached.until
+    const since = isFresh ? cached.time : await firstRowTime(site, query)
+    if (since === undefined) firstRows.delete(site)
+    else if (!isFresh) firstRows.set(site, { time: since, until: clock() + FIRST_ROW_TTL_MS })
+    return { since, gaps: await gaps() }
+  }
+}

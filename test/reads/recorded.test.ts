@@ -1,0 +1,95 @@
+import t from 'tap'
+import { z } from 'zod'
+import { WORLD } from '../fixtures/world.js'
+import { asker, DAY } from './world-reads.js'
+
+t.test('times that were not recorded have no value, also across a night of 25 hours', async (t) => {
+  const gaps = [
+    // In Berlin from one o'clock on the 25th, through the hour that the clocks show twice.
+    { start: new Date('2026-10-24T23:00:00Z'), end: new Date('2026-10-25T00:20:00Z'), reason: 'not_running' as const },
+    { start: new Date('2026-10-25T02:00:00Z'), end: new Date('2026-10-25T04:30:00Z'), reason: 'rows_lost' as const },
+  ]
+  const ask = await asker(WORLD, gaps)
+  const Data = z.object({ buckets: z.array(z.looseObject({ t: z.string() })) })
+  const hours = async (query: string) => {
+    const { data, meta } = await ask('stats/timeseries', `${DAY}&granularity=hour&${query}`)
+    return {
+      buckets: Data.parse(data)
+        .buckets.slice(0, 9)
+        .map(({ t: _, ...bucket }) => bucket),
+      meta,
+    }
+  }
+  const people = await hours('metric=pageviews')
+  t.strictSame(
+    people.buckets,
+    [
+      { value: 1 },
+      {},
+      { value: 2, partial: true },
+      { value: 1 },
+      {},
+      {},
+      { value: 0, partial: true },
+      { value: 0 },
+      { value: 0 },
+    ],
+    'midnight, the gap, both hours at two, the other gap',
+  )
+  t.strictSame(people.meta.recorded, {
+    since: '2026-10-24T10:00:00.000Z',
+    gaps: [
+      { start: '2026-10-24T23:00:00.000Z', end: '2026-10-25T00:20:00.000Z', reason: 'not_running' },
+      { start: '2026-10-25T02:00:00.000Z', end: '2026-10-25T04:30:00.000Z', reason: 'rows_lost' },
+    ],
+  })
+  t.same(
+    people.meta.warnings?.map(({ message }) => message),
+    [
+      'Not recorded whole: readership was not running from 2026-10-24T23:00:00.000Z to 2026-10-25T00:20:00.000Z, rows were lost from 2026-10-25T02:00:00.000Z to 2026-10-25T04:30:00.000Z. Values of these times are absent or too low.',
+    ],
+    'the warning names the gaps, and no time before the first row',
+  )
+  const fetches = await hours('audience=agent')
+  t.strictSame(
+    fetches.buckets,
+    [
+      { value: 0 },
+      {},
+      { value: 0, partial: true },
+      { value: 0 },
+      {},
+      {},
+      { value: 0, partial: true },
+      { value: 1 },
+      { value: 1 },
+    ],
+    'the same for agents',
+  )
+  const one = async (query: string) => Data.parse((await ask('stats/timeseries', query)).data).buckets
+  t.match(
+    await one('site=1&start=2026-10-24T21:30:00Z&end=2026-10-24T23:30:00Z&granularity=hour&metric=pageviews'),
+    [{ value: 1, partial: true }, { value: 1, partial: undefined }, { value: undefined }],
+    'an hour that the window cuts is counted in part',
+  )
+  t.match(
+    (await one('site=1&range=7d&granularity=day&metric=pageviews')).slice(4),
+    [
+      { value: 1, partial: true },
+      { value: 4, partial: true },
+      { value: 1, partial: true },
+    ],
+    'the day of the first row, the day of the gaps, and today',
+  )
+  t.match(
+    await one('site=1&start=2026-10-26&end=2026-10-28&granularity=day&metric=pageviews'),
+    [{ value: 1, partial: true }, { value: undefined }, { value: undefined }],
+    'nothing is known of tomorrow',
+  )
+  const night = await ask('stats/overview', 'site=1&start=2026-10-25T02:00:00Z&end=2026-10-25T03:00:00Z')
+  t.strictSame(night.data, {}, 'a window that lies in a gap has no totals')
+  t.match(night.meta.warnings, [{ code: 'not_recorded', message: /rows were lost from 2026-10-25T02:00:00/ }])
+  const newer = await ask('stats/overview', 'site=2&range=7d&compare=previous')
+  t.match(newer.meta.recorded, { since: '2026-10-25T05:00:00.000Z', gaps: [], comparison: [] }, 'its own first row')
+  t.match(newer.data, { visitors: 1, comparison: { visitors: undefined }, change: {} })
+})
