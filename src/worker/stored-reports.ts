@@ -23,6 +23,8 @@ export type StoredReport = z.infer<typeof StoredReport>
 
 /** A commit places at most this many stored reports again, the latest first: one visitor could send any number. */
 const MAX_REPORTS = 5_000
+/** Of one visitor fewer: each commit with a hit of that visitor pays for all of them. */
+const MAX_REPORTS_PER_VISITOR = 500
 
 const selectReports = (columns: Sql, where: Sql): Sql => sql`
   select false as is_loose, ${columns} from events where ${where}
@@ -43,7 +45,8 @@ export async function findReports(
       coalesce(engaged_ms, 0) as engaged_ms`,
       sql`reported_at >= ${new Date(from)} and reported_at <= ${until}
       and visitor_id in (select unnest(from_json(${ids}, '["UBIGINT"]')))`,
-    )}) r order by reported_at desc limit ${MAX_REPORTS}`,
+    )}) r qualify row_number() over (partition by visitor_id order by reported_at desc) <= ${MAX_REPORTS_PER_VISITOR}
+    order by reported_at desc limit ${MAX_REPORTS}`,
   )
   return rows.map((row) => StoredReport.parse(row))
 }

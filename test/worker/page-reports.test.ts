@@ -3,10 +3,12 @@ import { z } from 'zod'
 import type { Hit } from '../../src/capture/hit.js'
 import { createTrackEndpoints } from '../../src/http/track/endpoints.js'
 import { sql } from '../../src/sql.js'
+import { findReports } from '../../src/worker/stored-reports.js'
 import { browserHit } from '../fixtures/hits.js'
 import { observation } from '../fixtures/observations.js'
 import { openStore } from '../fixtures/open-store.js'
 import { askRead } from '../fixtures/random-visits.js'
+import { eventRow } from '../fixtures/rows.js'
 import { createTestSalts, startWritePath } from '../fixtures/write-path.js'
 
 const [SECOND, MINUTE] = [1_000, 60_000]
@@ -227,4 +229,20 @@ t.test('reports without a session leave with a person and at the end of retentio
   t.equal((await rows('loose_reports')).length, 1)
   await store.remove({ site: 2, before: new Date(NOON + DAY) })
   t.strictSame(await rows('loose_reports'), [])
+})
+
+t.test('a commit places the latest 500 reports of each visitor again', async (t) => {
+  const { store } = await setUp(t)
+  const report = (visitor: bigint, n: number) =>
+    eventRow({ kind: 'engagement', visitor_id: visitor, timestamp: new Date(NOON), reported_at: new Date(NOON + n) })
+  const events = [...Array.from({ length: 600 }, (_, n) => report(1n, n)), report(2n, 0), report(2n, 1)]
+  await store.append({ events, agent_events: [] })
+  const found = await findReports(store, [1n, 2n, 3n], NOON, NOON + MINUTE)
+  const timesOf = (visitor: bigint) =>
+    found.filter((one) => one.visitor_id === visitor).map((one) => one.reported_at.getTime() - NOON)
+  t.strictSame(
+    timesOf(1n),
+    Array.from({ length: 500 }, (_, n) => 599 - n),
+  )
+  t.strictSame(timesOf(2n), [1, 0], 'another visitor has reports of its own')
 })
