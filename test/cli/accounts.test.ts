@@ -1,6 +1,12 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { runProgram } from '../../src/cli/index.js'
-import { dataDir, eventually, startInstance, startOrigin } from '../fixtures/instance.js'
+import { openStores } from '../../src/duckdb/open-stores.js'
+import { dataDir, eventually, freePort, startInstance, startOrigin, startService } from '../fixtures/instance.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
+import { storeOptions } from '../fixtures/store.js'
 
 /** Runs a command in this process against the data directory, with `typed` on standard input. */
 async function run(data: string, args: readonly string[], typed?: string) {
@@ -101,4 +107,66 @@ t.test('the first start prints a sign-in link, and commands manage accounts', as
   const second = await startInstance(origin.url, data)
   t.notMatch(second.output(), LINK, 'no link once an account has a password')
   await second.stop()
+})
+
+t.test('after the records are lost the operator assigns old rows to a site and accepts the rest', async (t) => {
+  const data = dataDir(t)
+  mkdirSync(data, { recursive: true })
+  const { settings, ...common } = storeOptions('').options
+  const stores = await openStores({
+    ...{ ...common, data, random: randomBytes },
+    settings: { events: settings, records: settings },
+  })
+  const old = { site_id: 2, hostname: 'old.example', timestamp: new Date('2026-11-20T10:00:00Z') }
+  await stores.events.append({
+    events: [
+      eventRow(old),
+      eventRow(old),
+      ...[0, 1].map(() => eventRow({ ...old, site_id: 3, hostname: 'gone.example' })),
+    ],
+    agent_events: [agentRow({ ...old, timestamp: new Date('2026-11-21T10:00:00Z') })],
+  })
+  await stores.events.close()
+  await stores.records.close()
+  rmSync(join(data, 'control.duckdb'))
+  rmSync(join(data, 'control.duckdb.wal'), { force: true })
+
+  const missing = await run(data, ['doctor', '--offline'])
+  t.match(missing.stdout, /stored data: control\.duckdb is missing from .*\n.*Put it back from a backup/)
+  const app = await startService({ data, port: await freePort() })
+  t.teardown(() => app.stop())
+  const lost = await run(data, ['doctor', '--offline'])
+  t.equal(lost.code, 1, 'a loss is a failed check')
+  t.match(lost.stdout, /stored data: control\.duckdb was missing or damaged.*\n.*`readership store status` says/)
+  t.equal((await app.ready()).status, 503)
+
+  const table: [args: string[], code: number, says: RegExp, why: string][] = [
+    [['store', 'status'], 0, /Z control\.duckdb was missing or damaged/, 'names the loss'],
+    [
+      ['store', 'status'],
+      0,
+      /\n +2 +3 +2026-11-20 +2026-11-21 +old\.example\n +3 +2 +2026-11-20 /,
+      'and the old sites',
+    ],
+    [['store', 'status'], 0, /Until you decide, registration is closed.*store accept/s, 'and the choices'],
+    [['store', 'assign', 'two', '1'], 2, /^error: Both must be site IDs/, 'a number is needed'],
+    [['sites', 'list'], 0, /^ *4 /m, 'the first site of the new records has a number without rows'],
+    [['store', 'assign', '9', '4'], 1, /^error: There is no old site 9/, 'an old site without rows'],
+    [['store', 'assign', '2', '9'], 1, /^error: There is no such site/, 'a site that does not exist'],
+    [['store', 'accept'], 1, /^error: There are rows of sites that do not exist \(2\)/, 'nothing is deleted unasked'],
+    [['store', 'assign', '2', '4'], 0, /^Gave 3 rows of the old site 2 to site 4\.\n$/, 'two views and a fetch'],
+    [['store', 'assign', '2', '4'], 1, /^error: There is no old site 2/, 'which is none any more'],
+    [['store', 'accept', '--delete-old-rows'], 0, /^Accepted\. 2 rows of old sites are being deleted\.\n$/, 'the rest'],
+    [['store', 'accept'], 0, /^There was no loss to accept\.\n$/, 'once'],
+    [['store', 'status'], 0, /^No loss waits for a decision\.\n$/, 'and decided'],
+  ]
+  for (const [args, code, says, why] of table) {
+    const result = await run(data, args)
+    t.equal(result.code, code, `${args.join(' ')}: ${result.stderr}`)
+    t.match(result.stdout + result.stderr, says, why)
+  }
+  await eventually('the instance is ready', async () => (await app.ready()).status === 200)
+  t.notMatch((await run(data, ['doctor', '--offline'])).stdout, /stored data/)
+  const { data: pages } = await app.ask('/api/stats/pages?site=4&start=2026-11-19&end=2026-11-22')
+  t.match(pages, [{ pageviews: 2 }], 'the rows of site 2 are read as those of site 4')
 })
