@@ -35,11 +35,11 @@ export function Dumbbell({ people, agents, most }: { people: number; agents: num
   )
 }
 
-/** The axis of `Dumbbell`, as a column's heading. */
-export function GapAxis({ most }: { most: number }) {
+/** The axis of `Dumbbell`, as a column's heading with a name for screen readers. */
+export function GapAxis({ most, label }: { most: number; label: string }) {
   const powers = Array.from({ length: Math.floor(Math.log10(Math.max(10, most))) + 1 }, (_, i) => 10 ** i)
   return (
-    <svg class="chart" height="16" aria-hidden="true">
+    <svg class="chart" height="16" role="img" aria-label={label}>
       {[0, ...powers].map((value) => (
         <text key={value} x={`${placeOf(value, most)}%`} y="12" text-anchor="middle">
           {formatShort(value)}

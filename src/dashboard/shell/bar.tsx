@@ -86,10 +86,13 @@ function CompareMenu() {
     <Popover
       menu
       class="control compare-control"
-      label={`${shell.compareWith}: ${shell.compare[compare]}`}
       button={
         <>
-          <span class="muted">{shell.vs}</span> <span class="wide">{shell.compare[compare]}</span>
+          <span class="visually-hidden">{shell.compareWith}: </span>
+          <span class="muted" aria-hidden="true">
+            {shell.vs}
+          </span>{' '}
+          <span class="wide">{shell.compare[compare]}</span>
         </>
       }
     >

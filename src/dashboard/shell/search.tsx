@@ -23,7 +23,7 @@ export function SearchButton() {
         <Icon name="search" />
         <span class="label">{shell.search}</span>
       </span>
-      <kbd>/</kbd>
+      <kbd aria-hidden="true">/</kbd>
     </button>
   )
 }

@@ -13,7 +13,7 @@ export interface Recorded {
 /** The answer of one read as a view draws it. Earlier data stays while a new answer is under way. */
 export interface Result<P extends ReadPath> {
   data?: DataOf<P>
-  meta?: MetaOf<P> & { recorded?: Recorded }
+  meta?: MetaOf<P>
   problem?: Problem
   /** No answer of this question has come yet, and it has been asked. */
   loading: boolean
@@ -127,7 +127,7 @@ export function useRead<P extends ReadPath>(
   const problem = shown.key === key ? shown.problem : undefined
   return {
     ...(answer && key !== undefined
-      ? { data: answer.data as DataOf<P>, meta: answer.meta as NonNullable<Result<P>['meta']> }
+      ? { data: answer.data as DataOf<P>, meta: answer.meta as MetaOf<P> }
       : {}),
     ...(problem ? { problem } : {}),
     loading: key !== undefined && !problem && !(isOwn && answer !== undefined),

@@ -14,7 +14,7 @@ export const parts = {
   at: (time: string) => `at ${time}`,
   loading: 'Loading',
   nothing: 'Nothing in this time.',
-  nothingFor: (filters: boolean) =>
+  nothingFor: (filters: boolean): string =>
     filters ? 'Nothing matches in this time. Remove a filter or choose a longer time.' : 'Nothing in this time.',
   lacks: {
     human: (dimension: string) => `People have no “${dimension}”, so there is nothing to show for them here.`,

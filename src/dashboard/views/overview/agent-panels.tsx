@@ -108,7 +108,7 @@ function Gap({ span }: { span: 6 | 12 }) {
               },
               {
                 key: 'gap',
-                head: <GapAxis most={most} />,
+                head: <GapAxis most={most} label={`${texts.arrived}, ${texts.readBy}`} />,
                 width: '34%',
                 cell: ({ fetches, arrivals }) => <Dumbbell people={arrivals} agents={fetches} most={most} />,
               },

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import t from 'tap'
+import { openBrowser } from '../fixtures/browser.js'
+import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
+import { eventually } from '../fixtures/instance.js'
+
+/**
+ * Every view of the dashboard over two months of rows, in a real browser: no fault of accessibility that axe finds, in
+ * light and in dark, on a desktop and on a phone; no error, no refused content, no request beyond the instance.
+ */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+const VIEWS = [
+  ...['', 'live', 'pages', 'pages/%2Fp%2F1', 'sources', 'places', 'devices', 'events', 'goals', 'funnels', 'journeys'],
+  ...['retention', 'sessions', 'visitors', 'performance', 'errors', 'agents', 'agents/gptbot', 'coverage'],
+  ...['citation-gap', 'policy', 'violations', 'decay', 'catalog', 'no-such-view'],
+  ...['site', 'install', 'segments', 'shares', 'alerts', 'reports', 'flags', 'keys', 'members', 'dropped', 'audit'].map(
+    (section) => `settings/${section}`,
+  ),
+  ...['settings/account', 'settings/new-site'],
+]
+
+const SCREENS = [
+  { name: 'desktop, light', width: 1440, height: 900, colorScheme: 'light' },
+  { name: 'desktop, dark', width: 1440, height: 900, colorScheme: 'dark' },
+  { name: 'phone, light', width: 390, height: 844, colorScheme: 'light' },
+] as const
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+/** All panels have their answers. */
+const SETTLED = `!document.querySelector('[aria-busy="true"], .skeleton')`
+const FITS = 'document.documentElement.scrollWidth <= document.documentElement.clientWidth'
+
+interface AxeResult {
+  violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[]
+}
+
+const app = await startDashboard(t)
+const browser = await openBrowser(t)
+
+for (const { name, width, height, colorScheme } of SCREENS)
+  t.test(name, { timeout: 240_000 }, async (t) => {
+    const { context, page, trouble } = await signIn(browser, app, { viewport: { width, height }, colorScheme })
+    for (const view of VIEWS) {
+      await page.goto(`${app.admin}/sites/1/${view}?range=90d`)
+      await page.waitForSelector('main h1, main h2')
+      await eventually(`${view} has its answers`, async () => (await page.evaluate(SETTLED)) === true)
+      await page.evaluate(AXE)
+      const result: AxeResult = await page.evaluate(`axe.run(${JSON.stringify({ runOnly: RULES })})`)
+      const faults = result.violations.map(
+        ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
+      )
+      t.same(faults, [], `${view || 'overview'}: axe`)
+      t.equal(await page.evaluate(FITS), true, `${view || 'overview'}: nothing is wider than the screen`)
+      t.same(trouble.lines.splice(0), [], `${view || 'overview'}: no error, no request elsewhere`)
+    }
+    await context.close()
+  })
