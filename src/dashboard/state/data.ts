@@ -126,9 +126,7 @@ export function useRead<P extends ReadPath>(
   const isOwn = shown.key === key || known !== undefined
   const problem = shown.key === key ? shown.problem : undefined
   return {
-    ...(answer && key !== undefined
-      ? { data: answer.data as DataOf<P>, meta: answer.meta as MetaOf<P> }
-      : {}),
+    ...(answer && key !== undefined ? { data: answer.data as DataOf<P>, meta: answer.meta as MetaOf<P> } : {}),
     ...(problem ? { problem } : {}),
     loading: key !== undefined && !problem && !(isOwn && answer !== undefined),
     stale: key !== undefined && !isOwn && answer !== undefined,
