@@ -131,4 +131,9 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
   ],
   // Why the time before a span was not recorded, and whether rows of the span may be lost with a file.
   ['alter table recorded add column cause varchar', 'alter table recorded add column complete boolean'],
+  [
+    // The origins that may frame a share link, JSON text, and whether it has a badge; null in older rows: none.
+    'alter table shares add column embed varchar',
+    'alter table shares add column badge boolean',
+  ],
 ]

@@ -82,12 +82,16 @@ export function createApp(deps: {
   dashboard?: Dashboard
   log(error: unknown): void
 }): App {
-  const app = new Hono<{ Bindings: Peer }>()
+  const app = new Hono<{ Bindings: Peer; Variables: { route?: Route } }>()
   const { now = () => new Date() } = deps
   app.use(async (c, next) => {
     await next()
     const policy = referrerPolicyOf(c.req.path, (name) => c.req.query(name))
     if (policy !== undefined) c.res.headers.set('referrer-policy', policy)
+    if (c.get('route')?.isImageForAnySite) {
+      c.res.headers.set('cross-origin-resource-policy', 'cross-origin')
+      c.res.headers.set('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+    }
   })
   app.use(SECURITY_HEADERS)
   app.use(async (c, next) => {
@@ -111,6 +115,7 @@ export function createApp(deps: {
     if (route.anyOriginHeaders) app.use(path, corsForAnyOrigin(route.method, route.anyOriginHeaders))
     if (!route.readsOwnBody) app.on(route.method.toUpperCase(), path, limited)
     app.on(route.method.toUpperCase(), path, async (c) => {
+      c.set('route', route)
       try {
         const { ip, operator } = c.env
         const { access } = route

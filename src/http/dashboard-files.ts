@@ -7,6 +7,9 @@ import { acceptsEncoding, CACHE_IMMUTABLE, matchesEtag } from './static-file.js'
 /** Returns the response for an address of the dashboard, and undefined for a request that is not for the dashboard. */
 export type Dashboard = (request: Request) => Promise<Response | undefined>
 
+/** Returns the origins whose pages may frame a share link; none for an unknown slug. */
+type EmbedOrigins = (slug: string) => Promise<readonly string[]>
+
 /** Files beyond this sum are read from disk for each request. */
 const MAX_CACHED_BYTES = 16 * 1024 * 1024
 
@@ -27,6 +30,7 @@ const ENCODINGS = [
 
 /** Addresses that the application shows; it reads them itself. */
 const APP_PATH = /^\/(?:(?:sites|settings|account|share)(?:\/.*)?)?$/
+const SHARE_PATH = /^\/share\/([^/]+)/
 /** The element of the built page that the server replaces, because the page is served at every depth. */
 const BASE_ELEMENT = '<base href="./">'
 
@@ -50,19 +54,21 @@ const withoutDashboard = (
  * Serves the dashboard's page and files from `folder`, as the build wrote them: `index.html`, `assets/*` with hashed names,
  * and compressed copies beside them. Only listed files are served, so that no address leads out of the folder.
  */
-export function createDashboard(folder: string): Dashboard {
+export function createDashboard(folder: string, embedOrigins: EmbedOrigins = async () => []): Dashboard {
   const files = createFiles(folder)
   return async (request) => {
     const { method, headers } = request
     if (method !== 'GET' && method !== 'HEAD') return undefined
-    const { pathname } = new URL(request.url)
+    const { pathname, searchParams } = new URL(request.url)
     if (pathname === '/favicon.svg' || pathname === '/favicon.ico') return logoResponse(request)
     const name = pathname.slice(1)
     const found = name === 'index.html' ? undefined : await files.negotiate(name, headers.get('accept-encoding'))
     if (found) return fileResponse(request, name, found)
     const isAddress = APP_PATH.test(pathname)
     if (!isAddress && !/\btext\/html\b/i.test(headers.get('accept') ?? '')) return undefined
-    return pageResponse(request, pathname, isAddress ? 200 : 404, await files.read('index.html'))
+    const slug = searchParams.get('embed') === '1' ? SHARE_PATH.exec(pathname)?.[1] : undefined
+    const origins = slug === undefined ? [] : await embedOrigins(slug)
+    return pageResponse(request, pathname, { status: isAddress ? 200 : 404, origins }, await files.read('index.html'))
   }
 }
 
@@ -151,7 +157,12 @@ const logoResponse = (request: Request): Response =>
   })
 
 /** Responds with the page, whose base leads from `pathname` to the root; a base path in front of it stays unknown. */
-function pageResponse(request: Request, pathname: string, status: number, page: Buffer | undefined): Response {
+function pageResponse(
+  request: Request,
+  pathname: string,
+  { status, origins }: { status: number; origins: readonly string[] },
+  page: Buffer | undefined,
+): Response {
   const depth = pathname.split('/').length - 2
   const base = depth === 0 ? './' : '../'.repeat(depth)
   const html = page?.toString().replace(BASE_ELEMENT, `<base href="${base}">`) ?? withoutDashboard(base)
@@ -160,8 +171,8 @@ function pageResponse(request: Request, pathname: string, status: number, page: 
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-cache',
     etag: etagOf(html),
-    'content-security-policy': contentPolicy("'none'"),
-    'x-frame-options': 'DENY',
+    'content-security-policy': contentPolicy(origins.length === 0 ? "'none'" : origins.join(' ')),
+    ...(origins.length === 0 ? { 'x-frame-options': 'DENY' } : {}),
     'cross-origin-opener-policy': 'same-origin',
     // The address of a share link is a secret.
     'referrer-policy': pathname.startsWith('/share/') ? 'no-referrer' : 'same-origin',

@@ -57,6 +57,8 @@ interface RouteDescription {
   readsOwnBody?: true
   /** Request headers that pages of any origin may send; if absent, only pages of `cors_origins` may call the route. */
   anyOriginHeaders?: readonly string[]
+  /** Pages of any site may show the response as an image. */
+  isImageForAnySite?: true
   /** The media type of a success that is not JSON. */
   contentType?: string
   /** Every response other than the success, by status, if it does not follow from the rest of the entry. */

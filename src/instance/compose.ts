@@ -10,6 +10,7 @@ import { flagRoutes } from '../http/flags.js'
 import { createMetrics } from '../http/metrics.js'
 import { reportRoutes } from '../http/reports.js'
 import { serviceRoutes } from '../http/service-routes.js'
+import { badgeRoute } from '../http/share/badge.js'
 import { siteRecordRoutes } from '../http/site-records.js'
 import { dropRoutes, visitorRoutes } from '../http/sites.js'
 import { createScriptHandler } from '../http/tracker-script.js'
@@ -115,6 +116,7 @@ function createServiceApp(
       ...siteRecordRoutes({ ...managed, sites, store: engine.events }),
       ...annotationRoutes({ sites, annotations, users }),
       ...accounts.shareRoutes,
+      badgeRoute({ access: accounts.shareAccess, readsOf: reads.asShare, now }),
       // Before the routes of flags, where `evaluate` would be read as an id.
       ingest.evaluationRoute,
       ...flagRoutes({ sites, flags }),
@@ -140,7 +142,7 @@ function createServiceApp(
     version,
     now,
     cors_origins,
-    dashboard: createDashboard(fileURLToPath(deps.dashboard ?? DASHBOARD)),
+    dashboard: createDashboard(fileURLToPath(deps.dashboard ?? DASHBOARD), accounts.shareAccess.embedOrigins),
     log: (error) => log.error({ err: error }, 'a request failed'),
   })
 }

@@ -5,6 +5,7 @@ import type { PdfRenderer } from '../export/pdf.js'
 import { createPdfDrawer, exportRoutes } from '../http/export.js'
 import { createBlockedPaths, createReadDeps, type ReadDeps, readRoutes } from '../http/reads.js'
 import { realtimeStreamRoute } from '../http/realtime-stream.js'
+import type { ShareGrant } from '../http/share/access.js'
 import { createRecordingLookup } from '../query/recording.js'
 import type { Core } from './core.js'
 
@@ -40,8 +41,16 @@ export function createReads({ engine, manage, spans, log, now }: Core, pdf: PdfR
       access: 'stats:read',
       request: new Request('http://localhost/', { signal }),
     })
+  /** The reads with the rights of a share link, for its badge. */
+  const asShare = (share: ShareGrant) =>
+    createReadDeps(read, {
+      principal: { kind: 'share', share },
+      access: 'stats:read',
+      request: new Request('http://localhost/'),
+    })
   return {
     asOperator,
+    asShare,
     /** Draws a report as PDF, for mails. */
     draw: createPdfDrawer({ ...read, pdf }, asOperator),
     routes: [

@@ -28,6 +28,23 @@ const Scopes = z
 const Filters = FiltersInput.describe(
   'As in the query parameter `filters`; they apply to every read through the link. Empty: none.',
 )
+/** Written into a header, so that no letter with a meaning there may pass: `URL` accepts `;` in a host. */
+const ORIGIN = /^https?:\/\/(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
+const Embed = z
+  .array(
+    z.string().transform((text, context) => {
+      const url = URL.canParse(text) ? new URL(text) : undefined
+      if (url && url.href === `${url.origin}/` && ORIGIN.test(url.origin)) return url.origin
+      context.addIssue('`embed` has origins, such as https://www.example.com.')
+      return z.NEVER
+    }),
+  )
+  .max(20, 'A share link can be embedded by at most 20 origins.')
+  .transform((origins) => [...new Set(origins)])
+  .describe('Origins whose pages may show the link in a frame. Empty: none.')
+const Badge = z
+  .boolean()
+  .describe('Whether `badge.svg` of the link tells everybody how many people and agents read the site this month.')
 const shape = { name: Name, scopes: Scopes }
 
 /** A share link as the API shows it. */
@@ -40,6 +57,8 @@ export const Share = z.object({
   scopes: z.array(z.enum(SHARE_SCOPES)),
   password: z.boolean().describe('Whether the link needs a password.'),
   filters: FiltersOutput,
+  embed: z.array(z.string()).describe('Origins whose pages may show the link in a frame.'),
+  badge: z.boolean().describe('Whether the link has a badge.'),
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime().optional(),
 })
@@ -52,6 +71,8 @@ export interface Share {
   /** A hash in PHC format. */
   readonly password?: string
   readonly filters: readonly Filter[]
+  readonly embed: readonly string[]
+  readonly badge: boolean
   readonly created_at: Date
   readonly expires_at?: Date
 }
@@ -63,10 +84,19 @@ export const NewShare = z.strictObject({
   password: Password.optional(),
   expires_at: Instant.optional(),
   filters: Filters.default([]),
+  embed: Embed.default([]),
+  badge: Badge.default(false),
 })
 /** The body of `PATCH /api/shares/{id}`; null removes a field. */
 export const ShareChange = z
-  .strictObject({ ...shape, password: Password.nullable(), expires_at: Instant.nullable(), filters: Filters })
+  .strictObject({
+    ...shape,
+    password: Password.nullable(),
+    expires_at: Instant.nullable(),
+    filters: Filters,
+    embed: Embed,
+    badge: Badge,
+  })
   .partial()
 
 /** Returns a new slug of 144 random bits; `random(n)` gives n random bytes. */
@@ -86,10 +116,12 @@ const StoredShare = z
     scopes: JsonText.pipe(z.array(z.enum(SHARE_SCOPES))),
     password: z.string().nullable(),
     filters: FiltersColumn,
+    embed: JsonText.pipe(z.array(z.string())).nullable(),
+    badge: z.boolean().nullable(),
     created_at: z.date(),
     expires_at: z.date().nullable(),
   })
-  .transform(omitNulls)
+  .transform((row) => ({ ...omitNulls(row), embed: row.embed ?? [], badge: row.badge ?? false }))
 
 export const createShares = (records: Records) =>
   createCollection<Share>(records, {
@@ -97,11 +129,13 @@ export const createShares = (records: Records) =>
     label: 'share',
     maxPerSite: 100,
     fromRow: (row) => StoredShare.parse(row),
-    toColumns: ({ slug, scopes, password, filters, created_at, expires_at }) => ({
+    toColumns: ({ slug, scopes, password, filters, embed, badge, created_at, expires_at }) => ({
       slug,
       scopes: JSON.stringify(scopes),
       password: password ?? null,
       filters: JSON.stringify(filters),
+      embed: JSON.stringify(embed),
+      badge,
       created_at,
       expires_at: expires_at ?? null,
     }),

@@ -159,6 +159,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['patch /api/shares/{id}', row('admin', 200, EMPTY)],
   ['delete /api/shares/{id}', gone('admin', '/api/shares/1')],
   ['get /api/share/{slug}', row('open', 404, { asks: '/api/share/none' })],
+  ['get /api/share/{slug}/badge.svg', row('open', 404, { asks: '/api/share/none/badge.svg' })],
   ['post /api/share/{slug}/unlock', row('open', 404, { asks: '/api/share/none/unlock', body: { password: 'x' } })],
 
   ['get /api/keys', row('admin', 200)],

@@ -119,7 +119,8 @@ async function open(
   await managed.segments.create({ site: 1, name: 'Both', filters: either, shared: true }, deed)
   await managed.segments.create({ site: 1, name: 'Mine', filters: either, shared: false }, deed)
   const shares = createShares(records)
-  await shares.create({ site: 1, name: 'S', slug: SLUG, scopes: SHARE_SCOPES, filters, created_at: now() }, deed)
+  const link = { site: 1, name: 'S', slug: SLUG, scopes: SHARE_SCOPES, filters, embed: [], badge: false }
+  await shares.create({ ...link, created_at: now() }, deed)
   const limit = createRateLimit({ now: () => now().getTime(), random: randomBytes })
   const access = createShareAccess({
     ...{ shares, now, random: randomBytes, verify: async () => false, limits: { each: limit, all: limit } },

@@ -1,101 +1,15 @@
-import { randomBytes } from 'node:crypto'
-import t, { type Test } from 'tap'
-import { createApp } from '../../src/http/app.js'
-import { createRateLimit } from '../../src/http/rate-limit.js'
-import { readRoutes } from '../../src/http/reads.js'
-import { createShareAccess, PASSWORD_ATTEMPTS } from '../../src/http/share/access.js'
-import { shareRoutes } from '../../src/http/share/routes.js'
-import { createGoals } from '../../src/manage/goals.js'
-import { createKeys } from '../../src/manage/keys.js'
-import { bootstrap } from '../../src/manage/orgs.js'
-import { createPasswords, type Passwords } from '../../src/manage/passwords.js'
-import { createShares } from '../../src/manage/shares.js'
-import { createSites } from '../../src/manage/sites.js'
+import t from 'tap'
 import { sql } from '../../src/sql.js'
 import { deed } from '../fixtures/audit-context.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { openShareService } from '../fixtures/share-service.js'
 
-const START = Date.parse('2026-11-21T10:00:00.000Z')
 const MINUTE = 60_000
-
-/** Sites 1 and 2 belong to the first organisation; the test moves the clock. */
-async function open(t: Test, passwords: Pick<Passwords, 'hash' | 'verify'> = createPasswords()) {
-  const { engine } = await createInProcessEngine(t)
-  const { records } = engine
-  const clock = { at: START }
-  const now = () => new Date(clock.at)
-  await bootstrap(records, { domains: [], timezone: 'Europe/Oslo', now: now() })
-  await records.write(sql`insert into sites select * replace (2 as id, 'x' as name) from sites where id = 1`)
-  const sites = createSites(records)
-  const keys = createKeys({ records, sites, now, random: randomBytes })
-  const goals = createGoals(records)
-  const shares = createShares(records)
-  const limit = (per: number) =>
-    createRateLimit({ now: () => clock.at, random: randomBytes, per, window: PASSWORD_ATTEMPTS.window })
-  const begin = () =>
-    createShareAccess({
-      ...{ shares, now, random: randomBytes, verify: passwords.verify },
-      limits: { each: limit(PASSWORD_ATTEMPTS.each), all: limit(PASSWORD_ATTEMPTS.all) },
-    })
-  const access = begin()
-  const logged: unknown[] = []
-  const appOf = (shareAccess: typeof access) =>
-    createApp({
-      routes: [
-        ...readRoutes({ store: engine.events, now, catalog: [], sites, goals }),
-        ...shareRoutes({
-          ...{ sites, shares, goals, access: shareAccess, store: engine.events, hash: passwords.hash },
-          ...{ now, random: randomBytes },
-        }),
-      ],
-      credentials: { keys, shares: shareAccess },
-      ...{ version: '0', now, log: (error: unknown) => logged.push(error) },
-    })
-  const state = { app: appOf(access) }
-  const call = async (
-    operator: boolean,
-    method: string,
-    path: string,
-    body?: unknown,
-    { ip = '192.0.2.1', ...headers }: Record<string, string> = {},
-  ) => {
-    const request = new Request(`http://localhost${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    const response = await state.app(request, { ip, operator })
-    const text = await response.text()
-    const { data, error } = text.startsWith('{') ? JSON.parse(text) : {}
-    return {
-      status: response.status,
-      etag: response.headers.get('etag'),
-      retry: response.headers.get('retry-after'),
-      policy: response.headers.get('referrer-policy'),
-      data,
-      error,
-      text,
-    }
-  }
-  return {
-    ...{ clock, records, keys, logged },
-    /** A new process over the same files. */
-    restart: () => {
-      state.app = appOf(begin())
-    },
-    ask: (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
-      call(true, method, path, body, headers),
-    visit: (path: string, headers?: Record<string, string>, method = 'GET') =>
-      call(false, method, path, undefined, headers),
-    send: (path: string, body: unknown, headers?: Record<string, string>) => call(false, 'POST', path, body, headers),
-  }
-}
 
 const share = { site: 1, name: 'Press', scopes: ['pages', 'overview'] }
 const german = { dimension: 'visit:country', op: 'eq', value: 'DE' }
 
 t.test('shares can be created, read, changed and deleted, and are in the audit log', async (t) => {
-  const { ask, records } = await open(t)
+  const { ask, records } = await openShareService(t)
   const made = await ask('POST', '/api/shares', {
     ...{ ...share, name: ' Press ', filters: german, password: 'slack water', expires_at: '2026-11-22T12:00:00+01:00' },
   })
@@ -104,6 +18,7 @@ t.test('shares can be created, read, changed and deleted, and are in the audit l
   const shown = {
     ...{ id: 1, version: 1, site: 1, name: 'Press', slug, scopes: ['overview', 'pages'], password: true },
     filters: [{ dimension: 'country', op: 'is', value: 'DE' }],
+    ...{ embed: [], badge: false },
     ...{ created_at: '2026-11-21T10:00:00.000Z', expires_at: '2026-11-22T11:00:00.000Z' },
   }
   t.strictSame([made.status, made.etag, made.data], [201, '"1"', shown])
@@ -131,7 +46,7 @@ t.test('shares can be created, read, changed and deleted, and are in the audit l
 })
 
 t.test('malformed shares are refused with the field', async (t) => {
-  const { ask, send, logged } = await open(t)
+  const { ask, send, logged } = await openShareService(t)
   const long = 'x'.repeat(10_000)
   const bad: [body: unknown, field: string | undefined, why: string][] = [
     [[], undefined, 'no object'],
@@ -189,7 +104,7 @@ t.test('malformed shares are refused with the field', async (t) => {
 })
 
 t.test('only signed-in admins manage shares', async (t) => {
-  const { visit, keys } = await open(t)
+  const { visit, keys } = await openShareService(t)
   const { secret } = await keys.create(
     {
       org: 1,
@@ -207,7 +122,7 @@ t.test('only signed-in admins manage shares', async (t) => {
 })
 
 t.test('an address with the slug of a share is never sent on as a referrer', async (t) => {
-  const { ask, visit, send } = await open(t)
+  const { ask, visit, send } = await openShareService(t)
   const { data } = await ask('POST', '/api/shares', { ...share, password: 'slack water' })
   const { slug } = data
   const rows: [path: string, policy: string, why: string][] = [
@@ -227,7 +142,7 @@ t.test('an address with the slug of a share is never sent on as a referrer', asy
 })
 
 t.test('a share opens the reads of its scopes, for its site only', async (t) => {
-  const { ask, visit, send, clock } = await open(t)
+  const { ask, visit, send, clock } = await openShareService(t)
   const { data } = await ask('POST', '/api/shares', { ...share, expires_at: '2026-11-21T11:00:00Z' })
   const { slug } = data
   const rows: [path: string, status: number, why: string][] = [
@@ -284,7 +199,7 @@ t.test('a share opens the reads of its scopes, for its site only', async (t) => 
 })
 
 t.test('a password unlocks a share for an hour', async (t) => {
-  const { ask, visit, send, clock, restart } = await open(t)
+  const { ask, visit, send, clock, restart } = await openShareService(t)
   const { data } = await ask('POST', '/api/shares', { ...share, password: 'slack water' })
   const other = await ask('POST', '/api/shares', { ...share, name: 'Other', password: 'ebb'.repeat(3) })
   const { slug } = data
@@ -342,7 +257,7 @@ t.test('a password unlocks a share for an hour', async (t) => {
 })
 
 t.test('password attempts are limited', async (t) => {
-  const { ask, send, clock } = await open(t, {
+  const { ask, send, clock } = await openShareService(t, {
     hash: async (password) => password,
     verify: async (kept, password) => kept === password,
   })

@@ -345,6 +345,11 @@ export interface paths {
         };
         get: operations["get_share_slug"];
     };
+    "/api/share/{slug}/badge.svg": {
+        parameters: {
+        };
+        get: operations["get_share_slug_badge_svg"];
+    };
     "/api/share/{slug}/unlock": {
         parameters: {
         };
@@ -4337,6 +4342,23 @@ export interface operations {
             };
         };
     };
+    get_share_slug_badge_svg: {
+        parameters: {
+            path: {
+                slug: components["parameters"]["slug"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": string;
+                };
+            };
+        };
+    };
     post_share_slug_unlock: {
         parameters: {
             path: {
@@ -4380,7 +4402,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            badge: boolean;
                             created_at: string;
+                            embed: string[];
                             expires_at?: string;
                             filters: {
                                 [key: string]: unknown;
@@ -4407,6 +4431,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    badge?: boolean;
+                    embed?: string[];
                     expires_at?: string;
                     filters?: unknown[] | {
                         [key: string]: unknown;
@@ -4426,7 +4452,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            badge: boolean;
                             created_at: string;
+                            embed: string[];
                             expires_at?: string;
                             filters: {
                                 [key: string]: unknown;
@@ -4458,7 +4486,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            badge: boolean;
                             created_at: string;
+                            embed: string[];
                             expires_at?: string;
                             filters: {
                                 [key: string]: unknown;
@@ -4499,6 +4529,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    badge?: boolean;
+                    embed?: string[];
                     expires_at?: string | null;
                     filters?: unknown[] | {
                         [key: string]: unknown;
@@ -4517,7 +4549,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            badge: boolean;
                             created_at: string;
+                            embed: string[];
                             expires_at?: string;
                             filters: {
                                 [key: string]: unknown;

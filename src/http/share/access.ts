@@ -102,6 +102,8 @@ export function createShareAccess(deps: {
         assertDimension: (dimension, field) => assertDimension(scopes, dimension, field),
       }
     },
+    /** The origins whose pages may show the link in a frame; none for links that do not exist or have ended. */
+    embedOrigins: async (slug: string): Promise<readonly string[]> => (await find(slug))?.embed ?? [],
     /** Returns a token. Throws as `look`, `unauthorized`, `conflict` if the share has no password, `rate_limited`. */
     async unlock(slug: string, password: string, ip: string): Promise<{ token: string; expires_at: string }> {
       const { share } = await look(slug)

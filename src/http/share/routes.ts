@@ -51,6 +51,7 @@ export function shareRoutes({ sites, shares, goals, access, store, hash, now, ra
       access: { read: 'admin', write: 'admin' },
       present: presentShare,
       async normalise({ password, expires_at, filters, ...share }) {
+        refuseLockedBadge(share.badge, password !== undefined)
         return {
           ...share,
           ...parseEnd(expires_at),
@@ -67,13 +68,18 @@ export function shareRoutes({ sites, shares, goals, access, store, hash, now, ra
           filters,
           name = share.name,
           scopes = share.scopes,
+          embed = share.embed,
+          badge = share.badge,
         } = validate(ShareChange, change)
         const newHash = password === null || password === undefined ? undefined : await hash(password)
         const storedHash = password === undefined ? currentHash : newHash
+        refuseLockedBadge(badge, storedHash !== undefined)
         return {
           ...share,
           name,
           scopes,
+          embed,
+          badge,
           ...(filters === undefined ? {} : { filters: await readFilters(filters, share.site) }),
           ...(storedHash === undefined ? {} : { password: storedHash }),
           ...(expires_at === undefined ? currentEnd && { expires_at: currentEnd } : parseEnd(expires_at ?? undefined)),
@@ -82,6 +88,12 @@ export function shareRoutes({ sites, shares, goals, access, store, hash, now, ra
     }),
     ...linkRoutes(access, sites),
   ]
+}
+
+/** Throws `validation_error` for a badge of a link with a password: an image cannot ask for it. */
+function refuseLockedBadge(badge: boolean, hasPassword: boolean): void {
+  if (badge && hasPassword)
+    throw new ApiError('validation_error', 'A share link with a password has no badge, which everybody sees.', 'badge')
 }
 
 const presentShare = ({ password, created_at, expires_at, ...share }: WithId<Share>) => ({
