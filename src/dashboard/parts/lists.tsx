@@ -16,7 +16,7 @@ export interface RankedRow {
 }
 
 /** A thin bar of a share of the width. SVG, because the page's CSP forbids style attributes in markup. */
-const Bar = ({ share, of, mirrored }: { share: number; of: Audience; mirrored?: boolean }) => {
+export const Bar = ({ share, of, mirrored }: { share: number; of: Audience; mirrored?: boolean }) => {
   const width = share > 0 ? Math.max(1.5, share * 100) : 0
   return (
     <svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">

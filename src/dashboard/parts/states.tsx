@@ -59,7 +59,9 @@ export function Warnings({
 }: {
   of: readonly ({ warnings?: { code: string; message: string }[] | undefined } | undefined)[]
 }) {
-  const messages = new Set(of.flatMap((meta) => meta?.warnings ?? []).map(({ message }) => message))
+  // What one readership never has is told by its place: a column that it lacks, or a sentence.
+  const shown = of.flatMap((meta) => meta?.warnings ?? []).filter(({ code }) => code !== 'not_for_audience')
+  const messages = new Set(shown.map(({ message }) => message))
   return (
     <>
       {[...messages].map((message) => (

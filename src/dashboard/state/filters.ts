@@ -20,6 +20,10 @@ export const removeFilter = (index: number): void => go({ filters: place.value.f
 export const replaceFilter = (index: number, node: FilterNode): void =>
   go({ filters: place.value.filters.map((old, i) => (i === index ? node : old)) })
 
+/** The parameter `filters` of the question on screen with further conditions, for a panel that asks about less. */
+export const filtersWith = (...nodes: readonly FilterNode[]): string =>
+  JSON.stringify([...place.value.filters, ...nodes])
+
 export const addFilter = (node: FilterNode): void => go({ filters: [...place.value.filters, node] })
 
 /** Returns the filters of a node and of all groups below it. */

@@ -66,7 +66,13 @@ function useSide<P extends ReadPath>(
   return useRead<P>(path, isAsked ? { ...envelope(audience), ...own } : undefined)
 }
 
-/** Asks a read of one readership alone, with the window and the filters on screen. */
-export function useOne<P extends ReadPath>(path: P, audience: Audience, more: Params = {}): Result<P> {
-  return useRead(path, obstacle(audience) === undefined ? { ...envelope(audience), ...more } : undefined)
+/** Asks a read of one readership alone, with the window and the filters on screen, if it is wanted. */
+export function useOne<P extends ReadPath>(
+  path: P,
+  audience: Audience,
+  more: Params = {},
+  isWanted = true,
+): Result<P> {
+  const isAsked = isWanted && obstacle(audience) === undefined
+  return useRead(path, isAsked ? { ...envelope(audience), ...more } : undefined)
 }

@@ -1,8 +1,9 @@
 import { behaviour } from './behaviour.js'
 import { overview } from './overview.js'
+import { pages } from './pages.js'
 import { parts } from './parts.js'
 import { settings } from './settings.js'
 import { shell } from './shell.js'
 
 /** All English texts, by area of the dashboard. Every other language has the same shape. */
-export const en = { shell, parts, overview, settings, behaviour }
+export const en = { behaviour, overview, pages, parts, settings, shell }

@@ -1,3 +1,10 @@
-import { Empty } from '../../parts/states.js'
+import '../../styles/pages.css'
+import { view } from '../../state/address.js'
+import { OnePage } from './one-page.js'
+import { PageList } from './page-list.js'
 
-export default () => <Empty />
+/** All pages, or the page that the address names: `pages/%2Fpricing`. */
+export default function Pages() {
+  const pathname = view.value[1]
+  return pathname === undefined ? <PageList /> : <OnePage key={pathname} pathname={pathname} />
+}

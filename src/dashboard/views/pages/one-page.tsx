@@ -1,0 +1,153 @@
+import { ReadershipChart } from '../../charts/readership-chart.js'
+import { Later } from '../../parts/later.js'
+import { Icon, Mark } from '../../parts/marks.js'
+import { OutLink } from '../../parts/names.js'
+import { Headline } from '../../parts/numbers.js'
+import { Sheet } from '../../parts/panel.js'
+import { Lacking } from '../../parts/states.js'
+import { type Audience, hrefTo, place, viewPath } from '../../state/address.js'
+import { filtersWith } from '../../state/filters.js'
+import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { pickedMetrics, pickMetric } from '../../state/metrics.js'
+import { audiences, useOne, usePair } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import { useAgentsOfPage } from './agents-of-page.js'
+import { PageAgents } from './page-agents.js'
+import { PageGap } from './page-gap.js'
+import { PageSentence } from './page-sentence.js'
+import { PageSources } from './page-sources.js'
+import { PageVersions } from './page-versions.js'
+
+/** One page: who read it, whether they were allowed to, and who came back. */
+export function OnePage({ pathname }: { pathname: string }) {
+  const texts = t().pages
+  const filters = filtersWith({ dimension: 'pathname', op: 'is', value: pathname })
+  const pages = usePair('/api/stats/pages', { filters, limit: 1 })
+  const gap = useOne('/api/citation-gap/summary', 'agent', { filters, compare: undefined })
+  const agents = useAgentsOfPage(pathname, filters)
+  const coverage = useOne('/api/agents/coverage', 'agent', { filters, compare: undefined, limit: 20 })
+  const page = coverage.data?.[0]
+  const hostname = page?.hostname ?? agents.hostname
+  const isBoth = place.value.show === 'both'
+  const picked = pickedMetrics({ human: 'visitors', agent: 'fetches' })
+  return (
+    <>
+      <p class="crumb">
+        <a href={hrefTo({ path: viewPath('pages') })}>{texts.crumb}</a>
+        {hostname && ` / ${hostname}`}
+      </p>
+      <div class="title-line">
+        <h1 class="title" dir="auto">
+          {pathname.slice(0, 1_000)}
+        </h1>
+        {agents.disallowed > 0 && (
+          <a class="tag" href={hrefTo({ path: viewPath('violations') })}>
+            <Icon name="noEntry" />
+            {texts.whileDisallowed(agents.disallowed, formatNumber(agents.disallowed))}
+          </a>
+        )}
+        {page?.llms_listed === 0 && <span class="tag">{texts.notInLlms}</span>}
+        {hostname && (
+          <span class="right muted small">
+            <OutLink href={addressOnSite(hostname, pathname)}>{texts.openPage}</OutLink>
+          </span>
+        )}
+      </div>
+      <Sheet>
+        <PageSentence pages={pages} gap={gap} agents={agents} />
+        {audiences.value.map((of) => (
+          <section key={of} class={isBoth ? 'cell half span-6' : 'cell half'} aria-busy={pages[of].loading}>
+            <h2>
+              <Mark of={of} />
+              {t().shell.show[of]}
+            </h2>
+            <Lacking of={of} />
+            <Numbers of={of} page={pages[of].data?.[0]} loaded={pages[of].data !== undefined} agents={agents} />
+          </section>
+        ))}
+        <ReadershipChart span={8} label={texts.chart} title={texts.chart} metrics={picked} more={{ filters }} />
+        <PageGap gap={gap} />
+        {place.value.show !== 'human' && <PageAgents agents={agents} />}
+        <Later>
+          {place.value.show !== 'human' && <PageVersions agents={agents} />}
+          {place.value.show !== 'agent' && <PageSources filters={filters} />}
+        </Later>
+      </Sheet>
+    </>
+  )
+}
+
+/** A page of a local site has no certificate. */
+const addressOnSite = (hostname: string, pathname: string): string =>
+  `${hostname === 'localhost' || hostname === '127.0.0.1' ? 'http' : 'https'}://${hostname}${pathname}`
+
+interface NumbersProps {
+  of: Audience
+  page: Readonly<Record<string, unknown>> | undefined
+  loaded: boolean
+  agents: ReturnType<typeof useAgentsOfPage>
+}
+
+function Numbers({ of, page, loaded, agents }: NumbersProps) {
+  const texts = t().pages
+  const picked = pickedMetrics({ human: 'visitors', agent: 'fetches' })
+  const before = page?.comparison
+  const install = (
+    <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.needsScript}</a>
+  )
+  return (
+    <div class="numbers">
+      {METRICS[of].map(({ metric, charted, measured }, i) => {
+        const value = numberIn(page, metric) ?? (loaded && !measured && !page ? 0 : undefined)
+        return (
+          <Headline
+            key={metric}
+            of={of}
+            metric={metric}
+            big={i === 0}
+            value={value}
+            before={numberIn(before, metric)}
+            {...(charted
+              ? { picked: picked[of] === metric, onPick: () => pickMetric(picked, of, metric) }
+              : {})}
+            {...(measured && loaded && value === undefined ? { under: install } : {})}
+          />
+        )
+      })}
+      {of === 'agent' && <LastRead agents={agents} />}
+    </div>
+  )
+}
+
+const METRICS: Record<Audience, readonly { metric: string; charted?: boolean; measured?: boolean }[]> = {
+  // Each readership's first number is large.
+  human: [
+    { metric: 'visitors', charted: true },
+    { metric: 'entries' },
+    { metric: 'time_on_page', measured: true },
+    { metric: 'scroll_depth', measured: true },
+  ],
+  agent: [{ metric: 'fetches', charted: true }, { metric: 'agents', charted: true }, { metric: 'verified', charted: true }],
+}
+
+function LastRead({ agents }: { agents: ReturnType<typeof useAgentsOfPage> }) {
+  const texts = t().pages
+  const last = agents.rows.reduce<(typeof agents.rows)[number] | undefined>(
+    (newest, row) => (newest === undefined || row.lastSeen > newest.lastSeen ? row : newest),
+    undefined,
+  )
+  return (
+    <div class="number agent">
+      <span class="label">{texts.lastRead}</span>
+      <span class={last ? 'value' : 'value none'} title={last && formatFullInstant(last.lastSeen)}>
+        {last ? formatAgo(last.lastSeen) : '–'}
+      </span>
+      <span class="change">{last ? last.name : texts.notYet}</span>
+    </div>
+  )
+}
+
+const numberIn = (row: unknown, metric: string): number | undefined => {
+  const value: unknown = typeof row === 'object' && row !== null ? Reflect.get(row, metric) : undefined
+  return typeof value === 'number' ? value : undefined
+}

@@ -1,0 +1,135 @@
+import { useState } from 'preact/hooks'
+import { Icon } from '../../parts/marks.js'
+import { Cut, RowName } from '../../parts/names.js'
+import { Panel } from '../../parts/panel.js'
+import { Absent } from '../../parts/states.js'
+import { Table } from '../../parts/table.js'
+import { SeverityTag } from '../../parts/tags.js'
+import { hrefTo, viewPath } from '../../state/address.js'
+import { formatAgo, formatInstant, formatNumber } from '../../state/format.js'
+import { t } from '../../texts/index.js'
+import type { PageAgent, useAgentsOfPage } from './agents-of-page.js'
+
+const FEW = 8
+
+/** Each agent that read the page, whether it may, by which line, and what it read while it might not. */
+export function PageAgents({ agents }: { agents: ReturnType<typeof useAgentsOfPage> }) {
+  const texts = t().pages.may
+  const [isLong, setLong] = useState(false)
+  const { rows, policy } = agents
+  const robots = policy?.robots
+  const others = (policy?.agents ?? []).filter(({ agent_id }) => !rows.some(({ id }) => id === agent_id))
+  const disallowed = others.filter(({ allowed }) => !allowed).length
+  return (
+    <Panel
+      span={12}
+      title={<span id="agents-of-page">{texts.title}</span>}
+      aside={robots?.standing === 'served' ? texts.since(formatInstant(robots.first_seen)) : undefined}
+      right={
+        <a class="more" href={hrefTo({ path: viewPath('policy') })}>
+          {texts.policy}
+        </a>
+      }
+      answers={agents.answers}
+      empty={rows.length === 0}
+      emptyText={texts.none}
+      rows={FEW}
+      foot={
+        <>
+          {others.length > 0 && texts.unfetched(formatNumber(others.length), formatNumber(disallowed))} {texts.now}
+        </>
+      }
+    >
+      {() => (
+        <>
+          {robots && texts.standing[robots.standing] && <Absent>{texts.standing[robots.standing]}</Absent>}
+          <AgentTable rows={isLong ? rows : rows.slice(0, FEW)} />
+          {rows.length > FEW && (
+            <button type="button" class="more" aria-expanded={isLong} onClick={() => setLong(!isLong)}>
+              {isLong ? texts.fewer : texts.more(formatNumber(rows.length))}
+            </button>
+          )}
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function AgentTable({ rows }: { rows: readonly PageAgent[] }) {
+  const texts = t().pages.may
+  return (
+    <Table
+      label={texts.title}
+      rows={rows}
+      rowKey={({ id }) => id}
+      columns={[
+        {
+          key: 'agent',
+          head: texts.agent,
+          cell: ({ id, name, operator }) => (
+            <span class="row-name">
+              <RowName label={name} filter={['agent_id', id]} to={viewPath('agents', id)} />
+              {operator && operator !== name && <span class="muted small wide">{operator}</span>}
+            </span>
+          ),
+        },
+        { key: 'may', head: texts.mayRead, width: '11%', cell: ({ policy }) => <May policy={policy} /> },
+        {
+          key: 'line',
+          head: texts.line,
+          width: '24%',
+          wide: true,
+          cell: ({ policy }) => <DecidingLine policy={policy} />,
+        },
+        {
+          key: 'last',
+          head: texts.lastRead,
+          width: '11%',
+          right: true,
+          wide: true,
+          cell: ({ lastSeen }) => <span class="muted no-wrap">{formatAgo(lastSeen)}</span>,
+        },
+        {
+          key: 'fetches',
+          head: texts.fetches,
+          width: '9%',
+          right: true,
+          cell: ({ fetches }) => formatNumber(fetches),
+        },
+        {
+          key: 'disallowed',
+          head: texts.whileDisallowed,
+          width: '19%',
+          right: true,
+          cell: ({ disallowed, severity }) => (
+            <span class="while-disallowed">
+              {severity && <SeverityTag of={severity} />}
+              <span>{formatNumber(disallowed)}</span>
+            </span>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+function May({ policy }: { policy: PageAgent['policy'] }) {
+  const texts = t().pages.may
+  if (!policy) return <span class="muted">{texts.unknown}</span>
+  return (
+    <span class={policy.allowed ? 'may' : 'may not'}>
+      <Icon name={policy.allowed ? 'check' : 'close'} />
+      {policy.allowed ? texts.yes : texts.no}
+    </span>
+  )
+}
+
+function DecidingLine({ policy }: { policy: PageAgent['policy'] }) {
+  if (policy?.rule === undefined) return <span class="muted small">{policy ? t().pages.may.noRule : ''}</span>
+  return (
+    <span class="mono deciding">
+      {policy.line !== undefined && <span class="muted">{policy.line}</span>}
+      <Cut text={`${policy.allowed ? 'Allow' : 'Disallow'}: ${policy.rule}`} />
+    </span>
+  )
+}

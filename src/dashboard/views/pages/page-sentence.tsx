@@ -1,0 +1,82 @@
+import type { DataOf } from '../../client/index.js'
+import { Sentence } from '../../parts/panel.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
+import type { Result } from '../../state/data.js'
+import { formatNumber } from '../../state/format.js'
+import type { Pair } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import { whenText } from '../overview/overview-sentence.js'
+import type { useAgentsOfPage } from './agents-of-page.js'
+
+interface PageSentenceProps {
+  pages: Pair<'/api/stats/pages'>
+  gap: Result<'/api/citation-gap/summary'>
+  agents: ReturnType<typeof useAgentsOfPage>
+}
+
+/** Says which agents read the page, whether they were allowed to, and how many people came back. */
+export function PageSentence({ pages, gap, agents }: PageSentenceProps) {
+  const { show } = place.value
+  return (
+    <Sentence answers={show === 'human' ? [pages.human] : [pages.agent]}>
+      {() =>
+        show === 'human'
+          ? people(pages.human.data?.[0])
+          : [...readers(pages.agent.data?.[0], agents), ...cameBack(gap.data)]
+      }
+    </Sentence>
+  )
+}
+
+function people(page: DataOf<'/api/stats/pages'>[number] | undefined): readonly unknown[] {
+  const texts = t().pages
+  const [visitors, views, entries] = [page?.visitors ?? 0, page?.pageviews ?? 0, page?.entries ?? 0]
+  if (visitors === 0) return texts.one.nobody(whenText())
+  const readers = <span class="people">{texts.people(visitors, formatNumber(visitors))}</span>
+  return [
+    ...texts.one.peopleRead(whenText(), readers, texts.times(views, formatNumber(views))),
+    entries > 0 ? texts.one.began(entries, formatNumber(entries)) : texts.one.end,
+  ]
+}
+
+function readers(
+  page: DataOf<'/api/stats/pages'>[number] | undefined,
+  agents: ReturnType<typeof useAgentsOfPage>,
+): readonly unknown[] {
+  const texts = t().pages
+  const [count, fetches] = [page?.agents ?? 0, page?.fetches ?? 0]
+  if (fetches === 0) return [...texts.one.noAgent(whenText()), texts.one.end]
+  const known = (
+    <a class="agents" href="#agents-of-page">
+      {texts.agents(count, formatNumber(count))}
+    </a>
+  )
+  return [
+    ...texts.one.readBy(whenText(), known, texts.times(fetches, formatNumber(fetches))),
+    ...permission(agents),
+  ]
+}
+
+function permission(agents: ReturnType<typeof useAgentsOfPage>): readonly unknown[] {
+  const texts = t().pages
+  const disobeyed = agents.rows.filter(({ disallowed }) => disallowed > 0)
+  if (disobeyed.length === 0)
+    return [agents.judged && agents.policy?.robots ? texts.one.allAllowed : texts.one.end]
+  const isBreach = disobeyed.some(({ severity }) => severity === 'breach')
+  const some = (
+    <a class={isBreach ? 'alert' : ''} href={hrefTo({ path: viewPath('violations') })}>
+      {texts.one.ofThem(disobeyed.length, formatNumber(disobeyed.length))}
+    </a>
+  )
+  const times = texts.times(agents.disallowed, formatNumber(agents.disallowed))
+  return texts.one.notAllowed(some, disobeyed.length, times)
+}
+
+function cameBack(gap: DataOf<'/api/citation-gap/summary'> | undefined): readonly unknown[] {
+  if (!gap) return []
+  const texts = t().pages
+  const people = <span class="people">{texts.people(gap.arrivals, formatNumber(gap.arrivals))}</span>
+  if (gap.fetches === 0) return gap.arrivals > 0 ? texts.one.notReadByAssistants(people) : []
+  const times = texts.times(gap.fetches, formatNumber(gap.fetches))
+  return gap.arrivals > 0 ? texts.one.cameBack(times, people) : texts.one.noneCameBack(times)
+}

@@ -1,0 +1,40 @@
+import { Ranked } from '../../parts/lists.js'
+import { Panel } from '../../parts/panel.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
+import { useOne } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+
+/** Where the people who read the page came from. */
+export function PageSources({ filters }: { filters: string }) {
+  const texts = t().pages
+  const answer = useOne('/api/stats/sources', 'human', { filters, compare: undefined, limit: 8 })
+  const rows = answer.data?.sources ?? []
+  return (
+    <Panel
+      span={place.value.show === 'human' ? 12 : 5}
+      title={texts.cameFrom}
+      right={
+        <a class="more" href={hrefTo({ path: viewPath('sources') })}>
+          {texts.allSources}
+        </a>
+      }
+      answers={[answer]}
+      empty={rows.length === 0}
+      emptyText={texts.noSources}
+    >
+      {() => (
+        <Ranked
+          of="human"
+          metric="visitors"
+          rows={rows.map(({ source, channel, visitors }) => ({
+            key: `${source ?? ''} ${channel}`,
+            label: source ?? t().parts.channel[channel] ?? channel,
+            ...(source === undefined ? {} : { aside: t().parts.channel[channel] ?? channel }),
+            value: visitors,
+            filter: source === undefined ? ['channel', channel] : ['source', source],
+          }))}
+        />
+      )}
+    </Panel>
+  )
+}
