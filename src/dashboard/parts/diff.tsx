@@ -42,14 +42,17 @@ function commonLengths(a: readonly string[], b: readonly string[]): Uint16Array[
   for (let i = a.length - 1; i >= 0; i -= 1)
     for (let j = b.length - 1; j >= 0; j -= 1) {
       const row = table[i]
-      if (row) row[j] = a[i] === b[j] ? (table[i + 1]?.[j + 1] ?? 0) + 1 : Math.max(table[i + 1]?.[j] ?? 0, row[j + 1] ?? 0)
+      if (row)
+        row[j] = a[i] === b[j] ? (table[i + 1]?.[j + 1] ?? 0) + 1 : Math.max(table[i + 1]?.[j] ?? 0, row[j + 1] ?? 0)
     }
   return table
 }
 
 /** Splits a comparison into the parts that changed, each with two lines around it. */
 export function hunks(lines: readonly Line[]): Line[][] {
-  const near = lines.map((_, i) => lines.slice(Math.max(0, i - CONTEXT), i + CONTEXT + 1).some(({ kind }) => kind !== 'same'))
+  const near = lines.map((_, i) =>
+    lines.slice(Math.max(0, i - CONTEXT), i + CONTEXT + 1).some(({ kind }) => kind !== 'same'),
+  )
   const found: Line[][] = []
   lines.forEach((line, i) => {
     if (!near[i]) return

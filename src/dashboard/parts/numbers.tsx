@@ -4,7 +4,7 @@ import { formatBytes, formatNumber, formatSeconds, formatShare, formatShort } fr
 import { t } from '../texts/index.js'
 
 /** How a metric is written. */
-type Kind = 'count' | 'share' | 'seconds' | 'bytes' | 'decimal'
+type Kind = 'count' | 'share' | 'percent' | 'seconds' | 'bytes' | 'decimal'
 
 const KINDS: Record<string, Kind> = {
   bounce: 'share',
@@ -13,6 +13,8 @@ const KINDS: Record<string, Kind> = {
   rate: 'share',
   duration: 'seconds',
   time_on_page: 'seconds',
+  // A share between 0 and 100.
+  scroll_depth: 'percent',
   bytes: 'bytes',
   views_per_session: 'decimal',
 }
@@ -24,6 +26,8 @@ export function formatMetric(metric: string, value: number): string {
   switch (kindOf(metric)) {
     case 'share':
       return formatShare(value)
+    case 'percent':
+      return formatShare(value / 100, 0)
     case 'seconds':
       return formatSeconds(value)
     case 'bytes':

@@ -4,6 +4,7 @@ import { pages } from './pages.js'
 import { parts } from './parts.js'
 import { settings } from './settings.js'
 import { shell } from './shell.js'
+import { sources } from './sources.js'
 
 /** All English texts, by area of the dashboard. Every other language has the same shape. */
-export const en = { behaviour, overview, pages, parts, settings, shell }
+export const en = { behaviour, overview, pages, parts, settings, shell, sources }

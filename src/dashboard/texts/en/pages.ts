@@ -120,6 +120,7 @@ export const pages = {
     fetches: 'Fetches',
     lastRead: 'Last read',
     whileDisallowed: 'While disallowed',
+    severity: 'Class',
     more: (n: string) => `Show all ${n}`,
     fewer: 'Show fewer',
     none: 'No agent read this page in this time. The policy view tells which agents may.',
@@ -129,7 +130,7 @@ export const pages = {
       unreachable: 'robots.txt cannot be fetched, so agents must treat every page as disallowed.',
     } as Record<string, string>,
     unfetched: (known: string, disallowed: string) =>
-      `${known} other known agents did not read it; ${disallowed} of them are not allowed to.`,
+      `${known} other known agents did not read it; not allowed to: ${disallowed}.`,
     now: '“May read” is about today. “While disallowed” counts by the robots.txt in force at each read.',
   },
   versions: {

@@ -65,7 +65,7 @@ export function OnePage({ pathname }: { pathname: string }) {
             <Numbers of={of} page={pages[of].data?.[0]} loaded={pages[of].data !== undefined} agents={agents} />
           </section>
         ))}
-        <ReadershipChart span={8} label={texts.chart} title={texts.chart} metrics={picked} more={{ filters }} />
+        <ReadershipChart span={7} label={texts.chart} title={texts.chart} metrics={picked} more={{ filters }} />
         <PageGap gap={gap} />
         {place.value.show !== 'human' && <PageAgents agents={agents} />}
         <Later>
@@ -92,9 +92,7 @@ function Numbers({ of, page, loaded, agents }: NumbersProps) {
   const texts = t().pages
   const picked = pickedMetrics({ human: 'visitors', agent: 'fetches' })
   const before = page?.comparison
-  const install = (
-    <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.needsScript}</a>
-  )
+  const install = <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.needsScript}</a>
   return (
     <div class="numbers">
       {METRICS[of].map(({ metric, charted, measured }, i) => {
@@ -107,9 +105,7 @@ function Numbers({ of, page, loaded, agents }: NumbersProps) {
             big={i === 0}
             value={value}
             before={numberIn(before, metric)}
-            {...(charted
-              ? { picked: picked[of] === metric, onPick: () => pickMetric(picked, of, metric) }
-              : {})}
+            {...(charted ? { picked: picked[of] === metric, onPick: () => pickMetric(picked, of, metric) } : {})}
             {...(measured && loaded && value === undefined ? { under: install } : {})}
           />
         )
@@ -127,7 +123,11 @@ const METRICS: Record<Audience, readonly { metric: string; charted?: boolean; me
     { metric: 'time_on_page', measured: true },
     { metric: 'scroll_depth', measured: true },
   ],
-  agent: [{ metric: 'fetches', charted: true }, { metric: 'agents', charted: true }, { metric: 'verified', charted: true }],
+  agent: [
+    { metric: 'fetches', charted: true },
+    { metric: 'agents', charted: true },
+    { metric: 'verified', charted: true },
+  ],
 }
 
 function LastRead({ agents }: { agents: ReturnType<typeof useAgentsOfPage> }) {
@@ -139,7 +139,7 @@ function LastRead({ agents }: { agents: ReturnType<typeof useAgentsOfPage> }) {
   return (
     <div class="number agent">
       <span class="label">{texts.lastRead}</span>
-      <span class={last ? 'value' : 'value none'} title={last && formatFullInstant(last.lastSeen)}>
+      <span class={last ? 'value words' : 'value none'} title={last && formatFullInstant(last.lastSeen)}>
         {last ? formatAgo(last.lastSeen) : '–'}
       </span>
       <span class="change">{last ? last.name : texts.notYet}</span>

@@ -22,7 +22,7 @@ export function PageAgents({ agents }: { agents: ReturnType<typeof useAgentsOfPa
   const disallowed = others.filter(({ allowed }) => !allowed).length
   return (
     <Panel
-      span={12}
+      class="agents-of-page"
       title={<span id="agents-of-page">{texts.title}</span>}
       aside={robots?.standing === 'served' ? texts.since(formatInstant(robots.first_seen)) : undefined}
       right={
@@ -69,11 +69,15 @@ function AgentTable({ rows }: { rows: readonly PageAgent[] }) {
           cell: ({ id, name, operator }) => (
             <span class="row-name">
               <RowName label={name} filter={['agent_id', id]} to={viewPath('agents', id)} />
-              {operator && operator !== name && <span class="muted small wide">{operator}</span>}
+              {operator && !operator.startsWith(name) && (
+                <span class="muted small wide">
+                  <Cut text={operator} />
+                </span>
+              )}
             </span>
           ),
         },
-        { key: 'may', head: texts.mayRead, width: '11%', cell: ({ policy }) => <May policy={policy} /> },
+        { key: 'may', head: texts.mayRead, width: '84px', cell: ({ policy }) => <May policy={policy} /> },
         {
           key: 'line',
           head: texts.line,
@@ -84,7 +88,7 @@ function AgentTable({ rows }: { rows: readonly PageAgent[] }) {
         {
           key: 'last',
           head: texts.lastRead,
-          width: '11%',
+          width: '110px',
           right: true,
           wide: true,
           cell: ({ lastSeen }) => <span class="muted no-wrap">{formatAgo(lastSeen)}</span>,
@@ -92,21 +96,24 @@ function AgentTable({ rows }: { rows: readonly PageAgent[] }) {
         {
           key: 'fetches',
           head: texts.fetches,
-          width: '9%',
+          width: '72px',
           right: true,
           cell: ({ fetches }) => formatNumber(fetches),
         },
         {
+          key: 'severity',
+          head: <span class="visually-hidden">{texts.severity}</span>,
+          width: '132px',
+          right: true,
+          wide: true,
+          cell: ({ severity }) => severity && <SeverityTag of={severity} />,
+        },
+        {
           key: 'disallowed',
           head: texts.whileDisallowed,
-          width: '19%',
+          width: '76px',
           right: true,
-          cell: ({ disallowed, severity }) => (
-            <span class="while-disallowed">
-              {severity && <SeverityTag of={severity} />}
-              <span>{formatNumber(disallowed)}</span>
-            </span>
-          ),
+          cell: ({ disallowed }) => formatNumber(disallowed),
         },
       ]}
     />

@@ -15,7 +15,7 @@ export function PageGap({ gap }: { gap: Result<'/api/citation-gap/summary'> }) {
   const verdict = gap.data && verdictOf(gap.data)
   return (
     <Panel
-      span={4}
+      span={5}
       title={texts.title}
       right={verdict && <VerdictTag of={verdict} />}
       answers={[gap]}
@@ -55,8 +55,7 @@ function Drawn({ gap, verdict }: { gap: Gap; verdict: string | undefined }) {
         </div>
       </div>
       <p class="gap-words">
-        <b>{fetches === 0 ? texts.noReads : shownRatio}</b>{' '}
-        {verdict === 'blocked' && texts.blocked}
+        <b>{fetches === 0 ? texts.noReads : shownRatio}</b> {verdict === 'blocked' && texts.blocked}
         {verdict === 'insufficient' && texts.insufficient}
         {isJudged && (median === undefined ? texts.noMedian : `${texts.median(short(median))}${texts.means[verdict]}`)}
       </p>

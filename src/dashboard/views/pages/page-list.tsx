@@ -267,4 +267,4 @@ const zeros = (row: PageRow, pages: ReturnType<typeof usePageRows>['pages']): Pa
 
 /** What was not measured is a dash. */
 const write = (metric: string, value: number | undefined): string =>
-  value === undefined ? '–' : metric === 'scroll_depth' ? `${formatNumber(value)}\u202f%` : formatMetric(metric, value)
+  value === undefined ? '–' : formatMetric(metric, value)

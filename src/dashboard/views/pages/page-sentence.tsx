@@ -51,17 +51,13 @@ function readers(
       {texts.agents(count, formatNumber(count))}
     </a>
   )
-  return [
-    ...texts.one.readBy(whenText(), known, texts.times(fetches, formatNumber(fetches))),
-    ...permission(agents),
-  ]
+  return [...texts.one.readBy(whenText(), known, texts.times(fetches, formatNumber(fetches))), ...permission(agents)]
 }
 
 function permission(agents: ReturnType<typeof useAgentsOfPage>): readonly unknown[] {
   const texts = t().pages
   const disobeyed = agents.rows.filter(({ disallowed }) => disallowed > 0)
-  if (disobeyed.length === 0)
-    return [agents.judged && agents.policy?.robots ? texts.one.allAllowed : texts.one.end]
+  if (disobeyed.length === 0) return [agents.judged && agents.policy?.robots ? texts.one.allAllowed : texts.one.end]
   const isBreach = disobeyed.some(({ severity }) => severity === 'breach')
   const some = (
     <a class={isBreach ? 'alert' : ''} href={hrefTo({ path: viewPath('violations') })}>

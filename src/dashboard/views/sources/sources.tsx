@@ -1,3 +1,188 @@
-import { Empty } from '../../parts/states.js'
+import { ExportMenu } from '../../charts/export-menu.js'
+import type { DataOf } from '../../client/index.js'
+import { type MeasuredRow, Measures } from '../../parts/measures.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { Absent, Lacking } from '../../parts/states.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
+import type { Result } from '../../state/data.js'
+import { addFilter, filtersWith } from '../../state/filters.js'
+import { formatNumber, formatShare } from '../../state/format.js'
+import { useOne } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import { whenText } from '../overview/overview-sentence.js'
 
-export default () => <Empty />
+type Sourced = Result<'/api/stats/sources'>
+type Source = DataOf<'/api/stats/sources'>['sources'][number]
+
+const ASSISTANTS = 'AI Assistants'
+const METRICS = ['sessions', 'visitors', 'pageviews', 'bounce', 'duration']
+const SPAM = { dimension: 'referrer_spam', op: 'is', value: true } as const
+
+const channelName = (channel: string): string => t().parts.channel[channel] ?? channel
+
+/** Where people came from: channels, sources, AI assistants, campaigns. Agents have no source. */
+export default function Sources() {
+  const texts = t().sources
+  const isPeople = place.value.show !== 'agent'
+  const answer = useOne('/api/stats/sources', 'human', { limit: 100 }, isPeople)
+  return (
+    <>
+      <h1 class="visually-hidden">{texts.title}</h1>
+      <Sheet>
+        {isPeople && <SourcesSentence answer={answer} />}
+        {isPeople && (
+          <>
+            <Channels answer={answer} />
+            <Assistants answer={answer} />
+            <SourceList answer={answer} />
+            <Campaigns answer={answer} />
+          </>
+        )}
+        {place.value.show !== 'human' && (
+          <div class="cell">
+            <Absent of="agent">
+              {texts.agents} <a href={hrefTo({ path: viewPath('agents') })}>{texts.agentsLink}</a>
+            </Absent>
+          </div>
+        )}
+      </Sheet>
+    </>
+  )
+}
+
+function SourcesSentence({ answer }: { answer: Sourced }) {
+  const texts = t().sources
+  return (
+    <Sentence answers={[answer]}>
+      {() => {
+        const channels = answer.data?.channels ?? []
+        const total = channels.reduce((sum, { sessions = 0 }) => sum + sessions, 0)
+        const [best] = channels.toSorted((a, b) => (b.sessions ?? 0) - (a.sessions ?? 0))
+        if (!best || total === 0) return texts.none(whenText())
+        const visits = (n: number) => <span class="people">{texts.people(n, formatNumber(n))}</span>
+        const sent = channels.find(({ channel }) => channel === ASSISTANTS)?.sessions ?? 0
+        const first = answer.data?.sources.find(({ channel, source }) => channel === ASSISTANTS && source)?.source
+        const share = formatShare((best.sessions ?? 0) / total, 0)
+        return [
+          ...texts.sentence(whenText(), visits(total), channelName(best.channel), share),
+          ...(sent > 0 && first ? texts.assistants(visits(sent), <b>{first.slice(0, 80)}</b>) : [texts.noAssistants]),
+        ]
+      }}
+    </Sentence>
+  )
+}
+
+function Channels({ answer }: { answer: Sourced }) {
+  const texts = t().sources
+  const rows = (answer.data?.channels ?? []).map(
+    (row): MeasuredRow => ({
+      key: row.channel,
+      label: channelName(row.channel),
+      filter: ['channel', row.channel],
+      values: row,
+    }),
+  )
+  return (
+    <Panel
+      span={8}
+      title={texts.channels}
+      right={<ExportMenu report="sources" picture={false} />}
+      answers={[answer]}
+      empty={rows.length === 0}
+      emptyText={texts.sourcesNone}
+      rows={8}
+    >
+      {() => (
+        <>
+          <Lacking of="human" />
+          <Measures of="human" label={texts.channels} head={texts.channel} rows={rows} metrics={METRICS} />
+        </>
+      )}
+    </Panel>
+  )
+}
+
+const sourceRow = (row: Source): MeasuredRow => ({
+  key: `${row.channel} ${row.source ?? ''}`,
+  label: row.source ?? t().sources.direct,
+  aside: row.source === undefined ? undefined : channelName(row.channel),
+  filter: row.source === undefined ? ['channel', row.channel] : ['source', row.source],
+  values: row,
+})
+
+function Assistants({ answer }: { answer: Sourced }) {
+  const texts = t().sources
+  const rows = (answer.data?.sources ?? []).filter(({ channel }) => channel === ASSISTANTS)
+  return (
+    <Panel
+      span={4}
+      title={texts.assistantsTitle}
+      right={
+        <a class="more" href={hrefTo({ path: viewPath('citation-gap') })}>
+          {texts.gap}
+        </a>
+      }
+      answers={[answer]}
+      empty={rows.length === 0}
+      emptyText={texts.assistantsNone}
+      foot={rows.length > 0 && texts.assistantsFoot}
+    >
+      {() => (
+        <Measures
+          of="human"
+          label={texts.assistantsTitle}
+          head={texts.source}
+          rows={rows.map((row) => ({ ...sourceRow(row), aside: undefined }))}
+          metrics={['sessions']}
+        />
+      )}
+    </Panel>
+  )
+}
+
+function SourceList({ answer }: { answer: Sourced }) {
+  const texts = t().sources
+  const spam = useOne('/api/stats/overview', 'human', { filters: filtersWith(SPAM), compare: undefined })
+  const visitors = spam.data?.visitors ?? 0
+  const rows = (answer.data?.sources ?? []).filter(({ channel }) => channel !== ASSISTANTS)
+  return (
+    <Panel
+      title={texts.title}
+      answers={[answer]}
+      empty={rows.length === 0}
+      emptyText={texts.sourcesNone}
+      foot={
+        visitors > 0 && (
+          <>
+            {texts.spam(visitors, formatNumber(visitors))}{' '}
+            <button type="button" class="link" onClick={() => addFilter(SPAM)}>
+              {texts.spamShow}
+            </button>
+          </>
+        )
+      }
+    >
+      {() => (
+        <Measures of="human" label={texts.title} head={texts.source} rows={rows.map(sourceRow)} metrics={METRICS} />
+      )}
+    </Panel>
+  )
+}
+
+function Campaigns({ answer }: { answer: Sourced }) {
+  const texts = t().sources
+  const rows = (answer.data?.campaigns ?? []).map(
+    (row): MeasuredRow => ({
+      key: JSON.stringify([row.utm_campaign, row.utm_source, row.utm_medium]),
+      label: row.utm_campaign,
+      aside: [row.utm_source, row.utm_medium].filter(Boolean).join(' · ').slice(0, 60),
+      filter: ['utm_campaign', row.utm_campaign],
+      values: row,
+    }),
+  )
+  return (
+    <Panel title={texts.campaigns} answers={[answer]} empty={rows.length === 0} emptyText={texts.campaignsNone}>
+      {() => <Measures of="human" label={texts.campaigns} head={texts.campaign} rows={rows} metrics={METRICS} />}
+    </Panel>
+  )
+}

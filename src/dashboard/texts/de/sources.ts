@@ -1,0 +1,47 @@
+import { plural } from '../../state/format.js'
+import type { Parts } from '../index.js'
+
+export const sources = {
+  title: 'Quellen',
+  people: (n: number, shown: string) => plural(n, { one: `${shown} Besuch`, other: `${shown} Besuche` }),
+  sentence: (when: string, visits: unknown, best: unknown, share: string): Parts => [
+    when,
+    ' gab es ',
+    visits,
+    '; die meisten kamen über ',
+    best,
+    `, ${share}.`,
+  ],
+  assistants: (visits: unknown, first: unknown): Parts => [
+    ' KI-Assistenten schickten ',
+    visits,
+    ', zuerst ',
+    first,
+    '.',
+  ],
+  noAssistants: ' Von KI-Assistenten kam, soweit bekannt, niemand.',
+  none: (when: string): Parts => [when, ' kam niemand.'],
+  channels: 'Kanäle',
+  channel: 'Kanal',
+  source: 'Quelle',
+  campaigns: 'Kampagnen',
+  campaign: 'Kampagne',
+  medium: 'Quelle und Medium',
+  assistantsTitle: 'KI-Assistenten',
+  assistantsFoot: 'Eine Untergrenze: Apps senden keinen Referrer.',
+  assistantsNone: 'In dieser Zeit kam niemand von einem KI-Assistenten. Apps senden keinen Referrer.',
+  sourcesNone: 'In dieser Zeit kam niemand. Wählen Sie eine längere Zeit.',
+  campaignsNone:
+    'Kein Besuch hatte eine Kampagne. Hängen Sie utm_source, utm_medium und utm_campaign an die Links, die Sie veröffentlichen.',
+  gap: 'Zitierlücke',
+  direct: 'Direkt: kein Referrer gesendet',
+  agents: 'Agenten senden keinen Referrer, der ihre Herkunft verrät; hier ist für sie nichts zu zeigen.',
+  agentsLink: 'Agenten nach Betreiber',
+  spam: (n: number, shown: string) =>
+    plural(n, {
+      one: 'Ein Besucher kam mit dem Referrer einer bekannten Spam-Seite. Er zählt als direkt.',
+      other: `${shown} Besucher kamen mit dem Referrer einer bekannten Spam-Seite. Sie zählen als direkt.`,
+    }),
+  spamShow: 'Zeigen',
+  all: (n: string) => `Alle ${n} zeigen`,
+}

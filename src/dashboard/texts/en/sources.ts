@@ -1,0 +1,40 @@
+import { plural } from '../../state/format.js'
+import type { Parts } from '../index.js'
+
+export const sources = {
+  title: 'Sources',
+  people: (n: number, shown: string) => plural(n, { one: `${shown} visit`, other: `${shown} visits` }),
+  sentence: (when: string, visits: unknown, best: unknown, share: string): Parts => [
+    when,
+    ' ',
+    visits,
+    ' came from somewhere; most from ',
+    best,
+    `, ${share}.`,
+  ],
+  assistants: (visits: unknown, first: unknown): Parts => [' AI assistants sent ', visits, ', first ', first, '.'],
+  noAssistants: ' No AI assistant is known to have sent anybody.',
+  none: (when: string): Parts => [when, ' nobody came.'],
+  channels: 'Channels',
+  channel: 'Channel',
+  source: 'Source',
+  campaigns: 'Campaigns',
+  campaign: 'Campaign',
+  medium: 'Source and medium',
+  assistantsTitle: 'AI assistants',
+  assistantsFoot: 'A lower bound: native apps send no referrer.',
+  assistantsNone: 'No people came from an AI assistant in this time. Native apps send no referrer.',
+  sourcesNone: 'Nobody came in this time. Choose a longer time.',
+  campaignsNone: 'No visit had a campaign. Add utm_source, utm_medium and utm_campaign to the links that you publish.',
+  gap: 'Citation gap',
+  direct: 'Direct: no referrer was sent',
+  agents: 'Agents send no referrer that says where they come from, so there is nothing to show for them here.',
+  agentsLink: 'See agents by operator',
+  spam: (n: number, shown: string) =>
+    plural(n, {
+      one: 'One visitor came with a referrer of a known spam site. It counts as direct.',
+      other: `${shown} visitors came with a referrer of a known spam site. They count as direct.`,
+    }),
+  spamShow: 'Show them',
+  all: (n: string) => `Show all ${n}`,
+}
