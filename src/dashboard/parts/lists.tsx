@@ -66,14 +66,16 @@ interface ButterflyProps {
   metrics: Readonly<Record<Audience, string>>
   /** The heading of the column of tags, if there is one. */
   tagHead?: string
+  /** The rows by which bars are scaled, if these are a part of a longer list. */
+  scaledBy?: readonly ButterflyRow[]
 }
 
 /** One row per name: people's bar to the left, agents' to the right, each scaled to its own maximum. */
-export function Butterfly({ head, rows, metrics, tagHead }: ButterflyProps) {
+export function Butterfly({ head, rows, metrics, tagHead, scaledBy = rows }: ButterflyProps) {
   const sides = audiences.value
   const most = {
-    human: Math.max(...rows.map((row) => row.human ?? 0), 1),
-    agent: Math.max(...rows.map((row) => row.agent ?? 0), 1),
+    human: Math.max(...scaledBy.map((row) => row.human ?? 0), 1),
+    agent: Math.max(...scaledBy.map((row) => row.agent ?? 0), 1),
   }
   return (
     <table class="butterfly fixed">

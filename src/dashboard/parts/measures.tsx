@@ -43,7 +43,7 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
     {
       key: 'bar',
       head: '',
-      width: '20%',
+      width: others.length > 0 ? '16%' : '30%',
       wide: true,
       cell: ({ values }) => <Bar share={(numberIn(values, first) ?? 0) / most} of={of} />,
     },

@@ -1,11 +1,14 @@
 import type { Texts } from '../index.js'
 import { behaviour } from './behaviour.js'
+import { devices } from './devices.js'
 import { overview } from './overview.js'
 import { pages } from './pages.js'
 import { parts } from './parts.js'
+import { places } from './places.js'
+import { sessions } from './sessions.js'
 import { settings } from './settings.js'
 import { shell } from './shell.js'
 import { sources } from './sources.js'
 
 /** All German texts. */
-export const de: Texts = { behaviour, overview, pages, parts, settings, shell, sources }
+export const de: Texts = { behaviour, devices, overview, pages, parts, places, sessions, settings, shell, sources }

@@ -8,9 +8,9 @@ export const sources = {
     when,
     ' gab es ',
     visits,
-    '; die meisten kamen über ',
+    '; der größte Kanal war ',
     best,
-    `, ${share}.`,
+    ` mit ${share}.`,
   ],
   assistants: (visits: unknown, first: unknown): Parts => [
     ' KI-Assistenten schickten ',

@@ -1,3 +1,198 @@
-import { Empty } from '../../parts/states.js'
+import { useState } from 'preact/hooks'
+import { ExportMenu } from '../../charts/export-menu.js'
+import { type MeasuredRow, Measures } from '../../parts/measures.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { Absent, Lacking } from '../../parts/states.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
+import type { Result } from '../../state/data.js'
+import { filtersWith } from '../../state/filters.js'
+import { formatShare } from '../../state/format.js'
+import { useOne } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import { whenText } from '../overview/overview-sentence.js'
 
-export default () => <Empty />
+type Devised = Result<'/api/stats/devices'>
+const METRICS = ['visitors', 'pageviews', 'bounce', 'duration']
+
+/** What people read with. Agents have no device. */
+export default function Devices() {
+  const texts = t().devices
+  const isPeople = place.value.show !== 'agent'
+  const answer = useOne('/api/stats/devices', 'human', { limit: 100 }, isPeople)
+  return (
+    <>
+      <h1 class="visually-hidden">{texts.title}</h1>
+      <Sheet>
+        {isPeople && (
+          <>
+            <DevicesSentence answer={answer} />
+            <Types answer={answer} />
+            <Screens answer={answer} />
+            <List of="browser" answer={answer} />
+            <Versions of="browser" answer={answer} />
+            <List of="os" answer={answer} />
+            <Versions of="os" answer={answer} />
+            <Languages />
+          </>
+        )}
+        {place.value.show !== 'human' && (
+          <div class="cell">
+            <Absent of="agent">
+              {texts.agents} <a href={hrefTo({ path: viewPath('agents') })}>{texts.agentsLink}</a>
+            </Absent>
+          </div>
+        )}
+      </Sheet>
+    </>
+  )
+}
+
+function DevicesSentence({ answer }: { answer: Devised }) {
+  const texts = t().devices
+  return (
+    <Sentence answers={[answer]}>
+      {() => {
+        const types = answer.data?.device_types ?? []
+        const total = types.reduce((sum, { visitors = 0 }) => sum + visitors, 0)
+        const first = types.find(({ device_type }) => device_type !== undefined)
+        const browser = answer.data?.browsers.find((row) => row.browser !== undefined)
+        if (!first?.device_type || !browser?.browser || total === 0) return texts.none(whenText())
+        const share = (visitors = 0) => formatShare(Math.min(1, visitors / total), 0)
+        return texts.sentence(
+          whenText(),
+          share(first.visitors),
+          texts.typeInSentence[first.device_type] ?? first.device_type,
+          <b>{browser.browser.slice(0, 80)}</b>,
+          share(browser.visitors),
+        )
+      }}
+    </Sentence>
+  )
+}
+
+/** A row of a dimension; a value that is not known stays, so that the rows add up. */
+const rowOf = (dimension: string, value: string | undefined, values: MeasuredRow['values'], label?: string) => ({
+  key: value ?? '',
+  label: label ?? value ?? t().parts.unknown,
+  ...(value === undefined ? {} : { filter: [dimension, value] as const }),
+  values,
+})
+
+function Types({ answer }: { answer: Devised }) {
+  const texts = t().devices
+  const rows = (answer.data?.device_types ?? []).map((row) =>
+    rowOf('device_type', row.device_type, row, row.device_type && texts.type[row.device_type]),
+  )
+  return (
+    <Panel
+      span={7}
+      title={texts.types}
+      right={<ExportMenu report="devices" picture={false} />}
+      answers={[answer]}
+      empty={rows.length === 0}
+    >
+      {() => (
+        <>
+          <Lacking of="human" />
+          <Measures of="human" label={texts.types} head={texts.typeHead} rows={rows} metrics={METRICS} />
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function Screens({ answer }: { answer: Devised }) {
+  const texts = t().devices
+  const found = answer.data?.screen_classes ?? []
+  const isKnown = found.some(({ screen_class }) => screen_class !== undefined)
+  const rows = found.map((row) =>
+    rowOf('screen_class', row.screen_class, row, row.screen_class && texts.screenClass[row.screen_class]),
+  )
+  return (
+    <Panel span={5} title={texts.screens} answers={[answer]} empty={!isKnown} emptyText={texts.noScreens}>
+      {() => <Measures of="human" label={texts.screens} head={texts.screen} rows={rows} metrics={['visitors']} />}
+    </Panel>
+  )
+}
+
+function List({ of, answer }: { of: 'browser' | 'os'; answer: Devised }) {
+  const texts = t().devices
+  const title = of === 'browser' ? texts.browsers : texts.os
+  const rows =
+    of === 'browser'
+      ? (answer.data?.browsers ?? []).map((row) => rowOf(of, row.browser, row))
+      : (answer.data?.os ?? []).map((row) => rowOf(of, row.os, row))
+  return (
+    <Panel span={7} title={title} answers={[answer]} empty={rows.length === 0}>
+      {() => (
+        <Measures
+          of="human"
+          label={title}
+          head={of === 'browser' ? texts.browser : texts.osHead}
+          rows={rows}
+          metrics={METRICS}
+        />
+      )}
+    </Panel>
+  )
+}
+
+/** The versions of one browser or system, at first of the one used most. */
+function Versions({ of, answer }: { of: 'browser' | 'os'; answer: Devised }) {
+  const texts = t().devices
+  const [chosen, setChosen] = useState<string>()
+  const known =
+    (of === 'browser' ? answer.data?.browsers.map((row) => row.browser) : answer.data?.os.map((row) => row.os)) ?? []
+  const names = known.flatMap((name) => name ?? [])
+  const name = chosen !== undefined && names.includes(chosen) ? chosen : names[0]
+  const versions = useOne(
+    '/api/stats/breakdown',
+    'human',
+    {
+      dimension: `${of}_version`,
+      filters: filtersWith({ dimension: of, op: 'is', value: name ?? '' }),
+      compare: undefined,
+      limit: 12,
+    },
+    name !== undefined,
+  )
+  const rows = (versions.data ?? []).map((row) =>
+    rowOf(`${of}_version`, row.value === undefined ? undefined : `${row.value}`, row),
+  )
+  return (
+    <Panel
+      span={5}
+      title={texts.versions}
+      right={
+        <label class="picker">
+          <span class="visually-hidden">{texts.versionsOf}</span>
+          <select value={name} onChange={(event) => setChosen(event.currentTarget.value)}>
+            {names.slice(0, 30).map((each) => (
+              <option key={each} value={each}>
+                {each.slice(0, 60)}
+              </option>
+            ))}
+          </select>
+        </label>
+      }
+      answers={[answer, versions]}
+      empty={rows.length === 0}
+      foot={of === 'os' && texts.frozen}
+    >
+      {() => <Measures of="human" label={texts.versions} head={texts.version} rows={rows} metrics={['visitors']} />}
+    </Panel>
+  )
+}
+
+function Languages() {
+  const texts = t().devices
+  const answer = useOne('/api/stats/breakdown', 'human', { dimension: 'language', limit: 20 })
+  const rows = (answer.data ?? []).map((row) =>
+    rowOf('language', row.value === undefined ? undefined : `${row.value}`, row),
+  )
+  return (
+    <Panel title={texts.languages} answers={[answer]} empty={rows.length === 0}>
+      {() => <Measures of="human" label={texts.languages} head={texts.language} rows={rows} metrics={METRICS} />}
+    </Panel>
+  )
+}

@@ -1,8 +1,8 @@
-import { Butterfly, joinSides, Ranked } from '../../parts/lists.js'
+import { CountryTable, countryRows } from '../../parts/country-table.js'
+import { Ranked } from '../../parts/lists.js'
 import { Panel } from '../../parts/panel.js'
 import { Absent } from '../../parts/states.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
-import { formatCountry } from '../../state/format.js'
 import { audiences, useOne, usePair } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -110,14 +110,8 @@ function Devices() {
 
 function Places() {
   const texts = t().overview
-  const places = usePair('/api/stats/locations', { compare: undefined, limit: 10 })
-  const rows = joinSides(
-    places.human.data?.countries,
-    places.agent.data?.countries,
-    { human: (row) => row.country ?? '', agent: (row) => row.country ?? '' },
-    10,
-  )
-  const half = Math.ceil(rows.length / 2)
+  const places = usePair('/api/stats/locations', { compare: undefined, limit: 300 })
+  const rows = countryRows(places).slice(0, 10)
   return (
     <Panel
       title={texts.places}
@@ -125,24 +119,7 @@ function Places() {
       answers={audiences.value.map((of) => places[of])}
       empty={rows.length === 0}
     >
-      {() => (
-        <div class="two">
-          {[rows.slice(0, half), rows.slice(half)].map((part, i) => (
-            <Butterfly
-              key={i}
-              head={t().parts.country}
-              metrics={{ human: 'visitors', agent: 'fetches' }}
-              rows={part.map(({ key, human, agent }) => ({
-                key,
-                label: key === '' ? t().parts.unknown : formatCountry(key),
-                human: human?.visitors,
-                agent: agent?.fetches,
-                ...(key === '' ? {} : { filter: ['country', key] as const }),
-              }))}
-            />
-          ))}
-        </div>
-      )}
+      {() => <CountryTable rows={rows} />}
     </Panel>
   )
 }

@@ -1,3 +1,205 @@
-import { Empty } from '../../parts/states.js'
+import '../../styles/places.css'
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { ExportMenu } from '../../charts/export-menu.js'
+import { CountryTable, countryRows } from '../../parts/country-table.js'
+import { Mark } from '../../parts/marks.js'
+import { Measures } from '../../parts/measures.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { Absent, Lacking } from '../../parts/states.js'
+import { type Audience, place } from '../../state/address.js'
+import { isFiltered } from '../../state/filters.js'
+import { formatCountry, formatNumber, formatShare } from '../../state/format.js'
+import { audiences, type Pair, usePair } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import { whenText } from '../overview/overview-sentence.js'
+import type WorldMap from './world-map.js'
 
-export default () => <Empty />
+type Located = Pair<'/api/stats/locations'>
+const METRICS = { human: 'visitors', agent: 'fetches' } as const
+const FEW = 24
+
+/** Where readers are: a map of each readership, and tables of countries, regions and cities. */
+export default function Places() {
+  const texts = t().places
+  const located = usePair('/api/stats/locations', { limit: 300, compare: undefined })
+  return (
+    <>
+      <h1 class="visually-hidden">{texts.title}</h1>
+      <Sheet>
+        <PlacesSentence located={located} />
+        {audiences.value.map((of) => (
+          <MapPanel key={of} of={of} located={located} />
+        ))}
+        <Countries located={located} />
+        {place.value.show !== 'agent' && <Regions located={located} />}
+        {place.value.show !== 'agent' && <Cities located={located} />}
+        {place.value.show !== 'human' && (
+          <div class="cell">
+            <Absent of="agent">{texts.agentsByCountry}</Absent>
+          </div>
+        )}
+      </Sheet>
+    </>
+  )
+}
+
+/** Readers by country; those of unknown countries are left out. */
+function byCountry(located: Located, of: Audience): Map<string, number> {
+  const rows = located[of].data?.countries ?? []
+  return new Map(rows.flatMap((row) => (row.country === undefined ? [] : [[row.country, row[METRICS[of]] ?? 0]])))
+}
+
+function PlacesSentence({ located }: { located: Located }) {
+  const texts = t().places
+  return (
+    <Sentence answers={audiences.value.map((of) => located[of])}>
+      {() => {
+        const parts = audiences.value.flatMap((of) => {
+          const values = byCountry(located, of)
+          const [first] = values
+          const total = [...values.values()].reduce((sum, value) => sum + value, 0)
+          if (!first || total === 0) return []
+          const count = (
+            <span class={of === 'human' ? 'people' : 'agents'}>
+              {texts.countries(values.size, formatNumber(values.size))}
+            </span>
+          )
+          const write = of === 'human' ? texts.people : texts.agents
+          return [write(count, <b>{formatCountry(first[0])}</b>, formatShare(first[1] / total, 0))]
+        })
+        if (parts.length === 0) return texts.none(whenText())
+        return [whenText(), ' ', ...parts.flatMap((part, i) => (i === 0 ? part : [texts.and, ...part])), texts.end]
+      }}
+    </Sentence>
+  )
+}
+
+/** The map is a chunk of its own: the shapes of the world are larger than the rest of the view. */
+function useWorldMap(): ComponentType<Parameters<typeof WorldMap>[0]> | undefined {
+  const [loaded, setLoaded] = useState<{ it: typeof WorldMap }>()
+  useEffect(() => {
+    void import('./world-map.js').then((module) => setLoaded({ it: module.default }))
+  }, [])
+  return loaded?.it
+}
+
+function MapPanel({ of, located }: { of: Audience; located: Located }) {
+  const texts = t().places
+  const Drawn = useWorldMap()
+  const isBoth = place.value.show === 'both'
+  const isLast = audiences.value.at(-1) === of
+  return (
+    <Panel
+      span={isBoth ? 6 : 12}
+      class={isBoth ? 'half' : ''}
+      title={
+        <span class="marked">
+          <Mark of={of} /> {texts.map[of]}
+        </span>
+      }
+      right={isLast && <ExportMenu report="locations" />}
+      answers={[located[of]]}
+      empty={located[of].data?.countries.length === 0}
+      emptyText={texts.empty}
+      foot={isBoth ? texts.mapFoot : texts.mapFootOne}
+      rows={9}
+    >
+      {() => (
+        <>
+          <Lacking of={of} />
+          {Drawn ? (
+            <Drawn
+              of={of}
+              title={texts.map[of]}
+              values={byCountry(located, of)}
+              picked={(code) => isFiltered('country', code)}
+            />
+          ) : (
+            <div class="map" />
+          )}
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function Countries({ located }: { located: Located }) {
+  const texts = t().places
+  const [isLong, setLong] = useState(false)
+  const all = countryRows(located)
+  const rows = isLong ? all : all.slice(0, FEW)
+  return (
+    <Panel
+      title={texts.countriesTitle}
+      answers={audiences.value.map((of) => located[of])}
+      empty={rows.length === 0}
+      emptyText={texts.empty}
+    >
+      {() => (
+        <>
+          <CountryTable rows={rows} />
+          {all.length > FEW && (
+            <button type="button" class="more" aria-expanded={isLong} onClick={() => setLong(!isLong)}>
+              {isLong ? texts.fewer : texts.all(formatNumber(all.length))}
+            </button>
+          )}
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function Regions({ located }: { located: Located }) {
+  const texts = t().places
+  const rows = (located.human.data?.regions ?? []).slice(0, 50)
+  return (
+    <Panel
+      span={6}
+      title={texts.regions}
+      answers={[located.human]}
+      empty={rows.length === 0}
+      emptyText={texts.noRegions}
+    >
+      {() => (
+        <Measures
+          of="human"
+          label={texts.regions}
+          head={texts.region}
+          metrics={['visitors', 'pageviews']}
+          rows={rows.map((row) => ({
+            key: `${row.country ?? ''} ${row.region ?? ''}`,
+            label: row.region ?? t().parts.unknown,
+            aside: row.country === undefined ? undefined : formatCountry(row.country),
+            ...(row.region === undefined ? {} : { filter: ['region', row.region] as const }),
+            values: row,
+          }))}
+        />
+      )}
+    </Panel>
+  )
+}
+
+function Cities({ located }: { located: Located }) {
+  const texts = t().places
+  const rows = (located.human.data?.cities ?? []).slice(0, 50)
+  return (
+    <Panel span={6} title={texts.cities} answers={[located.human]} empty={rows.length === 0} emptyText={texts.noCities}>
+      {() => (
+        <Measures
+          of="human"
+          label={texts.cities}
+          head={texts.city}
+          metrics={['visitors', 'pageviews']}
+          rows={rows.map((row) => ({
+            key: [row.country, row.region, row.city].join(' '),
+            label: row.city ?? t().parts.unknown,
+            aside: row.country === undefined ? undefined : formatCountry(row.country),
+            ...(row.city === undefined ? {} : { filter: ['city', row.city] as const }),
+            values: row,
+          }))}
+        />
+      )}
+    </Panel>
+  )
+}

@@ -95,7 +95,13 @@ function Channels({ answer }: { answer: Sourced }) {
       {() => (
         <>
           <Lacking of="human" />
-          <Measures of="human" label={texts.channels} head={texts.channel} rows={rows} metrics={METRICS} />
+          <Measures
+            of="human"
+            label={texts.channels}
+            head={texts.channel}
+            rows={rows}
+            metrics={['sessions', 'bounce', 'duration']}
+          />
         </>
       )}
     </Panel>

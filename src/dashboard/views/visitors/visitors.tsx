@@ -1,3 +1,160 @@
-import { Empty } from '../../parts/states.js'
+import '../../styles/sessions.css'
+import { ExportMenu } from '../../charts/export-menu.js'
+import { RowName } from '../../parts/names.js'
+import { Paging, pageNumber } from '../../parts/paging.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { Absent, Lacking, Warnings } from '../../parts/states.js'
+import { Table } from '../../parts/table.js'
+import { hrefTo, place, view, viewPath } from '../../state/address.js'
+import { formatAgo, formatCountry, formatFullInstant, formatInstant, formatNumber } from '../../state/format.js'
+import { useOne } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import { whenText } from '../overview/overview-sentence.js'
+import { OneVisitor } from './one-visitor.js'
 
-export default () => <Empty />
+const ROWS = 50
+
+/** Every visitor, or the one that the address names: `visitors/ID`. */
+export default function Visitors() {
+  const id = view.value[1]
+  return id === undefined ? <VisitorList /> : <OneVisitor key={id} id={id} />
+}
+
+function VisitorList() {
+  const texts = t().sessions
+  const { show } = place.value
+  const isPeople = show !== 'agent'
+  const answer = useOne(
+    '/api/stats/visitors',
+    'human',
+    { compare: undefined, limit: ROWS, page: pageNumber() },
+    isPeople,
+  )
+  const total = answer.meta?.total ?? 0
+  return (
+    <>
+      <h1 class="visually-hidden">{texts.visitorsTitle}</h1>
+      <Sheet>
+        {isPeople && (
+          <>
+            <Sentence answers={[answer]}>
+              {() =>
+                total === 0
+                  ? texts.visitorsNone(whenText())
+                  : texts.visitorsSentence(
+                      whenText(),
+                      <span class="people">{texts.people(total, formatNumber(total))}</span>,
+                    )
+              }
+            </Sentence>
+            <Panel
+              title={texts.visitorsTitle}
+              right={<ExportMenu report="visitors" picture={false} />}
+              answers={[answer]}
+              empty={answer.data?.length === 0}
+              emptyText={texts.emptyVisitors}
+              rows={12}
+            >
+              {() => (
+                <>
+                  <Lacking of="human" />
+                  <VisitorTable rows={answer.data ?? []} />
+                  <Paging total={total} limit={ROWS} />
+                  <Warnings of={[answer.meta]} />
+                </>
+              )}
+            </Panel>
+          </>
+        )}
+        {show !== 'human' && (
+          <div class="cell">
+            <Absent of="agent">
+              {texts.agentsVisitors} <a href={hrefTo({ path: viewPath('agents') })}>{texts.agentsLink}</a>
+            </Absent>
+          </div>
+        )}
+      </Sheet>
+    </>
+  )
+}
+
+function VisitorTable({ rows }: { rows: NonNullable<ReturnType<typeof useOne<'/api/stats/visitors'>>['data']> }) {
+  const texts = t().sessions
+  return (
+    <Table
+      label={texts.visitorsTitle}
+      rows={rows}
+      rowKey={({ id }) => id}
+      columns={[
+        {
+          key: 'visitor',
+          head: texts.visitor,
+          cell: ({ id, identified_id }) => (
+            <RowName
+              label={identified_id ?? texts.anonymous(id.slice(0, 6))}
+              to={viewPath('visitors', id)}
+              {...(identified_id === undefined ? {} : { filter: ['identified_id', identified_id] as const })}
+            />
+          ),
+        },
+        {
+          key: 'visits',
+          head: texts.visitsHead,
+          right: true,
+          width: '72px',
+          cell: ({ sessions }) => formatNumber(sessions),
+        },
+        {
+          key: 'pages',
+          head: texts.pagesHead,
+          right: true,
+          width: '72px',
+          cell: ({ pageviews }) => formatNumber(pageviews),
+        },
+        {
+          key: 'first',
+          head: texts.firstSeen,
+          wide: true,
+          right: true,
+          width: '15%',
+          cell: ({ first_seen }) => <span title={formatFullInstant(first_seen)}>{formatInstant(first_seen)}</span>,
+        },
+        {
+          key: 'last',
+          head: texts.lastSeen,
+          right: true,
+          width: '112px',
+          cell: ({ last_seen }) => (
+            <span class="no-wrap" title={formatFullInstant(last_seen)}>
+              {formatAgo(last_seen)}
+            </span>
+          ),
+        },
+        {
+          key: 'country',
+          head: texts.place,
+          wide: true,
+          width: '17%',
+          cell: ({ country }) =>
+            country === undefined ? (
+              <span class="muted">{t().parts.unknown}</span>
+            ) : (
+              <RowName label={formatCountry(country)} filter={['country', country]} />
+            ),
+        },
+        {
+          key: 'browser',
+          head: t().devices.browser,
+          wide: true,
+          width: '14%',
+          cell: ({ browser }) =>
+            browser === undefined ? (
+              <span class="muted">{t().parts.unknown}</span>
+            ) : (
+              <RowName label={browser} filter={['browser', browser]} />
+            ),
+        },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,44 @@
+import { plural } from '../../state/format.js'
+import type { Parts } from '../index.js'
+
+export const places = {
+  title: 'Orte',
+  countries: (n: number, shown: string) => plural(n, { one: `${shown} Land`, other: `${shown} Ländern` }),
+  people: (countries: unknown, most: unknown, share: string): Parts => [
+    'kamen Menschen aus ',
+    countries,
+    ', die meisten aus: ',
+    most,
+    ` (${share})`,
+  ],
+  agents: (countries: unknown, most: unknown, share: string): Parts => [
+    'riefen Agenten aus ',
+    countries,
+    ' ab, am meisten aus: ',
+    most,
+    ` (${share})`,
+  ],
+  and: '; ',
+  end: '.',
+  none: (when: string): Parts => [when, ' wurde von keinem bekannten Ort aus gelesen.'],
+  map: { human: 'Besucher nach Land', agent: 'Abrufe nach Land' },
+  mapLabel: (title: string) => `Karte: ${title}. Die Tabelle darunter enthält dieselben Zahlen.`,
+  legend: (from: string, to: string) => (from === to ? from : `${from} bis ${to}`),
+  noReaders: 'keine',
+  mapFoot:
+    'Jede Karte hat ihren eigenen Maßstab. Länder, die für die Karte zu klein sind, stehen in der Tabelle. Ein Klick filtert.',
+  mapFootOne: 'Länder, die für die Karte zu klein sind, stehen in der Tabelle. Ein Klick filtert.',
+  countriesTitle: 'Länder',
+  regions: 'Regionen',
+  region: 'Region',
+  cities: 'Städte',
+  city: 'Stadt',
+  noRegions:
+    'Keine Zeile hat eine Region: Die mitgelieferten Daten kennen Länder. Nennen Sie mit --geoip eine Datei mit Regionen und Städten.',
+  noCities:
+    'Keine Zeile hat eine Stadt. Nennen Sie mit --geoip eine Datei mit Regionen und Städten; frühere Zeilen bleiben ohne.',
+  agentsByCountry: 'Agenten werden nur nach Land verortet: Ihre Adressen sind die von Rechenzentren.',
+  empty: 'In dieser Zeit las niemand von einem bekannten Ort aus. Wählen Sie eine längere Zeit.',
+  all: (n: string) => `Alle ${n} zeigen`,
+  fewer: 'Weniger zeigen',
+}

@@ -1,0 +1,153 @@
+import type { ComponentChildren } from 'preact'
+import type { DataOf } from '../../client/index.js'
+import { Cut, RowName } from '../../parts/names.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { Empty } from '../../parts/states.js'
+import { hrefTo, viewPath } from '../../state/address.js'
+import { useRead } from '../../state/data.js'
+import {
+  formatClock,
+  formatCountry,
+  formatFullInstant,
+  formatNumber,
+  formatSeconds,
+  formatShare,
+} from '../../state/format.js'
+import { envelope } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import { Device, From } from './session-table.js'
+
+type Session = DataOf<'/api/stats/sessions/{id}'>
+type Happened = Session['timeline'][number]
+
+/** One visit: where it came from and what happened in it, in order. */
+export function OneSession({ id }: { id: string }) {
+  const texts = t().sessions
+  const question = { ...envelope('human'), filters: undefined, segment: undefined, compare: undefined }
+  const answer = useRead('/api/stats/sessions/{id}', question, { params: { id } })
+  const session = answer.data
+  return (
+    <>
+      <p class="crumb">
+        <a href={hrefTo({ path: viewPath('sessions') })}>{texts.back}</a>
+      </p>
+      <h1 class="visually-hidden">{texts.session}</h1>
+      <Sheet>
+        {answer.problem?.status === 404 ? (
+          <div class="cell">
+            <Empty>{texts.gone}</Empty>
+          </div>
+        ) : (
+          <>
+            <Sentence answers={[answer]}>{() => session && sentence(session)}</Sentence>
+            <Panel span={8} title={texts.timeline} answers={[answer]} rows={8}>
+              {() => session && <Timeline session={session} />}
+            </Panel>
+            <Panel span={4} title={texts.facts} answers={[answer]}>
+              {() => session && <Facts session={session} />}
+            </Panel>
+          </>
+        )}
+      </Sheet>
+    </>
+  )
+}
+
+function sentence(session: Session): readonly unknown[] {
+  const texts = t().sessions
+  const { source, channel, duration, pageviews, events } = session
+  const from = <b>{(source ?? (channel && t().parts.channel[channel]) ?? channel ?? texts.direct).slice(0, 80)}</b>
+  return texts.sessionSentence(
+    from,
+    formatSeconds(duration),
+    <span class="people">{texts.pages(pageviews, formatNumber(pageviews))}</span>,
+    events > 0 ? texts.andEvents(texts.events(events, formatNumber(events))) : '',
+  )
+}
+
+function Timeline({ session }: { session: Session }) {
+  const texts = t().sessions
+  return (
+    <ol class="timeline">
+      {session.timeline.map((row, i) => (
+        <li key={i} class={row.kind}>
+          <time dateTime={row.timestamp} title={formatFullInstant(row.timestamp)}>
+            {formatClock(row.timestamp)}
+          </time>
+          <span class="kind">{texts.kind[row.kind] ?? row.kind}</span>
+          <span class="what">
+            {row.name !== undefined && (
+              <b>
+                <Cut text={row.name} />
+              </b>
+            )}
+            <a
+              class="cut"
+              dir="auto"
+              href={hrefTo({ path: viewPath('pages', row.pathname) })}
+              title={row.pathname.slice(0, 2_000)}
+            >
+              {row.pathname.slice(0, 500)}
+            </a>
+            <Measured row={row} />
+            {row.props && <Props of={row.props} />}
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function Measured({ row }: { row: Happened }) {
+  const texts = t().sessions
+  const words = [
+    row.engaged_ms === undefined ? '' : texts.read(formatSeconds(row.engaged_ms / 1_000)),
+    row.scroll === undefined ? '' : texts.scrolled(formatShare(row.scroll / 100, 0)),
+  ].filter(Boolean)
+  return words.length === 0 ? null : <span class="muted small">{words.join(', ')}</span>
+}
+
+/** Properties that the site sent: texts of any kind. */
+export function Props({ of }: { of: Readonly<Record<string, unknown>> }) {
+  return (
+    <dl class="facts small">
+      {Object.entries(of)
+        .slice(0, 50)
+        .map(([name, value]) => (
+          <Fact key={name} name={name.slice(0, 100)}>
+            <Cut text={typeof value === 'string' ? value : JSON.stringify(value)} />
+          </Fact>
+        ))}
+    </dl>
+  )
+}
+
+export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt class="muted">{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+function Facts({ session }: { session: Session }) {
+  const texts = t().sessions
+  const { visitor_id, identified_id, country, started_at, device_type } = session
+  const visitor = identified_id ?? texts.anonymous(visitor_id.slice(0, 6))
+  return (
+    <dl class="facts">
+      <Fact name={texts.visitor}>
+        <RowName label={visitor} to={viewPath('visitors', visitor_id)} />
+      </Fact>
+      <Fact name={texts.started}>{formatFullInstant(started_at)}</Fact>
+      <Fact name={texts.duration}>{formatSeconds(session.duration)}</Fact>
+      <Fact name={texts.source}>
+        <From row={session} />
+      </Fact>
+      <Fact name={texts.place}>{country === undefined ? t().parts.unknown : formatCountry(country)}</Fact>
+      <Fact name={texts.device}>
+        <Device row={session} />
+        {device_type && <span class="muted small">{t().devices.type[device_type] ?? device_type}</span>}
+      </Fact>
+    </dl>
+  )
+}

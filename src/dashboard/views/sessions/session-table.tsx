@@ -1,0 +1,102 @@
+import type { DataOf } from '../../client/index.js'
+import { RowName } from '../../parts/names.js'
+import { Table } from '../../parts/table.js'
+import { hrefTo, viewPath } from '../../state/address.js'
+import { formatCountry, formatFullInstant, formatInstant, formatNumber, formatSeconds } from '../../state/format.js'
+import { t } from '../../texts/index.js'
+
+type Session = DataOf<'/api/stats/sessions'>[number]
+
+/** Sessions, one per row; the time opens what happened in it. */
+export function SessionTable({ rows, label }: { rows: readonly Session[]; label: string }) {
+  const texts = t().sessions
+  return (
+    <Table
+      label={label}
+      rows={rows}
+      rowKey={({ id }) => id}
+      columns={[
+        {
+          key: 'started',
+          head: texts.started,
+          width: '132px',
+          cell: ({ id, started_at }) => (
+            <a
+              class="cut"
+              href={hrefTo({ path: viewPath('sessions', id) })}
+              title={formatFullInstant(started_at)}
+              aria-label={t().parts.open(formatInstant(started_at))}
+            >
+              {formatInstant(started_at)}
+            </a>
+          ),
+        },
+        { key: 'entry', head: texts.entry, cell: ({ entry_page }) => <Path of="entry_page" path={entry_page} /> },
+        {
+          key: 'exit',
+          head: texts.exit,
+          wide: true,
+          cell: ({ exit_page }) => <Path of="exit_page" path={exit_page} />,
+        },
+        {
+          key: 'pages',
+          head: texts.pagesHead,
+          right: true,
+          width: '64px',
+          cell: ({ pageviews }) => formatNumber(pageviews),
+        },
+        {
+          key: 'events',
+          head: texts.eventsHead,
+          right: true,
+          wide: true,
+          width: '72px',
+          cell: ({ events }) => formatNumber(events),
+        },
+        {
+          key: 'duration',
+          head: texts.duration,
+          right: true,
+          width: '84px',
+          cell: ({ duration }) => <span class="no-wrap">{formatSeconds(duration)}</span>,
+        },
+        { key: 'source', head: texts.source, wide: true, width: '13%', cell: (row) => <From row={row} /> },
+        {
+          key: 'country',
+          head: texts.place,
+          wide: true,
+          width: '12%',
+          cell: ({ country }) =>
+            country === undefined ? (
+              <span class="muted">{t().parts.unknown}</span>
+            ) : (
+              <RowName label={formatCountry(country)} filter={['country', country]} />
+            ),
+        },
+        { key: 'device', head: texts.device, wide: true, width: '14%', cell: (row) => <Device row={row} /> },
+      ]}
+    />
+  )
+}
+
+const Path = ({ of, path }: { of: 'entry_page' | 'exit_page'; path: string | undefined }) =>
+  path === undefined ? <span class="muted">–</span> : <RowName label={path} filter={[of, path]} />
+
+/** The source, or the channel of visits without one. */
+export const From = ({ row }: { row: Session }) => {
+  const { channel, source } = row
+  if (source !== undefined) return <RowName label={source} filter={['source', source]} />
+  if (channel === undefined) return <span class="muted">–</span>
+  return <RowName label={t().parts.channel[channel] ?? channel} filter={['channel', channel]} />
+}
+
+export const Device = ({ row }: { row: Session }) => {
+  const { browser, os } = row
+  if (browser === undefined) return <span class="muted">{os ?? t().parts.unknown}</span>
+  return (
+    <span class="row-name">
+      <RowName label={browser} filter={['browser', browser]} />
+      {os && <span class="muted small no-wrap">{os.slice(0, 40)}</span>}
+    </span>
+  )
+}

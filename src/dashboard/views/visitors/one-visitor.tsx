@@ -1,0 +1,122 @@
+import { useState } from 'preact/hooks'
+import { Dialog, Form, toast } from '../../parts/dialogs.js'
+import { Paging, pageNumber } from '../../parts/paging.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { Empty } from '../../parts/states.js'
+import { go, hrefTo, siteId, viewPath } from '../../state/address.js'
+import { client, send } from '../../state/client.js'
+import { forget, useRead } from '../../state/data.js'
+import { formatCountry, formatFullInstant, formatNumber } from '../../state/format.js'
+import { envelope, shareSlug } from '../../state/question.js'
+import { hasRole } from '../../state/session.js'
+import { t } from '../../texts/index.js'
+import { Fact, Props } from '../sessions/one-session.js'
+import { SessionTable } from '../sessions/session-table.js'
+
+const ROWS = 25
+
+/** One visitor: what is known, their visits, and erasure. */
+export function OneVisitor({ id }: { id: string }) {
+  const texts = t().sessions
+  const question = { ...envelope('human'), segment: undefined, compare: undefined }
+  const isThem = { dimension: 'visitor_id', op: 'is', value: id }
+  const found = useRead('/api/stats/visitors', { ...question, filters: JSON.stringify([isThem]), limit: 1 })
+  const visitor = found.data?.[0]
+  // Visits on other devices that the site has linked belong to the same person.
+  const person = visitor?.identified_id
+  const filters =
+    person === undefined ? [isThem] : [{ or: [isThem, { dimension: 'identified_id', op: 'is', value: person }] }]
+  const visits = useRead(
+    '/api/stats/sessions',
+    found.data && { ...question, filters: JSON.stringify(filters), limit: ROWS, page: pageNumber() },
+  )
+  const [erasing, setErasing] = useState(false)
+  const name = person ?? texts.anonymous(id.slice(0, 6))
+  return (
+    <>
+      <p class="crumb">
+        <a href={hrefTo({ path: viewPath('visitors') })}>{texts.backVisitors}</a>
+      </p>
+      <div class="title-line">
+        <h1 class="title" dir="auto">
+          {name.slice(0, 200)}
+        </h1>
+      </div>
+      <Sheet>
+        {found.data && !visitor ? (
+          <div class="cell">
+            <Empty>{texts.goneVisitor}</Empty>
+          </div>
+        ) : (
+          <>
+            <Sentence answers={[found]}>
+              {() =>
+                visitor &&
+                texts.visitorSentence(
+                  <span class="people">{name.slice(0, 80)}</span>,
+                  texts.times(visitor.sessions, formatNumber(visitor.sessions)),
+                  texts.pages(visitor.pageviews, formatNumber(visitor.pageviews)),
+                  formatFullInstant(visitor.first_seen),
+                )
+              }
+            </Sentence>
+            <Panel span={8} title={texts.theirVisits} answers={[visits]} empty={visits.data?.length === 0}>
+              {() => (
+                <>
+                  <SessionTable rows={visits.data ?? []} label={texts.theirVisits} />
+                  <Paging total={visits.meta?.total} limit={ROWS} />
+                </>
+              )}
+            </Panel>
+            <Panel span={4} title={texts.factsVisitor} answers={[found]}>
+              {() =>
+                visitor && (
+                  <>
+                    <dl class="facts">
+                      <Fact name={texts.firstSeen}>{formatFullInstant(visitor.first_seen)}</Fact>
+                      <Fact name={texts.lastSeen}>{formatFullInstant(visitor.last_seen)}</Fact>
+                      <Fact name={texts.place}>
+                        {visitor.country === undefined ? t().parts.unknown : formatCountry(visitor.country)}
+                      </Fact>
+                      <Fact name={t().devices.browser}>{visitor.browser?.slice(0, 80) ?? t().parts.unknown}</Fact>
+                    </dl>
+                    <h3>{texts.traits}</h3>
+                    {visitor.traits ? <Props of={visitor.traits} /> : <p class="muted small">{texts.noTraits}</p>}
+                    {hasRole('admin') ? (
+                      <div class="buttons">
+                        <button type="button" class="button plain" onClick={() => setErasing(true)}>
+                          {texts.erase}
+                        </button>
+                      </div>
+                    ) : (
+                      shareSlug.value === undefined && <p class="foot">{texts.eraseNeeds}</p>
+                    )}
+                  </>
+                )
+              }
+            </Panel>
+          </>
+        )}
+      </Sheet>
+      {erasing && <Erase id={id} onClose={() => setErasing(false)} />}
+    </>
+  )
+}
+
+function Erase({ id, onClose }: { id: string; onClose: () => void }) {
+  const texts = t().sessions
+  const erase = async () => {
+    const query = { site: siteId.value ?? 0 }
+    const { data } = await send(client.DELETE('/api/visitors/{id}', { params: { path: { id }, query } }))
+    forget('/api/stats/')
+    toast(texts.eraseDone(formatNumber(data.rows)))
+    go({ path: viewPath('visitors') })
+  }
+  return (
+    <Dialog title={texts.eraseTitle} onClose={onClose}>
+      <Form submit={erase} action={texts.erase} danger onCancel={onClose}>
+        {() => <p>{texts.eraseText}</p>}
+      </Form>
+    </Dialog>
+  )
+}
