@@ -149,6 +149,7 @@ const HOME: Record<string, readonly string[]> = {
   'd3-sankey': ['src/dashboard/views/'],
   'd3-geo': ['src/dashboard/views/'],
   'topojson-client': ['src/dashboard/views/'],
+  'topojson-specification': ['src/dashboard/views/'],
   'world-atlas': ['src/dashboard/views/'],
   'openapi-fetch': ['src/dashboard/client/'],
   vite: ['src/build-dashboard.ts'],

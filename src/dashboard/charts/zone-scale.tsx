@@ -4,7 +4,7 @@ import { t } from '../texts/index.js'
 import { useWidth } from './width.js'
 
 interface ZoneScaleProps {
-  /** Reads for each arrival; absent if nobody arrived. */
+  /** Reads for each arrival; absent without an arrival. */
   ratio: number | undefined
   median: number
   /** How many times the median is the border of the gap. */

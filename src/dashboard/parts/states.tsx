@@ -59,7 +59,7 @@ export function Warnings({
 }: {
   of: readonly ({ warnings?: { code: string; message: string }[] | undefined } | undefined)[]
 }) {
-  // What one readership never has is told by its place: a column that it lacks, or a sentence.
+  // A metric that one readership never has needs no line here: its column is absent, or a sentence says why.
   const shown = of.flatMap((meta) => meta?.warnings ?? []).filter(({ code }) => code !== 'not_for_audience')
   const messages = new Set(shown.map(({ message }) => message))
   return (

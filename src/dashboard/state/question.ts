@@ -67,12 +67,7 @@ function useSide<P extends ReadPath>(
 }
 
 /** Asks a read of one readership alone, with the window and the filters on screen, if it is wanted. */
-export function useOne<P extends ReadPath>(
-  path: P,
-  audience: Audience,
-  more: Params = {},
-  isWanted = true,
-): Result<P> {
+export function useOne<P extends ReadPath>(path: P, audience: Audience, more: Params = {}, isWanted = true): Result<P> {
   const isAsked = isWanted && obstacle(audience) === undefined
   return useRead(path, isAsked ? { ...envelope(audience), ...more } : undefined)
 }

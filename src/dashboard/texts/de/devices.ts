@@ -49,6 +49,5 @@ export const devices = {
   languages: 'Sprachen',
   language: 'Sprache',
   agents: 'Agenten haben weder Bildschirm noch Browser; hier ist für sie nichts zu zeigen.',
-  agentsLink: 'Agenten nach Betreiber',
   frozen: 'Browser melden Windows 10 auch für Windows 11, und macOS 10.15 für jedes spätere.',
 }

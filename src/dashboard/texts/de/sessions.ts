@@ -21,7 +21,6 @@ export const sessions = {
   emptyVisitors: 'In dieser Zeit kam niemand. Wählen Sie eine längere Zeit, oder entfernen Sie einen Filter.',
   agents: 'Agenten haben keine Besuche: Jeder Abruf steht für sich.',
   agentsVisitors: 'Agenten sind keine Besucher: Jeder ist bei seinem Namen bekannt.',
-  agentsLink: 'Agenten nach Betreiber',
   started: 'Beginn',
   entry: 'Begann auf',
   exit: 'Endete auf',

@@ -36,7 +36,6 @@ export const sources = {
   gap: 'Zitierlücke',
   direct: 'Direkt: kein Referrer gesendet',
   agents: 'Agenten senden keinen Referrer, der ihre Herkunft verrät; hier ist für sie nichts zu zeigen.',
-  agentsLink: 'Agenten nach Betreiber',
   spam: (n: number, shown: string) =>
     plural(n, {
       one: 'Ein Besucher kam mit dem Referrer einer bekannten Spam-Seite. Er zählt als direkt.',

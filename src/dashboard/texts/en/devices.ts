@@ -7,7 +7,7 @@ export const devices = {
     browser,
     ` with ${browserShare}.`,
   ],
-  none: (when: string): Parts => [when, ' nobody came, so no device is known.'],
+  none: (when: string): Parts => [when, ' no person came, so no device is known.'],
   /** In the middle of a sentence. */
   typeInSentence: {
     desktop: 'a desktop computer',
@@ -49,6 +49,5 @@ export const devices = {
   languages: 'Languages',
   language: 'Language',
   agents: 'Agents have no screen and no browser, so there is nothing to show for them here.',
-  agentsLink: 'See agents by operator',
   frozen: 'Browsers report Windows 10 for Windows 11, and macOS 10.15 for every later one.',
 }

@@ -65,7 +65,9 @@ export const pages = {
       people,
       ' came back from them.',
     ],
-    noneCameBack: (times: string): Parts => [` Assistants and AI search read it ${times}; nobody came back from them.`],
+    noneCameBack: (times: string): Parts => [
+      ` Assistants and AI search read it ${times}; no person came back from them.`,
+    ],
     notReadByAssistants: (people: unknown): Parts => [
       ' Assistants and AI search did not read it; ',
       people,
@@ -79,7 +81,7 @@ export const pages = {
     ],
     began: (n: number, shown: string) =>
       plural(n, { one: '; one visit began here.', other: `; ${shown} visits began here.` }),
-    nobody: (when: string): Parts => [when, ' nobody read this page.'],
+    nobody: (when: string): Parts => [when, ' no person read this page.'],
   },
   needsScript: 'needs the script',
   notYet: 'not in this time',
@@ -89,7 +91,7 @@ export const pages = {
     reads: 'reads by assistants and AI search',
     arrivals: 'people who arrived here from an AI assistant',
     ratio: (n: string) => `${n} reads for each arrival.`,
-    noArrival: 'Nobody arrived from an assistant.',
+    noArrival: 'No person arrived from an assistant.',
     noReads: 'No assistant and no AI search read this page.',
     median: (n: string) => `The site’s median is ${n}`,
     noMedian: 'Too few pages of the site have enough reads for a median.',
@@ -131,11 +133,11 @@ export const pages = {
     } as Record<string, string>,
     unfetched: (known: string, disallowed: string) =>
       `${known} other known agents did not read it; not allowed to: ${disallowed}.`,
-    now: '“May read” is about today. “While disallowed” counts by the robots.txt in force at each read.',
+    now: '“May read” is about today. “While disallowed” counts by the robots.txt of the time of each read.',
   },
   versions: {
     title: 'Versions of the policy',
-    inForce: 'in force',
+    inForce: 'applies now',
     firstSeen: 'first seen',
     added: (file: string) => `${file} added`,
     gone: (file: string) => `${file} removed`,
@@ -151,5 +153,5 @@ export const pages = {
   },
   cameFrom: 'Where its readers came from',
   allSources: 'Sources',
-  noSources: 'Nobody read this page in this time.',
+  noSources: 'No person read this page in this time.',
 }

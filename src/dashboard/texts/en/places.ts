@@ -36,7 +36,7 @@ export const places = {
     'No row has a region: the data that comes with readership knows countries. Name a file of regions and cities with --geoip.',
   noCities: 'No row has a city. Name a file of regions and cities with --geoip; rows before that stay without one.',
   agentsByCountry: 'Agents are located by country only: their addresses are those of data centres.',
-  empty: 'Nobody read from a known place in this time. Choose a longer time.',
+  empty: 'No reader of a known place in this time. Choose a longer time.',
   all: (n: string) => `Show all ${n}`,
   fewer: 'Show fewer',
 }

@@ -1,20 +1,21 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import { type MeasuredRow, Measures } from '../../parts/measures.js'
-import { Panel, Sentence, Sheet } from '../../parts/panel.js'
-import { Absent, Lacking } from '../../parts/states.js'
-import { hrefTo, place, viewPath } from '../../state/address.js'
+import { Panel, Sentence } from '../../parts/panel.js'
+import { PeopleOnly } from '../../parts/people-only.js'
+import { Lacking } from '../../parts/states.js'
+import { whenText } from '../../shell/range-picker.js'
+import { place } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatShare } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
-import { whenText } from '../overview/overview-sentence.js'
 
 type Devised = Result<'/api/stats/devices'>
 const METRICS = ['visitors', 'pageviews', 'bounce', 'duration']
 
-/** What people read with. Agents have no device. */
+/** Browsers, systems and screens of people. Agents have no device. */
 export default function Devices() {
   const texts = t().devices
   const isPeople = place.value.show !== 'agent'
@@ -22,8 +23,8 @@ export default function Devices() {
   return (
     <>
       <h1 class="visually-hidden">{texts.title}</h1>
-      <Sheet>
-        {isPeople && (
+      <PeopleOnly why={texts.agents} instead={['agents']}>
+        {() => (
           <>
             <DevicesSentence answer={answer} />
             <Types answer={answer} />
@@ -35,14 +36,7 @@ export default function Devices() {
             <Languages />
           </>
         )}
-        {place.value.show !== 'human' && (
-          <div class="cell">
-            <Absent of="agent">
-              {texts.agents} <a href={hrefTo({ path: viewPath('agents') })}>{texts.agentsLink}</a>
-            </Absent>
-          </div>
-        )}
-      </Sheet>
+      </PeopleOnly>
     </>
   )
 }

@@ -12,7 +12,7 @@ export interface PageAgent {
   operator: string | undefined
   fetches: number
   lastSeen: string
-  /** What today's robots.txt says to it; absent for agents that robots.txt cannot name. */
+  /** Its permission by today's robots.txt; absent for agents that robots.txt cannot name. */
   policy: PolicyAgent | undefined
   /** Fetches that the robots.txt of their time disallowed, and the most serious class among them. */
   disallowed: number

@@ -6,12 +6,12 @@ import { formatMetric, metricName } from '../../parts/numbers.js'
 import { Paging } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Lacking, Warnings } from '../../parts/states.js'
+import { whenText } from '../../shell/range-picker.js'
 import { type Audience, go, hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
 import { audiences, usePair } from '../../state/question.js'
 import { t } from '../../texts/index.js'
-import { whenText } from '../overview/overview-sentence.js'
 import { DISALLOWED, type PageRow, ROWS, sortedBy, usePageRows } from './page-rows.js'
 
 /** Metrics beside the bar, from the middle outwards, and the metric of the bar, by which the API sorts. */
@@ -265,6 +265,6 @@ const zeros = (row: PageRow, pages: ReturnType<typeof usePageRows>['pages']): Pa
   agent: row.agent ?? (pages.agent.data && { pathname: row.pathname, pageviews: 0, agents: 0 }),
 })
 
-/** What was not measured is a dash. */
+/** Writes a dash for a metric that was not measured. */
 const write = (metric: string, value: number | undefined): string =>
   value === undefined ? '–' : formatMetric(metric, value)

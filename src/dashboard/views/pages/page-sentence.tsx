@@ -1,11 +1,11 @@
 import type { DataOf } from '../../client/index.js'
 import { Sentence } from '../../parts/panel.js'
+import { whenText } from '../../shell/range-picker.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
 import type { Pair } from '../../state/question.js'
 import { t } from '../../texts/index.js'
-import { whenText } from '../overview/overview-sentence.js'
 import type { useAgentsOfPage } from './agents-of-page.js'
 
 interface PageSentenceProps {

@@ -4,7 +4,7 @@ import { hrefTo, place, viewPath } from '../../state/address.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
-/** Where the people who read the page came from. */
+/** Sources of the people who read the page. */
 export function PageSources({ filters }: { filters: string }) {
   const texts = t().pages
   const answer = useOne('/api/stats/sources', 'human', { filters, compare: undefined, limit: 8 })

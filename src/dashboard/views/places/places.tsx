@@ -7,19 +7,19 @@ import { Mark } from '../../parts/marks.js'
 import { Measures } from '../../parts/measures.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Absent, Lacking } from '../../parts/states.js'
+import { whenText } from '../../shell/range-picker.js'
 import { type Audience, place } from '../../state/address.js'
 import { isFiltered } from '../../state/filters.js'
 import { formatCountry, formatNumber, formatShare } from '../../state/format.js'
 import { audiences, type Pair, usePair } from '../../state/question.js'
 import { t } from '../../texts/index.js'
-import { whenText } from '../overview/overview-sentence.js'
 import type WorldMap from './world-map.js'
 
 type Located = Pair<'/api/stats/locations'>
 const METRICS = { human: 'visitors', agent: 'fetches' } as const
 const FEW = 24
 
-/** Where readers are: a map of each readership, and tables of countries, regions and cities. */
+/** Places of readers: a map of each readership, and tables of countries, regions and cities. */
 export default function Places() {
   const texts = t().places
   const located = usePair('/api/stats/locations', { limit: 300, compare: undefined })

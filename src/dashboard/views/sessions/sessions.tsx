@@ -1,13 +1,14 @@
 import '../../styles/sessions.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
-import { Panel, Sentence, Sheet } from '../../parts/panel.js'
-import { Absent, Lacking, Warnings } from '../../parts/states.js'
-import { hrefTo, place, view, viewPath } from '../../state/address.js'
+import { Panel, Sentence } from '../../parts/panel.js'
+import { PeopleOnly } from '../../parts/people-only.js'
+import { Lacking, Warnings } from '../../parts/states.js'
+import { whenText } from '../../shell/range-picker.js'
+import { place, view } from '../../state/address.js'
 import { formatNumber } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
-import { whenText } from '../overview/overview-sentence.js'
 import { OneSession } from './one-session.js'
 import { SessionTable } from './session-table.js'
 
@@ -21,8 +22,7 @@ export default function Sessions() {
 
 function SessionList() {
   const texts = t().sessions
-  const { show } = place.value
-  const isPeople = show !== 'agent'
+  const isPeople = place.value.show !== 'agent'
   const answer = useOne(
     '/api/stats/sessions',
     'human',
@@ -33,8 +33,8 @@ function SessionList() {
   return (
     <>
       <h1 class="visually-hidden">{texts.title}</h1>
-      <Sheet>
-        {isPeople && (
+      <PeopleOnly why={texts.agents} instead={['agents']}>
+        {() => (
           <>
             <Sentence answers={[answer]}>
               {() =>
@@ -62,14 +62,7 @@ function SessionList() {
             </Panel>
           </>
         )}
-        {show !== 'human' && (
-          <div class="cell">
-            <Absent of="agent">
-              {texts.agents} <a href={hrefTo({ path: viewPath('agents') })}>{texts.agentsLink}</a>
-            </Absent>
-          </div>
-        )}
-      </Sheet>
+      </PeopleOnly>
     </>
   )
 }

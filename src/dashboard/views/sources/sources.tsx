@@ -1,15 +1,16 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { type MeasuredRow, Measures } from '../../parts/measures.js'
-import { Panel, Sentence, Sheet } from '../../parts/panel.js'
-import { Absent, Lacking } from '../../parts/states.js'
+import { Panel, Sentence } from '../../parts/panel.js'
+import { PeopleOnly } from '../../parts/people-only.js'
+import { Lacking } from '../../parts/states.js'
+import { whenText } from '../../shell/range-picker.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { addFilter, filtersWith } from '../../state/filters.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
-import { whenText } from '../overview/overview-sentence.js'
 
 type Sourced = Result<'/api/stats/sources'>
 type Source = DataOf<'/api/stats/sources'>['sources'][number]
@@ -20,7 +21,7 @@ const SPAM = { dimension: 'referrer_spam', op: 'is', value: true } as const
 
 const channelName = (channel: string): string => t().parts.channel[channel] ?? channel
 
-/** Where people came from: channels, sources, AI assistants, campaigns. Agents have no source. */
+/** Origins of visits: channels, sources, AI assistants, campaigns. Agents have no source. */
 export default function Sources() {
   const texts = t().sources
   const isPeople = place.value.show !== 'agent'
@@ -28,24 +29,17 @@ export default function Sources() {
   return (
     <>
       <h1 class="visually-hidden">{texts.title}</h1>
-      <Sheet>
-        {isPeople && <SourcesSentence answer={answer} />}
-        {isPeople && (
+      <PeopleOnly why={texts.agents} instead={['agents', 'citation-gap']}>
+        {() => (
           <>
+            <SourcesSentence answer={answer} />
             <Channels answer={answer} />
             <Assistants answer={answer} />
             <SourceList answer={answer} />
             <Campaigns answer={answer} />
           </>
         )}
-        {place.value.show !== 'human' && (
-          <div class="cell">
-            <Absent of="agent">
-              {texts.agents} <a href={hrefTo({ path: viewPath('agents') })}>{texts.agentsLink}</a>
-            </Absent>
-          </div>
-        )}
-      </Sheet>
+      </PeopleOnly>
     </>
   )
 }

@@ -5,7 +5,7 @@ import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Empty } from '../../parts/states.js'
 import { go, hrefTo, siteId, viewPath } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
-import { forget, useRead } from '../../state/data.js'
+import { forget, type Result, useRead } from '../../state/data.js'
 import { formatCountry, formatFullInstant, formatNumber } from '../../state/format.js'
 import { envelope, shareSlug } from '../../state/question.js'
 import { hasRole } from '../../state/session.js'
@@ -68,38 +68,50 @@ export function OneVisitor({ id }: { id: string }) {
                 </>
               )}
             </Panel>
-            <Panel span={4} title={texts.factsVisitor} answers={[found]}>
-              {() =>
-                visitor && (
-                  <>
-                    <dl class="facts">
-                      <Fact name={texts.firstSeen}>{formatFullInstant(visitor.first_seen)}</Fact>
-                      <Fact name={texts.lastSeen}>{formatFullInstant(visitor.last_seen)}</Fact>
-                      <Fact name={texts.place}>
-                        {visitor.country === undefined ? t().parts.unknown : formatCountry(visitor.country)}
-                      </Fact>
-                      <Fact name={t().devices.browser}>{visitor.browser?.slice(0, 80) ?? t().parts.unknown}</Fact>
-                    </dl>
-                    <h3>{texts.traits}</h3>
-                    {visitor.traits ? <Props of={visitor.traits} /> : <p class="muted small">{texts.noTraits}</p>}
-                    {hasRole('admin') ? (
-                      <div class="buttons">
-                        <button type="button" class="button plain" onClick={() => setErasing(true)}>
-                          {texts.erase}
-                        </button>
-                      </div>
-                    ) : (
-                      shareSlug.value === undefined && <p class="foot">{texts.eraseNeeds}</p>
-                    )}
-                  </>
-                )
-              }
-            </Panel>
+            <Facts found={found} onErase={() => setErasing(true)} />
           </>
         )}
       </Sheet>
       {erasing && <Erase id={id} onClose={() => setErasing(false)} />}
     </>
+  )
+}
+
+interface FactsProps {
+  found: Result<'/api/stats/visitors'>
+  onErase: () => void
+}
+
+function Facts({ found, onErase }: FactsProps) {
+  const texts = t().sessions
+  const { unknown } = t().parts
+  const visitor = found.data?.[0]
+  return (
+    <Panel span={4} title={texts.factsVisitor} answers={[found]}>
+      {() =>
+        visitor && (
+          <>
+            <dl class="facts">
+              <Fact name={texts.firstSeen}>{formatFullInstant(visitor.first_seen)}</Fact>
+              <Fact name={texts.lastSeen}>{formatFullInstant(visitor.last_seen)}</Fact>
+              <Fact name={texts.place}>{visitor.country === undefined ? unknown : formatCountry(visitor.country)}</Fact>
+              <Fact name={t().devices.browser}>{visitor.browser?.slice(0, 80) ?? unknown}</Fact>
+            </dl>
+            <h3>{texts.traits}</h3>
+            {visitor.traits ? <Props of={visitor.traits} /> : <p class="muted small">{texts.noTraits}</p>}
+            {hasRole('admin') ? (
+              <div class="buttons">
+                <button type="button" class="button plain" onClick={onErase}>
+                  {texts.erase}
+                </button>
+              </div>
+            ) : (
+              shareSlug.value === undefined && <p class="foot">{texts.eraseNeeds}</p>
+            )}
+          </>
+        )
+      }
+    </Panel>
   )
 }
 

@@ -2,14 +2,15 @@ import '../../styles/sessions.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import { RowName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
-import { Panel, Sentence, Sheet } from '../../parts/panel.js'
-import { Absent, Lacking, Warnings } from '../../parts/states.js'
+import { Panel, Sentence } from '../../parts/panel.js'
+import { PeopleOnly } from '../../parts/people-only.js'
+import { Lacking, Warnings } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
-import { hrefTo, place, view, viewPath } from '../../state/address.js'
+import { whenText } from '../../shell/range-picker.js'
+import { place, view, viewPath } from '../../state/address.js'
 import { formatAgo, formatCountry, formatFullInstant, formatInstant, formatNumber } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
-import { whenText } from '../overview/overview-sentence.js'
 import { OneVisitor } from './one-visitor.js'
 
 const ROWS = 50
@@ -22,8 +23,7 @@ export default function Visitors() {
 
 function VisitorList() {
   const texts = t().sessions
-  const { show } = place.value
-  const isPeople = show !== 'agent'
+  const isPeople = place.value.show !== 'agent'
   const answer = useOne(
     '/api/stats/visitors',
     'human',
@@ -34,8 +34,8 @@ function VisitorList() {
   return (
     <>
       <h1 class="visually-hidden">{texts.visitorsTitle}</h1>
-      <Sheet>
-        {isPeople && (
+      <PeopleOnly why={texts.agentsVisitors} instead={['agents']}>
+        {() => (
           <>
             <Sentence answers={[answer]}>
               {() =>
@@ -66,14 +66,7 @@ function VisitorList() {
             </Panel>
           </>
         )}
-        {show !== 'human' && (
-          <div class="cell">
-            <Absent of="agent">
-              {texts.agentsVisitors} <a href={hrefTo({ path: viewPath('agents') })}>{texts.agentsLink}</a>
-            </Absent>
-          </div>
-        )}
-      </Sheet>
+      </PeopleOnly>
     </>
   )
 }
