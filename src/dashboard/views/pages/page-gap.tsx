@@ -46,11 +46,11 @@ function Drawn({ gap, verdict }: { gap: Gap; verdict: string | undefined }) {
     <>
       <div class="two gap-figures">
         <div>
-          <div class="figure agents">{formatShort(fetches)}</div>
+          <div class="figure agents">{fetches === undefined ? '–' : formatShort(fetches)}</div>
           <p class="muted small">{texts.reads}</p>
         </div>
         <div>
-          <div class="figure people">{formatShort(arrivals)}</div>
+          <div class="figure people">{arrivals === undefined ? '–' : formatShort(arrivals)}</div>
           <p class="muted small">{texts.arrivals}</p>
         </div>
       </div>

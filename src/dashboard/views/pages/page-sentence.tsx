@@ -69,10 +69,12 @@ function permission(agents: ReturnType<typeof useAgentsOfPage>): readonly unknow
 }
 
 function cameBack(gap: DataOf<'/api/citation-gap/summary'> | undefined): readonly unknown[] {
-  if (!gap) return []
+  const { fetches, arrivals } = gap ?? {}
+  // Both are absent if nothing of the window was recorded.
+  if (fetches === undefined || arrivals === undefined) return []
   const texts = t().pages
-  const people = <span class="people">{texts.people(gap.arrivals, formatNumber(gap.arrivals))}</span>
-  if (gap.fetches === 0) return gap.arrivals > 0 ? texts.one.notReadByAssistants(people) : []
-  const times = texts.times(gap.fetches, formatNumber(gap.fetches))
-  return gap.arrivals > 0 ? texts.one.cameBack(times, people) : texts.one.noneCameBack(times)
+  const people = <span class="people">{texts.people(arrivals, formatNumber(arrivals))}</span>
+  if (fetches === 0) return arrivals > 0 ? texts.one.notReadByAssistants(people) : []
+  const times = texts.times(fetches, formatNumber(fetches))
+  return arrivals > 0 ? texts.one.cameBack(times, people) : texts.one.noneCameBack(times)
 }
