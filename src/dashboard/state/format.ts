@@ -97,3 +97,7 @@ export function formatCountry(code: string): string {
 export function plural(count: number, forms: { one: string; other: string }): string {
   return new Intl.PluralRules(locale()).select(count) === 'one' ? forms.one : forms.other
 }
+
+/** An amount of money in its currency. */
+export const formatMoney = (amount: number, currency: string): string =>
+  amount.toLocaleString(locale(), { style: 'currency', currency })

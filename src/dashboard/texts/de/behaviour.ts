@@ -1,6 +1,7 @@
 import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
+/** Texts of Live, Events, Goals, Funnels, Journeys, Retention, Performance and Errors. */
 export const behaviour = {
   live: {
     count: {
@@ -61,6 +62,281 @@ export const behaviour = {
       file_download: 'Download',
       form: 'Formular',
     } as Record<string, string>,
+    kinds: {
+      outbound: 'Ausgehende Links',
+      file_download: 'Downloads',
+      form: 'Formulare',
+    } as Record<string, string>,
+    none: {
+      outbound: 'In dieser Zeit klickte niemand auf einen Link zu einer anderen Website.',
+      file_download: 'In dieser Zeit wurde keine Datei heruntergeladen.',
+      form: 'In dieser Zeit wurde kein Formular gesendet.',
+    } as Record<string, string>,
     agents: 'Agenten klicken nicht und senden keine Formulare; sie rufen ab.',
+    sentence: (when: string, n: number | undefined, shown: string, first: unknown, firstShown: string): Parts =>
+      !n
+        ? [when, ' taten Menschen nichts außer lesen.']
+        : [
+            when,
+            ` taten Menschen ${plural(n, { one: 'einmal', other: `${shown}-mal` })} etwas außer lesen`,
+            ...(first ? ['; am häufigsten ', first, `, ${firstShown}-mal.`] : ['.']),
+          ],
+    one: (when: string, people: string, nPeople: number, times: string, n: number): Parts => [
+      when,
+      ` taten dies ${plural(nPeople, { one: `${people} Mensch`, other: `${people} Menschen` })}, zusammen `,
+      `${plural(n, { one: 'einmal', other: `${times}-mal` })}.`,
+    ],
+    chart: 'Ereignisse im Zeitverlauf',
+    all: 'Alle Ereignisse',
+    empty:
+      'In dieser Zeit gab es kein Ereignis. Klicks auf ausgehende Links, Downloads und Formulare zählt das Skript von selbst. Für andere rufen Sie readership.track(\u2018Signup\u2019) auf oder schreiben data-readership-event="Signup" an ein Element.',
+    name: 'Ereignis',
+    kindHead: 'Art',
+    count: 'Ereignisse',
+    people: 'Menschen',
+    change: 'Veränderung',
+    more: 'Mehr',
+    properties: 'Eigenschaften',
+    noProperties: 'Dieses Ereignis hat keine Eigenschaften. Geben Sie sie readership.track als zweites Argument mit.',
+    allValues: 'Alle Werte',
+    allProperties: 'Alle Eigenschaften',
+  },
+  goals: {
+    agents:
+      'Agenten haben keine Ziele: Sie lesen Seiten und gehen. Wie oft ihr Lesen Menschen bringt, sagt die Zitatlücke.',
+    sentence: (when: string, n: number, best: unknown, people: string, rate: string): Parts =>
+      n === 0
+        ? [
+            'Noch kein Ziel. Ein Ziel zählt, was Menschen tun sollen: eine Seite lesen, sich anmelden, etwas herunterladen.',
+          ]
+        : best
+          ? [when, ` erreichten ${people} Menschen das Ziel `, best, ...(rate ? [`, ${rate} von allen.`] : ['.'])]
+          : [when, ' wurde kein Ziel erreicht.'],
+    title: 'Ziele',
+    empty:
+      'Ziele zählen eine Seite, ein Ereignis, einen Klick, einen Download, ein Formular, eine Lesetiefe oder die Dauer eines Besuchs.',
+    foot: 'Die Quote ist der Anteil aller Besucher, die das Ziel erreichten. Beträge in verschiedenen Währungen werden nie addiert.',
+    create: 'Neues Ziel',
+    edit: 'Ziel ändern',
+    name: 'Name',
+    counts: 'Zählt',
+    change: 'Veränderung',
+    conversions: 'Erreicht',
+    rate: 'Quote',
+    revenue: 'Umsatz',
+    type: 'Was Menschen tun',
+    types: {
+      page: 'Eine Seite ansehen',
+      event: 'Ein Ereignis auslösen',
+      outbound: 'Einem ausgehenden Link folgen',
+      file_download: 'Eine Datei herunterladen',
+      form: 'Ein Formular senden',
+      scroll: 'Nach unten blättern',
+      duration: 'Auf der Website bleiben',
+    },
+    nouns: { page: 'Seite', event: 'Ereignis', outbound: 'Link', file_download: 'Download', form: 'Formular' },
+    values: {
+      page: 'Pfad der Seite',
+      event: 'Name des Ereignisses',
+      outbound: 'Adresse des Links',
+      file_download: 'Adresse der Datei',
+      form: 'Name des Formulars',
+      scroll: 'Tiefe',
+      duration: 'Dauer',
+    },
+    hint: {
+      matches: 'Ein regulärer Ausdruck (RE2), etwa ^/blog/\\d+$',
+      matches_wildcard: '* steht für einen Teil eines Pfades, ** für beliebig viele Teile: /blog/**',
+    } as Record<string, string>,
+    any: 'beliebig',
+    scroll: 'Mindestens dieser Teil der Seite, in Prozent',
+    duration: 'Mindestens so lange, in Sekunden',
+    somePages: 'Nur auf manchen Seiten',
+    everyPage: 'Auf jeder Seite',
+    onPages: 'Auf Seiten, deren Pfad',
+    properties: 'Eigenschaften, die alle zutreffen müssen',
+    propertyKey: 'Eigenschaft',
+    propertyValue: 'Wert',
+    addProperty: 'Eigenschaft hinzufügen',
+    addRevenue: 'Umsatz zählen',
+    amount: 'Eigenschaft mit dem Betrag',
+    currency: 'Währung',
+    revenueHint:
+      'Der Betrag kommt aus dieser Eigenschaft des Ereignisses. Nennt das Ereignis eine Währung, so gilt sie.',
+    remove: 'Entfernen',
+    longerThan: (time: string) => `Ein Besuch von mindestens ${time}`,
+    deeperThan: (depth: string) => `Bis ${depth} oder weiter gelesen`,
+    deleteTitle: 'Ziel löschen?',
+    deleteText: (name: string) =>
+      `„${name.slice(0, 200)}“ wird entfernt. Was Menschen taten, bleibt gespeichert; ein neues Ziel zählt es wieder.`,
+  },
+  funnels: {
+    agents:
+      'Agenten folgen keinen Schritten: Jeder Abruf steht für sich. Welche Seiten sie lasen, steht unter Abdeckung.',
+    sentence: (when: string, people: string, rate: string | undefined, worst: unknown, lost: string): Parts => [
+      when,
+      ` begannen ${people}`,
+      ...(rate === undefined ? ['.'] : [`; ${rate} kamen ans Ende.`]),
+      ...(worst ? [' Die meisten gingen verloren vor ', worst, `: ${lost}.`] : []),
+    ],
+    counted: { session: (n: string) => `${n} Besuche`, visitor: (n: string) => `${n} Menschen` },
+    title: 'Trichter',
+    all: 'Trichter',
+    empty:
+      'Ein Trichter zeigt, wo Menschen auf dem Weg zu einem Ziel gehen. Er braucht zwei Schritte, etwa eine Seite und ein Ereignis.',
+    create: 'Neuer Trichter',
+    edit: 'Trichter ändern',
+    name: 'Name',
+    per: { session: 'Je Besuch', visitor: 'Je Mensch' },
+    foot: (n: string, per: 'session' | 'visitor') =>
+      `Von ${n} ${per === 'session' ? 'Besuchen' : 'Menschen'} in dieser Zeit. Jeder Schritt kommt nach dem vorigen; andere Seiten dürfen dazwischen liegen.`,
+    dropped: (share: string) => `${share} gingen`,
+    showWho: 'erreichten diesen Schritt; auflisten',
+    listed: {
+      reached: (step: number) => `Haben Schritt ${step} erreicht`,
+      dropped: (step: number) => `Vor Schritt ${step} verloren`,
+    },
+    listedNone: 'Niemand.',
+    step: (n: number) => `Schritt ${n}`,
+    earlier: 'Nach oben',
+    later: 'Nach unten',
+    label: 'Name des Schritts',
+    labelHint: 'Ohne Namen heißt er wie seine Bedingung.',
+    addStep: 'Schritt hinzufügen',
+    window: 'Längste Zeit vom ersten bis zum letzten Schritt, in Minuten',
+    windowHint: 'Leer: beliebig lange.',
+    deleteTitle: 'Trichter löschen?',
+    deleteText: (name: string) => `„${name.slice(0, 200)}“ wird entfernt. Was Menschen taten, bleibt gespeichert.`,
+  },
+  journeys: {
+    agents: 'Agenten nehmen keine Wege: Jeder Abruf steht für sich. Was sie wann lasen, steht unter Abdeckung.',
+    sentence: (when: string, visits: string, pages: unknown, n: string): Parts => [
+      when,
+      ` lassen sich ${visits} Besuche verfolgen`,
+      ...(Array.isArray(pages) ? ['; die meisten gingen von ', pages[0], ' nach ', pages[1], `, ${n} davon.`] : ['.']),
+    ],
+    title: 'Wege der Besuche',
+    emptyFrom: 'In dieser Zeit nahm kein Besuch diesen Weg. Wählen Sie eine andere Seite oder eine längere Zeit.',
+    steps: 'Schritte',
+    fields: { from: 'Erste Seite', to: 'Letzte Seite' },
+    kinds: { page: 'Seite', other: 'Andere Seiten', exit: 'Gegangen' },
+    step: 'Schritt',
+    stepName: (n: number) => `Schritt ${n}`,
+    from: 'Von',
+    to: 'Nach',
+    sessions: 'Besuche',
+    share: 'Anteil',
+    visits: (n: string) => `${n} Besuche`,
+    hint: 'Ein Klick filtert, mit Umschalt beginnt der Weg hier',
+    foot: 'Seltenere Seiten eines Schritts stehen zusammen als „Andere Seiten“. Eine Seite, die auf sich selbst folgt, zählt einmal.',
+  },
+  performance: {
+    agents:
+      'Agenten zeichnen nichts, also gibt es für sie keine Messwerte. Wie schnell sie bedient wurden, steht bei jedem Agenten.',
+    nothing: (when: string): Parts => [when, ' meldete kein Browser, wie schnell eine Seite war.'],
+    sentence: (when: string, lcp: string, rating: string, good: number, all: number): Parts => [
+      when,
+      ' zeigten drei von vier Aufrufen ihren Hauptinhalt binnen ',
+      lcp,
+      ` (${rating}). `,
+      `${good} von ${all} Messwerten sind gut.`,
+    ],
+    vitals: 'Web Vitals',
+    aside: 'es zählt das 75. Perzentil',
+    empty: 'Browser melden Messwerte über das Skript.',
+    install: 'Fügen Sie es unter Einbau hinzu.',
+    foot: 'Jede Skala hat die Bereiche gut, verbesserungswürdig und schlecht nach Googles Grenzen. Die Raute ist p75, die Kreise sind p50 und p95.',
+    names: {
+      lcp: 'Hauptinhalt gezeigt',
+      inp: 'Reaktion auf Eingaben',
+      cls: 'Bewegung der Seite',
+      fcp: 'Erster Inhalt gezeigt',
+      ttfb: 'Erstes Byte',
+    },
+    notMeasured: 'In dieser Zeit nicht gemessen.',
+    ratings: { good: 'gut', 'needs-improvement': 'verbesserungswürdig', poor: 'schlecht' },
+    scale: (values: string) => `Auf einer Skala mit drei Bereichen: ${values}`,
+    samples: (n: string) => `${n} Aufrufe`,
+    samplesHead: 'Aufrufe',
+    by: {
+      pathname: 'Nach Seite',
+      country: 'Nach Land',
+      browser: 'Nach Browser',
+      device_type: 'Nach Gerät',
+    },
+    dimensions: { pathname: 'Seite', country: 'Land', browser: 'Browser', device_type: 'Gerät' },
+    legend: '● gut, ◐ verbesserungswürdig, ○ schlecht',
+  },
+  errors: {
+    agents:
+      'Agenten führen kein Skript aus und melden also keine Fehler. Antworten mit einem Fehlerstatus stehen bei jedem Agenten.',
+    sentence: (when: string, n: number, shown: string, first: unknown, people: string): Parts =>
+      n === 0
+        ? [when, ' schlug kein Skript fehl.']
+        : [
+            when,
+            ` trafen Menschen auf ${plural(n, { one: 'einen Fehler', other: `${shown} verschiedene Fehler` })} in Skripten`,
+            ...(first ? ['; am häufigsten „', first, `“, den ${people} Menschen sahen.`] : ['.']),
+          ],
+    all: 'Fehler',
+    empty:
+      'In dieser Zeit gab es keinen Fehler. Das Skript meldet unbehandelte Fehler Ihrer Seiten; jede Art steht hier einmal.',
+    message: 'Meldung',
+    noMessage: '(keine Meldung)',
+    type: 'Typ',
+    page: 'Seite',
+    trend: 'Verlauf',
+    trendOf: (n: string, when: string) => `${n}-mal, ${when}`,
+    count: 'Anzahl',
+    people: 'Menschen',
+    first: 'Zuerst gesehen',
+    last: 'Zuletzt gesehen',
+    detail: 'Dieser Fehler',
+    gone: 'Dieser Fehler trat in dieser Zeit nicht auf. Wählen Sie eine längere Zeit.',
+    figures: { count: 'Anzahl', visitors: 'Menschen', sessions: 'Besuche' },
+    frame: 'Oberste Stelle',
+    noFrame: 'Der Browser sandte keine Aufrufliste.',
+    mostOn: 'Meist auf',
+  },
+  retention: {
+    agents: 'Agenten haben keine Besuche, von denen sie wiederkommen: Sie rufen ab, wann sie wollen.',
+    sentence: (when: string, people: unknown, share: string, after: string): Parts => [
+      when,
+      ' kamen ',
+      people,
+      ` zum ersten Mal; ${share} davon kamen ${after} wieder.`,
+    ],
+    tooEarly: {
+      day: (when: string): Parts => [
+        when,
+        ' ist nach einem ersten Besuch noch kein Tag vergangen; für Wiederkehrer ist es zu früh.',
+      ],
+      week: (when: string): Parts => [
+        when,
+        ' ist nach einem ersten Besuch noch keine Woche vergangen; für Wiederkehrer ist es zu früh.',
+      ],
+      month: (when: string): Parts => [
+        when,
+        ' ist nach einem ersten Besuch noch kein Monat vergangen; für Wiederkehrer ist es zu früh.',
+      ],
+    },
+    people: (shown: string) => `${shown} Menschen`,
+    after: { day: 'am Tag danach', week: 'in der Woche danach', month: 'im Monat danach' },
+    title: 'Menschen, die wiederkamen',
+    aside: {
+      day: 'nach dem Tag ihres ersten Besuchs',
+      week: 'nach der Woche ihres ersten Besuchs',
+      month: 'nach dem Monat ihres ersten Besuchs',
+    },
+    first: { day: 'Erster Besuch', week: 'Erster Besuch, Woche vom', month: 'Erster Besuch' },
+    size: 'Menschen',
+    period: {
+      day: (n: number) => `Tag ${n}`,
+      week: (n: number) => `Woche ${n}`,
+      month: (n: number) => `Monat ${n}`,
+    },
+    asCount: 'Als Anzahl',
+    asShare: 'Als Anteil',
+    foot: 'Ein Zeitraum, der noch läuft, ist leer. Ein Besuch zählt an dem Tag, an dem er begann.',
   },
 }

@@ -65,6 +65,13 @@ export const parts = {
   sure: 'Das lässt sich nicht rückgängig machen.',
   needsRole: (role: string) => `Das braucht die Rolle ${role}. Fragen Sie einen Inhaber.`,
   lostEdit: 'Nichts von Ihrer Eingabe ist verloren.',
+  newer: {
+    text: (time: string) =>
+      `Ein anderes Mitglied hat dies inzwischen geändert; bemerkt um ${time}. Ihre Fassung behalten oder die andere nehmen?`,
+    theirs: 'Die andere Fassung:',
+    keep: 'Meine behalten',
+    take: 'Die andere nehmen',
+  },
   country: 'Land',
   granularity: {
     minute: 'Je Minute',

@@ -63,6 +63,12 @@ export const parts = {
   sure: 'This cannot be undone.',
   needsRole: (role: string) => `Requires the ${role} role. Ask an owner.`,
   lostEdit: 'Nothing you wrote is lost.',
+  newer: {
+    text: (time: string) => `Another member changed this meanwhile; seen at ${time}. Keep yours or take theirs?`,
+    theirs: 'Theirs:',
+    keep: 'Keep mine',
+    take: 'Take theirs',
+  },
   country: 'Country',
   granularity: {
     minute: 'By minute',

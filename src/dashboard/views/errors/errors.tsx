@@ -1,3 +1,194 @@
-import { Empty } from '../../parts/states.js'
+import { ExportMenu } from '../../charts/export-menu.js'
+import { Sparkline } from '../../charts/sparkline.js'
+import type { DataOf } from '../../client/index.js'
+import { Cut, RowName } from '../../parts/names.js'
+import { Headline } from '../../parts/numbers.js'
+import { Paging, pageNumber } from '../../parts/paging.js'
+import { Panel, Sentence } from '../../parts/panel.js'
+import { PeopleOnly } from '../../parts/people-only.js'
+import { Lacking, Warnings } from '../../parts/states.js'
+import { Table } from '../../parts/table.js'
+import { whenText, windowName } from '../../shell/range-picker.js'
+import { hrefTo, place, view, viewPath } from '../../state/address.js'
+import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { useOne } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import '../../styles/behaviour.css'
 
-export default () => <Empty />
+const LIMIT = 50
+/** The most that one answer has; the detail of an error looks among them. */
+const MAX_ROWS = 1_000
+type Row = DataOf<'/api/stats/errors'>[number]
+
+/** The script errors that people met, grouped; or one of them. */
+export default function Errors() {
+  const { shell, behaviour } = t()
+  const [, fingerprint] = view.value
+  return (
+    <>
+      {fingerprint === undefined && <h1 class="visually-hidden">{shell.view.errors}</h1>}
+      <PeopleOnly why={behaviour.errors.agents} instead={['agents', 'coverage']}>
+        {() => (fingerprint === undefined ? <AllErrors /> : <OneError fingerprint={fingerprint} />)}
+      </PeopleOnly>
+    </>
+  )
+}
+
+/** The list of errors, most frequent first. Long because each column has its cell. */
+function AllErrors() {
+  const texts = t().behaviour.errors
+  const answer = useOne('/api/stats/errors', 'human', { limit: LIMIT, page: pageNumber() })
+  const rows = answer.data ?? []
+  return (
+    <>
+      <Sentence answers={[answer]}>
+        {() => {
+          const first = rows[0]
+          const link = first && (
+            <a href={hrefTo({ path: viewPath('errors', first.fingerprint) })}>{first.message.slice(0, 80)}</a>
+          )
+          const total = answer.meta?.total ?? rows.length
+          return texts.sentence(whenText(), total, formatNumber(total), link, formatNumber(first?.visitors ?? 0))
+        }}
+      </Sentence>
+      <Panel
+        title={texts.all}
+        answers={[answer]}
+        empty={rows.length === 0}
+        emptyText={place.value.filters.length > 0 ? undefined : texts.empty}
+        right={<ExportMenu report="errors" only="human" picture={false} />}
+      >
+        {() => (
+          <>
+            <Lacking of="human" />
+            <Table
+              label={texts.all}
+              rows={rows}
+              rowKey={({ fingerprint }) => fingerprint}
+              columns={[
+                {
+                  key: 'message',
+                  head: texts.message,
+                  cell: ({ fingerprint, message }) => (
+                    <RowName label={message || texts.noMessage} to={viewPath('errors', fingerprint)} />
+                  ),
+                },
+                { key: 'type', head: texts.type, width: '10%', wide: true, cell: ({ type }) => <Cut text={type} /> },
+                {
+                  key: 'page',
+                  head: texts.page,
+                  width: '18%',
+                  wide: true,
+                  cell: ({ pathname }) => (
+                    <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
+                  ),
+                },
+                {
+                  key: 'trend',
+                  head: texts.trend,
+                  width: '14%',
+                  wide: true,
+                  cell: (row) => <Trend row={row} />,
+                },
+                { key: 'count', head: texts.count, right: true, width: '8%', cell: ({ count }) => formatNumber(count) },
+                {
+                  key: 'people',
+                  head: texts.people,
+                  right: true,
+                  width: '8%',
+                  wide: true,
+                  cell: ({ visitors }) => formatNumber(visitors),
+                },
+                {
+                  key: 'last',
+                  head: texts.last,
+                  right: true,
+                  width: '12%',
+                  cell: ({ last_seen }) => (
+                    <time class="muted" dateTime={last_seen} title={formatFullInstant(last_seen)}>
+                      {formatAgo(last_seen)}
+                    </time>
+                  ),
+                },
+              ]}
+            />
+            <Paging total={answer.meta?.total} limit={LIMIT} />
+            <Warnings of={[answer.meta]} />
+          </>
+        )}
+      </Panel>
+    </>
+  )
+}
+
+const Trend = ({ row, height }: { row: Row; height?: number }) => (
+  <Sparkline
+    values={row.sparkline}
+    label={t().behaviour.errors.trendOf(formatNumber(row.count), windowName())}
+    {...(height === undefined ? {} : { height })}
+  />
+)
+
+/** One error in full: message, place, trend. Its text is the page's own, so it is shown as text only. */
+function OneError({ fingerprint }: { fingerprint: string }) {
+  const { shell, behaviour } = t()
+  const texts = behaviour.errors
+  const answer = useOne('/api/stats/errors', 'human', { limit: MAX_ROWS })
+  const row = answer.data?.find((each) => each.fingerprint === fingerprint)
+  return (
+    <>
+      <div class="cell">
+        <p class="crumb">
+          <a href={hrefTo({ path: viewPath('errors') })}>{shell.view.errors}</a>
+        </p>
+        <h1 class="title" dir="auto">
+          {(row?.message || texts.noMessage).slice(0, 1_000)}
+        </h1>
+      </div>
+      <Panel title={texts.detail} hideTitle answers={[answer]} empty={row === undefined} emptyText={texts.gone}>
+        {() =>
+          row && (
+            <>
+              <div class="numbers">
+                {(['count', 'visitors', 'sessions'] as const).map((metric, i) => (
+                  <Headline
+                    key={metric}
+                    of="human"
+                    metric={metric}
+                    label={texts.figures[metric]}
+                    big={i === 0}
+                    value={row[metric]}
+                    before={row.comparison?.[metric]}
+                  />
+                ))}
+              </div>
+              <div class="error-trend">
+                <Trend row={row} height={72} />
+              </div>
+              <dl class="facts">
+                <dt>{texts.type}</dt>
+                <dd>
+                  <Cut text={row.type} />
+                </dd>
+                <dt>{texts.frame}</dt>
+                <dd class="mono">{row.frame === undefined ? texts.noFrame : <Cut text={row.frame} />}</dd>
+                <dt>{texts.mostOn}</dt>
+                <dd>
+                  <RowName
+                    label={row.pathname}
+                    filter={['pathname', row.pathname]}
+                    to={viewPath('pages', row.pathname)}
+                  />
+                </dd>
+                <dt>{texts.first}</dt>
+                <dd>{formatFullInstant(row.first_seen)}</dd>
+                <dt>{texts.last}</dt>
+                <dd>{formatFullInstant(row.last_seen)}</dd>
+              </dl>
+            </>
+          )
+        }
+      </Panel>
+    </>
+  )
+}

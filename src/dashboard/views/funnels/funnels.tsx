@@ -1,3 +1,130 @@
-import { Empty } from '../../parts/states.js'
+import { useState } from 'preact/hooks'
+import type { DataOf } from '../../client/index.js'
+import { Dialog, Form, toast } from '../../parts/dialogs.js'
+import { Icon } from '../../parts/marks.js'
+import { Panel } from '../../parts/panel.js'
+import { PeopleOnly } from '../../parts/people-only.js'
+import { go, hrefTo, place, view, viewPath } from '../../state/address.js'
+import { client, send } from '../../state/client.js'
+import { forget, type Result, useRead } from '../../state/data.js'
+import { shareSlug, siteQuery } from '../../state/question.js'
+import { hasRole } from '../../state/session.js'
+import { t } from '../../texts/index.js'
+import '../../styles/behaviour.css'
+import { FunnelBuilder } from './funnel-builder.js'
+import { FunnelResult } from './funnel-result.js'
 
-export default () => <Empty />
+export type Funnel = DataOf<'/api/funnels'>[number]
+
+/** Steps that people should take one after the other, and where they leave. */
+export default function Funnels() {
+  const { shell, behaviour } = t()
+  return (
+    <>
+      <h1 class="visually-hidden">{shell.view.funnels}</h1>
+      <PeopleOnly why={behaviour.funnels.agents} instead={['agents', 'coverage']}>
+        {() => <Chosen />}
+      </PeopleOnly>
+    </>
+  )
+}
+
+/** The funnel in the address (`funnels/3`, `funnels/3/edit`, `funnels/new`), else the first one. */
+function Chosen() {
+  const [, word, act] = view.value
+  const list = useRead(
+    '/api/funnels',
+    shareSlug.value === undefined && siteQuery.value.site !== undefined ? { site: siteQuery.value.site } : undefined,
+  )
+  if (word === 'new') return <FunnelBuilder />
+  const named = list.data?.find(({ id }) => `${id}` === word)
+  if (named && act === 'edit') return <FunnelBuilder key={named.id} funnel={named} />
+  // A share link shows a funnel by its number, without the list.
+  const id = word !== undefined && /^\d+$/.test(word) ? Number(word) : list.data?.[0]?.id
+  return (
+    <>
+      {id !== undefined && <FunnelResult key={id} id={id} />}
+      <FunnelList list={list} current={id} />
+    </>
+  )
+}
+
+function FunnelList({ list, current }: { list: Result<'/api/funnels'>; current: number | undefined }) {
+  const { parts, behaviour } = t()
+  const texts = behaviour.funnels
+  const [doomed, setDoomed] = useState<Funnel>()
+  const funnels = list.data ?? []
+  const canWrite = hasRole('member')
+  const create = (
+    <a class="more" href={hrefTo({ path: viewPath('funnels', 'new') })}>
+      <Icon name="plus" /> {texts.create}
+    </a>
+  )
+  if (shareSlug.value !== undefined) return null
+  return (
+    <Panel
+      title={texts.all}
+      answers={[list]}
+      empty={funnels.length === 0}
+      emptyText={
+        <>
+          {texts.empty} {canWrite ? create : parts.needsRole('member')}
+        </>
+      }
+      right={canWrite && funnels.length > 0 && create}
+    >
+      {() => (
+        <ul class="ranked funnel-list">
+          {funnels.map((funnel) => (
+            <li key={funnel.id}>
+              <span class="row-name">
+                <a
+                  class="cut"
+                  dir="auto"
+                  aria-current={funnel.id === current ? 'true' : undefined}
+                  href={hrefTo({ path: viewPath('funnels', funnel.id) })}
+                >
+                  {funnel.name.slice(0, 200)}
+                </a>
+                <span class="muted small cut" dir="auto">
+                  {funnel.steps.map(({ label }) => label).join(' → ')}
+                </span>
+              </span>
+              {canWrite && (
+                <span class="right">
+                  <a class="more" href={hrefTo({ path: viewPath('funnels', funnel.id, 'edit') })}>
+                    {parts.edit}
+                    <span class="visually-hidden">: {funnel.name}</span>
+                  </a>
+                  <button type="button" class="more" onClick={() => setDoomed(funnel)}>
+                    {parts.delete}
+                    <span class="visually-hidden">: {funnel.name}</span>
+                  </button>
+                </span>
+              )}
+            </li>
+          ))}
+          {doomed && (
+            <Dialog title={texts.deleteTitle} onClose={() => setDoomed(undefined)}>
+              <p dir="auto">{texts.deleteText(doomed.name)}</p>
+              <Form
+                action={parts.delete}
+                danger
+                onCancel={() => setDoomed(undefined)}
+                submit={async () => {
+                  await send(client.DELETE('/api/funnels/{id}', { params: { path: { id: doomed.id } } }))
+                  forget('/api/funnels')
+                  setDoomed(undefined)
+                  toast(parts.deleted)
+                  go({ path: viewPath('funnels'), own: place.value.own }, true)
+                }}
+              >
+                {() => null}
+              </Form>
+            </Dialog>
+          )}
+        </ul>
+      )}
+    </Panel>
+  )
+}

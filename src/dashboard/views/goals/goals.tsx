@@ -1,3 +1,219 @@
-import { Empty } from '../../parts/states.js'
+import { useState } from 'preact/hooks'
+import { ExportMenu } from '../../charts/export-menu.js'
+import type { DataOf } from '../../client/index.js'
+import { Dialog, Form, toast } from '../../parts/dialogs.js'
+import { Icon } from '../../parts/marks.js'
+import { Cut, RowName } from '../../parts/names.js'
+import { changeText } from '../../parts/numbers.js'
+import { Paging, pageNumber } from '../../parts/paging.js'
+import { Panel, Sentence } from '../../parts/panel.js'
+import { PeopleOnly } from '../../parts/people-only.js'
+import { Lacking, Warnings } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { whenText } from '../../shell/range-picker.js'
+import { hrefTo, place } from '../../state/address.js'
+import { client, send } from '../../state/client.js'
+import { forget, useRead } from '../../state/data.js'
+import { formatMoney, formatNumber, formatShare } from '../../state/format.js'
+import { shareSlug, siteQuery, useOne } from '../../state/question.js'
+import { hasRole } from '../../state/session.js'
+import { t } from '../../texts/index.js'
+import '../../styles/behaviour.css'
+import type { Goal } from './condition.js'
+import { describeCondition } from './describe.js'
+import { GoalDialog } from './goal-dialog.js'
 
-export default () => <Empty />
+const LIMIT = 100
+type Row = DataOf<'/api/stats/goals'>[number]
+
+/** The goals of the site and how many people reached each. */
+export default function Goals() {
+  const { shell, behaviour } = t()
+  return (
+    <>
+      <h1 class="visually-hidden">{shell.view.goals}</h1>
+      <PeopleOnly why={behaviour.goals.agents} instead={['citation-gap', 'agents']}>
+        {() => <GoalList />}
+      </PeopleOnly>
+    </>
+  )
+}
+
+type Open = { kind: 'new' } | { kind: 'edit' | 'delete'; goal: Goal }
+
+/** The list of goals, and the dialogs that change them. Long because they share what is open. */
+function GoalList() {
+  const texts = t().behaviour.goals
+  const answer = useOne('/api/stats/goals', 'human', { limit: LIMIT, page: pageNumber() })
+  const { data: goals } = useRead(
+    '/api/goals',
+    shareSlug.value === undefined && siteQuery.value.site !== undefined ? { site: siteQuery.value.site } : undefined,
+  )
+  const [open, setOpen] = useState<Open>()
+  const close = () => setOpen(undefined)
+  const rows = answer.data ?? []
+  const goalOf = (id: number) => goals?.find((goal) => goal.id === id)
+  const canWrite = hasRole('member')
+  return (
+    <>
+      <Sentence answers={[answer]}>
+        {() => {
+          const best = rows.filter(({ visitors }) => visitors).sort((a, b) => (b.visitors ?? 0) - (a.visitors ?? 0))[0]
+          const filter = { dimension: 'goal', op: 'is', value: best?.name ?? '' }
+          const link = best && (
+            <a href={hrefTo({ filters: [...place.value.filters, filter] })}>{best.name.slice(0, 80)}</a>
+          )
+          return texts.sentence(
+            whenText(),
+            rows.length,
+            link,
+            formatNumber(best?.visitors ?? 0),
+            best?.rate === undefined ? '' : formatShare(best.rate),
+          )
+        }}
+      </Sentence>
+      <Panel
+        title={texts.title}
+        answers={[answer]}
+        empty={rows.length === 0}
+        emptyText={
+          <>
+            {texts.empty}{' '}
+            {canWrite && (
+              <button type="button" class="button" onClick={() => setOpen({ kind: 'new' })}>
+                {texts.create}
+              </button>
+            )}
+          </>
+        }
+        right={
+          <>
+            {canWrite && rows.length > 0 && (
+              <button type="button" class="more" onClick={() => setOpen({ kind: 'new' })}>
+                <Icon name="plus" /> {texts.create}
+              </button>
+            )}
+            <ExportMenu report="goals" only="human" picture={false} />
+          </>
+        }
+        foot={rows.length > 0 && texts.foot}
+      >
+        {() => (
+          <>
+            <Lacking of="human" />
+            <Table
+              label={texts.title}
+              rows={rows}
+              rowKey={({ id }) => `${id}`}
+              columns={goalColumns(goalOf, canWrite ? setOpen : undefined)}
+            />
+            <Paging total={answer.meta?.total} limit={LIMIT} />
+            <Warnings of={[answer.meta]} />
+          </>
+        )}
+      </Panel>
+      {open?.kind === 'new' && <GoalDialog onClose={close} />}
+      {open?.kind === 'edit' && (
+        <GoalDialog goal={open.goal} onClose={close} onDelete={() => setOpen({ kind: 'delete', goal: open.goal })} />
+      )}
+      {open?.kind === 'delete' && <DeleteGoal goal={open.goal} onClose={close} />}
+    </>
+  )
+}
+
+/** The columns of the goals; `onOpen` undefined: the reader cannot change them. Long because each column has its cell. */
+function goalColumns(
+  goalOf: (id: number) => Goal | undefined,
+  onOpen: ((open: Open) => void) | undefined,
+): readonly Column<Row>[] {
+  const { parts, behaviour } = t()
+  const texts = behaviour.goals
+  return [
+    {
+      key: 'name',
+      head: texts.name,
+      cell: ({ name }) => <RowName label={name} filter={['goal', name]} />,
+    },
+    {
+      key: 'match',
+      head: texts.counts,
+      width: '28%',
+      wide: true,
+      cell: ({ id }) => {
+        const goal = goalOf(id)
+        return <span class="muted">{goal && <Cut text={describeCondition(goal)} />}</span>
+      },
+    },
+    {
+      key: 'conversions',
+      head: texts.conversions,
+      right: true,
+      width: '88px',
+      cell: ({ conversions }) => (conversions === undefined ? '–' : formatNumber(conversions)),
+    },
+    {
+      key: 'change',
+      head: texts.change,
+      right: true,
+      wide: true,
+      width: '104px',
+      cell: (row) => (
+        <span class="muted small">{changeText('conversions', row.conversions, row.comparison?.conversions)}</span>
+      ),
+    },
+    {
+      key: 'rate',
+      head: texts.rate,
+      right: true,
+      width: '64px',
+      cell: ({ rate }) => (rate === undefined ? '–' : formatShare(rate)),
+    },
+    { key: 'revenue', head: texts.revenue, right: true, width: '14%', wide: true, cell: money },
+    {
+      key: 'do',
+      head: <span class="visually-hidden">{parts.edit}</span>,
+      right: true,
+      width: '72px',
+      cell: ({ id }) => {
+        const goal = goalOf(id)
+        if (!goal || !onOpen) return null
+        return (
+          <button
+            type="button"
+            class="more"
+            aria-label={`${parts.edit}: ${goal.name}`}
+            onClick={() => onOpen({ kind: 'edit', goal })}
+          >
+            {parts.edit}
+          </button>
+        )
+      },
+    },
+  ]
+}
+
+/** Amounts per currency: they are never added across. */
+const money = ({ revenue }: Row) =>
+  (revenue ?? []).map(({ currency, amount }) => formatMoney(amount, currency)).join(', ')
+
+function DeleteGoal({ goal, onClose }: { goal: Goal; onClose: () => void }) {
+  const { parts, behaviour } = t()
+  return (
+    <Dialog title={behaviour.goals.deleteTitle} onClose={onClose}>
+      <p dir="auto">{behaviour.goals.deleteText(goal.name)}</p>
+      <Form
+        action={parts.delete}
+        danger
+        onCancel={onClose}
+        submit={async () => {
+          await send(client.DELETE('/api/goals/{id}', { params: { path: { id: goal.id } } }))
+          forget('/goals')
+          onClose()
+          toast(parts.deleted)
+        }}
+      >
+        {() => null}
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,3 +1,214 @@
-import { Empty } from '../../parts/states.js'
+import { useState } from 'preact/hooks'
+import { ExportMenu } from '../../charts/export-menu.js'
+import { RowName } from '../../parts/names.js'
+import { Panel, Sentence } from '../../parts/panel.js'
+import { PeopleOnly } from '../../parts/people-only.js'
+import { Lacking, Warnings } from '../../parts/states.js'
+import { Table } from '../../parts/table.js'
+import { whenText } from '../../shell/range-picker.js'
+import { go, hrefTo, place, viewPath } from '../../state/address.js'
+import { useRead } from '../../state/data.js'
+import { formatNumber, formatShare } from '../../state/format.js'
+import { envelope, obstacle, siteQuery } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import '../../styles/behaviour.css'
+import { foldJourneys, type JourneyNode } from './fold.js'
+import { Sankey } from './sankey.js'
 
-export default () => <Empty />
+const DEPTHS = [2, 3, 4, 5, 6, 7, 8]
+const DEFAULT_DEPTH = 4
+const MAX_LINKS = 100
+/** Links in the table below the chart. */
+const LINKS_BELOW = 10
+
+/** The pages that visits went through, step by step. */
+export default function Journeys() {
+  const { shell, behaviour } = t()
+  return (
+    <>
+      <h1 class="visually-hidden">{shell.view.journeys}</h1>
+      <PeopleOnly why={behaviour.journeys.agents} instead={['coverage', 'agents']}>
+        {() => <Paths />}
+      </PeopleOnly>
+    </>
+  )
+}
+
+/** The question: the window's `start` and the first page share a name, so both are given. */
+function useJourneys(depth: number, from: string | undefined, to: string | undefined) {
+  const { start, filters, ...rest } = envelope('human')
+  const starts = [start, from].filter((each) => each !== undefined).map(String)
+  const all = [...place.value.filters, ...(to ? [{ dimension: 'exit_page', op: 'is', value: to }] : [])]
+  return useRead(
+    '/api/stats/journeys',
+    obstacle('human') === undefined
+      ? {
+          ...rest,
+          compare: undefined,
+          depth,
+          filters: all.length > 0 ? JSON.stringify(all) : filters,
+          ...(starts.length > 0 ? { start: starts } : {}),
+        }
+      : undefined,
+  )
+}
+
+const asPath = (text: string | undefined): string | undefined => (text?.startsWith('/') ? text : undefined)
+
+/** The paths as flows, and the most frequent steps as a table. Long because both share their names. */
+function Paths() {
+  const { behaviour, parts } = t()
+  const texts = behaviour.journeys
+  const { own } = place.value
+  const depth = DEPTHS.find((each) => `${each}` === own.depth) ?? DEFAULT_DEPTH
+  const [from, to] = [asPath(own.from), asPath(own.to)]
+  const answer = useJourneys(depth, from, to)
+  const journeys = foldJourneys(answer.data)
+  const [asTable, setAsTable] = useState(false)
+  const choose = (changed: Record<string, string>) => go({ own: { ...place.value.own, ...changed } })
+  const nameOf = (node: JourneyNode | undefined): string =>
+    node === undefined ? '' : node.kind === 'page' ? node.pathname : texts.kinds[node.kind]
+  const byId = new Map(journeys.nodes.map((node) => [node.id, node]))
+  const sorted = journeys.links.toSorted((a, b) => b.sessions - a.sessions)
+  const links = sorted.slice(0, asTable ? MAX_LINKS : LINKS_BELOW)
+  const all = journeys.nodes.filter(({ depth: at }) => at === 1).reduce((sum, { sessions }) => sum + sessions, 0)
+  const isPage = (id: string) => byId.get(id)?.kind === 'page'
+  const top = sorted.find(({ source, target }) => isPage(source) && isPage(target))
+  return (
+    <>
+      <Sentence answers={[answer]}>
+        {() => {
+          const pages = [top?.source, top?.target].map((id) => {
+            const path = nameOf(id === undefined ? undefined : byId.get(id))
+            return <a href={hrefTo({ path: viewPath('pages', path) })}>{path.slice(0, 80)}</a>
+          })
+          return texts.sentence(whenText(), formatNumber(all), top && pages, formatNumber(top?.sessions ?? 0))
+        }}
+      </Sentence>
+      <Panel
+        title={texts.title}
+        answers={[answer]}
+        empty={journeys.links.length === 0}
+        emptyText={from || to ? texts.emptyFrom : undefined}
+        rows={10}
+        right={
+          <>
+            <PathFields depth={depth} from={from ?? ''} to={to ?? ''} onChange={choose} />
+            <button type="button" class="more" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+              {asTable ? parts.chart : parts.table}
+            </button>
+            <ExportMenu report="journeys" only="human" more={{ depth: `${depth}` }} picture={!asTable} />
+          </>
+        }
+        foot={texts.foot}
+      >
+        {() => (
+          <>
+            <Lacking of="human" />
+            {!asTable && (
+              <Sankey
+                journeys={journeys}
+                nameOf={nameOf}
+                label={texts.title}
+                onFollow={(path) => choose({ from: path })}
+              />
+            )}
+            <div class={asTable ? '' : 'below-chart'}>
+              <Table
+                label={texts.title}
+                rows={links}
+                rowKey={({ source, target }) => `${source} ${target}`}
+                columns={[
+                  {
+                    key: 'step',
+                    head: texts.step,
+                    width: '10%',
+                    cell: ({ source }) => formatNumber(byId.get(source)?.depth ?? 0),
+                  },
+                  { key: 'from', head: texts.from, cell: ({ source }) => <PageName node={byId.get(source)} /> },
+                  { key: 'to', head: texts.to, cell: ({ target }) => <PageName node={byId.get(target)} /> },
+                  {
+                    key: 'n',
+                    head: texts.sessions,
+                    right: true,
+                    width: '14%',
+                    cell: ({ sessions }) => formatNumber(sessions),
+                  },
+                  {
+                    key: 'share',
+                    head: texts.share,
+                    right: true,
+                    width: '14%',
+                    cell: ({ source, sessions }) => {
+                      const of = byId.get(source)?.sessions ?? 0
+                      return of > 0 ? formatShare(sessions / of) : ''
+                    },
+                  },
+                ]}
+              />
+            </div>
+            <Warnings of={[answer.meta]} />
+          </>
+        )}
+      </Panel>
+    </>
+  )
+}
+
+function PageName({ node }: { node: JourneyNode | undefined }) {
+  if (node === undefined) return null
+  if (node.kind !== 'page') return <span class="muted">{t().behaviour.journeys.kinds[node.kind]}</span>
+  return <RowName label={node.pathname} filter={['pathname', node.pathname]} to={viewPath('pages', node.pathname)} />
+}
+
+interface PathFieldsProps {
+  depth: number
+  from: string
+  to: string
+  onChange: (own: Record<string, string>) => void
+}
+
+/** The number of steps, the page where journeys begin and the page where visits end. */
+function PathFields({ depth, from, to, onChange }: PathFieldsProps) {
+  const texts = t().behaviour.journeys
+  const { data } = useRead('/api/stats/breakdown', {
+    ...siteQuery.value,
+    range: '30d',
+    audience: 'human',
+    dimension: 'pathname',
+    limit: 30,
+  })
+  const field = (name: 'from' | 'to', value: string) => (
+    <input
+      class="small-field"
+      aria-label={texts.fields[name]}
+      placeholder={texts.fields[name]}
+      list="journey-pages"
+      value={value}
+      onChange={(event) => onChange({ [name]: event.currentTarget.value.trim() })}
+    />
+  )
+  return (
+    <>
+      <label class="legend">
+        {texts.steps}
+        <select
+          class="small-field steps-field"
+          value={`${depth}`}
+          onChange={(event) => onChange({ depth: event.currentTarget.value })}
+        >
+          {DEPTHS.map((each) => (
+            <option key={each} value={`${each}`}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
+      {field('from', from)}
+      {field('to', to)}
+      <datalist id="journey-pages">
+        {data?.map(({ value }) => (value === undefined ? null : <option key={`${value}`} value={`${value}`} />))}
+      </datalist>
+    </>
+  )
+}

@@ -1,3 +1,255 @@
-import { Empty } from '../../parts/states.js'
+import { ExportMenu } from '../../charts/export-menu.js'
+import type { DataOf } from '../../client/index.js'
+import { RowName } from '../../parts/names.js'
+import { Paging, pageNumber } from '../../parts/paging.js'
+import { Panel, Sentence } from '../../parts/panel.js'
+import { PeopleOnly } from '../../parts/people-only.js'
+import { Lacking, Warnings } from '../../parts/states.js'
+import { Table } from '../../parts/table.js'
+import { whenText } from '../../shell/range-picker.js'
+import { go, hrefTo, place, viewPath } from '../../state/address.js'
+import { formatCountry, formatMilliseconds, formatNumber } from '../../state/format.js'
+import { useOne } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import '../../styles/behaviour.css'
+import { type Figures, onScale, PERCENTILES, type Percentile, rate, VITALS, type Vital } from './vital.js'
 
-export default () => <Empty />
+const LIMIT = 50
+const DIMENSIONS = ['pathname', 'country', 'browser', 'device_type'] as const
+type Row = NonNullable<DataOf<'/api/stats/performance'>['rows']>[number]
+
+const chosen = <T extends string>(values: readonly T[], text: string | undefined, fallback: T): T =>
+  values.find((value) => value === text) ?? fallback
+
+/** How fast pages were for the people who read them, against Google's thresholds. */
+export default function Performance() {
+  const { shell, behaviour } = t()
+  return (
+    <>
+      <h1 class="visually-hidden">{shell.view.performance}</h1>
+      <PeopleOnly why={behaviour.performance.agents} instead={['agents', 'coverage']}>
+        {() => <Vitals />}
+      </PeopleOnly>
+    </>
+  )
+}
+
+export const formatVital = ({ name }: Vital, value: number): string =>
+  name === 'cls' ? formatNumber(value, 3) : formatMilliseconds(Math.round(value))
+
+function Vitals() {
+  const texts = t().behaviour.performance
+  const dimension = chosen(DIMENSIONS, place.value.own.dimension, 'pathname')
+  const answer = useOne('/api/stats/performance', 'human', { dimension, limit: LIMIT, page: pageNumber() })
+  const { data } = answer
+  const measured = VITALS.filter(({ name }) => data?.[name] !== undefined)
+  return (
+    <>
+      <Sentence answers={[answer]}>
+        {() => {
+          const [lcp] = VITALS
+          const found = data?.lcp
+          if (!lcp || !found) return texts.nothing(whenText())
+          const good = measured.filter(({ name }) => data?.[name]?.rating === 'good').length
+          return texts.sentence(
+            whenText(),
+            formatVital(lcp, found.p75),
+            texts.ratings[found.rating],
+            good,
+            measured.length,
+          )
+        }}
+      </Sentence>
+      <Panel
+        title={texts.vitals}
+        aside={texts.aside}
+        answers={[answer]}
+        empty={measured.length === 0}
+        emptyText={
+          <>
+            {texts.empty} <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.install}</a>
+          </>
+        }
+        right={<ExportMenu report="performance" only="human" more={{ dimension }} picture={false} />}
+        foot={texts.foot}
+      >
+        {() => (
+          <>
+            <Lacking of="human" />
+            <ul class="vitals">
+              {VITALS.map((vital) => (
+                <ZoneScale key={vital.name} vital={vital} figures={data?.[vital.name]} />
+              ))}
+            </ul>
+          </>
+        )}
+      </Panel>
+      {measured.length > 0 && <ByDimension answer={answer} dimension={dimension} />}
+    </>
+  )
+}
+
+/** One vital: p75 in words and figures, and the three percentiles on a scale with the zones good, fair and poor. */
+function ZoneScale({ vital, figures }: { vital: Vital; figures: Figures | undefined }) {
+  const texts = t().behaviour.performance
+  const { name, good, poor } = vital
+  return (
+    <li>
+      <h3>
+        <abbr title={texts.names[name]}>{name.toUpperCase()}</abbr>
+        <span class="muted small">{texts.names[name]}</span>
+      </h3>
+      {figures === undefined ? (
+        <p class="muted">{texts.notMeasured}</p>
+      ) : (
+        <>
+          <p class="vital-value">
+            <b>{formatVital(vital, figures.p75)}</b> <Rating of={figures.rating} />
+          </p>
+          <svg class="chart" viewBox="0 0 300 34" role="img">
+            <title>{texts.scale(PERCENTILES.map((at) => `${at} ${formatVital(vital, figures[at])}`).join(', '))}</title>
+            {[0, 1, 2].map((zone) => (
+              <rect key={zone} x={zone * 100 + 1} width="98" y="12" height="8" rx="2" class={`zone zone-${zone}`} />
+            ))}
+            {PERCENTILES.map((at) => (
+              <g key={at} transform={`translate(${2 + onScale(vital, figures[at]) * 296} 16)`}>
+                {at === 'p75' ? (
+                  <path d="M0 -8l5 8-5 8-5-8z" fill="var(--people)" stroke="var(--panel)" stroke-width="1.5" />
+                ) : (
+                  <circle r="3.5" fill="var(--panel)" stroke="var(--people)" stroke-width="1.5" />
+                )}
+              </g>
+            ))}
+            <text x="100" y="33" text-anchor="middle">
+              {formatVital(vital, good)}
+            </text>
+            <text x="200" y="33" text-anchor="middle">
+              {formatVital(vital, poor)}
+            </text>
+          </svg>
+          <p class="muted small percentiles">
+            <span>p50 {formatVital(vital, figures.p50)}</span>
+            <span>p95 {formatVital(vital, figures.p95)}</span>
+            <span>{texts.samples(formatNumber(figures.samples))}</span>
+          </p>
+        </>
+      )}
+    </li>
+  )
+}
+
+const SHAPES: Record<Figures['rating'], string> = { good: '●', 'needs-improvement': '◐', poor: '○' }
+
+const Rating = ({ of }: { of: Figures['rating'] }) => (
+  <span class="muted small">
+    <span aria-hidden="true">{SHAPES[of]}</span> {t().behaviour.performance.ratings[of]}
+  </span>
+)
+
+/** The vitals by page, country, browser or device. Long because of its two rows of choices. */
+function ByDimension({
+  answer,
+  dimension,
+}: {
+  answer: ReturnType<typeof useOne<'/api/stats/performance'>>
+  dimension: (typeof DIMENSIONS)[number]
+}) {
+  const { behaviour, parts } = t()
+  const texts = behaviour.performance
+  const percentile = chosen(PERCENTILES, place.value.own.at, 'p75')
+  const rows = answer.data?.rows ?? []
+  const choose = (own: Record<string, string>) => go({ own: { ...place.value.own, page: '', ...own } }, true)
+  const label = ({ value }: Row): string =>
+    value === undefined ? parts.unknown : dimension === 'country' ? formatCountry(`${value}`) : `${value}`
+  return (
+    <Panel
+      title={texts.by[dimension]}
+      answers={[answer]}
+      empty={rows.length === 0}
+      right={
+        <>
+          <span class="legend">
+            {DIMENSIONS.map((each) => (
+              <button
+                key={each}
+                type="button"
+                class="more"
+                aria-pressed={each === dimension}
+                onClick={() => choose({ dimension: each })}
+              >
+                {texts.dimensions[each]}
+              </button>
+            ))}
+          </span>
+          <span class="legend">
+            {PERCENTILES.map((each) => (
+              <button
+                key={each}
+                type="button"
+                class="more"
+                aria-pressed={each === percentile}
+                onClick={() => choose({ at: each })}
+              >
+                {each}
+              </button>
+            ))}
+          </span>
+        </>
+      }
+      foot={texts.legend}
+    >
+      {() => (
+        <>
+          <Table
+            label={texts.by[dimension]}
+            rows={rows}
+            rowKey={({ value }) => `${value}`}
+            columns={[
+              {
+                key: 'value',
+                head: texts.dimensions[dimension],
+                cell: (row) => (
+                  <RowName
+                    label={label(row)}
+                    {...(row.value === undefined ? {} : { filter: [dimension, row.value] })}
+                    {...(dimension === 'pathname' ? { to: viewPath('pages', `${row.value}`) } : {})}
+                  />
+                ),
+              },
+              ...VITALS.map((vital, i) => ({
+                key: vital.name,
+                head: <abbr title={texts.names[vital.name]}>{vital.name.toUpperCase()}</abbr>,
+                right: true,
+                wide: i > 1,
+                width: '92px',
+                cell: (row: Row) => <Cell vital={vital} figures={row[vital.name]} at={percentile} />,
+              })),
+              {
+                key: 'samples',
+                head: texts.samplesHead,
+                right: true,
+                wide: true,
+                width: '72px',
+                cell: (row) => <span class="muted">{formatNumber(row.lcp?.samples ?? row.ttfb?.samples ?? 0)}</span>,
+              },
+            ]}
+          />
+          <Paging total={answer.meta?.total} limit={LIMIT} />
+          <Warnings of={[answer.meta]} />
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function Cell({ vital, figures, at }: { vital: Vital; figures: Figures | undefined; at: Percentile }) {
+  if (!figures) return <span class="muted">–</span>
+  const rating = rate(vital, figures[at])
+  const words = t().behaviour.performance.ratings[rating]
+  return (
+    <span title={words}>
+      {formatVital(vital, figures[at])} <span aria-hidden="true">{SHAPES[rating]}</span>
+      <span class="visually-hidden">{words}</span>
+    </span>
+  )
+}

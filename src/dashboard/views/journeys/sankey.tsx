@@ -1,0 +1,173 @@
+import { sankey, sankeyLinkHorizontal } from 'd3-sankey'
+import { useRef, useState } from 'preact/hooks'
+import { useWidth } from '../../charts/width.js'
+import { isFiltered, toggleFilter } from '../../state/filters.js'
+import { formatNumber } from '../../state/format.js'
+import { t } from '../../texts/index.js'
+import type { JourneyNode, Journeys } from './fold.js'
+
+interface SankeyProps {
+  journeys: Journeys
+  nameOf: (node: JourneyNode) => string
+  label: string
+  /** Follows visits from this page on. */
+  onFollow: (path: string) => void
+}
+
+const NODE_WIDTH = 10
+const MIN_STEP_WIDTH = 150
+const ROW_HEIGHT = 34
+
+const ORDER: Record<JourneyNode['kind'], number> = { page: 0, other: 1, exit: 2 }
+
+interface Link {
+  source: string
+  target: string
+  value: number
+}
+
+/** A node whose step has a name of its own, because the layout writes `depth`. */
+type Placed = JourneyNode & { step: number }
+
+/** Lays nodes out by step, and links between them by their sessions. */
+function layOut({ nodes, links }: Journeys, width: number, height: number) {
+  const place = sankey<Placed, Link>()
+    .nodeId(({ id }) => id)
+    .nodeAlign(({ step }) => step - 1)
+    .nodeWidth(NODE_WIDTH)
+    .nodePadding(14)
+    .nodeSort((a, b) => ORDER[a.kind] - ORDER[b.kind] || b.sessions - a.sessions)
+    .extent([
+      [1, 24],
+      [width - 1, height - 4],
+    ])
+  const drawn = new Set(links.flatMap(({ source, target }) => [source, target]))
+  return place({
+    nodes: nodes.filter(({ id }) => drawn.has(id)).map((node) => ({ ...node, step: node.depth })),
+    links: links.map(({ source, target, sessions }) => ({ source, target, value: sessions })),
+  })
+}
+
+/**
+ * The paths of visits as flows between the pages of each step. A click on a page filters by it, with Shift it becomes the
+ * first page; arrow keys move between pages. The table has the same numbers. Long because its parts share one layout.
+ */
+export function Sankey({ journeys, nameOf, label, onFollow }: SankeyProps) {
+  const texts = t().behaviour.journeys
+  const box = useRef<HTMLDivElement>(null)
+  const measured = useWidth(box)
+  const [near, setNear] = useState<string>()
+  const depths = new Set(journeys.nodes.map(({ depth }) => depth))
+  const perStep = [...depths].map((depth) => journeys.nodes.filter((node) => node.depth === depth).length)
+  const width = Math.max(measured, depths.size * MIN_STEP_WIDTH)
+  const height = Math.max(260, Math.max(0, ...perStep) * ROW_HEIGHT + 30)
+  if (measured === 0) return <div ref={box} />
+  const { nodes, links } = layOut(journeys, width, height)
+  const last = Math.max(...depths)
+  const touches = (link: (typeof links)[number]): boolean =>
+    [link.source, link.target].some((end: unknown) => isNode(end) && end.id === near)
+  return (
+    <div class="scroll" ref={box}>
+      <svg
+        class="chart sankey"
+        style={{ width: `${width}px` }}
+        height={height}
+        role="group"
+        aria-label={label}
+        onKeyDown={moveFocus}
+      >
+        {[...depths].map((depth) => (
+          <text
+            key={depth}
+            x={nodes.find(({ step }) => step === depth)?.[depth === last ? 'x1' : 'x0'] ?? 0}
+            y="12"
+            text-anchor={depth === last ? 'end' : 'start'}
+          >
+            {texts.stepName(depth)}
+          </text>
+        ))}
+        {links.map((link, i) => (
+          <path
+            key={i}
+            class={near !== undefined && touches(link) ? 'flow near' : 'flow'}
+            d={sankeyLinkHorizontal()(link) ?? ''}
+            stroke-width={Math.max(1, link.width ?? 1)}
+          >
+            <title>{`${endName(link.source, nameOf)} → ${endName(link.target, nameOf)}: ${formatNumber(link.value)}`}</title>
+          </path>
+        ))}
+        {nodes.map((node, i) => {
+          const { x0 = 0, x1 = 0, y0 = 0, y1 = 0 } = node
+          const name = nameOf(node)
+          const isPage = node.kind === 'page'
+          const words = `${texts.stepName(node.step)}, ${name}: ${texts.visits(formatNumber(node.sessions))}`
+          const act = (follow: boolean) => {
+            if (isPage && follow) onFollow(node.pathname)
+            else if (isPage) toggleFilter('pathname', node.pathname)
+          }
+          return (
+            <g
+              key={node.id}
+              class="node"
+              data-step={node.step}
+              role={isPage ? 'button' : 'img'}
+              tabIndex={i === 0 ? 0 : -1}
+              aria-label={words}
+              {...(isPage ? { 'aria-pressed': isFiltered('pathname', node.pathname) } : {})}
+              onMouseEnter={() => setNear(node.id)}
+              onMouseLeave={() => setNear(undefined)}
+              onFocus={() => setNear(node.id)}
+              onBlur={() => setNear(undefined)}
+              onClick={(event) => act(event.shiftKey)}
+              onKeyDown={(event) => {
+                if (event.key !== 'Enter' && event.key !== ' ') return
+                event.preventDefault()
+                act(event.shiftKey)
+              }}
+            >
+              <title>{isPage ? `${words}. ${texts.hint}` : words}</title>
+              <rect x={x0} y={y0} width={x1 - x0} height={Math.max(1, y1 - y0)} rx="2" class={node.kind} />
+              <text
+                class="halo"
+                x={node.step === last && depths.size > 1 ? x0 - 6 : x1 + 6}
+                text-anchor={node.step === last && depths.size > 1 ? 'end' : 'start'}
+                y={(y0 + y1) / 2 + 4}
+              >
+                <tspan class={isPage ? 'strong' : ''}>{shorten(name, width / Math.max(1, depths.size - 1))}</tspan>{' '}
+                {formatNumber(node.sessions)}
+              </text>
+            </g>
+          )
+        })}
+      </svg>
+    </div>
+  )
+}
+
+/** Cuts a name to about half of a step's width, because the names of the last step stand before it. */
+function shorten(name: string, stepWidth: number): string {
+  const most = Math.max(10, Math.floor(stepWidth / 2 / 7) - 4)
+  return name.length > most ? `${name.slice(0, most - 1)}…` : name
+}
+
+/** The name of a link's end: the layout replaces ids by nodes. */
+const endName = (end: unknown, nameOf: (node: JourneyNode) => string): string => (isNode(end) ? nameOf(end) : `${end}`)
+const isNode = (end: unknown): end is JourneyNode => typeof end === 'object' && end !== null && 'kind' in end
+
+/** Moves the focus by arrow keys: up and down within a step, left and right between steps. */
+function moveFocus(event: KeyboardEvent): void {
+  const by = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[event.key]
+  const now = document.activeElement
+  if (!by || !(now instanceof SVGGElement) || !(event.currentTarget instanceof SVGSVGElement)) return
+  event.preventDefault()
+  const top = (node: Element) => node.getBoundingClientRect().top
+  const nodes = [...event.currentTarget.querySelectorAll<SVGGElement>('g.node')]
+  const [across = 0, down = 0] = by
+  const step = nodes
+    .filter(({ dataset }) => Number(dataset.step) === Number(now.dataset.step) + across)
+    .sort((a, b) => top(a) - top(b))
+  const next = across === 0 ? step[step.indexOf(now) + down] : step[0]
+  if (!next) return
+  for (const node of nodes) node.tabIndex = node === next ? 0 : -1
+  next.focus()
+}
