@@ -1,4 +1,3 @@
-import type { DataOf } from '../../client/index.js'
 import { Code, Field } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { root } from '../../state/address.js'
@@ -35,13 +34,10 @@ const USUAL: readonly string[] = [
   'agents',
 ]
 
-type Share = DataOf<'/api/shares'>[number] & { embed?: readonly string[]; badge?: boolean }
-
 /** Links that show chosen reads without an account, in a page of their own, in a frame, or as a badge. */
 export function Shares() {
   const texts = t().settings.shares
-  const { data, ...rest } = useRead('/api/shares', { site: site.value?.id })
-  const answer = { ...rest, ...(data ? { data: data as readonly Share[] } : {}) }
+  const answer = useRead('/api/shares', { site: site.value?.id })
   return (
     <Records
       title={t().settings.sections.shares}
