@@ -58,6 +58,12 @@ const referrerPolicyOf = (path: string, query: (name: string) => string | undefi
   return query('token') === undefined ? undefined : 'strict-origin'
 }
 
+/** Lets pages of any site show a response as an image, and nothing more. */
+function openImage(headers: Headers): void {
+  headers.set('cross-origin-resource-policy', 'cross-origin')
+  headers.set('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+}
+
 /**
  * Returns a function that refuses unknown parameters of a read. The parameters of other reads are accepted, so that a
  * dashboard can send one query to many reads; so is the one that carries a share link.
@@ -88,10 +94,7 @@ export function createApp(deps: {
     await next()
     const policy = referrerPolicyOf(c.req.path, (name) => c.req.query(name))
     if (policy !== undefined) c.res.headers.set('referrer-policy', policy)
-    if (c.get('route')?.isImageForAnySite) {
-      c.res.headers.set('cross-origin-resource-policy', 'cross-origin')
-      c.res.headers.set('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox")
-    }
+    if (c.get('route')?.isImageForAnySite) openImage(c.res.headers)
   })
   app.use(SECURITY_HEADERS)
   app.use(async (c, next) => {

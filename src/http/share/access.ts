@@ -34,7 +34,8 @@ export type ShareAccess = ReturnType<typeof createShareAccess>
 
 /**
  * Share links as credentials. Tokens are signed and not stored: they end with the process. The signature covers the stored
- * password hash, so changing or removing the password ends every earlier token.
+ * password hash, so changing or removing the password ends every earlier token. Long because its methods share the
+ * secret and the index.
  */
 export function createShareAccess(deps: {
   shares: Pick<Collection<Share>, 'all'>
