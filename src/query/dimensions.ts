@@ -79,6 +79,8 @@ export const DIMENSIONS: readonly Dimension[] = [
   dimension('scroll', people, { type: 'number', optional: true, aliases: ['scroll_depth'] }),
   // Seconds from a session's first to its last row; joined by `sourceRows` (conditions.ts).
   dimension('duration', people, { type: 'number', level: 'session', aliases: ['visit_duration'] }),
+  // As reads show it: 16 hexadecimal digits.
+  dimension('visitor_id', people, { value: "printf('%016x', visitor_id)" }),
   dimension('identified_id', people, { optional: true, aliases: ['user_id', 'distinct_id', 'distinctId'] }),
   // Null in rows that are older than the column.
   dimension('suspected', people, { type: 'boolean', value: 'coalesce(suspected, false)' }),

@@ -315,6 +315,7 @@ t.test('a share does not show who a visitor is', async (t) => {
     ['/api/stats/overview', filtersOf({ or: [german, { not: { has_done: who } }] }), 403, 'filters'],
     ['/api/stats/breakdown', '&dimension=identified_id', 403, 'dimension'],
     ['/api/stats/performance', '&dimension=distinct_id', 403, 'dimension'],
+    ['/api/stats/breakdown', '&dimension=visitor_id', 403, 'dimension'],
     ['/api/stats/export.csv', `&report=pages${filtersOf(who)}`, 403, 'filters'],
     ['/api/stats/overview', '&segment=2', 404, 'segment'],
   ]

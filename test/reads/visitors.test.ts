@@ -37,6 +37,13 @@ t.test('visitors', async (t) => {
       'counts are of what passes; who somebody is, is not',
     ],
     [
+      `${THREE}${filters([is('visitor_id', hex(2))])}`,
+      [row(2, 2, 3, '24T21:50:00', '26T09:00:30', { country: 'US' })],
+      1,
+      'one visitor by id',
+    ],
+    [`${THREE}${filters([is('visitor_id', '2')])}`, [], 0, 'an id has 16 digits'],
+    [
       'site=1&start=2026-10-23T22:00:00Z&end=2026-10-24T08:04:00Z',
       [
         row(1, 1, 4, '24T08:00:00', '24T08:03:00', { country: 'DE', browser: 'Firefox' }),

@@ -145,7 +145,8 @@ function scopesAllow(scopes: readonly ShareScope[], { pathname, searchParams }: 
 
 /** Throws `forbidden` for a dimension that identifies people, and for event properties without the scope `events`. */
 function assertDimension(scopes: readonly ShareScope[], dimension: string, field: string): void {
-  if (dimension === 'identified_id') throw new ApiError('forbidden', 'Share links do not show who a visitor is.', field)
+  if (dimension === 'identified_id' || dimension === 'visitor_id')
+    throw new ApiError('forbidden', 'Share links do not show who a visitor is.', field)
   if (dimension.startsWith('prop:') && !scopes.includes('events'))
     throw new ApiError('forbidden', 'This share link does not show event properties.', field)
 }
