@@ -4,14 +4,15 @@ import { hrefTo, place, view, viewPath } from '../state/address.js'
 import { useRead } from '../state/data.js'
 import { formatNumber } from '../state/format.js'
 import { shareSlug, siteQuery } from '../state/question.js'
+import { share } from '../state/share.js'
 import { t } from '../texts/index.js'
-import { AGENT_VIEWS, SITE_VIEWS } from './views.js'
+import { AGENT_VIEWS, LIVE, SITE_VIEWS, type View } from './views.js'
 
 /** Whether the rail covers the page, on phones. */
 const isOpen = signal(false)
 
 /** The people and agents of the last five minutes, refreshed while the page is visible. */
-export const useRealtime = (every = 15_000) =>
+const useRealtime = (every = 15_000) =>
   useRead(
     '/api/stats/realtime',
     siteQuery.value.site === undefined ? undefined : { ...siteQuery.value, audience: 'all' },
@@ -21,6 +22,10 @@ export const useRealtime = (every = 15_000) =>
   )
 
 const isCurrent = (name: string): boolean => (view.value[0] ?? 'overview') === name
+
+/** Whether the reader may open a view: through a share link only those of its scopes. */
+const isOpenTo = ({ scope }: View): boolean =>
+  share.value === undefined || (scope !== undefined && share.value.scopes.includes(scope))
 
 function Item({ name, children }: { name: string; children?: preact.ComponentChildren }) {
   const texts: Record<string, string> = t().shell.view
@@ -48,22 +53,24 @@ export function Rail() {
       </a>
       <ul>
         <Item name="overview" />
-        <Item name="live">
-          {now && (
-            <span class="count">
-              <Mark of="human" />
-              <span class="visually-hidden">{shell.people} </span>
-              {formatNumber(now.people ?? 0)} <Mark of="agent" />
-              <span class="visually-hidden">{shell.agentReads} </span>
-              {formatNumber(now.agents ?? 0)}
-            </span>
-          )}
-        </Item>
+        {isOpenTo(LIVE) && (
+          <Item name="live">
+            {now && (
+              <span class="count">
+                <Mark of="human" />
+                <span class="visually-hidden">{shell.people} </span>
+                {formatNumber(now.people ?? 0)} <Mark of="agent" />
+                <span class="visually-hidden">{shell.agentReads} </span>
+                {formatNumber(now.agents ?? 0)}
+              </span>
+            )}
+          </Item>
+        )}
       </ul>
       <div>
         <h2>{shell.site}</h2>
         <ul>
-          {SITE_VIEWS.map(({ name }) => (
+          {SITE_VIEWS.filter(isOpenTo).map(({ name }) => (
             <Item key={name} name={name} />
           ))}
         </ul>
@@ -71,7 +78,7 @@ export function Rail() {
       <div>
         <h2>{shell.agents}</h2>
         <ul>
-          {AGENT_VIEWS.map(({ name }) => (
+          {AGENT_VIEWS.filter(isOpenTo).map(({ name }) => (
             <Item key={name} name={name} />
           ))}
         </ul>

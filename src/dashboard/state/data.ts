@@ -81,11 +81,6 @@ export function addressOf(path: string, query: Params, params: Params = {}): str
   return `${root.href.replace(/\/$/, '')}${filled}?${search}`
 }
 
-/** Asks once, outside a component. Throws a `Problem`. */
-export async function read<P extends ReadPath>(path: P, query: Params, params?: Params): Promise<DataOf<P>> {
-  return (await askOnce(addressOf(path, query, params))).data as DataOf<P>
-}
-
 /**
  * Asks a read and asks again when the question changes. `query` undefined: nothing is asked. `every` refreshes after that
  * many milliseconds while the page is visible.

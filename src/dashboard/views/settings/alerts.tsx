@@ -33,7 +33,7 @@ const toChannels = (lines: readonly string[]) =>
 const pick = <T extends string>(values: readonly T[], text: string): T | undefined =>
   values.find((value) => value === text)
 
-/** Alerts, with a test that sends one now. */
+/** Alerts, with a test that sends one now. Long because the fields stand beside the call that sends them. */
 export function Alerts() {
   const texts = t().settings.alerts
   const answer = useRead('/api/alerts', { site: site.value?.id })

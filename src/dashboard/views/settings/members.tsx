@@ -24,7 +24,7 @@ function RoleSelect({ value }: { value: string }) {
   )
 }
 
-/** The members of the organisation and the invitations that wait. */
+/** The members of the organisation and the invitations that wait. Long because the fields stand beside the call that sends them. */
 export function Members() {
   const texts = t().settings.members
   const org = site.value?.org ?? 0

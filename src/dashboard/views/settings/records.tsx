@@ -33,7 +33,10 @@ interface RecordsProps<Row> {
   above?: ComponentChildren
 }
 
-/** A list of records with a dialog to make and change one, and a question before one is deleted. */
+/**
+ * A list of records with a dialog to make and change one, and a question before one is deleted. Long because the list and
+ * its two dialogs share their state.
+ */
 export function Records<Row>(props: RecordsProps<Row>) {
   const { title, intro, answer, columns, nameOf, keyOf, role, newLabel, form, save, remove, actions, above } = props
   const { parts } = t()

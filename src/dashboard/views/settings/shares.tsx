@@ -34,7 +34,10 @@ const USUAL: readonly string[] = [
   'agents',
 ]
 
-/** Links that show chosen reads without an account, in a page of their own, in a frame, or as a badge. */
+/**
+ * Links that show chosen reads without an account, in a page of their own, in a frame, or as a badge.
+ * Long because the fields stand beside the call that sends them.
+ */
 export function Shares() {
   const texts = t().settings.shares
   const answer = useRead('/api/shares', { site: site.value?.id })

@@ -11,7 +11,10 @@ import { SiteFields } from './site-fields.js'
 
 const SALTS = ['day', 'week', 'month', 'never'] as const
 
-/** The site's name, domains, zone, and what is recorded of whom for how long. */
+/**
+ * The site's name, domains, zone, and what is recorded of whom for how long.
+ * Long because the fields stand beside the call that sends them.
+ */
 export function SiteSettings() {
   const { parts, settings } = t()
   const texts = settings.site

@@ -18,7 +18,10 @@ async function reloadMe(): Promise<void> {
   me.value = data satisfies DataOf<'/api/auth/me'>
 }
 
-/** The second factor: enrolled by a QR code, confirmed by a first code, kept by recovery codes that are shown once. */
+/**
+ * The second factor: enrolled by a QR code, confirmed by a first code, kept by recovery codes that are shown once.
+ * Long because its three forms follow one another.
+ */
 export function TwoFactor() {
   const texts = t().settings.account
   const [enrolment, setEnrolment] = useState<Enrolment>()
