@@ -20,7 +20,7 @@ export async function fillPast(file: string, rows: number): Promise<void> {
           source, if(source is null, 'Direct', 'Organic Search'), null, null, null, null, null,
           ['DE', 'US', 'FR', 'GB', 'IN'][1 + (hash(n // 3, 6) % 5)::integer], null, null,
           (hash(n // 3, 7) % 60000)::integer, browser, '137', 'Windows', '10', 'desktop', null, 'en', null, null, null,
-          null, null, 'server', false, null, null, null, null, null, null, null, null
+          null, null, 'server', false, null, null, null, null, null, null, null, null, null
         from (select range as n, now()::timestamp - interval 90 days as beginning,
           beginning + to_milliseconds((range * ${step})::bigint) as instant,
           ['Chrome', 'Firefox', 'Safari', 'Edge'][1 + (hash(range // 3, 8) % 4)::integer] as browser,

@@ -10,8 +10,8 @@ import { FUNNELS, GOALS, storedGoals } from './goals-and-funnels.js'
 import type { Question } from './site-rows.js'
 
 /**
- * Asks every read of people about a generated site and recounts it. Each read meets each filter set, each zone and each
- * comparison, but not every combination; `ORACLE=all` asks all combinations.
+ * Asks every read of people about a generated site and recounts it. Each read meets half of the filter sets, its
+ * neighbour the other half, and both meet each zone and each comparison; `ORACLE=all` asks all combinations.
  */
 const NOW = Date.parse('2026-11-01T12:34:56.789Z')
 const ZONES = ['Europe/Berlin', 'Australia/Lord_Howe', 'America/Los_Angeles', 'Asia/Kolkata'] as const
@@ -132,6 +132,7 @@ export async function checkGeneratedSite(t: Test, open: () => Promise<EventStore
     for (const audience of judged.audiences) {
       t.test(`${judged.path}, ${audience}`, async (t) => {
         for (const [i, filters] of FILTERS[audience].entries()) {
+          if (!whole && (Math.floor(i / 2) + j) % 2 === 1) continue
           for (let n = 0; n < (whole ? 12 : 1); n++) {
             const tz = pickFrom(ZONES, i + j + n)
             const compare = pickFrom(COMPARES, Math.floor(i / 3) + n + Math.floor(n / 4))
