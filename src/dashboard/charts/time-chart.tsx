@@ -150,7 +150,17 @@ function useEscape(run: () => void): void {
 }
 
 /** Hatches the time before the first row and the gaps. */
-function Unrecorded({ recorded, scale, bottom }: { recorded: Recorded | undefined; scale: TimeScale; bottom: number }) {
+export function Unrecorded({
+  recorded,
+  scale,
+  bottom,
+  top = TOP,
+}: {
+  recorded: Recorded | undefined
+  scale: TimeScale
+  bottom: number
+  top?: number
+}) {
   const { parts } = t()
   const [from, to] = [scale.edges[0] ?? 0, scale.edges.at(-1) ?? 0]
   const since = recorded?.since === undefined ? undefined : Date.parse(recorded.since)
@@ -172,9 +182,9 @@ function Unrecorded({ recorded, scale, bottom }: { recorded: Recorded | undefine
         return (
           <g key={start}>
             <title>{words}</title>
-            <rect x={x} width={width} y={TOP - 8} height={bottom - TOP + 8} fill="url(#hatch)" />
+            <rect x={x} width={width} y={top - 8} height={bottom - top + 8} fill="url(#hatch)" />
             {width > 60 && (
-              <text class="halo" x={Math.min(x + width / 2, scale.right - 80)} y={TOP - 12} text-anchor="middle">
+              <text class="halo" x={Math.min(x + width / 2, scale.right - 80)} y={top - 12} text-anchor="middle">
                 {width > words.length * 6 ? words : parts.notRecorded}
               </text>
             )}

@@ -1,11 +1,12 @@
+import { formatNumber } from '../state/format.js'
 import { t } from '../texts/index.js'
 import { Icon } from './marks.js'
 
-/** The class of a fetch that robots.txt forbids. Only a breach has the colour of an accusation. */
-export const SeverityTag = ({ of }: { of: string }) => (
+/** The class of fetches that robots.txt forbids, with their number. Only a breach has the colour of an accusation. */
+export const SeverityTag = ({ of, count }: { of: string; count?: number }) => (
   <span class={of === 'breach' ? 'tag alert' : 'tag'} title={t().parts.severityMeaning[of]}>
     <Icon name="noEntry" />
-    {t().parts.severity[of] ?? of}
+    {count === undefined ? (t().parts.severity[of] ?? of) : t().agents.severityCount(of, count, formatNumber(count))}
   </span>
 )
 

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import type { ReadPath } from '../client/index.js'
-import { type Audience, place, type Show, siteId } from './address.js'
+import { type Audience, type FilterNode, place, type Show, siteId } from './address.js'
 import { type Params, type Result, useRead } from './data.js'
 import { type Dimension, lacking } from './filters.js'
 
@@ -71,3 +71,15 @@ export function useOne<P extends ReadPath>(path: P, audience: Audience, more: Pa
   const isAsked = isWanted && obstacle(audience) === undefined
   return useRead(path, isAsked ? { ...envelope(audience), ...more } : undefined)
 }
+
+/** The query parameter of the filters on screen together with further ones of the view. */
+export const withFilters = (...more: readonly FilterNode[]): { filters: string } => ({
+  filters: JSON.stringify([...place.value.filters, ...more]),
+})
+
+/** The envelope of a read that compares both readerships, whatever is on screen. */
+export const mixedEnvelope = (): Record<string, string | number | undefined> => ({
+  ...envelope('agent'),
+  audience: 'all',
+  compare: undefined,
+})

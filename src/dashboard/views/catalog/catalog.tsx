@@ -1,3 +1,177 @@
-import { Empty } from '../../parts/states.js'
+import '../../styles/agents.css'
+import { ExportMenu } from '../../charts/export-menu.js'
+import type { DataOf } from '../../client/index.js'
+import { TabsLine } from '../../parts/agent-side.js'
+import { RowName } from '../../parts/names.js'
+import { Paging, pageNumber } from '../../parts/paging.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { type Column, Table } from '../../parts/table.js'
+import { whenText } from '../../shell/range-picker.js'
+import { go, hrefTo, place, viewPath } from '../../state/address.js'
+import { useRead } from '../../state/data.js'
+import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { envelope } from '../../state/question.js'
+import { t } from '../../texts/index.js'
 
-export default () => <Empty />
+const LIMIT = 50
+
+type Entry = DataOf<'/api/agents/catalog'>[number]
+
+/** Every agent that readership knows, how it can be verified, and whether the site saw it. Filters do not apply. */
+export default function Catalog() {
+  const texts = t().catalog
+  const { q = '', seen: only } = place.value.own
+  const query = { ...envelope('agent'), compare: undefined, filters: undefined, segment: undefined }
+  const answer = useRead('/api/agents/catalog', { ...query, limit: 1000 })
+  const all = answer.data ?? []
+  const found = all.filter((entry) => (only === 'yes' ? entry.seen : only !== 'no' || !entry.seen) && matches(entry, q))
+  const page = pageNumber()
+  const search = (text: string) => go({ own: { ...place.value.own, q: text, page: '' } }, true)
+  return (
+    <>
+      <h1 class="visually-hidden">{texts.title}</h1>
+      <Sheet>
+        <Sentence answers={[answer]}>
+          {() =>
+            texts.sentence(
+              whenText(),
+              formatNumber(all.length),
+              formatNumber(new Set(all.map(({ operator }) => operator)).size),
+              formatNumber(all.filter(({ verification }) => verification.length > 0).length),
+              <a class="agents" href={hrefTo({ own: { seen: 'yes' } })}>
+                {formatNumber(all.filter(({ seen }) => seen).length)}
+              </a>,
+            )
+          }
+        </Sentence>
+        <Panel
+          title={texts.title}
+          aside={answer.data && texts.shown(formatNumber(found.length))}
+          right={
+            <>
+              <TabsLine
+                name="seen"
+                label={texts.seen}
+                tabs={[
+                  ['', t().agents.all],
+                  ['yes', texts.seen],
+                  ['no', texts.unseen],
+                ]}
+              />
+              <ExportMenu report="agents/catalog" only="agent" picture={false} />
+            </>
+          }
+          answers={[answer]}
+          rows={10}
+        >
+          {() => (
+            <div class="agent-rows">
+              <label class="field catalog-search">
+                <span class="visually-hidden">{texts.search}</span>
+                <input
+                  type="search"
+                  placeholder={texts.search}
+                  value={q}
+                  maxLength={100}
+                  onInput={(event) => search(event.currentTarget.value)}
+                />
+              </label>
+              {found.length === 0 ? (
+                <p class="state">{texts.none(q)}</p>
+              ) : (
+                <Table
+                  label={texts.title}
+                  rows={found.slice((page - 1) * LIMIT, page * LIMIT)}
+                  rowKey={({ agent_id }) => agent_id}
+                  columns={columns()}
+                />
+              )}
+              <Paging total={found.length} limit={LIMIT} />
+            </div>
+          )}
+        </Panel>
+      </Sheet>
+    </>
+  )
+}
+
+const matches = ({ agent_id, name, operator, purpose, robots_token = '' }: Entry, text: string): boolean =>
+  [agent_id, name, operator, robots_token, t().parts.purpose[purpose] ?? purpose].some((each) =>
+    each.toLowerCase().includes(text.trim().toLowerCase()),
+  )
+
+function columns(): Column<Entry>[] {
+  const { catalog: texts, agents, parts } = t()
+  return [
+    {
+      key: 'agent',
+      head: agents.agent,
+      cell: ({ agent_id, name, operator }) => (
+        <span class="row-name">
+          <RowName label={name} to={viewPath('agents', agent_id)} />
+          {operator !== name && <span class="muted small cut">{operator}</span>}
+        </span>
+      ),
+    },
+    {
+      key: 'purpose',
+      head: agents.purpose,
+      wide: true,
+      width: '11%',
+      cell: ({ purpose }) => parts.purpose[purpose] ?? purpose,
+    },
+    {
+      key: 'robots',
+      head: texts.obeys,
+      wide: true,
+      width: '15%',
+      cell: ({ respects_robots }) => (
+        <span class={respects_robots === 'unknown' ? 'muted' : ''}>{texts.respects[respects_robots]}</span>
+      ),
+    },
+    {
+      key: 'ways',
+      head: texts.verification,
+      width: '22%',
+      cell: ({ verification }) =>
+        verification.length === 0 ? (
+          <span class="muted small">? {agents.cannotVerify}</span>
+        ) : (
+          <span class="no-wrap">
+            <span class="agents" aria-hidden="true">
+              ✓
+            </span>{' '}
+            {verification.map((way) => agents.ways[way] ?? way).join(', ')}
+          </span>
+        ),
+    },
+    {
+      key: 'ranges',
+      head: texts.ranges,
+      right: true,
+      wide: true,
+      width: '15%',
+      cell: ({ ranges }) =>
+        ranges && (
+          <span title={formatFullInstant(ranges.refreshed_at)}>
+            {ranges.stale ? <span class="tag">{texts.stale}</span> : formatNumber(ranges.count)}{' '}
+            <span class="muted small">{formatAgo(ranges.refreshed_at)}</span>
+          </span>
+        ),
+    },
+    {
+      key: 'seen',
+      head: texts.seen,
+      right: true,
+      width: '14%',
+      cell: ({ seen }) =>
+        seen === undefined ? (
+          <span class="muted small">{texts.notSeen}</span>
+        ) : (
+          <span title={formatFullInstant(seen.last_seen)}>
+            {formatNumber(seen.fetches)} <span class="muted small wide-only">{formatAgo(seen.last_seen)}</span>
+          </span>
+        ),
+    },
+  ]
+}

@@ -1,3 +1,254 @@
-import { Empty } from '../../parts/states.js'
+import '../../styles/agents.css'
+import { Dumbbell, GapAxis } from '../../charts/dumbbell.js'
+import { ExportMenu } from '../../charts/export-menu.js'
+import type { DataOf } from '../../client/index.js'
+import { Mark } from '../../parts/marks.js'
+import { Meanings } from '../../parts/meanings.js'
+import { RowName } from '../../parts/names.js'
+import { Paging, pageNumber } from '../../parts/paging.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { Warnings } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { VerdictTag } from '../../parts/tags.js'
+import { whenText } from '../../shell/range-picker.js'
+import { go, hrefTo, place, viewPath } from '../../state/address.js'
+import { type Result, useRead } from '../../state/data.js'
+import { formatNumber } from '../../state/format.js'
+import { mixedEnvelope } from '../../state/question.js'
+import { t } from '../../texts/index.js'
 
-export default () => <Empty />
+const LIMIT = 50
+
+type Row = DataOf<'/api/citation-gap'>[number]
+type Operator = DataOf<'/api/citation-gap/summary'>['operators'][number]
+
+const hasPeople = () => place.value.show !== 'agent'
+const hasAgents = () => place.value.show !== 'human'
+
+/** Compares reads by assistants and AI search with the people whom they sent, by page and by operator. */
+export default function CitationGap() {
+  const texts = t().gap
+  const { operator } = place.value.own
+  const ask = { ...mixedEnvelope(), operator: operator || undefined }
+  const summary = useRead('/api/citation-gap/summary', ask)
+  const whole = useRead('/api/citation-gap/summary', mixedEnvelope())
+  const answer = useRead('/api/citation-gap', { ...ask, limit: LIMIT, page: pageNumber() })
+  const rows = answer.data ?? []
+  const most = Math.max(...rows.flatMap(({ fetches, arrivals }) => [fetches, arrivals]), 10)
+  return (
+    <>
+      <h1 class="visually-hidden">{texts.title}</h1>
+      <Sheet>
+        <GapSentence summary={summary} operator={operator} />
+        <Verdicts summary={summary} />
+        <Operators summary={whole} />
+        <Panel
+          title={texts.byPage}
+          aside={answer.meta?.total === undefined ? '' : t().coverage.urls(formatNumber(answer.meta.total))}
+          right={<ExportMenu report="citation-gap" only="agent" picture={false} more={operator ? { operator } : {}} />}
+          answers={[answer]}
+          empty={rows.length === 0}
+          emptyText={texts.none}
+          rows={10}
+        >
+          {() => (
+            <>
+              <Table
+                label={texts.byPage}
+                rows={rows}
+                rowKey={({ hostname, pathname }) => hostname + pathname}
+                columns={[
+                  {
+                    key: 'page',
+                    head: t().overview.page,
+                    cell: ({ pathname }) => (
+                      <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
+                    ),
+                  },
+                  ...gapColumns(most),
+                  {
+                    key: 'verdict',
+                    head: t().overview.verdict,
+                    width: '12%',
+                    cell: ({ verdict }: Row) => <VerdictTag of={verdict} />,
+                  },
+                ]}
+              />
+              <GapKey />
+              <Paging total={answer.meta?.total} limit={LIMIT} />
+              <Warnings of={[answer.meta]} />
+            </>
+          )}
+        </Panel>
+      </Sheet>
+    </>
+  )
+}
+
+function GapSentence({
+  summary,
+  operator,
+}: {
+  summary: Result<'/api/citation-gap/summary'>
+  operator: string | undefined
+}) {
+  const { gap: texts, overview } = t()
+  return (
+    <Sentence answers={[summary]}>
+      {() => {
+        const { fetches = 0, arrivals = 0, ratio, median } = summary.data ?? {}
+        const reads = (
+          <a class="agents" href={hrefTo({ path: viewPath('agents') })}>
+            {texts.pages(fetches, formatNumber(fetches))}
+          </a>
+        )
+        const people = (
+          <a class="people" href={hrefTo({ path: viewPath('sources') })}>
+            {overview.people(arrivals, formatNumber(arrivals))}
+          </a>
+        )
+        const who = operator || texts.assistants
+        if (!hasAgents()) return texts.onlyPeople(whenText(), who, people)
+        if (!hasPeople()) return texts.onlyAgents(whenText(), who, reads)
+        return [
+          ...texts.sentence(whenText(), who, reads, people),
+          ...(ratio === undefined ? [] : texts.ratio(<b>{formatNumber(ratio, ratio < 10 ? 1 : 0)}</b>)),
+          ...(median === undefined ? [] : texts.median(formatNumber(median, median < 10 ? 1 : 0))),
+        ]
+      }}
+    </Sentence>
+  )
+}
+
+const VERDICTS = ['gap', 'balanced', 'earning', 'unfetched', 'unseen', 'blocked', 'insufficient'] as const
+
+/** How many URLs have each verdict, and what it means. */
+function Verdicts({ summary }: { summary: Result<'/api/citation-gap/summary'> }) {
+  const texts = t().gap
+  const { urls, median, threshold = 3 } = summary.data ?? {}
+  const limit = (factor: number) => (median === undefined ? undefined : formatNumber(median * factor, 1))
+  return (
+    <Panel span={5} title={texts.verdicts} aside={texts.numberOfUrls} answers={[summary]} rows={7}>
+      {() => (
+        <Meanings
+          rows={VERDICTS.map((verdict) => ({
+            key: verdict,
+            tag: <VerdictTag of={verdict} />,
+            count: formatNumber(urls?.[verdict] ?? 0),
+            text: texts.meaning(verdict, formatNumber(threshold, 1), limit(threshold), limit(1 / 3)),
+          }))}
+        />
+      )}
+    </Panel>
+  )
+}
+
+/** Reads and arrivals by operator; a click keeps one operator. */
+function Operators({ summary }: { summary: Result<'/api/citation-gap/summary'> }) {
+  const texts = t().gap
+  const { own } = place.value
+  const rows = summary.data?.operators ?? []
+  const most = Math.max(...rows.flatMap(({ fetches, arrivals }) => [fetches, arrivals]), 10)
+  return (
+    <Panel
+      span={7}
+      title={texts.byOperator}
+      answers={[summary]}
+      empty={rows.length === 0}
+      emptyText={texts.none}
+      rows={7}
+    >
+      {() => (
+        <>
+          <Table
+            label={texts.byOperator}
+            rows={rows}
+            rowKey={({ operator = '' }) => operator}
+            columns={[
+              {
+                key: 'operator',
+                head: t().overview.operator,
+                cell: ({ operator }) =>
+                  operator === undefined ? (
+                    t().parts.unknown
+                  ) : (
+                    <button
+                      type="button"
+                      class="cut"
+                      aria-pressed={own.operator === operator}
+                      aria-label={t().parts.filterBy(operator)}
+                      onClick={() =>
+                        go({ own: { ...own, operator: own.operator === operator ? '' : operator, page: '' } })
+                      }
+                    >
+                      {operator}
+                    </button>
+                  ),
+              },
+              ...gapColumns<Operator>(most),
+            ]}
+          />
+          <GapKey />
+        </>
+      )}
+    </Panel>
+  )
+}
+
+interface Gap {
+  fetches: number
+  arrivals: number
+  ratio?: number | undefined
+}
+
+/** The columns of reads and arrivals: of both readerships with their ratio, or of one. */
+function gapColumns<R extends Gap>(most: number): Column<R>[] {
+  const { gap: texts, overview } = t()
+  const number = (key: 'fetches' | 'arrivals', head: string): Column<R> => ({
+    key,
+    head,
+    right: true,
+    width: '15%',
+    cell: (row) => formatNumber(row[key]),
+  })
+  if (!hasAgents()) return [number('arrivals', texts.arrivals)]
+  if (!hasPeople()) return [number('fetches', texts.reads)]
+  return [
+    { ...number('fetches', texts.reads), wide: true, width: '11%' },
+    { ...number('arrivals', texts.arrivals), wide: true, width: '11%' },
+    {
+      key: 'gap',
+      head: <GapAxis most={most} label={`${overview.arrived}, ${overview.readBy}`} />,
+      width: '30%',
+      cell: ({ fetches, arrivals }) => <Dumbbell people={arrivals} agents={fetches} most={most} />,
+    },
+    {
+      key: 'ratio',
+      head: overview.perArrival,
+      right: true,
+      width: '15%',
+      cell: ({ ratio, arrivals, fetches }) =>
+        ratio === undefined ? (
+          <span class="muted small no-wrap">
+            {arrivals === 0 ? overview.noArrivals : fetches === 0 ? overview.noReads : '–'}
+          </span>
+        ) : (
+          formatNumber(ratio, ratio < 10 ? 1 : 0)
+        ),
+    },
+  ]
+}
+
+const GapKey = () =>
+  hasPeople() && hasAgents() ? (
+    <p class="legend foot">
+      <span>
+        <Mark of="human" />
+        {t().overview.arrived}
+      </span>
+      <span>
+        <Mark of="agent" />
+        {t().overview.readBy}
+      </span>
+    </p>
+  ) : null

@@ -1,3 +1,193 @@
-import { Empty } from '../../parts/states.js'
+import '../../styles/agents.css'
+import { ExportMenu } from '../../charts/export-menu.js'
+import type { DataOf } from '../../client/index.js'
+import { AgentsLeftOut, showsAgents, TabsLine } from '../../parts/agent-side.js'
+import { RowName } from '../../parts/names.js'
+import { Paging, pageNumber } from '../../parts/paging.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { Warnings } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
+import { formatAgo, formatDay, formatFullInstant, formatNumber, formatSeconds } from '../../state/format.js'
+import { useOne } from '../../state/question.js'
+import { t } from '../../texts/index.js'
 
-export default () => <Empty />
+const LIMIT = 50
+
+type Row = DataOf<'/api/agents/coverage'>[number]
+
+/** The URLs that agents read, how old their copy is, and which URLs no agent ever read. */
+export default function Coverage() {
+  const texts = t().coverage
+  const order = place.value.own.order === 'stale' ? 'stale' : 'fetches'
+  const answer = useOne('/api/agents/coverage', 'agent', {
+    compare: undefined,
+    order,
+    limit: LIMIT,
+    page: pageNumber(),
+  })
+  const rows = answer.data ?? []
+  return (
+    <>
+      <h1 class="visually-hidden">{texts.title}</h1>
+      <Sheet>
+        <CoverageSentence />
+        <AgentsLeftOut />
+        <Panel
+          title={texts.title}
+          aside={answer.meta?.total === undefined ? '' : texts.urls(formatNumber(answer.meta.total))}
+          right={
+            <>
+              <TabsLine
+                name="order"
+                label={texts.order}
+                tabs={[
+                  ['fetches', texts.mostRead],
+                  ['stale', texts.longestUnread],
+                ]}
+              />
+              <ExportMenu report="agents/coverage" more={{ order }} only="agent" picture={false} />
+            </>
+          }
+          answers={[answer]}
+          empty={rows.length === 0}
+          rows={10}
+        >
+          {() => (
+            <>
+              <Table
+                label={texts.title}
+                rows={rows}
+                rowKey={({ hostname, pathname }) => hostname + pathname}
+                columns={columns()}
+              />
+              <Paging total={answer.meta?.total} limit={LIMIT} />
+              <Warnings of={[answer.meta]} />
+            </>
+          )}
+        </Panel>
+      </Sheet>
+    </>
+  )
+}
+
+/** How many URLs there are, and which one agents have left unread for longest. */
+function CoverageSentence() {
+  const texts = t().coverage
+  const stale = useOne('/api/agents/coverage', 'agent', { compare: undefined, order: 'stale', limit: 1 })
+  return (
+    <Sentence answers={[stale]}>
+      {() => {
+        const row = stale.data?.[0]
+        const total = stale.meta?.total ?? 0
+        if (row === undefined) return texts.sentenceNone
+        const page = <a href={hrefTo({ path: viewPath('pages', row.pathname) })}>{row.pathname.slice(0, 80)}</a>
+        const urls = <a href={hrefTo({ own: { order: 'stale' } })}>{texts.urls(formatNumber(total))}</a>
+        return row.last_crawl === undefined
+          ? texts.sentenceNever(urls, page)
+          : texts.sentence(urls, page, formatAgo(row.last_crawl))
+      }}
+    </Sentence>
+  )
+}
+
+const yes = (is: boolean | undefined, words: { yes: string; no: string }) =>
+  is === undefined ? <span class="muted">–</span> : is ? `✓ ${words.yes}` : <span class="muted">{words.no}</span>
+
+/** The columns of the readerships on screen. Long because it is a table. */
+function columns(): Column<Row>[] {
+  const { coverage: texts, parts } = t()
+  const hasPeople = place.value.show !== 'agent'
+  const people: Column<Row> = {
+    key: 'people',
+    head: texts.people,
+    right: true,
+    width: '9%',
+    cell: ({ pageviews }) => (pageviews === undefined ? <span class="muted">–</span> : formatNumber(pageviews)),
+  }
+  const agents: Column<Row>[] = [
+    {
+      key: 'fetches',
+      head: parts.metric.fetches,
+      right: true,
+      width: '8%',
+      cell: ({ fetches = 0 }) => formatNumber(fetches),
+    },
+    {
+      key: 'agents',
+      head: parts.metric.agents,
+      right: true,
+      wide: true,
+      width: '7%',
+      cell: ({ agents }) => <span title={agents.join(', ')}>{formatNumber(agents.length)}</span>,
+    },
+    {
+      key: 'first',
+      head: texts.first,
+      right: true,
+      wide: true,
+      width: '9%',
+      cell: ({ first_crawl }) =>
+        first_crawl && (
+          <span class="muted no-wrap" title={formatFullInstant(first_crawl)}>
+            {formatDay(first_crawl)}
+          </span>
+        ),
+    },
+    {
+      key: 'age',
+      head: texts.age,
+      right: true,
+      width: '12%',
+      cell: ({ last_crawl, freshness_gap }) =>
+        last_crawl === undefined || freshness_gap === undefined ? (
+          <b>{texts.never}</b>
+        ) : (
+          <span class="no-wrap" title={formatFullInstant(last_crawl)}>
+            {formatSeconds(freshness_gap)}
+          </span>
+        ),
+    },
+    {
+      key: 'status',
+      head: texts.status,
+      right: true,
+      wide: true,
+      width: '7%',
+      cell: ({ last_status }) => last_status ?? <span class="muted">–</span>,
+    },
+    {
+      key: 'robots',
+      head: 'robots.txt',
+      wide: true,
+      width: '11%',
+      cell: ({ robots_allowed }) =>
+        robots_allowed === false ? <b>✕ {texts.disallowed}</b> : yes(robots_allowed, { yes: texts.allowed, no: '' }),
+    },
+    {
+      key: 'llms',
+      head: 'llms.txt',
+      wide: true,
+      width: '8%',
+      cell: ({ llms_listed }) => yes(llms_listed === undefined ? undefined : llms_listed === 1, texts.listed),
+    },
+  ]
+  return [
+    {
+      key: 'page',
+      head: t().overview.page,
+      cell: ({ pathname }) => (
+        <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
+      ),
+    },
+    ...(hasPeople ? [people] : []),
+    ...(showsAgents() ? agents : []),
+    {
+      key: 'sitemap',
+      head: texts.sitemap,
+      wide: true,
+      width: '8%',
+      cell: ({ in_sitemap }) => yes(in_sitemap, texts.listed),
+    },
+  ]
+}

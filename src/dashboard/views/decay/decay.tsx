@@ -1,3 +1,140 @@
-import { Empty } from '../../parts/states.js'
+import '../../styles/agents.css'
+import { ExportMenu } from '../../charts/export-menu.js'
+import type { DataOf } from '../../client/index.js'
+import { Meanings } from '../../parts/meanings.js'
+import { RowName } from '../../parts/names.js'
+import { Paging, pageNumber } from '../../parts/paging.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { Warnings } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { VerdictTag } from '../../parts/tags.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
+import { useRead } from '../../state/data.js'
+import { formatNumber, formatShare } from '../../state/format.js'
+import { mixedEnvelope } from '../../state/question.js'
+import { t } from '../../texts/index.js'
 
-export default () => <Empty />
+const LIMIT = 50
+
+type Row = DataOf<'/api/content/decay'>[number]
+
+/** The pages that lose people while agents go on reading them, against the window before. */
+export default function Decay() {
+  const texts = t().decay
+  const answer = useRead('/api/content/decay', { ...mixedEnvelope(), limit: LIMIT, page: pageNumber() })
+  const rows = answer.data ?? []
+  return (
+    <>
+      <h1 class="visually-hidden">{texts.title}</h1>
+      <Sheet>
+        <Sentence answers={[answer]}>{() => sentence(rows)}</Sentence>
+        <Panel
+          title={texts.title}
+          aside={texts.against}
+          right={<ExportMenu report="content/decay" only="agent" picture={false} />}
+          answers={[answer]}
+          empty={rows.length === 0}
+          rows={10}
+        >
+          {() => (
+            <>
+              <Table
+                label={texts.title}
+                rows={rows}
+                rowKey={({ hostname, pathname }) => hostname + pathname}
+                columns={columns()}
+              />
+              <Paging total={answer.meta?.total} limit={LIMIT} />
+              <Warnings of={[answer.meta]} />
+            </>
+          )}
+        </Panel>
+        <Panel title={texts.meanings}>
+          {() => (
+            <Meanings
+              rows={(['decaying', 'fading', 'steady', 'blocked', 'insufficient'] as const).map((verdict) => ({
+                key: verdict,
+                tag: <VerdictTag of={verdict} />,
+                text: texts.meaning[verdict],
+              }))}
+            />
+          )}
+        </Panel>
+      </Sheet>
+    </>
+  )
+}
+
+function sentence(rows: readonly Row[]): readonly unknown[] {
+  const texts = t().decay
+  const [first] = rows
+  if (first === undefined) return texts.sentenceEmpty
+  if (first.verdict !== 'decaying')
+    return rows.every(({ verdict }) => verdict === 'insufficient') ? texts.sentenceTooFew : texts.sentenceNone
+  const page = <a href={hrefTo({ path: viewPath('pages', first.pathname) })}>{first.pathname.slice(0, 80)}</a>
+  const change = (side: { before: number; now: number }) =>
+    texts.fromTo(formatNumber(side.before), formatNumber(side.now))
+  return texts.sentence(page, change(first.people), change(first.agents))
+}
+
+/** A relative change, as `▼ 12 %`. */
+const change = (value: number | undefined) =>
+  value === undefined ? (
+    <span class="muted">–</span>
+  ) : value === 0 ? (
+    <span class="muted">{t().parts.noChange}</span>
+  ) : (
+    <span class="muted no-wrap">
+      {value > 0 ? '▲' : '▼'} {formatShare(Math.abs(value), 0)}
+    </span>
+  )
+
+function columns(): Column<Row>[] {
+  const texts = t().decay
+  const { show } = place.value
+  const side = (of: 'people' | 'agents', name: string): Column<Row>[] => [
+    {
+      key: of,
+      head: name,
+      right: true,
+      width: '17%',
+      cell: (row) => (
+        <span class="no-wrap">
+          <span class="muted">{formatNumber(row[of].before)} →</span> {formatNumber(row[of].now)}
+        </span>
+      ),
+    },
+    {
+      key: `${of}-change`,
+      head: texts.change,
+      right: true,
+      wide: true,
+      width: '10%',
+      cell: (row) => change(row[of].change),
+    },
+  ]
+  return [
+    {
+      key: 'page',
+      head: t().overview.page,
+      cell: ({ pathname }) => (
+        <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
+      ),
+    },
+    ...(show === 'agent' ? [] : side('people', texts.people)),
+    ...(show === 'agent'
+      ? []
+      : [
+          {
+            key: 'adjusted',
+            head: texts.adjusted,
+            right: true,
+            wide: true,
+            width: '13%',
+            cell: ({ people }: Row) => change(people.adjusted),
+          },
+        ]),
+    ...(show === 'human' ? [] : side('agents', texts.agents)),
+    { key: 'verdict', head: t().overview.verdict, width: '11%', cell: ({ verdict }) => <VerdictTag of={verdict} /> },
+  ]
+}

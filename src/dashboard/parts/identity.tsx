@@ -1,0 +1,22 @@
+import { formatNumber, formatShare } from '../state/format.js'
+import { t } from '../texts/index.js'
+
+interface Identity {
+  verified?: number | undefined
+  spoofed?: number | undefined
+}
+
+/** Says whether an agent's fetches are its own: the verified share of those that could be judged, and how many are spoofed. */
+export function IdentityText({ of: { verified, spoofed = 0 } }: { of: Identity }) {
+  const texts = t().agents
+  if (verified === undefined) return <span class="muted small">? {texts.cannotVerify}</span>
+  return (
+    <span class="no-wrap">
+      <span class="agents" aria-hidden="true">
+        ✓
+      </span>{' '}
+      {formatShare(verified)} <span class="muted wide-only">{texts.verified}</span>
+      {spoofed > 0 && <span class="alert small wide-only"> ✕ {texts.spoofed(formatNumber(spoofed))}</span>}
+    </span>
+  )
+}

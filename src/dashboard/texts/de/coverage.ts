@@ -1,0 +1,33 @@
+import type { Texts } from '../index.js'
+
+export const coverage: Texts['coverage'] = {
+  title: 'Abdeckung',
+  urls: (n) => `${n} URLs`,
+  order: 'Reihenfolge',
+  mostRead: 'Meistgelesen',
+  longestUnread: 'Am längsten ungelesen',
+  sentence: (urls, page, ago) => [
+    'Menschen oder Agenten lasen ',
+    urls,
+    ', oder eine Sitemap führt sie auf. Am längsten ungelesen von Agenten ist ',
+    page,
+    `: zuletzt ${ago}.`,
+  ],
+  sentenceNever: (urls, page) => [
+    'Menschen oder Agenten lasen ',
+    urls,
+    ', oder eine Sitemap führt sie auf. Kein Agent las je ',
+    page,
+    '.',
+  ],
+  sentenceNone: 'In dieser Zeit wurde keine URL gelesen, und keine Sitemap ist bekannt.',
+  people: 'Aufrufe',
+  first: 'Zuerst',
+  age: 'Alter der Kopie',
+  never: 'nie gelesen',
+  status: 'Status',
+  allowed: 'erlaubt',
+  disallowed: 'verboten',
+  listed: { yes: 'ja', no: 'nein' },
+  sitemap: 'Sitemap',
+}

@@ -1,0 +1,131 @@
+import { plural } from '../../state/format.js'
+import type { Parts } from '../index.js'
+
+export const agents = {
+  title: 'Agents',
+  leftOut: 'Agents are switched off.',
+  showBoth: 'Show both',
+  fetches: (n: number, shown: string) => plural(n, { one: `${shown} fetch`, other: `${shown} fetches` }),
+  areVerified: (n: number, shown: string) => plural(n, { one: `${shown} is verified`, other: `${shown} are verified` }),
+  areSpoofed: (shown: string) => `${shown} used a name that is not theirs`,
+  unchecked: (shown: string) => `${shown} cannot be checked`,
+  sentence: (fetches: string, verified: unknown, spoofed: unknown, unchecked: string): Parts => [
+    `Of ${fetches}, `,
+    verified,
+    ', ',
+    spoofed,
+    ` and ${unchecked}.`,
+  ],
+  sentenceNone: (when: string): Parts => [when, ' no agent read this site.'],
+  sentencePeople: (when: string, people: unknown): Parts => [when, ' ', people, ' came from AI assistants.'],
+  purposes: (shares: readonly { name: string; share: unknown }[]): Parts => [
+    ' ',
+    ...shares.flatMap(({ name, share }, i) => [i === 0 ? `${name} takes ` : `, ${name.toLowerCase()} `, share]),
+    '.',
+  ],
+  seen: (n: string) => `${n} seen`,
+  all: 'All',
+  other: 'Other',
+  agent: 'Agent',
+  purpose: 'Purpose',
+  operator: 'Operator',
+  ownScale: (window: string) => `${window}, each on its own scale`,
+  barsOf: (name: string) => `Fetches of ${name} over time`,
+  identity: 'Identity',
+  verified: 'verified',
+  cannotVerify: 'cannot be verified',
+  spoofed: (n: string) => `${n} spoofed`,
+  nothingForbidden: 'nothing forbidden',
+  lastRead: 'Last read',
+  none: 'No agent read this site in this time. Choose a longer time, or read the site as one: curl -A "GPTBot/1.3" and its address.',
+  byOperator: 'By operator',
+  byPurpose: 'By purpose',
+  visitors: (n: number, shown: string) => plural(n, { one: `${shown} person`, other: `${shown} people` }),
+  severityCount: (severity: string, n: number, shown: string): string =>
+    severity === 'breach'
+      ? plural(n, { one: `${shown} breach`, other: `${shown} breaches` })
+      : severity === 'grace'
+        ? `${shown} in grace`
+        : `${shown} ${severity}`,
+  verifiedBy: (share: string, ways: readonly string[]) =>
+    ways.length === 0 ? `${share} verified` : `${share} verified by ${ways.join(' or ')}`,
+  ways: {
+    ranges: 'published ranges',
+    rdns: 'reverse DNS',
+    web_bot_auth: 'signature',
+  } as Record<string, string>,
+  docs: 'Operator documentation',
+  history: 'Had it read the rules?',
+  notSeen: (name: string) => `${name} did not read this site in this time. Choose a longer time.`,
+  forbidden: (n: number, shown: string) =>
+    plural(n, { one: `${shown} disallowed page`, other: `${shown} disallowed pages` }),
+  leadNone: (when: string, name: string): Parts => [when, ` ${name} did not read this site.`],
+  leadPlain: (when: string, name: string, fetches: string, forbidden: unknown): Parts => [
+    when,
+    ` ${name} made ${fetches}`,
+    ...(forbidden === undefined ? [] : [' and read ', forbidden]),
+    '.',
+  ],
+  leadChanged: (delay: unknown, day: unknown, forbidden: unknown): Parts => [
+    'It read the new robots.txt ',
+    delay,
+    ' after the change of ',
+    day,
+    ...(forbidden === undefined ? [] : [', and read ', forbidden, ' since']),
+    '.',
+  ],
+  leadUnread: (name: string, day: string, fetches: string, forbidden: unknown): Parts => [
+    `${name} made ${fetches} and has not read the robots.txt of ${day}`,
+    ...(forbidden === undefined ? [] : ['. It read ', forbidden]),
+    '.',
+  ],
+  leadRead: (name: string, last: string, fetches: string, forbidden: unknown): Parts => [
+    `${name} made ${fetches} and last read robots.txt ${last}`,
+    ...(forbidden === undefined ? [] : ['. It read ', forbidden]),
+    '.',
+  ],
+  lanes: (name: string) => `When ${name} read robots.txt, pages, and disallowed pages`,
+  inForce: 'Active robots.txt',
+  readRobots: 'Read robots.txt',
+  pageReads: {
+    minute: 'Page reads a minute',
+    hour: 'Page reads an hour',
+    day: 'Page reads a day',
+    week: 'Page reads a week',
+    month: 'Page reads a month',
+  },
+  disallowedReads: 'Disallowed reads',
+  version: (day: string, rules: string) => `${day}, ${rules} rules`,
+  standing: {
+    served: 'served',
+    unavailable: 'no file: everything was allowed',
+    unreachable: 'could not be fetched',
+  },
+  readLater: (delay: string) => `new version read, ${delay} later`,
+  whatItRead: 'What it read',
+  allPages: (n: string) => `All ${n} pages`,
+  whatItIgnored: 'What it ignored',
+  atTheTime: 'by the robots.txt that was active at each fetch',
+  ignoredNone: 'It fetched nothing that robots.txt forbade at that time.',
+  path: 'Path',
+  decidingLine: 'Deciding line',
+  class: 'Class',
+  last: 'Last',
+  noRule: 'no rule matches',
+  everything: 'everything is disallowed',
+  itsOperator: 'its operator',
+  severityOf: (severity: string, operator: string): string =>
+    ({
+      breach: `Verified, and ${operator} documents that this agent obeys robots.txt.`,
+      unbound: `${operator} documents that this agent does not follow robots.txt.`,
+      unclear: `${operator} does not say whether this agent follows robots.txt.`,
+      unverified: `These fetches could not be verified, so ${operator} is not accused.`,
+      grace: 'Within a day after the rule was published; an agent may hold a copy that long.',
+    })[severity] ?? '',
+  spoofedLeftOut: (n: string) => `${n} spoofed fetches are not the agent's; they count as unverified.`,
+  peopleSent: (operator: string) => `People sent by ${operator}`,
+  peopleSentNone: (operator: string) =>
+    `No people came from an assistant of ${operator} in this time. Native apps send no referrer.`,
+  readsPerPerson: (operator: string, reads: string, ratio: string) =>
+    `Search and assistant agents of ${operator} read ${reads} pages: ${ratio} for each person. Training agents are left out.`,
+}

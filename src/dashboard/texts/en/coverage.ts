@@ -1,0 +1,33 @@
+import type { Parts } from '../index.js'
+
+export const coverage = {
+  title: 'Coverage',
+  urls: (n: string) => `${n} URLs`,
+  order: 'Order',
+  mostRead: 'Most read',
+  longestUnread: 'Longest unread',
+  sentence: (urls: unknown, page: unknown, ago: string): Parts => [
+    'People or agents read ',
+    urls,
+    ', or a sitemap lists them. Agents left ',
+    page,
+    ` unread for longest: the last read was ${ago}.`,
+  ],
+  sentenceNever: (urls: unknown, page: unknown): Parts => [
+    'People or agents read ',
+    urls,
+    ', or a sitemap lists them. No agent ever read ',
+    page,
+    '.',
+  ],
+  sentenceNone: 'No URL was read in this time, and no sitemap is known.',
+  people: 'Pageviews',
+  first: 'First read',
+  age: 'Age of the copy',
+  never: 'never read',
+  status: 'Status',
+  allowed: 'allowed',
+  disallowed: 'disallowed',
+  listed: { yes: 'listed', no: 'no' },
+  sitemap: 'Sitemap',
+}

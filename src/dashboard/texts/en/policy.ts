@@ -1,0 +1,105 @@
+import { plural } from '../../state/format.js'
+import type { Parts } from '../index.js'
+
+export const policy = {
+  title: 'Policy',
+  sentence: (since: string, rules: string, groups: string, kept: string, agents: string, path: unknown): Parts => [
+    `The robots.txt of ${since} has ${rules} rules in ${groups} groups. ${kept} of ${agents} known agents may not read `,
+    path,
+    '.',
+  ],
+  sentenceNone: [
+    'readership has not fetched a robots.txt yet. It does so within a second after the first request.',
+  ] as Parts,
+  sentenceStanding: (standing: string): Parts => [
+    standing === 'unavailable'
+      ? 'There is no robots.txt, so every agent may read everything.'
+      : 'The robots.txt could not be fetched, so crawlers have to assume that nothing is allowed. No read is judged in the meantime.',
+  ],
+  hostname: 'Hostname',
+  mayTitle: 'May this agent read this path?',
+  mayFoot:
+    'By the robots.txt that is active now. Reads are those of the path in the chosen time, judged by the robots.txt of their moment.',
+  agent: 'Agent: name or token',
+  path: 'Path',
+  ask: 'Ask',
+  all: (n: string) => `All ${n} agents`,
+  fewer: 'Fewer',
+  may: 'May read',
+  yes: 'yes',
+  no: 'no',
+  reads: 'Reads',
+  whileDisallowed: 'While disallowed',
+  answer: (agent: string, path: string, allowed: boolean) =>
+    allowed ? `${agent} may read ${path}.` : `${agent} may not read ${path}.`,
+  unknownAgent: (name: string) => `No agent of the catalogue is called “${name}”. It would obey the group of *.`,
+  group: (agents: string) => `The group of ${agents} applies to it.`,
+  reason: {
+    rule: 'a rule decides',
+    no_rule: 'no rule matches',
+    no_group: 'no group applies',
+    unavailable: 'no robots.txt: everything is allowed',
+    unreachable: 'robots.txt could not be fetched',
+    robots_txt: 'robots.txt itself is always allowed',
+  } as Record<string, string>,
+  decides: 'decides',
+  fetched: (at: string) => `fetched ${at}`,
+  noneYet: 'Nothing is fetched yet. It happens within a second after the first request of the hostname.',
+  standing: (standing: string, status: number, reason: string | undefined) =>
+    standing === 'unavailable'
+      ? `The server answers ${status}: there is no robots.txt, and everything is allowed.`
+      : `It could not be fetched${reason === undefined ? '' : `: ${reason}`}. Crawlers have to assume that nothing is allowed.`,
+  noGroups: 'It has no group, so everything is allowed.',
+  truncated: 'Only the first 500 KiB are read, as RFC 9309 asks for.',
+  problems: 'Problems',
+  sitemaps: 'Sitemaps',
+  links: (n: string) => `${n} links`,
+  noLlms: 'The site has no llms.txt yet, or it is not fetched yet.',
+  llmsStanding: (standing: string, status: number) =>
+    standing === 'unavailable' ? `The server answers ${status}: there is no llms.txt.` : 'It could not be fetched.',
+  linkTitle: 'Link',
+  section: 'Section',
+  notes: 'Notes',
+  lastStatus: 'Last status',
+  offsite: 'other site',
+  unread: 'not read',
+  firstLinks: (n: string) => `The first ${n} links.`,
+  versions: 'Versions',
+  versionsAside: 'what changed, and who has read it',
+  size: (rules: string, groups: string) => `rules: ${rules}, groups: ${groups}`,
+  inForce: 'active',
+  readBy: (n: number, shown: string) => plural(n, { one: `read by ${shown} agent`, other: `read by ${shown} agents` }),
+  changes: 'Changes against the version before',
+  atLine: (line: number) => `@@ line ${line} @@`,
+  tooLong: 'The texts are too long to be compared here.',
+  sameText: 'The text is the same; the status or the address changed.',
+  textLeftOut: 'The text is left out, because the list is long.',
+  unreadVersion: 'No agent has read this version.',
+  later: (time: string) => `${time} later`,
+}
+
+export const violations = {
+  title: 'Violations',
+  sentence: (when: string, fetches: unknown, share: string, agents: string): Parts => [
+    `${when} ${agents} fetched `,
+    fetches,
+    ` what robots.txt forbade at that moment: ${share} of all fetches.`,
+  ],
+  breaches: (breaches: unknown): Parts => [' ', breaches, ' by verified agents whose operator says that they obey.'],
+  noBreach: ' None of it is a breach: no verified agent broke a promise of its operator.',
+  sentenceNone: (when: string): Parts => [`${when} no agent fetched what robots.txt forbids.`],
+  people: 'People are not bound by robots.txt.',
+  by: 'Grouped',
+  byAgent: 'By agent',
+  byPage: 'By page',
+  all: 'All',
+  class: 'Class',
+  allClasses: 'All classes',
+  classes: 'Classes',
+  share: (share: string) => `${share} of the fetches`,
+  none: 'No agent fetched what robots.txt forbade at that moment.',
+  urls: 'URLs',
+  first: 'First',
+  page: 'Page',
+  verified: 'Identity',
+}

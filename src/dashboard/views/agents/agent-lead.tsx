@@ -1,0 +1,84 @@
+import type { DataOf } from '../../client/index.js'
+import { Sentence } from '../../parts/panel.js'
+import { whenText } from '../../shell/range-picker.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
+import { type Result, useRead } from '../../state/data.js'
+import { formatAgo, formatInstant, formatLongDay, formatNumber, formatSeconds } from '../../state/format.js'
+import { envelope, obstacle, withFilters } from '../../state/question.js'
+import type { Versions } from '../../state/versions.js'
+import { t } from '../../texts/index.js'
+import { firstRead, useLanes } from './agent-history.js'
+import { ArrivalsSentence } from './agents-sentence.js'
+
+interface LeadProps {
+  id: string
+  name: string
+  row: DataOf<'/api/agents/breakdown'>[number] | undefined
+  answers: readonly [Result<'/api/agents/breakdown'>, Versions]
+}
+
+/** Says when the agent read the active robots.txt, and how often it fetched what that forbids since. */
+export function AgentLead({ id, name, row, answers }: LeadProps) {
+  const texts = t().agents
+  const [found, versions] = answers
+  const current = versions.data?.find(({ kind }) => kind === 'robots')
+  const window = found.meta?.query
+  const from = typeof window?.start === 'string' ? Date.parse(window.start) : undefined
+  const changed = current !== undefined && from !== undefined && Date.parse(current.since) > from
+  const since = useRead(
+    '/api/policy/violations/agents',
+    changed && obstacle('agent') === undefined
+      ? {
+          ...envelope('agent'),
+          ...withFilters({ dimension: 'agent_id', op: 'is', value: id }),
+          range: undefined,
+          compare: undefined,
+          start: current.since,
+          end: typeof window?.end === 'string' ? window.end : undefined,
+        }
+      : undefined,
+  )
+  const { violations } = useLanes(id)
+  if (place.value.show === 'human') return <ArrivalsSentence />
+  return (
+    <Sentence answers={[found]}>
+      {() => {
+        if (row === undefined) return texts.leadNone(whenText(), name)
+        const rows = (changed ? since : violations).data
+        const fetches = (rows ?? []).reduce((sum, { fetches: n }) => sum + n, 0)
+        const forbidden = (
+          <a
+            class={rows?.[0]?.severity === 'breach' ? 'alert' : ''}
+            href={hrefTo({
+              path: viewPath('violations'),
+              filters: [...place.value.filters, { dimension: 'agent_id', op: 'is', value: id }],
+            })}
+          >
+            {texts.forbidden(fetches, formatNumber(fetches))}
+          </a>
+        )
+        const times = texts.fetches(row.fetches ?? 0, formatNumber(row.fetches ?? 0))
+        if (current?.agents === undefined)
+          return texts.leadPlain(whenText(), name, times, rows === undefined ? undefined : forbidden)
+        const read = firstRead(current)
+        const last = current.agents[0]?.last_read
+        if (changed && read !== undefined) {
+          const delay = formatSeconds((Date.parse(read) - Date.parse(current.since)) / 1_000)
+          return texts.leadChanged(
+            <b>{delay}</b>,
+            <span title={formatInstant(current.since)}>{formatLongDay(current.since)}</span>,
+            rows === undefined ? undefined : forbidden,
+          )
+        }
+        if (read === undefined)
+          return texts.leadUnread(name, formatLongDay(current.since), times, rows === undefined ? undefined : forbidden)
+        return texts.leadRead(
+          name,
+          last === undefined ? '' : formatAgo(last),
+          times,
+          rows === undefined ? undefined : forbidden,
+        )
+      }}
+    </Sentence>
+  )
+}

@@ -1,0 +1,147 @@
+import { DecidingLine } from '../../parts/deciding-line.js'
+import { Ranked } from '../../parts/lists.js'
+import { RowName } from '../../parts/names.js'
+import { Panel } from '../../parts/panel.js'
+import { Table } from '../../parts/table.js'
+import { SeverityTag } from '../../parts/tags.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
+import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { useOne, withFilters } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+
+const only = (id: string) => ({ dimension: 'agent_id', op: 'is', value: id })
+
+/** The URLs that one agent fetched most. */
+export function WhatItRead({ id }: { id: string }) {
+  const texts = t().agents
+  const answer = useOne('/api/agents/breakdown', 'agent', {
+    ...withFilters(only(id)),
+    compare: undefined,
+    dimension: 'pathname',
+    limit: 10,
+  })
+  const rows = answer.data ?? []
+  const total = answer.meta?.total ?? rows.length
+  return (
+    <Panel
+      span={6}
+      title={texts.whatItRead}
+      aside={t().parts.metric.fetches}
+      right={
+        <a class="more" href={hrefTo({ path: viewPath('coverage'), filters: [...place.value.filters, only(id)] })}>
+          {texts.allPages(formatNumber(total))}
+        </a>
+      }
+      answers={[answer]}
+      empty={rows.length === 0}
+    >
+      {() => (
+        <Ranked
+          of="agent"
+          metric="fetches"
+          rows={rows.map(({ value, fetches }) => ({
+            key: `${value}`,
+            label: `${value}`,
+            value: fetches,
+            filter: ['pathname', `${value}`],
+            to: viewPath('pages', `${value}`),
+          }))}
+        />
+      )}
+    </Panel>
+  )
+}
+
+interface IgnoredProps {
+  id: string
+  operator: string | undefined
+  spoofed: number
+}
+
+/** The URLs that one agent fetched although robots.txt forbade it, with the line that decided. Long because its columns are a table. */
+export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
+  const texts = t().agents
+  const answer = useOne('/api/policy/violations', 'agent', { ...withFilters(only(id)), compare: undefined, limit: 10 })
+  const rows = answer.data ?? []
+  const severities = [...new Set(rows.map(({ severity }) => severity))]
+  return (
+    <Panel
+      span={6}
+      title={texts.whatItIgnored}
+      aside={texts.atTheTime}
+      right={
+        (answer.meta?.total ?? 0) > rows.length && (
+          <a
+            class="more"
+            href={hrefTo({
+              path: viewPath('violations'),
+              own: { by: 'all' },
+              filters: [...place.value.filters, only(id)],
+            })}
+          >
+            {texts.all}
+          </a>
+        )
+      }
+      answers={[answer]}
+      empty={rows.length === 0}
+      emptyText={texts.ignoredNone}
+    >
+      {() => (
+        <>
+          <Table
+            label={texts.whatItIgnored}
+            rows={rows}
+            rowKey={({ severity, hostname, pathname, verified }) => `${severity} ${verified} ${hostname}${pathname}`}
+            columns={[
+              {
+                key: 'path',
+                head: texts.path,
+                cell: ({ pathname }) => (
+                  <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
+                ),
+              },
+              { key: 'line', head: texts.decidingLine, width: '30%', cell: (row) => <DecidingLine of={row} /> },
+              ...(severities.length > 1
+                ? [
+                    {
+                      key: 'class',
+                      head: texts.class,
+                      wide: true,
+                      width: '20%',
+                      cell: ({ severity }: (typeof rows)[number]) => <SeverityTag of={severity} />,
+                    },
+                  ]
+                : []),
+              {
+                key: 'fetches',
+                head: t().parts.metric.fetches,
+                right: true,
+                width: '12%',
+                cell: ({ fetches }) => formatNumber(fetches),
+              },
+              {
+                key: 'last',
+                head: texts.last,
+                right: true,
+                wide: true,
+                width: '18%',
+                cell: ({ last_seen }) => (
+                  <span class="muted no-wrap" title={formatFullInstant(last_seen)}>
+                    {formatAgo(last_seen)}
+                  </span>
+                ),
+              },
+            ]}
+          />
+          {severities.map((severity) => (
+            <p class="foot" key={severity}>
+              <SeverityTag of={severity} /> {texts.severityOf(severity, operator ?? texts.itsOperator)}
+            </p>
+          ))}
+          {spoofed > 0 && <p class="foot">{texts.spoofedLeftOut(formatNumber(spoofed))}</p>}
+        </>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,81 @@
+import { Sentence } from '../../parts/panel.js'
+import { whenText } from '../../shell/range-picker.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
+import { useRead } from '../../state/data.js'
+import { formatNumber, formatShare } from '../../state/format.js'
+import { mixedEnvelope, useOne } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+
+/** How many people came from AI assistants: the opening of a view about agents while people alone are on screen. */
+export function ArrivalsSentence() {
+  const gap = useRead('/api/citation-gap/summary', mixedEnvelope())
+  const { arrivals, overview } = { arrivals: gap.data?.arrivals ?? 0, overview: t().overview }
+  return (
+    <Sentence answers={[gap]}>
+      {() =>
+        t().agents.sentencePeople(
+          whenText(),
+          <a class="people" href={hrefTo({ path: viewPath('citation-gap') })}>
+            {overview.people(arrivals, formatNumber(arrivals))}
+          </a>,
+        )
+      }
+    </Sentence>
+  )
+}
+
+/** How many fetches are verified, spoofed, and cannot be checked; and what they are for. */
+export function AgentsSentence() {
+  if (place.value.show === 'human') return <ArrivalsSentence />
+  return <IdentitySentence />
+}
+
+function IdentitySentence() {
+  const texts = t().agents
+  const totals = useOne('/api/agents/overview', 'agent', { compare: undefined })
+  const purposes = useOne('/api/agents/breakdown', 'agent', { compare: undefined, dimension: 'purpose', limit: 20 })
+  return (
+    <Sentence answers={[totals]}>
+      {() => {
+        const {
+          fetches = 0,
+          verified_fetches = 0,
+          spoofed = 0,
+          indeterminate = 0,
+          unverifiable = 0,
+        } = totals.data ?? {}
+        if (fetches === 0) return texts.sentenceNone(whenText())
+        const only = (value: string, text: string, color = '') => (
+          <a
+            class={color}
+            href={hrefTo({ filters: [...place.value.filters, { dimension: 'verification', op: 'is', value }] })}
+          >
+            {text}
+          </a>
+        )
+        const unknown = indeterminate + unverifiable
+        const shares = (purposes.data ?? []).slice(0, 3).map(({ value, fetches: n = 0 }) => ({
+          name: t().parts.purpose[`${value}`] ?? `${value ?? ''}`,
+          share: (
+            <a href={hrefTo({ own: { purpose: purposeTab(`${value}`) } })} key={`${value}`}>
+              {formatShare(n / fetches, 0)}
+            </a>
+          ),
+        }))
+        return [
+          ...texts.sentence(
+            texts.fetches(fetches, formatNumber(fetches)),
+            only('verified', texts.areVerified(verified_fetches, formatNumber(verified_fetches)), 'agents'),
+            only('spoofed', texts.areSpoofed(formatNumber(spoofed)), spoofed > 0 ? 'alert' : ''),
+            texts.unchecked(formatNumber(unknown)),
+          ),
+          ...(shares.length > 0 ? texts.purposes(shares) : []),
+        ]
+      }}
+    </Sentence>
+  )
+}
+
+export const PURPOSE_TABS = ['training', 'search', 'assistant'] as const
+
+const purposeTab = (purpose: string): string => PURPOSE_TABS.find((tab) => tab === purpose) ?? 'other'

@@ -1,0 +1,103 @@
+import { useState } from 'preact/hooks'
+import { AgentsLeftOut, showsAgents } from '../../parts/agent-side.js'
+import { Cut, OutLink } from '../../parts/names.js'
+import { Panel, Sheet } from '../../parts/panel.js'
+import { Warnings } from '../../parts/states.js'
+import { hrefTo, viewPath } from '../../state/address.js'
+import { useRead } from '../../state/data.js'
+import { formatNumber, formatShare } from '../../state/format.js'
+import { siteQuery, useOne, withFilters } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import { useLanes } from './agent-history.js'
+import { AgentLanes } from './agent-lanes.js'
+import { AgentLead } from './agent-lead.js'
+import { WhatItIgnored, WhatItRead } from './agent-pages.js'
+import { PeopleSent } from './people-sent.js'
+
+/** The filter that keeps one agent. */
+const onlyAgent = (id: string) => ({ dimension: 'agent_id', op: 'is', value: id })
+
+/** The catalogue's entry of an agent; the whole catalogue is asked only for an agent that was not seen. */
+function useEntry(id: string) {
+  const ask = { ...siteQuery.value, range: 'all', audience: 'agent' }
+  const seen = useRead('/api/agents/catalog', { ...ask, filters: JSON.stringify([onlyAgent(id)]) })
+  const all = useRead('/api/agents/catalog', seen.data?.length === 0 ? { ...ask, limit: 1000 } : undefined)
+  return [...(seen.data ?? []), ...(all.data ?? [])].find(({ agent_id }) => agent_id === id)
+}
+
+/** One agent: who it is, when it read robots.txt, what it read, what it ignored, and whom its operator sent. */
+export function OneAgent({ id }: { id: string }) {
+  const texts = t().agents
+  const entry = useEntry(id)
+  const found = useOne('/api/agents/breakdown', 'agent', {
+    ...withFilters(onlyAgent(id)),
+    dimension: 'agent_id',
+    limit: 1,
+  })
+  const lanes = useLanes(id)
+  const [asTable, setAsTable] = useState(false)
+  const row = found.data?.[0]
+  const name = entry?.name ?? row?.name ?? id
+  const operator = entry?.operator ?? row?.operator
+  const purpose = entry?.purpose ?? row?.purpose
+  return (
+    <>
+      <p class="crumb">
+        <a href={hrefTo({ path: viewPath('agents') })}>{texts.title}</a>
+        {operator !== undefined && ` / ${operator}`}
+      </p>
+      <div class="title-line">
+        <h1 class="title">
+          <Cut text={name} />
+        </h1>
+        {purpose !== undefined && <span class="tag">{t().parts.purpose[purpose] ?? purpose}</span>}
+        {row?.verified !== undefined && (
+          <span class="tag agents">
+            ✓{' '}
+            {texts.verifiedBy(
+              formatShare(row.verified),
+              (entry?.verification ?? []).map((way) => texts.ways[way] ?? way),
+            )}
+          </span>
+        )}
+        {row !== undefined && row.verified === undefined && <span class="tag">? {texts.cannotVerify}</span>}
+        {row?.spoofed !== undefined && row.spoofed > 0 && (
+          <span class="tag alert">✕ {texts.spoofed(formatNumber(row.spoofed))}</span>
+        )}
+        {entry !== undefined && entry.docs_url !== 'undocumented' && (
+          <span class="more">
+            <OutLink href={entry.docs_url}>{texts.docs}</OutLink>
+          </span>
+        )}
+      </div>
+      <Sheet>
+        <AgentLead id={id} name={name} row={row} answers={[found, lanes.versions]} />
+        <AgentsLeftOut />
+        {showsAgents() && (
+          <Panel
+            title={texts.history}
+            right={
+              <button type="button" class="more" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+                {asTable ? t().parts.chart : t().parts.table}
+              </button>
+            }
+            answers={[lanes.pages]}
+            empty={row === undefined && !found.loading}
+            emptyText={texts.notSeen(name)}
+            rows={8}
+          >
+            {() => (
+              <>
+                <AgentLanes name={name} lanes={lanes} asTable={asTable} />
+                <Warnings of={[lanes.pages.meta]} />
+              </>
+            )}
+          </Panel>
+        )}
+        {showsAgents() && row !== undefined && <WhatItRead id={id} />}
+        {showsAgents() && row !== undefined && <WhatItIgnored id={id} operator={operator} spoofed={row.spoofed ?? 0} />}
+        {operator !== undefined && <PeopleSent operator={operator} />}
+      </Sheet>
+    </>
+  )
+}

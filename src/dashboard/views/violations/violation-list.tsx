@@ -1,0 +1,209 @@
+import { ExportMenu } from '../../charts/export-menu.js'
+import type { DataOf } from '../../client/index.js'
+import { TabsLine } from '../../parts/agent-side.js'
+import { DecidingLine } from '../../parts/deciding-line.js'
+import { RowName } from '../../parts/names.js'
+import { Paging, pageNumber } from '../../parts/paging.js'
+import { Panel } from '../../parts/panel.js'
+import { Warnings } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { SeverityTag } from '../../parts/tags.js'
+import { place, viewPath } from '../../state/address.js'
+import { type Result, useRead } from '../../state/data.js'
+import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { envelope } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+
+const LIMIT = 50
+
+type ByAgent = DataOf<'/api/policy/violations/agents'>[number]
+type ByPage = DataOf<'/api/policy/violations/pages'>[number]
+type One = DataOf<'/api/policy/violations'>[number]
+
+const REPORTS = { agents: 'policy/violations/agents', pages: 'policy/violations/pages', all: 'policy/violations' }
+
+/** The violations by agent, by page, or one row per agent, page and class. */
+export function ViolationList() {
+  const { own } = place.value
+  const by = own.by === 'pages' || own.by === 'all' ? own.by : 'agents'
+  const ask = {
+    ...envelope('agent'),
+    compare: undefined,
+    severity: own.severity || undefined,
+    limit: LIMIT,
+    page: pageNumber(),
+  }
+  const agents = useRead('/api/policy/violations/agents', by === 'agents' ? ask : undefined)
+  const pages = useRead('/api/policy/violations/pages', by === 'pages' ? ask : undefined)
+  const all = useRead('/api/policy/violations', by === 'all' ? ask : undefined)
+  if (by === 'pages')
+    return <List of={pages} by={by} rowKey={({ hostname, pathname }) => hostname + pathname} columns={pageColumns()} />
+  if (by === 'all')
+    return (
+      <List
+        of={all}
+        by={by}
+        rowKey={(row) => [row.agent_id, row.verified, row.severity, row.hostname, row.pathname, row.line].join(' ')}
+        columns={allColumns()}
+      />
+    )
+  return (
+    <List of={agents} by={by} rowKey={({ agent_id, severity }) => `${agent_id} ${severity}`} columns={agentColumns()} />
+  )
+}
+
+interface ListProps<Row> {
+  of: Omit<Result<'/api/policy/violations'>, 'data'> & { data?: readonly Row[] }
+  by: keyof typeof REPORTS
+  rowKey: (row: Row) => string
+  columns: readonly Column<Row>[]
+}
+
+function List<Row>({ of, by, rowKey, columns }: ListProps<Row>) {
+  const texts = t().violations
+  const { severity } = place.value.own
+  const rows = of.data ?? []
+  return (
+    <Panel
+      title={severity ? (t().parts.severity[severity] ?? severity) : texts.title}
+      aside={t().agents.atTheTime}
+      right={
+        <>
+          <TabsLine
+            name="by"
+            label={texts.by}
+            tabs={[
+              ['agents', texts.byAgent],
+              ['pages', texts.byPage],
+              ['all', texts.all],
+            ]}
+          />
+          <ExportMenu report={REPORTS[by]} only="agent" picture={false} more={severity ? { severity } : {}} />
+        </>
+      }
+      answers={[of]}
+      empty={rows.length === 0}
+      emptyText={place.value.filters.length > 0 || severity ? undefined : texts.none}
+      rows={8}
+    >
+      {() => (
+        <div class="agent-rows">
+          <Table label={texts.title} rows={rows} rowKey={rowKey} columns={columns} />
+          <Paging total={of.meta?.total} limit={LIMIT} />
+          <Warnings of={[of.meta]} />
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+interface Judged {
+  severity: string
+  rule?: string | undefined
+  line?: number | undefined
+  fetches: number
+  last_seen: string
+}
+
+const line = <R extends Judged>(): Column<R> => ({
+  key: 'line',
+  head: t().agents.decidingLine,
+  width: '22%',
+  cell: (row) => <DecidingLine of={row} />,
+})
+
+/** The number of fetches and the last of them. */
+const counts = <R extends Judged>(): Column<R>[] => [
+  {
+    key: 'fetches',
+    head: t().parts.metric.fetches,
+    right: true,
+    width: '10%',
+    cell: ({ fetches }) => formatNumber(fetches),
+  },
+  {
+    key: 'last',
+    head: t().agents.last,
+    right: true,
+    wide: true,
+    width: '11%',
+    cell: ({ last_seen }) => (
+      <span class="muted no-wrap" title={formatFullInstant(last_seen)}>
+        {formatAgo(last_seen)}
+      </span>
+    ),
+  },
+]
+
+const agentName = (name: string, agent: string, operator: string | undefined) => (
+  <span class="row-name">
+    <RowName label={name} filter={['agent_id', agent]} to={viewPath('agents', agent)} />
+    {operator !== undefined && <span class="muted small cut">{operator}</span>}
+  </span>
+)
+
+const pageName = (pathname: string) => (
+  <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
+)
+
+const agentColumns = (): Column<ByAgent>[] => [
+  {
+    key: 'agent',
+    head: t().agents.agent,
+    cell: ({ agent_id, name, operator }) => agentName(name, agent_id, operator),
+  },
+  { key: 'class', head: t().violations.class, width: '20%', cell: (row) => <SeverityTag of={row.severity} /> },
+  {
+    key: 'urls',
+    head: t().violations.urls,
+    right: true,
+    wide: true,
+    width: '9%',
+    cell: ({ urls }) => formatNumber(urls),
+  },
+  line(),
+  ...counts<ByAgent>(),
+]
+
+const pageColumns = (): Column<ByPage>[] => [
+  { key: 'page', head: t().violations.page, cell: ({ pathname }) => pageName(pathname) },
+  {
+    key: 'class',
+    head: t().violations.class,
+    width: '26%',
+    cell: ({ severities, severity }) => (
+      <span class="tags">
+        {Object.entries(severities)
+          .filter(([, count]) => count > 0)
+          .map(([name, count]) => (
+            <SeverityTag key={name} of={name} count={count} />
+          ))}
+        {Object.values(severities).every((count) => count === 0) && <SeverityTag of={severity} />}
+      </span>
+    ),
+  },
+  {
+    key: 'agents',
+    head: t().parts.metric.agents,
+    right: true,
+    wide: true,
+    width: '8%',
+    cell: ({ agents }) => formatNumber(agents),
+  },
+  line(),
+  ...counts<ByPage>(),
+]
+
+const allColumns = (): Column<One>[] => [
+  { key: 'agent', head: t().agents.agent, cell: ({ agent_id, operator }) => agentName(agent_id, agent_id, operator) },
+  { key: 'page', head: t().violations.page, width: '22%', cell: ({ pathname }) => pageName(pathname) },
+  {
+    key: 'class',
+    head: t().violations.class,
+    wide: true,
+    width: '12%',
+    cell: (row) => <SeverityTag of={row.severity} />,
+  },
+  { ...line<One>(), wide: true },
+  ...counts<One>(),
+]
