@@ -1,16 +1,18 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
-import { join, relative } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs, promisify } from 'node:util'
 import { z } from 'zod'
 import { serviceUrl } from '../src/cli/client.js'
 import { loadConfig, SETTINGS, type SettingName } from '../src/config.js'
+import { createDemoRecords } from './demo-records.js'
+import { createRandom } from './dice.js'
+import { createHistory, deliverHistory, type HistorySize } from './history.js'
 import { startSite } from './site/server.js'
 import { startTraffic } from './traffic.js'
 import { AGENTS } from './visitors.js'
-import { createRandom } from './visits.js'
 
 interface DemoOptions {
   /** Flags of `readership proxy`. */
@@ -23,6 +25,10 @@ interface DemoOptions {
   seed: number
   /** Visits made at the start, so that the first reports are not empty. */
   burst: number
+  /** Visits that begin in a second. */
+  rate?: number
+  /** The past that is made up, if the demo's own data directory is new. */
+  history?: HistorySize
   print(text: string): void
 }
 
@@ -53,7 +59,7 @@ for (const { name, flag, list } of SETTINGS)
 
 /**
  * Reads the settings as `readership proxy` does, from flags, variables and file, with the demo's defaults for those that
- * no flag or variable sets: a data directory of its own, and no request to the outside.
+ * no flag or variable sets: a data directory of its own, the tracker in its pages, and no request to the outside.
  */
 export function readDemoSettings(words: readonly string[], env: NodeJS.ProcessEnv) {
   const { values, positionals } = parseArgs({ args: [...words], options: FLAGS, allowPositionals: true })
@@ -61,6 +67,7 @@ export function readDemoSettings(words: readonly string[], env: NodeJS.ProcessEn
     ...env,
     READERSHIP_DATA: env.READERSHIP_DATA || DEMO_DATA,
     READERSHIP_OFFLINE: env.READERSHIP_OFFLINE || 'true',
+    READERSHIP_INJECT: env.READERSHIP_INJECT || 'true',
   }
   const config = loadConfig({
     flags: { ...Object.fromEntries(SETTINGS.map(({ name }) => [name, values[flagOf(name)]])), origin: positionals[0] },
@@ -85,6 +92,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
   const base = config.tls_cert === undefined ? target : target.replace('http:', 'https:')
   say(`Starting a sample site, readership in front of it, and visitors. Rows go to ${data}.`)
   const taken = await isReady(data)
+  const history = isNewDemo(data) ? options.history : undefined
   const site = await startSite({ port: 0, base })
   const ranges = variables.READERSHIP_RANGES || writeRanges(data)
   const env = { ...variables, READERSHIP_RANGES: ranges }
@@ -96,7 +104,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
     proxy.on('error', () => done(1))
     proxy.on('exit', (code) => done(code ?? 1))
   })
-  const run = async (...command: string[]): Promise<unknown> => {
+  const run: Run = async (...command) => {
     const { stdout } = await promisify(execFile)(process.execPath, [program, ...command, '--data', data], { env })
     return command.includes('--json') ? JSON.parse(stdout) : undefined
   }
@@ -105,16 +113,26 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
     if (taken) await ended
     else await waitUntilReady(data, proxy)
     if (proxy.exitCode !== null) throw new Error('the proxy ended')
-    const secret = await makeKey((...command) => run('keys', ...command))
-    const traffic = startTraffic({
-      target: new URL(base),
-      pages: site.pages,
-      random: createRandom(options.seed),
-      burst: options.burst,
-    })
+    const visits = { pages: site.pages, random: createRandom(options.seed), tracked: config.inject }
+    const origin = { base, origin: site.url, until: Date.now() }
+    if (history) await writeHistory({ ...history, ...visits, ...origin }, { admin, run, say })
+    const secret = await makeKey(run)
+    const { burst, rate } = options
+    const traffic = startTraffic({ target: new URL(base), ...visits, burst, ...(rate && { rate }) })
     // The proxy logs a link at its first start only.
     const { link } = Link.parse(await run('login-link', '--json'))
-    say(formatHints({ site: base, origin: site.url, admin, secret, data, link, inject: config.inject }))
+    say(
+      formatHints({
+        site: base,
+        origin: site.url,
+        admin,
+        secret,
+        data,
+        link,
+        inject: config.inject,
+        history: history !== undefined,
+      }),
+    )
     return {
       secret,
       origin: site.url,
@@ -132,6 +150,34 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
     await site.close()
     return undefined
   }
+}
+
+/** Tells whether the directory is the demo's own, not one that was chosen, and has nothing in it yet. */
+const isNewDemo = (data: string): boolean =>
+  resolve(data) === resolve(DEMO_DATA) && (!existsSync(data) || readdirSync(data).length === 0)
+
+/** Fills the new site with made-up visits of past days, and makes its records. */
+async function writeHistory(
+  options: Parameters<typeof createHistory>[0],
+  { admin, run, say }: { admin: string; run: Run; say(text: string): void },
+): Promise<void> {
+  say(`Writing a history of ${options.days} days, which is made up.`)
+  const scopes = ['--scopes', 'ingest:write,manage:write']
+  const { id, secret } = NewKey.parse(await run('keys', 'create', '--name', 'demo history', ...scopes, '--json'))
+  const entries = await createHistory(options)
+  let quarter = 0
+  await deliverHistory(entries, {
+    admin,
+    key: secret,
+    progress(share) {
+      if (share * 4 < quarter + 1) return
+      quarter = Math.floor(share * 4)
+      say(`  ${quarter * 25} % of ${entries.length} rows`)
+    },
+  })
+  await run('sites', 'update', '1', '--name', 'Slack Water (demo)')
+  await createDemoRecords(admin, secret, new Date(options.until))
+  await run('keys', 'revoke', String(id))
 }
 
 /**
@@ -175,14 +221,16 @@ async function waitUntilReady(data: string, proxy: ChildProcess): Promise<void> 
 }
 
 const Keys = z.array(z.object({ id: z.int(), name: z.string(), revoked_at: z.string().nullish() }))
-const NewKey = z.object({ secret: z.string() })
+const NewKey = z.object({ id: z.int(), secret: z.string() })
+/** Runs a command of readership; with `--json`, returns what it prints. */
+type Run = (...words: string[]) => Promise<unknown>
 
 /** Creates a key named demo and returns its secret. The key of the last run is revoked, because its secret is lost. */
-async function makeKey(keys: (...words: string[]) => Promise<unknown>): Promise<string> {
-  for (const key of Keys.parse(await keys('list', '--json'))) {
-    if (key.name === 'demo' && !key.revoked_at) await keys('revoke', String(key.id))
+async function makeKey(run: Run): Promise<string> {
+  for (const key of Keys.parse(await run('keys', 'list', '--json'))) {
+    if (key.name === 'demo' && !key.revoked_at) await run('keys', 'revoke', String(key.id))
   }
-  return NewKey.parse(await keys('create', '--name', 'demo', '--json')).secret
+  return NewKey.parse(await run('keys', 'create', '--name', 'demo', '--json')).secret
 }
 
 /** Sends SIGTERM, again after 3 seconds (a browser may hold a stream open), and then SIGKILL. */
@@ -206,28 +254,31 @@ function formatHints(at: {
   data: string
   link: string
   inject: boolean
+  history: boolean
 }): string {
   const command = (words: string) => `node dist/bin/readership.js ${words} --data ${at.data}`
   const ask = (path: string) => `curl -s -H 'Authorization: Bearer ${at.secret}' '${at.admin}${path}'`
   return `
-  Open     ${at.site}/            the sample site, through the proxy (the site itself: ${at.origin}/)
-           ${at.admin}/api/docs    the API
+  Dashboard  ${at.link}
+             Open it and press the button. The link is valid once, for 15 minutes; for another:
+             ${command('login-link')}
+             Then the dashboard is at ${at.admin}/
+             ${at.history ? 'Its past is made up, and so are its visitors.' : 'Its visitors are made up.'}
 
-  Sign in  ${at.link}
-           open it and press the button; valid once, for 15 minutes. For another: ${command('login-link')}
+  Site       ${at.site}/ through the proxy (the site itself: ${at.origin}/)
+  API        ${at.admin}/api/docs
 
-  Watch    ${command('tail')}
-  Visit    curl -A '${GPTBOT}' ${at.site}/robots.txt
+  Watch      ${command('tail')}
+  Visit      curl -A '${GPTBOT}' ${at.site}/robots.txt
 
-  People   ${ask('/api/stats/overview?site=1&range=today')}
-  Agents   ${ask('/api/agents/overview?site=1&range=today')}
-  Both     ${command('stats --range today')}
+  People     ${ask('/api/stats/overview?site=1&range=today')}
+  Agents     ${ask('/api/agents/overview?site=1&range=today')}
+  Both       ${command('stats --range today')}
 
   ${
     at.inject
-      ? 'The tracker is added to pages: clicks, time on page and Web Vitals of your own browser are recorded too.'
-      : `Pages are sent unchanged. To record clicks, time on page and Web Vitals of your own browser too, start with
-  READERSHIP_INJECT=true npm start`
+      ? 'The tracker is added to pages: clicks, time on page and Web Vitals of your browser are recorded too.'
+      : 'Pages are sent unchanged: clicks, time on page and Web Vitals are not recorded.'
   }
 
   The next demo revokes this key. Remove ${at.data} when you have seen enough.

@@ -34,7 +34,9 @@ async function demo(): Promise<void> {
     env: process.env,
     program,
     seed: 20261121,
-    burst: 120,
+    burst: 60,
+    rate: 0.3,
+    history: { days: 30, people: 75, agents: 100 },
     print: (text) => console.log(text),
   })
   let stopping = false

@@ -11,6 +11,8 @@ interface TrafficOptions {
   pages: readonly string[]
   /** Returns numbers in [0, 1); the same numbers give the same visits. */
   random: () => number
+  /** Whether the proxy adds the tracker to pages, so that browsers send its hits. */
+  tracked?: boolean
   /** Visits that begin in a second. */
   rate?: number
   /** Visits made without pauses before the stream begins. */
@@ -36,8 +38,8 @@ const MAX_CONCURRENT_VISITS = 60
  * Long because the parts share the set of running visits and the validators.
  */
 export function startTraffic(options: TrafficOptions): Traffic {
-  const { target, pages, random, rate = 0.7, burst = 0, wait = sleep } = options
-  const visits = createVisits(random, target.origin, pages)
+  const { target, pages, random, tracked = false, rate = 0.7, burst = 0, wait = sleep } = options
+  const visits = createVisits(random, { base: target.origin, pages, tracked })
   const { Agent, request } = target.protocol === 'https:' ? https : http
   // A certificate for the demo is usually self-signed, and nothing that the visitors send is secret.
   const agent = new Agent({ keepAlive: true, maxSockets: 32, rejectUnauthorized: false })

@@ -42,18 +42,18 @@ export const BROWSERS: readonly BrowserVisitor[] = [
   { weight: 2, user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0' },
 ]
 
-/** Networks (their first two bytes) that public routing tables assign to a country, with the language its browsers ask for. */
-export const PLACES: readonly { weight: number; network: string; language: string }[] = [
-  { weight: 24, network: '3.3', language: 'en-US,en;q=0.9' },
-  { weight: 9, network: '53.31', language: 'de-DE,de;q=0.9,en;q=0.8' },
-  { weight: 8, network: '51.219', language: 'en-GB,en;q=0.9' },
-  { weight: 6, network: '77.202', language: 'fr-FR,fr;q=0.9,en;q=0.7' },
-  { weight: 5, network: '49.35', language: 'en-IN,en;q=0.9,hi;q=0.8' },
-  { weight: 4, network: '66.130', language: 'en-CA,en;q=0.9,fr-CA;q=0.7' },
-  { weight: 4, network: '60.147', language: 'ja-JP,ja;q=0.9' },
-  { weight: 3, network: '177.117', language: 'pt-BR,pt;q=0.9' },
-  { weight: 3, network: '77.251', language: 'nl-NL,nl;q=0.9,en;q=0.8' },
-  { weight: 2, network: '78.66', language: 'sv-SE,sv;q=0.9,en;q=0.8' },
+/** Networks (their first two bytes) that public routing tables assign to a country, with language and time zone of its browsers. */
+export const PLACES: readonly { weight: number; network: string; language: string; timezone: string }[] = [
+  { weight: 24, network: '3.3', language: 'en-US,en;q=0.9', timezone: 'America/New_York' },
+  { weight: 9, network: '53.31', language: 'de-DE,de;q=0.9,en;q=0.8', timezone: 'Europe/Berlin' },
+  { weight: 8, network: '51.219', language: 'en-GB,en;q=0.9', timezone: 'Europe/London' },
+  { weight: 6, network: '77.202', language: 'fr-FR,fr;q=0.9,en;q=0.7', timezone: 'Europe/Paris' },
+  { weight: 5, network: '49.35', language: 'en-IN,en;q=0.9,hi;q=0.8', timezone: 'Asia/Kolkata' },
+  { weight: 4, network: '66.130', language: 'en-CA,en;q=0.9,fr-CA;q=0.7', timezone: 'America/Toronto' },
+  { weight: 4, network: '60.147', language: 'ja-JP,ja;q=0.9', timezone: 'Asia/Tokyo' },
+  { weight: 3, network: '177.117', language: 'pt-BR,pt;q=0.9', timezone: 'America/Sao_Paulo' },
+  { weight: 3, network: '77.251', language: 'nl-NL,nl;q=0.9,en;q=0.8', timezone: 'Europe/Amsterdam' },
+  { weight: 2, network: '78.66', language: 'sv-SE,sv;q=0.9,en;q=0.8', timezone: 'Europe/Stockholm' },
 ]
 
 /** Referrers of visits; empty stands for none. */
@@ -79,7 +79,7 @@ export const CAMPAIGNS: readonly string[] = [
   'utm_source=ferry&utm_medium=poster&utm_campaign=pier',
 ]
 
-interface AgentVisitor {
+export interface AgentVisitor {
   weight: number
   user_agent: string
   /** First three bytes of the address. */

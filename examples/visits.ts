@@ -1,4 +1,9 @@
-import { AGENTS, BROWSERS, CAMPAIGNS, PLACES, REFERRERS } from './visitors.js'
+import { createDice, type Dice } from './dice.js'
+import { type PageOnScreen, pageHits, type Screen } from './script-hits.js'
+import { AGENTS, type AgentVisitor, BROWSERS, CAMPAIGNS, PLACES, REFERRERS } from './visitors.js'
+
+/** The path of the proxy that the tracker sends its hits to. */
+export const TRACK = '/_readership/api/track'
 
 /** One request of a visit. */
 export interface Step {
@@ -18,86 +23,66 @@ export interface Visit {
   steps: Step[]
 }
 
-/** Returns a generator of numbers in [0, 1) with 32 bits of state (mulberry32); the same seed gives the same numbers. */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let x = Math.imul(state ^ (state >>> 15), state | 1)
-    x ^= x + Math.imul(x ^ (x >>> 7), x | 61)
-    return ((x ^ (x >>> 14)) >>> 0) / 4294967296
-  }
-}
-
 interface Visits {
+  /** Returns the next visit, about three by people to two by agents. */
   next(): Visit
+  person(): Visit
+  /** Returns a visit of this agent, or of any. */
+  agent(visitor?: AgentVisitor): Visit
 }
 
 /**
- * Returns an endless stream of visits, about three by people to two by agents. The stream depends on `random`, `base` and
- * `pages` only, never on responses or time.
+ * Returns an endless stream of visits. It depends on the arguments only, never on responses or time. With `tracked`,
+ * browsers send what the tracker of the pages sends, but for some that block it.
  */
-export function createVisits(random: () => number, base: string, pages: readonly string[]): Visits {
+export function createVisits(
+  random: () => number,
+  { base, pages, tracked = false }: { base: string; pages: readonly string[]; tracked?: boolean },
+): Visits {
   const dice = createDice(random)
   const known: Person[] = []
-  return {
-    next() {
-      if (random() < 0.4) return createAgentVisit(dice, pages)
-      const back = known.length > 20 && random() < 0.35
-      const person = back ? dice.pick(known) : createPerson(dice)
-      if (!back) known.push(person)
-      if (known.length > 500) known.shift()
-      return createPersonVisit(dice, person, base, pages)
-    },
+  const agent = (visitor = dice.weighted(AGENTS)) => createAgentVisit(dice, visitor, pages)
+  const person = () => {
+    const back = known.length > 20 && random() < 0.35
+    const person = back ? dice.pick(known) : createPerson(dice, tracked)
+    if (!back) known.push(person)
+    if (known.length > 500) known.shift()
+    return createPersonVisit(dice, person, base, pages)
   }
-}
-
-interface Dice {
-  random(): number
-  integer(below: number): number
-  pick<T>(list: readonly T[]): T
-  weighted<T extends { weight: number }>(list: readonly T[]): T
-  /** Picks mostly from the beginning of the list. */
-  popular<T>(list: readonly T[]): T
-  /** Returns a reading time in milliseconds: half are below `middle`, a few are long. */
-  pause(middle: number): number
-}
-
-function createDice(random: () => number): Dice {
-  const at = <T>(list: readonly T[], index: number): T => {
-    const found = list[Math.min(index, list.length - 1)]
-    if (found === undefined) throw new Error('nothing to choose from')
-    return found
-  }
-  const whole = (below: number) => Math.floor(random() * below)
-  return {
-    random,
-    integer: whole,
-    pick: (list) => at(list, whole(list.length)),
-    popular: (list) => at(list, Math.floor(list.length * random() ** 1.7)),
-    weighted(list) {
-      let left = random() * list.reduce((sum, { weight }) => sum + weight, 0)
-      const index = list.findIndex(({ weight }) => {
-        left -= weight
-        return left < 0
-      })
-      return at(list, index < 0 ? list.length - 1 : index)
-    },
-    pause: (middle) => Math.round(middle * Math.exp(1.8 * (random() + random() - 1))),
-  }
+  return { next: () => (random() < 0.4 ? agent() : person()), person, agent }
 }
 
 interface Person {
   name: string
   headers: Record<string, string>
+  /** Absent if the browser runs no tracker. */
+  screen?: Screen
 }
 
-function createPerson(dice: Dice): Person {
+/** Width and height in CSS pixels. */
+type Size = readonly [number, number]
+const PHONES: readonly Size[] = [
+  [390, 844],
+  [412, 915],
+  [360, 800],
+]
+const DESKTOPS: readonly Size[] = [
+  [1920, 1080],
+  [1440, 900],
+  [1536, 864],
+  [2560, 1440],
+]
+
+function createPerson(dice: Dice, tracked: boolean): Person {
   const { user_agent, hints } = dice.weighted(BROWSERS)
-  const { network, language } = dice.weighted(PLACES)
+  const { network, language, timezone } = dice.weighted(PLACES)
+  const mobile = user_agent.includes('Mobile')
+  const [width, height] = dice.pick(mobile ? PHONES : DESKTOPS)
+  const runs = tracked && dice.random() < 0.92
   const address = `${network}.${dice.integer(256)}.${1 + dice.integer(254)}`
   return {
     name: `${address} ${user_agent}`,
+    ...(runs && { screen: { mobile, width, height, language: language.replace(/,.*/, ''), timezone } }),
     headers: {
       'x-forwarded-for': address,
       'user-agent': user_agent,
@@ -120,64 +105,80 @@ const ASSETS = [
   ['/img/hero.svg', 'image', 'image/avif,image/webp,image/svg+xml,*/*;q=0.8'],
 ] as const
 
+type AddStep = (
+  path: string,
+  wait: number,
+  headers: Record<string, string>,
+  more?: Pick<Step, 'body' | 'leaveAfter'>,
+) => void
+
+/** Headers of a request that a page makes. */
+const fetches = (dest: string, mode: string, site: string) => ({
+  'sec-fetch-dest': dest,
+  'sec-fetch-mode': mode,
+  'sec-fetch-site': site,
+})
+
+const navigation = (referrer: string, site: string) => ({
+  accept: DOCUMENT,
+  ...(referrer && { referer: referrer }),
+  ...fetches('document', 'navigate', site),
+  'sec-fetch-user': '?1',
+  'upgrade-insecure-requests': '1',
+})
+
+/** Adds what the tracker sends while a page is read. Returns the milliseconds until the next navigation. */
+function addReading(add: AddStep, dice: Dice, { screen }: Person, page: PageOnScreen): number {
+  const stay = dice.pause(20_000)
+  if (!screen) return stay
+  const { origin } = new URL(page.url)
+  const own = { accept: '*/*', 'content-type': 'text/plain;charset=UTF-8', origin, referer: origin + page.path }
+  for (const { after, payload } of pageHits(dice, screen, page, stay))
+    add(TRACK, after, { ...own, ...fetches('empty', 'no-cors', 'same-origin') }, { body: JSON.stringify(payload) })
+  return 50
+}
+
 function createPersonVisit(dice: Dice, person: Person, base: string, pages: readonly string[]): Visit {
   const { random } = dice
   const steps: Step[] = []
   const came = dice.weighted(REFERRERS).url
   const campaign = random() < 0.08 ? `?${dice.popular(CAMPAIGNS)}` : ''
   const count = random() < 0.45 ? 1 : 2 + Math.floor(Math.log(1 - random()) / Math.log(0.68))
-  let previous = ''
+  const add: AddStep = (path, wait, headers, more = {}) => {
+    const method = more.body === undefined ? 'GET' : 'POST'
+    steps.push({ wait, method, path, headers: { ...person.headers, ...headers }, ...more })
+  }
+  /** Milliseconds until the next navigation. */
+  let wait = 0
+  let previous = campaign ? '' : came
   for (let i = 0; i < Math.min(count, 12); i++) {
     const path = i === 0 && random() < 0.3 ? '/' : random() < 0.015 ? '/articles/the-lost-essay' : dice.popular(pages)
-    const referrer = i === 0 ? (campaign ? '' : came) : `${base}${previous}`
-    const get = (path: string, wait: number, headers: Record<string, string>): Step => ({
-      wait,
-      method: 'GET',
-      path,
-      headers: { ...person.headers, ...headers },
-    })
-    const site = i > 0 ? 'same-origin' : referrer ? 'cross-site' : 'none'
-    const fetches = (dest: string, mode: string, site: string) => ({
-      'sec-fetch-dest': dest,
-      'sec-fetch-mode': mode,
-      'sec-fetch-site': site,
-    })
-    const page = {
-      accept: DOCUMENT,
-      ...(referrer && { referer: referrer }),
-      ...fetches('document', 'navigate', site),
-      'sec-fetch-user': '?1',
-      'upgrade-insecure-requests': '1',
-    }
-    steps.push(get(path + (i === 0 ? campaign : ''), i === 0 ? 0 : dice.pause(7000), page))
-    previous = path
+    const query = i === 0 ? campaign : ''
+    const page = navigation(previous, i > 0 ? 'same-origin' : previous ? 'cross-site' : 'none')
     const own = { referer: base + path }
-    if (i === 0) {
-      for (const [asset, dest, accept] of ASSETS.slice(0, path === '/' ? 4 : 3)) {
-        steps.push(get(asset, 30, { accept, ...own, ...fetches(dest, 'no-cors', 'same-origin') }))
-      }
-    }
+    add(path + query, wait, page)
+    if (i === 0)
+      for (const [asset, dest, accept] of ASSETS.slice(0, path === '/' ? 4 : 3))
+        add(asset, 30, { accept, ...own, ...fetches(dest, 'no-cors', 'same-origin') })
     if (random() < 0.04) {
       const ahead = { accept: '*/*', 'sec-purpose': 'prefetch', ...own, ...fetches('empty', 'cors', 'same-origin') }
-      steps.push(get(dice.popular(pages), 400, ahead))
+      add(dice.popular(pages), 400, ahead)
     }
     if (path === '/gauge') {
-      const stream = get('/api/gauge/stream', 100, {
-        accept: 'text/event-stream',
-        'cache-control': 'no-cache',
-        ...own,
-        ...fetches('empty', 'cors', 'same-origin'),
-      })
-      steps.push({ ...stream, leaveAfter: dice.pause(6000) })
+      const sent = { accept: 'text/event-stream', 'cache-control': 'no-cache', ...own }
+      const headers = { ...sent, ...fetches('empty', 'cors', 'same-origin') }
+      add('/api/gauge/stream', 100, headers, { leaveAfter: dice.pause(6000) })
     }
+    wait = addReading(add, dice, person, { url: base + path + query, path, referrer: previous, first: i === 0 })
+    previous = base + path
     if (path === '/subscribe' && random() < 0.5) {
-      const form = { ...page, ...own, 'content-type': 'application/x-www-form-urlencoded', origin: base }
-      const sent = {
-        ...get(path, dice.pause(5000), form),
-        method: 'POST',
-        body: 'name=A.+Reader&email=reader%40mail.example',
-      }
-      steps.push(sent, get('/thank-you', 20, { ...page, ...own }))
+      const form = navigation(previous, 'same-origin')
+      const sent = { ...form, 'content-type': 'application/x-www-form-urlencoded', origin: base }
+      add(path, wait, sent, { body: 'name=A.+Reader&email=reader%40mail.example' })
+      add('/thank-you', 20, form)
+      const thanks = { url: `${base}/thank-you`, path: '/thank-you', referrer: previous, first: false }
+      wait = addReading(add, dice, person, thanks)
+      previous = thanks.url
     }
   }
   return { visitor: person.name, steps }
@@ -185,8 +186,8 @@ function createPersonVisit(dice: Dice, person: Person, base: string, pages: read
 
 const MISSING = ['/wp-login.php', '/.env', '/.git/config', '/xmlrpc.php', '/phpmyadmin/index.php', '/server-status']
 
-function createAgentVisit(dice: Dice, pages: readonly string[]): Visit {
-  const { user_agent, network, habit, ignoresRobots: deaf } = dice.weighted(AGENTS)
+function createAgentVisit(dice: Dice, visitor: AgentVisitor, pages: readonly string[]): Visit {
+  const { user_agent, network, habit, ignoresRobots: deaf } = visitor
   const address = `${network}.${1 + dice.integer(6)}`
   const headers = {
     'x-forwarded-for': address,

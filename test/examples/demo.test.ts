@@ -3,15 +3,17 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
+import { z } from 'zod'
 import { readDemoSettings, startDemo } from '../../examples/demo.js'
 import { startSite } from '../../examples/site/server.js'
 import { freePort } from '../fixtures/instance.js'
 
 const PROGRAM = 'dist/bin/readership.js'
 const START = 'dist/examples/start.js'
+const TRACKER = /<script[^>]*\/_readership\/[^>]*><\/script>/
 const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
 
 async function listen(port = 0): Promise<{ server: Server; port: number }> {
@@ -43,6 +45,7 @@ t.test('the demo prints addresses, proxies the same bytes, and records an agent'
     program: PROGRAM,
     seed: 1,
     burst: 20,
+    history: { days: 3, people: 1, agents: 1 },
     print: (text) => said.push(text),
   })
   if (!demo) return t.fail('the demo did not start')
@@ -51,12 +54,16 @@ t.test('the demo prints addresses, proxies the same bytes, and records an agent'
   try {
     for (const word of [`${site}/`, `${admin}/api/docs`, demo.secret, 'tail', "curl -A 'Mozilla"])
       t.match(said.join('\n'), word, `it says ${word}`)
+    t.notMatch(said.join('\n'), 'history', 'a directory that was chosen gets no history')
 
     for (const path of ['/', '/articles/two-bulges', '/img/skerry.jpg', '/robots.txt', '/nowhere']) {
       const [through, direct] = await Promise.all([fetch(site + path), fetch(demo.origin + path)])
       t.equal(through.status, direct.status, path)
-      const bytes = [through, direct].map(async (res) => Buffer.from(await res.arrayBuffer()).toString('base64'))
-      t.equal(await bytes[0], await bytes[1], `${path} is the same bytes`)
+      const [sent, own] = await Promise.all([through, direct].map(async (res) => Buffer.from(await res.arrayBuffer())))
+      const isPage = direct.headers.get('content-type')?.startsWith('text/html')
+      const plain = isPage ? sent?.toString().replace(TRACKER, '') : sent?.toString('base64')
+      t.equal(plain, own?.toString(isPage ? 'utf8' : 'base64'), `${path} is the same but for the tracker`)
+      t.equal(isPage, sent?.toString() !== own?.toString(), `${path}: only pages have the tracker`)
     }
 
     const tail = spawn(process.execPath, [PROGRAM, 'tail', '--json', '--agent', 'gptbot', '-n', '0', '--data', data])
@@ -87,10 +94,74 @@ t.test('the demo prints addresses, proxies the same bytes, and records an agent'
   t.same([await isFree(port), await isFree(admin_port)], [true, true], 'and everything is closed')
 })
 
+const Buckets = z.object({
+  data: z.object({ buckets: z.array(z.object({ t: z.string(), value: z.number().optional() })) }),
+  meta: z.object({ recorded: z.object({ since: z.coerce.date() }) }),
+})
+
+t.test("the demo's own new directory gets a past, once, which says that it is made up", async (t) => {
+  const [port, admin_port] = [await freePort(), await freePort()]
+  const folder = mkdtempSync(join(tmpdir(), 'demo-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const program = resolve(PROGRAM)
+  const back = process.cwd()
+  process.chdir(folder)
+  t.teardown(() => process.chdir(back))
+  for (const isNew of [true, false]) {
+    const said: string[] = []
+    const demo = await startDemo({
+      words: ['--port', `${port}`, '--admin-port', `${admin_port}`],
+      env: process.env,
+      program,
+      seed: 1,
+      burst: 0,
+      history: { days: 30, people: 6, agents: 4 },
+      print: (text) => said.push(text),
+    })
+    if (!demo) return t.fail('the demo did not start')
+    t.equal(/history of 30 days, which is made up/.test(said.join('\n')), isNew, said.join('\n'))
+    if (isNew) await checkPast(t, `http://127.0.0.1:${admin_port}`, demo.secret)
+    await demo.close()
+  }
+})
+
+/** Checks that the past has both readerships on each day, what only the tracker knows, and the demo's records. */
+async function checkPast(t: Test, admin: string, secret: string): Promise<void> {
+  const ask = async (path: string): Promise<unknown> => {
+    const res = await fetch(`${admin}/api/${path}`, { headers: { authorization: `Bearer ${secret}` } })
+    t.equal(res.status, 200, path)
+    return await res.json()
+  }
+  for (const [audience, metric, least] of [
+    ['human', 'pageviews', 25],
+    ['agent', 'fetches', 25],
+  ] as const) {
+    const series = `stats/timeseries?site=1&range=30d&granularity=day&audience=${audience}&metric=${metric}`
+    const { data, meta } = Buckets.parse(await ask(series))
+    const days = data.buckets.filter(({ value = 0 }) => value > 0).length
+    t.ok(days >= least, `${audience}: ${days} days have rows`)
+    const age = (Date.now() - meta.recorded.since.getTime()) / 86_400_000
+    t.ok(age > 28 && age < 30.1, `since ${age} days`)
+  }
+  for (const [path, expected] of [
+    ['stats/overview?site=1&range=30d', { data: { visitors: Number, events: Number } }],
+    ['stats/events?site=1&range=30d', { data: [{ events: Number }] }],
+    ['stats/performance?site=1&range=30d', { data: Object }],
+    ['agents/overview?site=1&range=30d', { data: { verified_fetches: Number, spoofed: Number } }],
+  ] as const)
+    t.match(await ask(path), expected, path)
+}
+
 t.test('the demo takes every setting of the proxy as a flag or variable', async (t) => {
   for (const [words, env, expected, why] of [
-    [[], {}, { data: './readership-demo', offline: true, port: 8080, origin: undefined }, 'the defaults of the demo'],
+    [
+      [],
+      {},
+      { data: './readership-demo', offline: true, inject: true, port: 8080, origin: undefined },
+      'the defaults of the demo',
+    ],
     [[], { READERSHIP_DATA: 'x', READERSHIP_OFFLINE: 'false' }, { data: 'x', offline: false }, 'over its defaults'],
+    [[], { READERSHIP_INJECT: 'false' }, { inject: false }, 'pages as they are'],
     [[], { READERSHIP_DATA: '' }, { data: './readership-demo' }, 'an empty variable counts as not set'],
     [
       ['--data', 'y', '--port', '1'],

@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import t from 'tap'
+import { createRandom } from '../../examples/dice.js'
 import { startSite } from '../../examples/site/server.js'
 import { startTraffic } from '../../examples/traffic.js'
-import { createRandom, createVisits, type Visit } from '../../examples/visits.js'
+import { createVisits, type Visit } from '../../examples/visits.js'
 
 const PAGES = ['/', '/articles/a', '/articles/b', '/gauge', '/subscribe', '/about']
 const stream = (seed: number, count: number): Visit[] => {
-  const visits = createVisits(createRandom(seed), 'http://localhost:8080', PAGES)
+  const visits = createVisits(createRandom(seed), { base: 'http://localhost:8080', pages: PAGES })
   return Array.from({ length: count }, () => visits.next())
 }
 
@@ -131,7 +132,7 @@ t.test('on the sample site only wrong addresses are missing', async (t) => {
       (
         (visits) => () =>
           visits.next().steps.map((step) => step.path)
-      )(createVisits(createRandom(5), 'http://localhost:8080', site.pages)),
+      )(createVisits(createRandom(5), { base: 'http://localhost:8080', pages: site.pages })),
     ),
   )
   const missing: string[] = []
