@@ -53,13 +53,13 @@ export async function createHistory(options: HistoryOptions): Promise<Entry[]> {
     let at = day + hour * 3_600_000
     for (const step of visit.steps) {
       at += step.wait
-      const entry =
-        at < until && at >= until - days * DAY_MS ? await toEntry(step, at, hostname, responses, dice) : undefined
+      const entry = at < until ? await toEntry(step, at, hostname, responses, dice) : undefined
       if (entry) entries.push(entry)
     }
   }
   const midnight = Math.floor(until / DAY_MS) * DAY_MS
-  for (let ago = days; ago >= 0; ago--) {
+  // From a midnight (UTC), so that `range=30d` has all of it and the period before has nothing.
+  for (let ago = days - 1; ago >= 0; ago--) {
     const day = midnight - ago * DAY_MS
     const growth = 1.25 - (0.5 * ago) / days
     const noise = 0.9 + 0.2 * random()
