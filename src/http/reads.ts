@@ -60,7 +60,7 @@ const Meta = z
 
 export type ReadDeps = Pick<
   ReadDependencies,
-  'store' | 'now' | 'catalog' | 'blockedUrls' | 'policy' | 'agentRanges' | 'recording'
+  'store' | 'now' | 'catalog' | 'blockedUrls' | 'policy' | 'policyVersions' | 'agentRanges' | 'recording'
 > & {
   sites: Pick<Sites, 'get' | 'list'>
 } & Partial<Pick<SiteRecords, 'goals' | 'funnels' | 'segments'>>

@@ -27,6 +27,7 @@ export function createReads({ engine, manage, spans, log, now }: Core, pdf: PdfR
     ...manage.managed,
     blockedUrls: createBlockedPaths(engine),
     policy: (site: number, question: object) => engine.call('policy', { site, ...question }),
+    policyVersions: (site: number, question: object) => engine.call('policy_versions', { site, ...question }),
     recording: createRecordingLookup({
       query: (statement) => engine.events.query(statement),
       gaps: spans.gaps,

@@ -61,6 +61,13 @@ export function activeVersion(versions: readonly PolicyVersion[], at: number): P
   return version !== undefined && at <= version.last_seen + MAX_CACHE_AGE_MS ? version : undefined
 }
 
+/**
+ * Returns when a version ceased to be active: when the next one began, or a day after it was last fetched. The last version
+ * of a file that is still fetched has an end in the future.
+ */
+export const endOfForce = ({ last_seen }: PolicyVersion, next: PolicyVersion | undefined): number =>
+  Math.min(next?.first_seen ?? Number.POSITIVE_INFINITY, last_seen + MAX_CACHE_AGE_MS)
+
 /** Returns when the first version began that was not unreachable, or 0 if all were; `versions` begins with the oldest. */
 export const firstAnswerTime = (versions: readonly PolicyVersion[]): number =>
   versions.find(({ status }) => standingOf(status) !== 'unreachable')?.first_seen ?? 0

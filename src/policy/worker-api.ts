@@ -4,7 +4,8 @@ import { ApiError } from '../errors.js'
 import type { Policy } from './policy.js'
 import type { PolicyMonitor } from './policy-monitor.js'
 import { agentsForRobots, createPolicyReport, findAgent } from './report.js'
-import { standingOf } from './version.js'
+import { POLICY_KINDS, standingOf } from './version.js'
+import { createVersionsReport } from './versions-report.js'
 
 interface PolicyApiDeps {
   monitor: PolicyMonitor
@@ -18,6 +19,16 @@ const PolicyArguments = z.object({
   hostname: z.string().optional(),
   agent_id: z.string().optional(),
   path: z.string().startsWith('/').max(8_192).default('/'),
+  /** Ids of agents of which the caller wants to know, whether robots.txt can name them or not. */
+  seen: z.array(z.string()).default([]),
+})
+const VersionsArguments = z.object({
+  site: z.int(),
+  hostname: z.string().optional(),
+  kind: z.enum(POLICY_KINDS).optional(),
+  before: z.number(),
+  offset: z.int().default(0),
+  limit: z.int().default(Number.MAX_SAFE_INTEGER),
 })
 const BlockedArguments = z.object({ site: z.int(), operator: z.string().optional() })
 const UrlArgument = z.object({ hostname: z.string(), pathname: z.string() })
@@ -25,7 +36,10 @@ const ServedFileArguments = z.object({ hostname: z.string(), path: z.string(), a
 /** After so many URLs other work of the worker may run. */
 const URLS_PER_TURN = 50
 
-/** The part of the worker API that answers questions about policies. Its functions throw `ApiError`. */
+/**
+ * The part of the worker API that answers questions about policies. Its functions throw `ApiError`. Long because they share
+ * the monitor and the lookup of a site's hostnames.
+ */
 export function createPolicyApi({ monitor, siteOf, catalog }: PolicyApiDeps) {
   const hostnamesOf = (site: number) => monitor.hostnames().filter((hostname) => siteOf(hostname)?.id === site)
   /** Returns the current policy. Undefined if robots.txt is not served; an unreachable origin blocks no agent here. */
@@ -33,22 +47,31 @@ export function createPolicyApi({ monitor, siteOf, catalog }: PolicyApiDeps) {
     const version = monitor.files(hostname)?.robots.versions.at(-1)
     return version && standingOf(version.status) === 'served' ? monitor.policyOf(version) : undefined
   }
+  /**
+   * Returns the files of a site's hostname; without a name, of the first listed one or the one with most requests. Throws
+   * `not_found` for a hostname without a policy.
+   */
+  const findFiles = async (site: number, named: string | undefined) => {
+    const first = named?.toLowerCase() ?? hostnamesOf(site)[0]
+    // Right after start the first fetch may still be running.
+    if (first === undefined || monitor.files(first)?.robots.versions.length === 0) await monitor.fetchNow()
+    const hostnames = hostnamesOf(site)
+    const hostname = named?.toLowerCase() ?? hostnames[0]
+    if (named !== undefined && !hostnames.includes(named.toLowerCase()))
+      throw new ApiError(
+        'not_found',
+        'No policy is known for this hostname: no request named it, or it is not this site’s.',
+      )
+    return { hostnames, hostname, files: hostname === undefined ? undefined : monitor.files(hostname) }
+  }
   return {
-    /** Returns the policy of a site's hostname; without `hostname`, of the first listed one or the one with most requests. */
+    /** Returns the policy of a site's hostname: what it allows each agent that robots.txt can name, and each of `seen`. */
     async policy(argument: unknown) {
-      const { site, hostname: named, agent_id, path } = PolicyArguments.parse(argument)
-      const first = named?.toLowerCase() ?? hostnamesOf(site)[0]
-      // Right after start the first fetch may still be running.
-      if (first === undefined || monitor.files(first)?.robots.versions.length === 0) await monitor.fetchNow()
-      const hostnames = hostnamesOf(site)
-      const hostname = named?.toLowerCase() ?? hostnames[0]
-      if (named !== undefined && !hostnames.includes(named.toLowerCase()))
-        throw new ApiError(
-          'not_found',
-          'No policy is known for this hostname: no request named it, or it is not this site’s.',
-        )
-      const files = hostname === undefined ? undefined : monitor.files(hostname)
-      const agents = agent_id === undefined ? agentsForRobots(catalog) : [findAgent(catalog, agent_id)]
+      const { site, hostname: named, agent_id, path, seen } = PolicyArguments.parse(argument)
+      const { hostnames, hostname, files } = await findFiles(site, named)
+      const nameable = agentsForRobots(catalog)
+      const others = seen.flatMap((id) => catalog.get(id) ?? []).filter((agent) => !nameable.includes(agent))
+      const agents = agent_id === undefined ? [...nameable, ...others] : [findAgent(catalog, agent_id)]
       if (hostname === undefined || files === undefined) return { hostnames, agents: [], versions: [], path }
       const report = await createPolicyReport({
         hostname,
@@ -59,6 +82,18 @@ export function createPolicyApi({ monitor, siteOf, catalog }: PolicyApiDeps) {
         policyOf: monitor.policyOf,
       })
       return { hostnames, ...report }
+    },
+    /** Returns the versions of a hostname's files, newest first; those of one page with text and counts. */
+    async policy_versions(argument: unknown) {
+      const { site, hostname: named, kind, ...page } = VersionsArguments.parse(argument)
+      const { hostname, files } = await findFiles(site, named)
+      if (hostname === undefined || files === undefined) return { versions: [] }
+      const of = (one: (typeof POLICY_KINDS)[number]) => (kind === undefined || kind === one ? files[one].versions : [])
+      const { policyOf } = monitor
+      return {
+        hostname,
+        versions: await createVersionsReport({ robots: of('robots'), llms: of('llms'), policyOf, ...page }),
+      }
     },
     /** Returns patterns of which every path matches one that is blocked for all search and assistant agents of an operator. */
     async blocked_within(argument: unknown) {

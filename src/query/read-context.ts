@@ -8,6 +8,7 @@ import type { Audience } from './dimensions.js'
 import type { Funnel } from './funnels.js'
 import { hasMetric, isCount } from './metrics.js'
 import { type Plan, withWindow } from './plan.js'
+import type { PolicyQuery, PolicyVersionsQuery } from './policy-query.js'
 import { describeUnrecorded, gapsWithin, intersect, type Recording, recordedPart } from './recording.js'
 
 /** The site that a read is about. */
@@ -43,13 +44,6 @@ export const OTHER_AGENTS = 'other'
 export interface Assistant {
   readonly source: string
   readonly operator: string
-}
-
-/** Selects a part of a site's policy: one hostname, one agent, and the path and query to judge. */
-export interface PolicyQuery {
-  readonly hostname?: string
-  readonly agent_id?: string
-  readonly path?: string
 }
 
 /** The downloaded address ranges of an agent. */
@@ -88,6 +82,8 @@ interface ReadContextOptions {
   blockedUrls(operator: string | undefined): Promise<BlockedUrls | undefined>
   /** The site's recorded policy, for the read to parse. */
   policy(question: PolicyQuery): Promise<unknown>
+  /** The versions of the site's policy, for the read to parse. */
+  policyVersions(question: PolicyVersionsQuery): Promise<unknown>
   /** The downloaded address ranges of all agents that have some. */
   agentRanges(): Promise<readonly AgentRanges[]>
   /** The times that were recorded of the site. */

@@ -13,13 +13,13 @@ import { type Filter, listConditions } from './filters.js'
 import type { Funnel } from './funnels.js'
 import type { Goal } from './goals.js'
 import { createPlan, type Plan } from './plan.js'
+import type { PolicyQuery, PolicyVersionsQuery } from './policy-query.js'
 import { type ReadAudience, resolveAudience } from './read-audience.js'
 import {
   type AgentRanges,
   type Assistant,
   type CatalogAgent,
   createReadContext,
-  type PolicyQuery,
   type ReadContext,
   type Site,
   type Warning,
@@ -128,6 +128,8 @@ export interface ReadDependencies {
   blockedUrls?(site: number, operator: string | undefined): Promise<BlockedUrls | undefined>
   /** The policy of one of the site's hostnames; absent: no policy is recorded. */
   policy?(site: number, question: PolicyQuery): Promise<unknown>
+  /** The versions of one hostname's policy; absent: no policy is recorded. */
+  policyVersions?(site: number, question: PolicyVersionsQuery): Promise<unknown>
   /** The downloaded address ranges of agents; absent: none were downloaded. */
   agentRanges?(): Promise<readonly AgentRanges[]>
   /** The times that were recorded of a site; absent: all since its first row. */
@@ -295,6 +297,8 @@ const lookups = (dependencies: ReadDependencies, site: Site) => ({
   blockedUrls: async (operator: string | undefined) => dependencies.blockedUrls?.(site.id, operator),
   policy: async (question: PolicyQuery) =>
     dependencies.policy?.(site.id, question) ?? { hostnames: [], agents: [], versions: [], path: '/' },
+  policyVersions: async (question: PolicyVersionsQuery) =>
+    dependencies.policyVersions?.(site.id, question) ?? { versions: [] },
   agentRanges: async () => (await dependencies.agentRanges?.()) ?? [],
   funnel: async (id: string) => dependencies.funnel?.(id, site.id),
 })

@@ -1,5 +1,6 @@
 import { isIn, join, raw, type Sql, sql } from '../sql.js'
 import { whereClause } from './conditions.js'
+import { NOT_SPOOFED } from './metrics.js'
 import type { Plan } from './plan.js'
 import type { CatalogAgent } from './read-context.js'
 
@@ -44,6 +45,25 @@ export const violations = (
       from agent_events where ${whereClause(plan)} and not robots_allowed
       group by agent_id, operator, verified, hostname, pathname, rule, line, grace) g) s
   where ${only === undefined ? raw('true') : sql`severity = ${only}`}`
+
+/**
+ * Selects the fetches of one path by hostname and agent: `hostname, agent_id, fetches, spoofed, disallowed, rank, last_seen`.
+ * `rank` is the place of the most serious severity, null if nothing was disallowed.
+ */
+export const pathFetches = (plan: Plan, catalog: readonly CatalogAgent[], pathname: string): Sql => sql`
+  select hostname, agent_id, sum(n) as fetches, sum(case when ${NOT_SPOOFED} then 0 else n end) as spoofed,
+    sum(case when disallowed then n else 0 end) as disallowed, min(case when disallowed then rank end) as rank,
+    max(last) as last_seen
+  from (
+    select *, ${SEVERITY_RANK} as rank
+    from (
+      select *, ${severityOf(catalog)} as severity
+      from (
+        select hostname, agent_id, verified, verification, robots_grace is not null and robots_grace as grace,
+          robots_allowed is not null and not robots_allowed as disallowed, count(*) as n, max(timestamp) as last
+        from agent_events where ${whereClause(plan)} and pathname = ${pathname}
+        group by hostname, agent_id, verified, verification, grace, disallowed) g) s) r
+  group by hostname, agent_id`
 
 /**
  * Selects violations grouped by these columns: the columns, `more`, and `fetches, first_seen, last_seen, rule, line`. The

@@ -7,6 +7,7 @@ import agentsTimeseries from './agents/timeseries.js'
 import citationGapSummary from './citation-gap/summary.js'
 import citationGap from './citation-gap.js'
 import contentDecay from './content/decay.js'
+import policyVersions from './policy/versions.js'
 import policyViolationsByAgent from './policy/violations/agents.js'
 import policyViolationsByPage from './policy/violations/pages.js'
 import policyViolations from './policy/violations.js'
@@ -59,6 +60,7 @@ export const reads: readonly Read[] = [
   citationGap,
   citationGapSummary,
   policy,
+  policyVersions,
   policyViolations,
   policyViolationsByAgent,
   policyViolationsByPage,

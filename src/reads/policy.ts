@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { whereClause } from '../query/conditions.js'
 import { defineRead } from '../query/read.js'
 import type { ReadContext } from '../query/read-context.js'
+import { pathFetches, SEVERITIES } from '../query/violations.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'
-import { Count, Instant } from './shapes.js'
+import type { ResultRow } from '../store.js'
+import { Count, formatInstants, Instant } from './shapes.js'
 
 const Preferences = z.record(z.string(), z.string())
 const Problem = z.object({ line: z.int().optional(), problem: z.string() })
@@ -27,6 +29,26 @@ const Link = z.object({
   offsite: z.boolean(),
   disallowed: z.boolean().optional().describe('robots.txt disallows it for agents that it does not name.'),
   last_status: z.int().optional().describe('The status of the last fetch by an agent in the window.'),
+})
+const AgentDecision = z.object({
+  agent_id: z.string().describe('`other`: an agent that is in no catalog.'),
+  robots_token: z.string(),
+  group: z.array(z.string()).describe('The tokens whose groups apply; `*` for the group of all others.'),
+  allowed: z.boolean(),
+  reason: z.string().describe('rule, no_rule, no_group, unavailable, unreachable or robots_txt.'),
+  rule: z.string().optional(),
+  line: z.int().optional(),
+  rules: Count,
+  crawl_delay: z.number().optional(),
+  content_signals: Preferences.optional(),
+  content_usage: z.array(ContentUsage).optional(),
+})
+const Seen = z.object({
+  fetches: Count,
+  spoofed: Count,
+  disallowed: Count.describe('Fetches that the version of their time disallowed.'),
+  severity: z.enum(SEVERITIES).optional().describe('The most serious of these, as `policy/violations` has it.'),
+  last_seen: Instant,
 })
 const PolicyReport = z.object({
   hostnames: z
@@ -65,21 +87,7 @@ const PolicyReport = z.object({
     })
     .optional(),
   path: z.string().describe('The path that `allowed` is about.'),
-  agents: z.array(
-    z.object({
-      agent_id: z.string().describe('`other`: an agent that is in no catalog.'),
-      robots_token: z.string(),
-      group: z.array(z.string()).describe('The tokens whose groups apply; `*` for the group of all others.'),
-      allowed: z.boolean(),
-      reason: z.string().describe('rule, no_rule, no_group, unavailable, unreachable or robots_txt.'),
-      rule: z.string().optional(),
-      line: z.int().optional(),
-      rules: Count,
-      crawl_delay: z.number().optional(),
-      content_signals: Preferences.optional(),
-      content_usage: z.array(ContentUsage).optional(),
-    }),
-  ),
+  agents: z.array(AgentDecision),
   versions: z.array(
     z.object({
       kind: z.enum(['robots', 'llms']),
@@ -124,6 +132,14 @@ export default defineRead({
   },
   audience: { only: 'agent' },
   data: PolicyReport.extend({
+    agents: z.array(
+      AgentDecision.extend({
+        name: z.string(),
+        seen: Seen.optional().describe(
+          'With `path`: its fetches of that path, without the query, on this hostname in the window. Absent: none.',
+        ),
+      }),
+    ),
     headers: HeaderRows.describe('X-Robots-Tag and Content-Usage of responses to agents in the window, by page.'),
   }),
   run: async (context, { hostname, agent_id, path }) => {
@@ -132,8 +148,16 @@ export default defineRead({
       ...(agent_id === undefined ? {} : { agent_id }),
       ...(path === undefined ? {} : { path }),
     }
-    const report = PolicyReport.parse(await context.policy(asked))
-    if (report.hostname === undefined) return { data: { ...report, headers: [] }, rows: 0 }
+    const pathname = path?.split('?', 1)[0]
+    const fetched =
+      pathname === undefined ? [] : await context.rows(pathFetches(context.plan, context.catalog, pathname))
+    const seen = [...new Set(fetched.map((row) => String(row.agent_id)))]
+    const report = PolicyReport.parse(await context.policy({ ...asked, ...(seen.length > 0 ? { seen } : {}) }))
+    const agents = report.agents.map((agent) => {
+      const own = fetched.find((row) => row.hostname === report.hostname && row.agent_id === agent.agent_id)
+      return { ...agent, name: context.agentNames(agent.agent_id).name, ...(own ? { seen: seenFields(own) } : {}) }
+    })
+    if (report.hostname === undefined) return { data: { ...report, agents, headers: [] }, rows: 0 }
     const of = sql`hostname = ${report.hostname}`
     const statuses = await lastStatuses(context, of, report)
     for (const link of report.llms?.sections.flatMap(({ links }) => links) ?? []) {
@@ -149,9 +173,17 @@ export default defineRead({
         order by fetches desc, pathname, x_robots_tag nulls last, content_usage nulls last
         limit ${MAX_HEADER_ROWS}`),
     )
-    return { data: { ...report, headers }, rows: report.agents.length }
+    return { data: { ...report, agents, headers }, rows: agents.length }
   },
 })
+
+const seenFields = (row: ResultRow) => {
+  const { fetches, spoofed, disallowed, rank, last_seen } = formatInstants(row)
+  return {
+    ...{ fetches, spoofed, disallowed, last_seen },
+    ...(rank === undefined ? {} : { severity: SEVERITIES[Number(rank)] }),
+  }
+}
 
 const pathOf = (url: string): string => (URL.canParse(url) ? new URL(url).pathname : '')
 

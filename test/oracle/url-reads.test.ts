@@ -1,4 +1,5 @@
 import t from 'tap'
+import { z } from 'zod'
 import type { BlockedUrls, Url } from '../../src/query/blocked-urls.js'
 import { DIMENSIONS } from '../../src/query/dimensions.js'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
@@ -9,6 +10,7 @@ import { assertEqual } from '../fixtures/assert-equal.js'
 import { openStore } from '../fixtures/open-store.js'
 import { AGENTS, ASSISTANTS, peopleAndAgents, SITEMAP } from '../fixtures/people-and-agents.js'
 import { midnight } from './calendar.js'
+import type { FileVersion } from './policy-reads.js'
 import { type Metrics, recount } from './recount.js'
 import { recountUrlReads, type UrlQuestion, type UrlWorld } from './url-reads.js'
 
@@ -34,6 +36,7 @@ const blocked = async (_: number, operator: string | undefined): Promise<Blocked
   candidates: [{ hostname: 'one.example', patterns: ['/members/', '/p/3*', ...(operator === 'OpenAI' ? ['/$'] : [])] }],
   areBlocked: async (urls) => urls.map((url) => blocks(url, operator)),
 })
+const DECISION = { robots_token: '*', group: ['*'], allowed: true, reason: 'no_rule', rules: 0 }
 const catalog = AGENTS.map(
   ([agent_id, operator, purpose, respects_robots]): CatalogAgent => ({
     ...{ agent_id, name: agent_id, operator, purpose, respects_robots, docs_url: 'undocumented', verification: [] },
@@ -52,6 +55,17 @@ const deps: ReadDependencies = {
   }),
   segment: async () => undefined,
   assistants: ASSISTANTS.map(([source, operator]) => ({ source, operator })),
+  policyVersions: async (_, { before }) => ({
+    hostname: 'one.example',
+    versions: VERSIONS.filter(({ since }) => since < before).map((version) => ({
+      ...versionFields(version),
+      until: new Date(version.until).toISOString(),
+    })),
+  }),
+  policy: async (_, { path = '/', seen = [] }) => ({
+    ...{ hostnames: ['one.example'], hostname: 'one.example', path, versions: [] },
+    agents: seen.map((agent_id) => ({ agent_id, ...DECISION })),
+  }),
 }
 
 const at = (iso: string) => Date.parse(iso)
@@ -77,6 +91,21 @@ const FILTERS = [
 ]
 const ofAgents = (filters: readonly object[]) => !/suspected|exit_page|source/.test(JSON.stringify(filters))
 
+/** The versions of one hostname; the newest of each file is active. */
+const VERSIONS: readonly (FileVersion & { kind: 'robots' | 'llms' })[] = [
+  { kind: 'robots', file: '/robots.txt', since: at('2026-10-24T12:00Z'), until: at('2026-11-02T12:00Z'), served: true },
+  { kind: 'llms', file: '/llms.txt', since: at('2026-09-10T00:00Z'), until: at('2026-11-02T12:00Z'), served: false },
+  { kind: 'robots', file: '/robots.txt', since: at('2026-09-10T00:00Z'), until: at('2026-10-24T12:00Z'), served: true },
+  {
+    ...{ kind: 'robots', file: '/robots.txt', served: false },
+    ...{ since: at('2026-09-01T00:00Z'), until: at('2026-09-10T00:00Z') },
+  },
+]
+const versionFields = ({ kind, since, served }: (typeof VERSIONS)[number]) => ({
+  ...{ kind, since: new Date(since).toISOString() },
+  ...(served ? { standing: 'served', status: 200 } : { standing: 'unavailable', status: 404 }),
+})
+
 async function ask(path: string, q: UrlQuestion, query: string) {
   const read = reads.find((each) => each.path === `/api/${path}`)
   if (!read) throw new Error(path)
@@ -91,6 +120,7 @@ function rounded(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, rounded(each)]))
 }
+const SeenAgents = z.object({ agents: z.array(z.object({ agent_id: z.string(), seen: z.unknown().optional() })) })
 const tallies: Record<string, Set<string>> = { gap: new Set(), decay: new Set(), violations: new Set() }
 
 for (const [query, window] of WINDOWS) {
@@ -130,6 +160,21 @@ for (const [query, window] of WINDOWS) {
         for (const { verdict } of decayed) tallies.decay?.add(verdict)
 
         if (!ofAgents(filters)) continue
+        const versions = await ask('policy/versions', q, all)
+        const known = VERSIONS.filter(({ since }) => since < window[1])
+        const readOf = known.map((version) => ({
+          ...{ hostname: 'one.example', ...versionFields(version) },
+          ...(version.until < NOW ? { until: new Date(version.until).toISOString() } : {}),
+          ...own.versionReads('one.example', version),
+        }))
+        assertEqual(t, versions.data, rounded(readOf), 'policy/versions')
+        for (const path of ['/', '/members/one', '/p/1', '/nothing']) {
+          const { data } = await ask('policy', q, `${query}&path=${path}?x=y`)
+          const { agents } = SeenAgents.parse(data)
+          const seen = agents.flatMap(({ agent_id, seen }) => (seen === undefined ? [] : [[agent_id, seen]]))
+          const expected = own.pathFetches('one.example', path)
+          assertEqual(t, seen.sort(), rounded([...expected].sort()), `policy, ${path}`)
+        }
         for (const { severity } of own.violations()) tallies.violations?.add(severity)
         for (const only of [undefined, 'unbound']) {
           const summed: [path: string, wanted: readonly object[]][] = [

@@ -1,7 +1,7 @@
 import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
 import { eventRow } from '../fixtures/rows.js'
 import { matches, type SiteRows } from './filter-match.js'
-import { recountViolations } from './violation-reads.js'
+import { recountPolicyReads, recountViolations } from './policy-reads.js'
 
 /** Recounts the reads about URLs row by row. */
 export interface UrlQuestion {
@@ -320,5 +320,11 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
   }
 
   const disallowed = passed.filter((row) => within(row) && row.robots_allowed === false)
-  return { coverage, citations, decay, ...recountViolations(disallowed, given.obeys) }
+  return {
+    coverage,
+    citations,
+    decay,
+    ...recountViolations(disallowed, given.obeys),
+    ...recountPolicyReads(passed, given.obeys, q.window),
+  }
 }

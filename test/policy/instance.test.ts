@@ -1,4 +1,5 @@
 import t from 'tap'
+import { z } from 'zod'
 import type { PolicyChange } from '../../src/policy/change.js'
 import { sql } from '../../src/sql.js'
 import { startTestEngine, waitFor } from '../fixtures/engine.js'
@@ -70,6 +71,38 @@ t.test(
     t.match(changes, [
       { hostname: 'example.com', kind: 'robots', at, from: { rules: 2 }, to: { rules: 1, status: 200 } },
     ])
+    const versions = z.object({ hostname: z.string(), versions: z.array(z.record(z.string(), z.unknown())) })
+    const { versions: all } = versions.parse(
+      await engine.call('policy_versions', { site: 1, before: at + 1, limit: 2 }),
+    )
+    t.match(
+      all.map(({ kind, standing, groups, rules, links, text }) => ({ kind, standing, groups, rules, links, text })),
+      [
+        { kind: 'robots', standing: 'served', groups: 1, rules: 1, text: 'User-agent: *\nDisallow: /\n' },
+        { kind: /robots|llms/, standing: 'served', text: /User-agent: GPTBot|# Site/ },
+        { kind: /robots|llms/, standing: 'served', text: undefined },
+      ],
+      'the newest first, two of them with text',
+    )
+    const changed = new Date(at).toISOString()
+    t.equal(all[0]?.since, changed, 'in force from the response that showed the change')
+    t.equal(all.slice(1).find(({ kind }) => kind === 'robots')?.until, changed)
+    t.ok(Date.parse(String(all[0]?.until)) > Date.now() + 86_000_000, 'in force until a day after the last fetch')
+    const onlyLlms = versions.parse(await engine.call('policy_versions', { site: 1, before: at, kind: 'llms' }))
+    t.match(onlyLlms, { hostname: 'example.com', versions: [{ kind: 'llms', links: 2, text: /^# Site/ }] })
+    t.equal(onlyLlms.versions.length, 1)
+    t.strictSame(await engine.call('policy_versions', { site: 2, before: at }), { versions: [] })
+    const { agents } = z
+      .object({ agents: z.array(z.object({ agent_id: z.string(), allowed: z.boolean() })) })
+      .parse(await engine.call('policy', { site: 1, path: '/b', seen: ['codex-cli', 'gptbot'] }))
+    t.strictSame(
+      agents.filter(({ agent_id }) => ['codex-cli', 'gptbot'].includes(agent_id)),
+      [
+        { agent_id: 'gptbot', allowed: false },
+        { agent_id: 'codex-cli', allowed: false },
+      ],
+      'a seen agent that robots.txt cannot name is judged too, and no agent twice',
+    )
     t.ok(lines.some((line) => line.startsWith('policy changed: example.com robots.txt: 2 rules before, 1 rule now')))
     t.strictSame(await engine.call('blocked_within', { site: 1 }), [{ hostname: 'example.com', patterns: ['/'] }])
     t.strictSame(

@@ -93,6 +93,115 @@ t.test('policy/violations', async (t) => {
   t.match(beside.data, [{ comparison: { fetches: 1 }, change: { fetches: 1 } }])
 })
 
+t.test('policy/versions', async (t) => {
+  const [since, until] = [day(20), day(30)]
+  const row = (of: Partial<AgentEventRow>, at = IN) =>
+    agentRow({ ...proven, pathname: '/robots.txt', timestamp: new Date(at.getTime() + 1), ...of })
+  const version = { kind: 'robots', standing: 'served', status: 200, sha256: 'a'.repeat(64) }
+  const versions = [
+    {
+      ...version,
+      since: until.toISOString(),
+      until: day(90).toISOString(),
+      groups: 1,
+      rules: 2,
+      text: 'User-agent: *',
+    },
+    { kind: 'llms', standing: 'unavailable', status: 404, since: since.toISOString(), until: day(90).toISOString() },
+    { ...version, since: since.toISOString(), until: until.toISOString() },
+  ]
+  const ask = await asker(
+    {
+      events: [],
+      agent_events: [
+        row({ timestamp: since }),
+        row({ timestamp: new Date(until.getTime() - 1), ...search, status: 304 }),
+        row({ timestamp: until }),
+        row({ status: 301 }, day(31)),
+        row({ ...search }, day(31)),
+        // None of these is a read of robots.txt.
+        ...[row({ status: 404 }), row({ status: 500 }), row({ method: 'HEAD' }), row(spoofed), row({}, BEFORE)],
+        ...[row({ hostname: 'www.example.com' }), row({ pathname: '/robots.txt/' }), row({ site_id: 2 })],
+        // The first of these learns that there is no llms.txt.
+        ...[row({ pathname: '/llms.txt', status: 404 }), row({ pathname: '/llms.txt', status: 200 })],
+      ],
+    },
+    { policyVersions: async () => ({ hostname: 'example.com', versions }) },
+  )
+  const at = (first: Date, last = first) => ({ first_read: first.toISOString(), last_read: last.toISOString() })
+  const later = (date: Date, ms: number) => new Date(date.getTime() + ms)
+  const gptbot = { agent_id: 'gptbot', name: 'GPTBot' }
+  const bingbot = { agent_id: 'bingbot', name: 'Bingbot' }
+  const [newest, llms, oldest] = versions
+  const { until: _, ...inForce } = newest ?? {}
+  const { until: __, ...missing } = llms ?? {}
+  const { data, meta } = await ask('policy/versions')
+  t.strictSame(data, [
+    {
+      ...{ hostname: 'example.com', ...inForce, reads: 3, readers: 2, ...at(until, later(day(31), 1)) },
+      agents: [
+        { ...gptbot, reads: 2, ...at(until, later(day(31), 1)) },
+        { ...bingbot, reads: 1, ...at(later(day(31), 1)) },
+      ],
+    },
+    {
+      ...{ hostname: 'example.com', ...missing, reads: 1, readers: 1, ...at(later(IN, 1)) },
+      agents: [{ ...gptbot, reads: 1, ...at(later(IN, 1)) }],
+    },
+    {
+      ...{ hostname: 'example.com', ...oldest, reads: 2, readers: 2, ...at(since, later(until, -1)) },
+      agents: [
+        { ...gptbot, reads: 1, ...at(since) },
+        { ...bingbot, reads: 1, ...at(later(until, -1)) },
+      ],
+    },
+  ])
+  t.match(meta, { total: 3, warnings: [{ code: 'text_left_out' }] })
+  const filters = encodeURIComponent('[{"dimension":"agent_id","op":"is","value":"bingbot"}]')
+  const one = await ask('policy/versions', `limit=1&filters=${filters}`)
+  t.match(one.data, [{ readers: 1, agents: [{ agent_id: 'bingbot', ...at(later(day(31), 1)) }] }], 'one agent')
+  t.match(one.meta, { total: 3, warnings: undefined })
+  const none = await asker({ events: [], agent_events: [] })
+  t.strictSame((await none('policy/versions')).data, [], 'no policy is recorded')
+})
+
+t.test('policy: the fetches of a path', async (t) => {
+  const shut = { robots_allowed: false, robots_rule: '/private', robots_line: 4, robots_grace: false }
+  const row = (of: Partial<AgentEventRow>, at = IN) => agentRow({ timestamp: at, pathname: '/private', ...of })
+  const asked: unknown[] = []
+  const decision = { robots_token: '*', group: ['*'], allowed: false, reason: 'rule', rule: '/private', line: 4 }
+  const agents = ['gptbot', 'bingbot', 'other'].map((agent_id) => ({ agent_id, ...decision, rules: 1 }))
+  const ask = await asker(
+    {
+      events: [],
+      agent_events: [
+        ...[row({ ...proven, ...shut }), row({ ...proven, ...shut, robots_grace: true }), row(proven, day(31))],
+        ...[row({ ...spoofed, ...shut }), row({ ...proven, ...shut }, BEFORE)],
+        ...[row({ ...proven, ...search }), row({ ...proven, pathname: '/private/x', ...search })],
+        row({ agent_id: 'other', hostname: 'www.example.com' }),
+      ],
+    },
+    {
+      async policy(_, question) {
+        asked.push(question)
+        return { hostnames: ['example.com'], hostname: 'example.com', agents, path: '/private?a=b', versions: [] }
+      },
+    },
+  )
+  const { data } = await ask('policy', 'path=/private?a=b')
+  const at = (date: Date) => ({ last_seen: date.toISOString() })
+  t.match(data, {
+    agents: [
+      { name: 'GPTBot', seen: { fetches: 4, spoofed: 1, disallowed: 3, severity: 'breach', ...at(day(31)) } },
+      { name: 'Bingbot', seen: { fetches: 1, spoofed: 0, disallowed: 0, severity: undefined, ...at(IN) } },
+      { name: 'Other agents', seen: undefined },
+    ],
+  })
+  t.match(asked, [{ path: '/private?a=b', seen: { length: 3 } }], 'also agents of other hostnames')
+  t.notMatch((await ask('policy')).data, { agents: [{ seen: {} }] }, 'without a path nothing is counted')
+  t.strictSame(asked[1], {})
+})
+
 t.test('mayBeBlocked includes every blocked URL', async (t) => {
   const store = await openStore(t)
   const part = fc.constantFrom('a', 'b', 'A', '.', '..', '%61', '%2F', 'ü', '-', '')

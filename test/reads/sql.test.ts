@@ -30,6 +30,7 @@ const MORE: Readonly<Record<string, Record<string, string>>> = {
   '/api/stats/breakdown': { dimension: 'country' },
   '/api/agents/breakdown': { dimension: 'operator' },
   '/api/stats/performance': { dimension: 'pathname' },
+  '/api/policy': { path: '/docs' },
   '/api/stats/funnel/{id}': { step: '2' },
 }
 const WORDS: Readonly<Record<string, Record<string, string>>> = {
@@ -62,6 +63,10 @@ const dependencies: Omit<ReadDependencies, 'store'> = {
   }),
   catalog: [],
   assistants: [{ source: 'chatgpt.com', operator: 'OpenAI' }],
+  policyVersions: async () => ({
+    hostname: 'example.com',
+    versions: [{ kind: 'robots', since: '2026-10-20T00:00:00.000Z', standing: 'served', status: 200 }],
+  }),
   policy: async () => ({ hostnames: ['example.com'], hostname: 'example.com', agents: [], versions: [], path: '/' }),
 }
 

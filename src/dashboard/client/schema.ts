@@ -289,6 +289,11 @@ export interface paths {
         };
         get: operations["get_policy"];
     };
+    "/api/policy/versions": {
+        parameters: {
+        };
+        get: operations["get_policy_versions"];
+    };
     "/api/policy/violations": {
         parameters: {
         };
@@ -741,7 +746,9 @@ export interface components {
         filters: string;
         granularity: "minute" | "hour" | "day" | "week" | "month";
         hostname: string;
+        hostname_: string;
         id: number;
+        kind: string;
         limit: number;
         limit_: number;
         metric: string;
@@ -3660,7 +3667,7 @@ export interface operations {
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
                 granularity?: components["parameters"]["granularity"];
-                hostname?: string;
+                hostname?: components["parameters"]["hostname"];
                 path?: string;
                 range?: components["parameters"]["range"];
                 segment?: components["parameters"]["segment"];
@@ -3693,10 +3700,19 @@ export interface operations {
                                 crawl_delay?: number;
                                 group: string[];
                                 line?: number;
+                                name: string;
                                 reason: string;
                                 robots_token: string;
                                 rule?: string;
                                 rules: number;
+                                seen?: {
+                                    disallowed: number;
+                                    fetches: number;
+                                    last_seen: string;
+                                    /** @enum {string} */
+                                    severity?: "breach" | "unbound" | "unclear" | "unverified" | "grace";
+                                    spoofed: number;
+                                };
                             }[];
                             headers: {
                                 content_usage?: string;
@@ -3781,6 +3797,65 @@ export interface operations {
                                 status: number;
                             }[];
                         };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+        };
+    };
+    get_policy_versions: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                hostname?: components["parameters"]["hostname"];
+                kind?: "robots" | "llms";
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents: {
+                                agent_id: string;
+                                first_read: string;
+                                last_read: string;
+                                name: string;
+                                reads: number;
+                            }[];
+                            first_read?: string;
+                            groups?: number;
+                            hostname: string;
+                            /** @enum {string} */
+                            kind: "robots" | "llms";
+                            last_read?: string;
+                            links?: number;
+                            readers: number;
+                            reads: number;
+                            rules?: number;
+                            sha256?: string;
+                            since: string;
+                            /** @enum {string} */
+                            standing: "served" | "unavailable" | "unreachable";
+                            status: number;
+                            text?: string;
+                            truncated?: boolean;
+                            until?: string;
+                        }[];
                         meta: components["schemas"]["Meta"];
                     };
                 };
@@ -5140,7 +5215,8 @@ export interface operations {
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
                 granularity?: components["parameters"]["granularity"];
-                hostname?: components["parameters"]["hostname"];
+                hostname?: components["parameters"]["hostname_"];
+                kind?: components["parameters"]["kind"];
                 limit?: components["parameters"]["limit_"];
                 metric?: components["parameters"]["metric"];
                 name?: components["parameters"]["name"];
@@ -5184,7 +5260,8 @@ export interface operations {
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
                 granularity?: components["parameters"]["granularity"];
-                hostname?: components["parameters"]["hostname"];
+                hostname?: components["parameters"]["hostname_"];
+                kind?: components["parameters"]["kind"];
                 limit?: components["parameters"]["limit_"];
                 metric?: components["parameters"]["metric"];
                 name?: components["parameters"]["name"];

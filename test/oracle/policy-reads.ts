@@ -4,6 +4,80 @@ import { groupBy } from './site-rows.js'
 
 const urlKey = ({ hostname, pathname }: AgentEventRow) => JSON.stringify([hostname, pathname])
 
+/** A version of a file, times in milliseconds. */
+export interface FileVersion {
+  file: string
+  since: number
+  until: number
+  served: boolean
+}
+
+/** Recounts the reads of robots.txt's versions, and the fetches of one path. */
+export function recountPolicyReads(
+  rows: readonly AgentEventRow[],
+  obeys: ReadonlyMap<string, string>,
+  [from, to]: readonly [number, number],
+) {
+  const iso = (times: readonly number[], pick: (...all: number[]) => number) => new Date(pick(...times)).toISOString()
+  const agentsOf = (own: readonly AgentEventRow[]) => [...groupBy(own, (row) => row.agent_id)]
+
+  function versionReads(hostname: string, { file, since, until, served }: FileVersion) {
+    const own = rows.filter((row) => {
+      const at = row.timestamp.getTime()
+      const learnt = served ? row.status < 400 : row.status >= 300
+      const isRead = row.hostname === hostname && row.pathname === file && row.method === 'GET' && learnt
+      return isRead && row.verification !== 'spoofed' && at >= since && at < Math.min(until, to)
+    })
+    const times = own.map((row) => row.timestamp.getTime())
+    const agents = agentsOf(own).map(([agent_id, same]) => {
+      const at = same.map((row) => row.timestamp.getTime())
+      const read = { first_read: iso(at, Math.min), last_read: iso(at, Math.max) }
+      return { agent_id, name: agent_id, reads: same.length, ...read }
+    })
+    return {
+      reads: own.length,
+      readers: agents.length,
+      ...(own.length > 0 ? { first_read: iso(times, Math.min), last_read: iso(times, Math.max) } : {}),
+      agents: rank(
+        agents,
+        (agent) => [-Date.parse(agent.first_read)],
+        (agent) => [agent.agent_id],
+      ),
+    }
+  }
+
+  function pathFetches(hostname: string, pathname: string) {
+    const within = rows.filter(
+      ({ timestamp, ...row }) =>
+        row.hostname === hostname &&
+        row.pathname === pathname &&
+        timestamp.getTime() >= from &&
+        timestamp.getTime() < to,
+    )
+    return new Map(
+      agentsOf(within).map(([agent, own]) => {
+        const disallowed = own.filter((row) => row.robots_allowed === false)
+        const [worst] = recountViolations(disallowed, obeys).violationsByPage()
+        return [
+          agent,
+          {
+            fetches: own.length,
+            spoofed: own.filter((row) => row.verification === 'spoofed').length,
+            disallowed: disallowed.length,
+            ...(worst ? { severity: worst.severity } : {}),
+            last_seen: iso(
+              own.map((row) => row.timestamp.getTime()),
+              Math.max,
+            ),
+          },
+        ]
+      }),
+    )
+  }
+
+  return { versionReads, pathFetches }
+}
+
 /** Recounts the reads about violations over the fetches that robots.txt disallowed. `obeys` is by agent. */
 export function recountViolations(found: readonly AgentEventRow[], obeys: ReadonlyMap<string, string>) {
   const severities = ['breach', 'unbound', 'unclear', 'unverified', 'grace']
