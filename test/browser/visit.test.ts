@@ -8,7 +8,7 @@ import { startSite } from '../../examples/site/server.js'
 import { openRecords } from '../../src/duckdb/records.js'
 import { scriptName } from '../../src/http/tracker-script.js'
 import { sql } from '../../src/sql.js'
-import { openBrowser } from '../fixtures/browser.js'
+import { isFullBrowser, openBrowser } from '../fixtures/browser.js'
 import { CHROME, cli, dataDir, eventually, GPTBOT, type Instance, startInstance } from '../fixtures/instance.js'
 import { openStoreAt, storeOptions } from '../fixtures/store.js'
 import { VITALS } from '../fixtures/tracked.js'
@@ -213,14 +213,22 @@ for (const { how, plain, application, said, reads, lists, metrics, events, agent
       t.ok(engaged > 500 && engaged <= ms, `${engaged} ms of ${ms}, without the hidden time`)
     }
     if (injected) return
+    const painted = isFullBrowser ? 9 : 10
     t.match(reads, {
       overview: { visitors: 2, sessions: 2, pageviews: views([...plain.rows, ...application.rows]).length, bounce: 0 },
       errors: [{ type: 'RangeError', message: 'no tide', count: 1, pathname: '/articles/two-bulges' }],
-      performance: { lcp: { samples: 9 }, cls: { samples: 9 }, ttfb: { samples: 9 } },
+      performance: { lcp: { samples: painted }, cls: { samples: painted }, ttfb: { samples: painted } },
     })
     const pages = z.array(z.looseObject({ pathname: z.string(), pageviews: z.int() })).parse(lists.pages)
     t.same(Object.fromEntries(pages.map(({ pathname, pageviews }) => [pathname, pageviews])), {
-      ...{ '/': 1, '/tides': 1, '/articles': 3, '/articles/two-bulges': 2, '/contact': 2, '/press': 2 },
+      ...{
+        '/': 1,
+        '/tides': 1,
+        '/articles': 3,
+        '/articles/two-bulges': 2,
+        '/contact': 2,
+        '/press': isFullBrowser ? 2 : 1,
+      },
       ...{ '/subscribe': 2, '/thank-you': 2, '/gauge': 1 },
     })
     const names = z.array(z.looseObject({ name: z.string(), events: z.int() })).parse(lists.events)
