@@ -23,7 +23,7 @@ export type StoredReport = z.infer<typeof StoredReport>
 
 /** A commit places at most this many stored reports again, the latest first: one visitor could send any number. */
 const MAX_REPORTS = 5_000
-/** Of one visitor fewer: each commit with a hit of that visitor pays for all of them. */
+/** The upper bound for one visitor is lower: each commit with a hit of that visitor pays for all of them. */
 const MAX_REPORTS_PER_VISITOR = 500
 
 const selectReports = (columns: Sql, where: Sql): Sql => sql`

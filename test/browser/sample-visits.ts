@@ -93,7 +93,7 @@ export async function plainVisit(browser: Browser, at: string, elsewhere: string
     ['outbound', '/articles/two-bulges', { ...READER, url: `${elsewhere}/about?from=us#top` }],
     left('/articles/two-bulges', READER),
     ['pageview', '/articles/two-bulges', READER],
-    // Without a back/forward cache the page is painted anew.
+    // Without a back/forward cache the page is painted again.
     ...(isFullBrowser ? [] : [vitals('/articles/two-bulges', READER)]),
     left('/articles/two-bulges', READER),
     ['pageview', '/press', 200, READER],
