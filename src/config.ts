@@ -102,8 +102,8 @@ const Settings = z.strictObject({
   origin: setting(undefined, 'URL of the site to proxy', originUrl.optional()),
   host: setting('address', 'address to serve the site on', nonEmptyText.default('0.0.0.0')),
   port: setting('port', 'port to serve the site on', wholeNumber(0, 65_535).default(8080)),
-  admin_host: setting('address', 'address to serve the API and sign-in pages on', nonEmptyText.default('127.0.0.1')),
-  admin_port: setting('port', 'port to serve the API and sign-in pages on', wholeNumber(0, 65_535).default(8081)),
+  admin_host: setting('address', 'address to serve the dashboard and the API on', nonEmptyText.default('127.0.0.1')),
+  admin_port: setting('port', 'port to serve the dashboard and the API on', wholeNumber(0, 65_535).default(8081)),
   data: setting('dir', 'data directory', nonEmptyText.default('./readership-data')),
   domain: listSetting('host', "the site's hostname; if not set, every hostname belongs to the site", hostname),
   base_path: setting(

@@ -55,8 +55,24 @@ async function requestOverSocket(
 /** Formats where the service listens, as a URL that works on this machine. */
 export function serviceUrl({ admin_host, admin_port }: Pick<Config, 'admin_host' | 'admin_port'>): string {
   const host = /^(0\.0\.0\.0|::)$/.test(admin_host) ? 'localhost' : admin_host
-  return `http://${host.includes(':') ? `[${host}]` : host}:${admin_port}`
+  return `http://${urlHost(host)}:${admin_port}`
 }
+
+/** Formats a host as part of a URL: an IPv6 address has brackets there. */
+export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)
+
+/** Formats where people reach the dashboard: at the public URL if that has HTTPS, otherwise at the listener itself. */
+export const dashboardUrl = ({ public_url }: Pick<Config, 'public_url'>, listener: string): string =>
+  `${(public_url !== undefined && /^https:/i.test(public_url) ? public_url : listener).replace(/\/$/, '')}/`
+
+/** Formats where the site's listener serves the dashboard; undefined unless `expose` names the API. */
+export const exposedDashboardUrl = (config: Config): string | undefined =>
+  config.expose.includes('api')
+    ? dashboardUrl(
+        config,
+        `${config.tls_cert ? 'https' : 'http'}://${urlHost(config.host)}:${config.port}${config.base_path}`,
+      )
+    : undefined
 
 interface ConnectOptions {
   /** Creates the data directory if it does not exist, instead of failing. */

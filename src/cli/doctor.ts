@@ -12,7 +12,7 @@ import { formatBytes } from '../export/format.js'
 import { openPlaceLookup } from '../ingest/place/place-lookup.js'
 import { StoreLoss } from '../manage/store-losses.js'
 import { OutboundError } from '../outbound/outbound.js'
-import { isRunning, withClient } from './client.js'
+import { exposedDashboardUrl, isRunning, withClient } from './client.js'
 import { type CommandCall, defineCommand, JSON_FLAG, printJson } from './command.js'
 import { escapeText } from './escape.js'
 import { Failure, style } from './terminal.js'
@@ -55,6 +55,7 @@ export const doctor = defineCommand({
       ok('settings', 'valid'),
       ...(await checkDataDirectory(config)),
       ...running.findings,
+      ...checkDashboard(running.dashboard ?? exposedDashboardUrl(config)),
       ...(await checkOrigin(config.origin ?? running.origin)),
       // If rows are shipped, the collector does the geo lookup and the verification.
       ...(running.collector === undefined ? [checkGeoData(config), checkRanges(config, running.ranges)] : []),
@@ -108,6 +109,7 @@ const StatusResponse = z.object({
   data: z.object({
     origin: z.string().optional(),
     collector: z.string().optional(),
+    dashboard: z.url().optional(),
     store: z.object({
       state: z.string(),
       reason: z.string().optional(),
@@ -120,22 +122,30 @@ const StatusResponse = z.object({
 const StoreResponse = z.object({ data: z.object({ losses: z.array(StoreLoss) }) })
 const RangesResponse = z.object({ data: z.array(RangesStatus) })
 
-/** Checks the running instance; also returns its origin, the ranges it verifies agents with, and its collector. */
+/** Checks the running instance; also returns its origin, its ranges, its collector, and where others reach its dashboard. */
 async function checkInstance({ config, terminal }: CommandCall<unknown>): Promise<{
   findings: Finding[]
   origin?: string | undefined
   ranges?: RangesStatus[] | undefined
   collector?: string | undefined
+  dashboard?: string | undefined
 }> {
   if (!(await isRunning(config.data)))
     return { findings: [ok('instance', `none runs on ${config.data}`), ...checkFiles(config)] }
   try {
     return await withClient({ config, terminal }, async (client) => {
-      const { origin, store, collector } = StatusResponse.parse(await client.call('GET', '/control/status')).data
+      const { origin, store, collector, dashboard } = StatusResponse.parse(
+        await client.call('GET', '/control/status'),
+      ).data
       if (collector !== undefined) return { findings: [shippingFinding(store, collector)], origin, collector }
       const { data: ranges } = RangesResponse.parse(await client.call('GET', '/control/agents/holdings'))
       const { losses } = StoreResponse.parse(await client.call('GET', '/control/store')).data
-      return { findings: losses.length > 0 ? losses.map(lossFinding) : [storeFinding(store)], origin, ranges }
+      return {
+        findings: losses.length > 0 ? losses.map(lossFinding) : [storeFinding(store)],
+        origin,
+        ranges,
+        dashboard,
+      }
     })
   } catch (error) {
     const says = `does not respond (${errorReason(error)})`
@@ -185,6 +195,22 @@ function shippingFinding(
     `runs, but ${collector} accepts no rows: ${trouble}`,
     'Rows wait on disk; the log of the instance says more.',
   )
+}
+
+/** Checks that a dashboard that other machines can open has HTTPS, which keeps passwords and session cookies secret. */
+function checkDashboard(url: string | undefined): Finding[] {
+  if (url === undefined) return []
+  const { protocol, hostname } = new URL(url)
+  if (protocol === 'https:') return [ok('dashboard', `${url} has HTTPS`)]
+  if (/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
+    return [ok('dashboard', `${url} is open to this machine only`)]
+  return [
+    warn(
+      'dashboard',
+      `${url} is open to other machines without HTTPS: passwords and session cookies can be read on their way`,
+      'Set --tls-cert and --tls-key, or set --public-url to the https address of a server in front.',
+    ),
+  ]
 }
 
 async function checkOrigin(url: string | undefined): Promise<Finding[]> {

@@ -5,7 +5,7 @@ import { defineRequest, flag } from './command.js'
 
 export const loginLink = defineRequest({
   name: 'login-link',
-  summary: 'print a link that signs in once, within 15 minutes',
+  summary: 'print a link that opens the dashboard; it signs in once, within 15 minutes',
   settings: ['admin_host', 'admin_port', 'public_url'],
   flags: z.object({
     email: flag(
@@ -21,7 +21,7 @@ export const loginLink = defineRequest({
     terminal.out(`${link}\n`)
     if (link.startsWith('/'))
       terminal.err('Open this path below /_readership of your site; its address is known after its first request.\n')
-    terminal.err(`The link signs ${email} in, once, until ${expires_at}.\n`)
+    terminal.err(`The link opens the dashboard and signs ${email} in, once, until ${expires_at}.\n`)
   },
 })
 
@@ -40,5 +40,8 @@ export async function logSignInLink(instance: Pick<Instance, 'control'>, log: Pi
   )
   if (!created.ok) return
   const { link } = Link.parse(await created.json()).data
-  log.info({}, `sign in: ${link} (valid once, for 15 minutes; for another run readership login-link)`)
+  log.info(
+    {},
+    `sign in: ${link} (opens the dashboard; valid once, for 15 minutes; for another run readership login-link)`,
+  )
 }

@@ -3,7 +3,7 @@ import { listenAdmin, listenControl, socketPath } from '../http/server.js'
 import type { Instance, Log } from '../instance/instance.js'
 import { openInstance } from '../instance/open-instance.js'
 import { isShipping, openShipping } from '../instance/open-shipping.js'
-import { serviceUrl } from './client.js'
+import { dashboardUrl, exposedDashboardUrl, serviceUrl, urlHost } from './client.js'
 import type { CommandCall } from './command.js'
 import {
   type AddClose,
@@ -44,7 +44,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       log,
       version: terminal.version,
       proxy: () => listener?.stats(),
-      status: () => ({ origin: config.origin }),
+      status: () => ({ origin: config.origin, dashboard: exposedDashboardUrl(config) }),
       service: () => serviceUrl(config),
     }
     const instance = isShipping(config) ? await openShipping(config, deps) : await openInstance(config, deps)
@@ -59,10 +59,12 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       throw listenFailure(error, config.host, config.port, '--port')
     })
     const service = await openServiceListeners(instance, config, socket, addClose)
-    const scheme = config.tls_cert ? 'https' : 'http'
+    const siteUrl = `${config.tls_cert ? 'https' : 'http'}://${urlHost(config.host)}:${port}`
+    const exposed = config.expose.includes('api') ? ` and ${siteUrl}${config.base_path}/` : ''
+    const pages = isShipping(config) ? `service ${service}` : `dashboard and API ${service}/${exposed}`
     log.info(
       { pid: terminal.pid },
-      `listening: site ${scheme}://${urlHost(config.host)}:${port} for ${config.origin}, service ${service}, data ${config.data}${isShipping(config) ? `, rows to ${config.collector} as site ${config.site}` : ''}`,
+      `listening: site ${siteUrl} for ${config.origin}, ${pages}, data ${config.data}${isShipping(config) ? `, rows to ${config.collector} as site ${config.site}` : ''}`,
     )
     return instance
   })
@@ -78,11 +80,16 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
   if (isShipping(config)) throw new Failure('serve stores rows itself: remove the setting collector.', 2)
   await runUntilStopped({ config, terminal }, async (log, socket, addClose) => {
     const service = { ...config, admin_host: config.host, admin_port: config.port }
-    const instance = await openInstance(config, { log, version: terminal.version, service: () => serviceUrl(service) })
+    const instance = await openInstance(config, {
+      log,
+      version: terminal.version,
+      status: () => ({ dashboard: dashboardUrl(config, `http://${urlHost(config.host)}:${config.port}`) }),
+      service: () => serviceUrl(service),
+    })
     addClose('the store', () => instance.close())
     logUncaughtErrors(terminal, log)
     const url = await openServiceListeners(instance, service, socket, addClose)
-    log.info({ pid: terminal.pid }, `listening: service ${url}, data ${config.data}`)
+    log.info({ pid: terminal.pid }, `listening: dashboard and API ${url}/, data ${config.data}`)
     return instance
   })
 }
@@ -134,5 +141,3 @@ async function openServiceListeners(
   addClose('the streams', async () => instance.endStreams())
   return admin.at
 }
-
-const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)

@@ -56,8 +56,8 @@ export async function openReadership({ log = toConsole, ...options }: Readership
       mounted(at) {
         if (isShipping(config)) return
         service = localUrl(at) ?? service
-        const pages = config.public_url ?? requestUrl(at) ?? service ?? at.basePath
-        log.info({}, `pages at ${pages}/; to sign in, run: npx readership login-link --data ${config.data}`)
+        const url = (config.public_url ?? requestUrl(at) ?? service ?? at.basePath).replace(/\/$/, '')
+        log.info({}, `dashboard at ${url}/; to sign in, run: npx readership login-link --data ${config.data}`)
       },
       async close() {
         await control.close()

@@ -64,7 +64,7 @@ for (const [name, start, host, pages, why] of [
         name,
         start,
         'shop.example:8000',
-        /^pages at http:\/\/shop\.example:8000\/_readership\/; .* login-link --data /,
+        /^dashboard at http:\/\/shop\.example:8000\/_readership\/; .* login-link --data /,
         'its Host',
       ] as const,
   ),
@@ -72,12 +72,12 @@ for (const [name, start, host, pages, why] of [
     'plain http, hostile',
     onNode,
     'a.com/x#\u009b2J',
-    /^pages at http:\/\/localhost:\d+\/_readership\/; /,
+    /^dashboard at http:\/\/localhost:\d+\/_readership\/; /,
     'no such Host',
   ],
 ] as const)
   t.test(
-    `${name}: the first request tells where the pages are, and login-link works there`,
+    `${name}: the first request tells where the dashboard is, and login-link works there`,
     { timeout: 90_000 },
     async (t) => {
       const data = directory(t)

@@ -145,7 +145,8 @@ t.test('commands with a running instance', async (t) => {
     .split('\n')
     .filter((line) => line.includes('listening'))
   t.equal(start.length, 1, 'one line names all listeners')
-  for (const part of [app.site, app.admin, origin.url, data]) t.ok(start[0]?.includes(part), part)
+  for (const part of [app.site, `dashboard and API ${app.admin}/ and ${app.site}/_readership/`, origin.url, data])
+    t.ok(start[0]?.includes(part), part)
 
   await rawGet(sitePort, '/evil', 'evil-crawler/1.0 \u009b2J')
   for (const path of ['/a', '/a', '/b']) await rawGet(sitePort, path, GPTBOT)
@@ -274,6 +275,7 @@ t.test('commands with a running instance', async (t) => {
     const good = await command('doctor', origin.url, ...at)
     t.equal(good.code, 0, good.stdout + good.stderr)
     t.match(good.stdout, /✓ instance: runs, and stores rows/)
+    t.match(good.stdout, /✓ dashboard: http:\/\/127\.0\.0\.1:\d+\/_readership\/ is open to this machine only/)
     t.match(good.stdout, /✓ origin: .* responds with 200/)
     t.match(
       (await command('doctor', ...at)).stdout,
@@ -305,6 +307,31 @@ t.test('commands with a running instance', async (t) => {
     t.match((await command('keys', 'list', ...at)).stdout, /revoked \d{4}-/)
     t.match((await command('doctor', ...at)).stdout, /✓ instance: none runs/)
   })
+})
+
+t.test('doctor says where an exposed dashboard lacks HTTPS', async (t) => {
+  const rows: [settings: string, expected: string | undefined, why: string][] = [
+    ['', undefined, 'the default is not exposed'],
+    ['expose: [ingest]', undefined, 'nor is it with the rows of other servers'],
+    ['expose: [api]', '! dashboard: http://0.0.0.0:8080/_readership/ is open to other machines', 'every address'],
+    ["expose: [api]\nhost: '::'", '! dashboard: http://[::]:8080/_readership/', 'every address of IPv6'],
+    ["expose: [api]\nhost: '::1'", '✓ dashboard: http://[::1]:8080/_readership/ is open to this', 'loopback of IPv6'],
+    ['expose: [api]\npublic_url: http://a.com', '! dashboard: http://0.0.0.0:8080/', 'a public URL in clear text'],
+    ['expose: [api]\npublic_url: https://a.com/r', '✓ dashboard: https://a.com/r/ has HTTPS', 'HTTPS in front'],
+    [
+      'expose: [api]\ntls_cert: c\ntls_key: k\nbase_path: /r',
+      '✓ dashboard: https://0.0.0.0:8080/r/ has HTTPS',
+      'HTTPS of its own',
+    ],
+  ]
+  const data = dataDir(t)
+  const config = join(data, '..', 'doctor.yaml')
+  for (const [settings, expected, why] of rows) {
+    writeFileSync(config, `${settings}\n`)
+    const { stdout } = await command('doctor', '--data', data, '--offline', '--config', config)
+    const line = stdout.split('\n').find((each) => each.includes(' dashboard: '))
+    t.equal(expected === undefined ? line : line?.slice(0, expected.length), expected, why)
+  }
 })
 
 t.test('a second signal stops at once', async (t) => {

@@ -14,8 +14,12 @@ t.test('a signal during the start closes what is open, in order', async (t) => {
   t.teardown(() => origin.close())
   const ports = ['--host', '127.0.0.1', '--port', '0']
   for (const [command, when, why] of [
-    [['serve', ...ports], /listening/, 'as soon as it listens'],
-    [['proxy', origin.url, ...ports, '--admin-port', '0'], /listening/, 'as soon as it listens'],
+    [['serve', ...ports], /listening: dashboard and API http:\/\/127\.0\.0\.1:\d+\/,/, 'as soon as it listens'],
+    [
+      ['proxy', origin.url, ...ports, '--admin-port', '0'],
+      /, dashboard and API http:\/\/127\.0\.0\.1:\d+\/,/,
+      'as soon as it listens',
+    ],
     [['serve', ...ports], undefined, 'while the store is opened'],
   ] as const) {
     const data = directory(t)
