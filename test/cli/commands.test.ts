@@ -203,8 +203,8 @@ t.test('commands with a running instance', async (t) => {
     t.match(seen.stdout.split('\n')[1], /^(gptbot|other) /, 'agents that came stand first')
     t.match(JSON.parse((await command('agents', ...at, '--json')).stdout)[0], { agent_id: String })
     const report = await command('stats', ...at, '--report', 'agents/breakdown', '--dimension', 'agent_id')
-    t.match(report, { code: 0, stdout: /^FETCHES .*VALUE$/m })
-    t.match(report.stdout, /^ +4 {2}█{16} .* gptbot$/m)
+    t.match(report, { code: 0, stdout: /^FETCHES .*VALUE +NAME +OPERATOR +PURPOSE +LAST SEEN$/m })
+    t.match(report.stdout, /^ +4 {2}█{16} .* gptbot +GPTBot +OpenAI +training +\d+ \w{3} \d{4}, \d\d:\d\d$/m)
     t.match(
       JSON.parse((await command('stats', ...at, '--report', 'pages', '--limit', '1', '--json')).stdout),
       { data: [{ pathname: /^\// }], meta: { limit: 1 } },
