@@ -58,3 +58,33 @@ for (const { name, width, height, colorScheme, rules } of SCREENS)
     }
     await context.close()
   })
+
+t.test('a view whose script is gone after an upgrade reloads the page, once', { timeout: 60_000 }, async (t) => {
+  const { context, page } = await signIn(browser, app)
+  await page.waitForSelector('main h1')
+  let gone: RegExp | undefined
+  let reloads = 0
+  await page.route('**/assets/*', (route) =>
+    gone?.test(`${route.request().method()} ${route.request().url()}`)
+      ? route.fulfill({ status: 404 })
+      : route.continue(),
+  )
+  const rows: [view: string, gone: RegExp, staysGone: boolean, reloads: number, shown: string, why: string][] = [
+    ['sources', /\/sources-/, true, 0, '[role="alert"]', 'the build is the same'],
+    ['pages', /^HEAD|\/pages-/, false, 1, 'main h1', 'the reload brings the new build'],
+    ['devices', /^HEAD|\/devices-/, true, 0, '[role="alert"]', 'a reload brought the same build'],
+  ]
+  let staysGone = true
+  page.on('request', (request) => {
+    if (request.resourceType() !== 'document') return
+    reloads++
+    if (!staysGone) gone = undefined
+  })
+  for (const [view, pattern, stays, expected, shown, why] of rows) {
+    ;[gone, staysGone, reloads] = [pattern, stays, 0]
+    await page.click(`a[href*="/sites/1/${view}"]`)
+    await eventually(why, async () => reloads === expected && (await page.locator(shown).count()) > 0, 10_000)
+    t.equal(reloads, expected, why)
+  }
+  await context.close()
+})

@@ -2,6 +2,24 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Failed, Skeleton } from '../parts/states.js'
 
+/** The script that names the chunks; an upgrade removes it together with them. */
+const BUILD = import.meta.url
+const RELOADED = 'readership.reloaded'
+
+/** Reloads the page if an upgrade has replaced its build. Returns false if it has not, or if a reload did not help. */
+async function reloadAfterUpgrade(): Promise<boolean> {
+  try {
+    const { status } = await fetch(BUILD, { method: 'HEAD', cache: 'no-store' })
+    // A page from a cache of its own would come back with the same build, and reload for ever.
+    if (status !== 404 || sessionStorage.getItem(RELOADED) === BUILD) return false
+    sessionStorage.setItem(RELOADED, BUILD)
+  } catch {
+    return false
+  }
+  location.reload()
+  return true
+}
+
 /** A component that is loaded when it is first drawn. */
 export function lazy(load: () => Promise<{ default: ComponentType }>): ComponentType {
   let loaded: ComponentType | undefined
@@ -15,7 +33,9 @@ export function lazy(load: () => Promise<{ default: ComponentType }>): Component
           loaded = module.default
           setComponent({ it: module.default })
         },
-        () => setFailed(new Date()),
+        async () => {
+          if (!(await reloadAfterUpgrade())) setFailed(new Date())
+        },
       )
     }
     useEffect(() => {
