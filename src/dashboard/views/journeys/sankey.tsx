@@ -67,15 +67,8 @@ export function Sankey({ journeys, nameOf, label, onFollow }: SankeyProps) {
   const touches = (link: (typeof links)[number]): boolean =>
     [link.source, link.target].some((end: unknown) => isNode(end) && end.id === near)
   return (
-    <div class="scroll" ref={box}>
-      <svg
-        class="chart sankey"
-        style={{ width: `${width}px` }}
-        height={height}
-        role="group"
-        aria-label={label}
-        onKeyDown={moveFocus}
-      >
+    <div class="scroll" ref={box} tabIndex={0} role="group" aria-label={label}>
+      <svg class="chart sankey" style={{ width: `${width}px` }} height={height} onKeyDown={moveFocus}>
         {[...depths].map((depth) => (
           <text
             key={depth}
