@@ -1,3 +1,4 @@
+import { t } from '../texts/index.js'
 import { Bar } from './lists.js'
 import { RowName } from './names.js'
 import { changeText, formatMetric, metricName } from './numbers.js'
@@ -42,7 +43,7 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
     },
     {
       key: 'bar',
-      head: '',
+      head: <span class="visually-hidden">{t().parts.chart}</span>,
       width: others.length > 0 ? '16%' : '30%',
       wide: true,
       cell: ({ values }) => <Bar share={(numberIn(values, first) ?? 0) / most} of={of} />,
@@ -58,7 +59,7 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
       ? [
           {
             key: 'change',
-            head: '',
+            head: <span class="visually-hidden">{t().parts.change}</span>,
             width: '84px',
             right: true,
             wide: true,

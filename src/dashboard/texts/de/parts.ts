@@ -24,6 +24,7 @@ export const parts = {
   },
   lookAt: 'Sehen Sie stattdessen',
   showPeople: 'Menschen zeigen',
+  change: 'Änderung',
   noChange: 'unverändert',
   from: (value: string) => `von ${value}`,
   points: (n: string) => `${n} Punkte`,

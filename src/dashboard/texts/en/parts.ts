@@ -22,6 +22,7 @@ export const parts = {
   },
   lookAt: 'Look instead at',
   showPeople: 'Show people',
+  change: 'Change',
   noChange: 'no change',
   from: (value: string) => `from ${value}`,
   points: (n: string) => `${n} points`,

@@ -1,13 +1,21 @@
+import { Diff } from '../../parts/diff.js'
 import { Panel } from '../../parts/panel.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { formatInstant } from '../../state/format.js'
+import { envelope } from '../../state/question.js'
+import { useVersions } from '../../state/versions.js'
 import { t } from '../../texts/index.js'
 import type { useAgentsOfPage } from './agents-of-page.js'
 
-/** When the site's policy changed. */
+/** The newest change of robots.txt, and when the policy changed before. */
 export function PageVersions({ agents }: { agents: ReturnType<typeof useAgentsOfPage> }) {
   const texts = t().pages.versions
-  const versions = agents.policy?.versions ?? []
+  const hostname = agents.policy?.hostname
+  const answer = useVersions(
+    hostname === undefined ? undefined : { ...envelope('agent'), compare: undefined, filters: undefined, hostname },
+  )
+  const versions = answer.data ?? []
+  const [newest, before] = versions.filter(({ kind }) => kind === 'robots')
   return (
     <Panel
       span={place.value.show === 'both' ? 7 : 12}
@@ -17,15 +25,27 @@ export function PageVersions({ agents }: { agents: ReturnType<typeof useAgentsOf
           {t().pages.may.policy}
         </a>
       }
-      answers={agents.answers}
+      answers={[...agents.answers, answer]}
       empty={versions.length === 0}
       emptyText={texts.none}
     >
       {() => (
         <ul class="versions">
-          {versions.slice(0, 6).map(({ kind, fetched_at }) => (
-            <li key={`${kind} ${fetched_at}`}>
-              {formatInstant(fetched_at)} <span class="muted small">{kind}.txt</span>
+          {versions.slice(0, 6).map((version) => (
+            <li key={`${version.kind} ${version.since}`}>
+              {formatInstant(version.since)}{' '}
+              <span class="muted small">
+                {version.kind}.txt {version.until === undefined && texts.inForce}
+              </span>
+              {version === newest &&
+                version.text !== undefined &&
+                (before === undefined || before.text !== undefined) && (
+                  <Diff
+                    before={before?.text ?? ''}
+                    after={version.text}
+                    label={before === undefined ? texts.all : texts.changes(formatInstant(version.since))}
+                  />
+                )}
             </li>
           ))}
         </ul>
