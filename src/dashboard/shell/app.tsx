@@ -6,8 +6,8 @@ import { go, hrefTo, place, siteId, view } from '../state/address.js'
 import { type Problem, sessionEndedAt } from '../state/client.js'
 import { useRead } from '../state/data.js'
 import { formatDay, formatTime } from '../state/format.js'
-import { dimensions, shareSlug, siteQuery } from '../state/question.js'
-import { pageTitle, signInAddress, site, sites, timeZone } from '../state/session.js'
+import { dimensions, siteQuery } from '../state/question.js'
+import { me, pageTitle, signInAddress, site, sites, timeZone } from '../state/session.js'
 import { lockedShare } from '../state/share.js'
 import { t } from '../texts/index.js'
 import { Bar } from './bar.js'
@@ -153,7 +153,7 @@ export function App({ problem, retry }: { problem?: Problem; retry: () => void }
       ) : null}
       {searching.value && <Search />}
       {showingKeys.value && <KeysDialog />}
-      {sessionEndedAt.value && shareSlug.value === undefined && <SessionEnded at={sessionEndedAt.value} />}
+      {sessionEndedAt.value && me.value && <SessionEnded at={sessionEndedAt.value} />}
       <Toasts />
     </>
   )

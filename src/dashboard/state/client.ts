@@ -27,7 +27,8 @@ export function toProblem(status: number, body: unknown): Problem {
   const part = (name: 'code' | 'message' | 'field') =>
     typeof error === 'object' && error !== null && name in error ? text(Reflect.get(error, name)) : undefined
   const field = part('field')
-  if (status === 401) sessionEndedAt.value ??= new Date()
+  // With a field, it is a wrong password or code.
+  if (status === 401 && field === undefined) sessionEndedAt.value ??= new Date()
   return {
     status,
     code: part('code') ?? (status === 0 ? 'unreachable' : 'unknown'),

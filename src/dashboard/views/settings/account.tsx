@@ -62,7 +62,7 @@ export function Account() {
                   </Field>
                 )}
                 <Field label={texts.next} name="password" problem={problem}>
-                  <input type="password" name="password" required minLength={8} autocomplete="new-password" />
+                  <input type="password" name="password" required minLength={10} autocomplete="new-password" />
                 </Field>
               </>
             )}
