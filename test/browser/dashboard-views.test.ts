@@ -37,7 +37,7 @@ interface AxeResult {
   violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[]
 }
 
-const app = await startDashboard(t)
+const app = await startDashboard(t, { people: 1_500, agents: 1_500 })
 const browser = await openBrowser(t)
 
 for (const { name, width, height, colorScheme, rules } of SCREENS)
