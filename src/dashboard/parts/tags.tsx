@@ -16,12 +16,3 @@ export const VerdictTag = ({ of }: { of: string }) => (
     {t().parts.verdict[of] ?? of}
   </span>
 )
-
-/** Whether an agent is who it says: only a false claim has the colour of an accusation. */
-export const VerificationTag = ({ of }: { of: 'verified' | 'spoofed' | 'indeterminate' | 'unverifiable' }) => (
-  <span class={of === 'spoofed' ? 'tag alert' : of === 'verified' ? 'tag agents' : 'tag'}>
-    {of === 'verified' && <Icon name="check" />}
-    {of === 'spoofed' && <Icon name="close" />}
-    {t().parts.verification[of]}
-  </span>
-)
