@@ -267,6 +267,8 @@ async function checkSite(
   }
   const all = { events: rows, agent_events: [] }
   const withSession = { events: rows.filter((row) => row.session_id !== NO_SESSION), agent_events: [] }
+  // A report without a session is a row like any other: it says since when the site is recorded.
+  const first = Math.min(...rows.map(({ timestamp }) => timestamp.getTime()))
   let asked = 0
   for (const judged of EXPECTED_READS) {
     if (!judged.audiences.includes('human')) continue
@@ -275,7 +277,9 @@ async function checkSite(
       [FIRST_DAY, now],
       [FIRST_DAY + 3 * HOUR, FIRST_DAY + 10 * HOUR],
     ] as const)
-    const q: Question = { site, audience: 'human', window, tz: 'UTC', filters: random.of(FILTERS), goals: GOALS }
+    const q: Question = {
+      ...{ site, audience: 'human', window, tz: 'UTC', filters: random.of(FILTERS), goals: GOALS, first },
+    }
     const [start, end] = window.map((each) => new Date(each).toISOString())
     const put: ReadCase = {
       ...{ q, compare: random.of(['none', 'previous'] as const), window: `start=${start}&end=${end}` },

@@ -12,6 +12,8 @@ export interface Question {
   filters: readonly Readonly<Record<string, unknown>>[]
   /** The site's goals. */
   goals?: readonly Goal[]
+  /** Milliseconds: the site's first row, if the rows to count lack some of its rows. */
+  first?: number
   /** Milliseconds: times that were not recorded, start and end. */
   gaps?: readonly (readonly [number, number])[]
   /** Milliseconds: the time of the question; absent: after the window. */
