@@ -9,7 +9,7 @@ import { eventually } from '../fixtures/instance.js'
 import { receiver } from '../fixtures/receiver.js'
 import { agentRow } from '../fixtures/rows.js'
 
-/** What a person does with the dashboard, from the first link on: each step in one browser, on one started instance. */
+/** A person uses the dashboard from the first link on: each step in one browser, on one started instance. */
 const SLOW = { timeout: 200_000 }
 const PASSWORD = 'the moon pulls both ways'
 /** Paths that would act if they were not shown as text. */

@@ -19,7 +19,7 @@ import { FUNNELS, GOALS, storedGoals } from './goals-and-funnels.js'
 import { NO_SESSION, type Question } from './site-rows.js'
 
 /** `DELIVERY_SITES` and `ORACLE_SEED` select more sites, and other ones. */
-const SITES = Number(process.env.DELIVERY_SITES ?? 12)
+const SITES = Number(process.env.DELIVERY_SITES ?? 8)
 const SEED = Number(process.env.ORACLE_SEED ?? 20261122)
 /** Deliveries of these many sites are mixed. */
 const SITES_AT_ONCE = 4
