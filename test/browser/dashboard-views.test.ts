@@ -15,10 +15,8 @@ const VIEWS = [
   ...['', 'live', 'pages', 'pages/%2Fp%2F1', 'sources', 'places', 'devices', 'events', 'goals', 'funnels', 'journeys'],
   ...['retention', 'sessions', 'visitors', 'performance', 'errors', 'agents', 'agents/gptbot', 'coverage'],
   ...['citation-gap', 'policy', 'violations', 'decay', 'catalog', 'no-such-view'],
-  ...['site', 'install', 'segments', 'shares', 'alerts', 'reports', 'flags', 'keys', 'members', 'dropped', 'audit'].map(
-    (section) => `settings/${section}`,
-  ),
-  ...['settings/account', 'settings/new-site'],
+  // The other sections consist of the same parts.
+  ...['site', 'install', 'shares', 'alerts', 'keys', 'members', 'account'].map((section) => `settings/${section}`),
 ]
 
 /** Views of each kind of panel, for the other screens; `VIEWS=all` visits every view on every screen. */

@@ -108,7 +108,7 @@ t.test('aggregates equal the remaining hits, in whichever order rows are removed
       },
     ),
     {
-      numRuns: Number(process.env.REMOVE_RUNS ?? 8),
+      numRuns: Number(process.env.REMOVE_RUNS ?? 4),
       seed: Number(process.env.REMOVE_SEED ?? 20261121),
       endOnFailure: process.env.REMOVE_SHRINK === undefined,
     },

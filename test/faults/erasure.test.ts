@@ -26,7 +26,7 @@ import { openStoreAt, storeOptions } from '../fixtures/store.js'
  */
 
 /** `ERASURE_KILLS=60` kills at every place several times. */
-const KILLS = Number(process.env.ERASURE_KILLS ?? 6)
+const KILLS = Number(process.env.ERASURE_KILLS ?? 3)
 const PERSONS = KILLS * 2
 /** Rows of the first person. Each further person has one row more, so that a number of rows identifies a person. */
 const ROWS = 3_000

@@ -30,11 +30,11 @@ import {
 
 const SEED = Number(process.env.PAIRS_SEED ?? 4_476)
 /** `PAIRS=1000` compares more. */
-const PAIRS = Number(process.env.PAIRS ?? 250)
+const PAIRS = Number(process.env.PAIRS ?? 120)
 /** Files of each kind, each in a state of its own; any two make a pair. */
 const FILES = 40
 /** So many pairs are also served and read through the API, every fourth as a whole instance with all its routes. */
-const SERVED_PAIRS = 16
+const SERVED_PAIRS = 8
 
 const random = seeded(SEED)
 const WINDOW = 'start=2026-11-20T00:00:00Z&end=2026-11-22T10:00:00Z'

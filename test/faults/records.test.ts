@@ -19,7 +19,7 @@ import { storeOptions } from '../fixtures/store.js'
  */
 
 /** The full run has `RECORDS_WRITES=1000`. */
-const WRITES = Number(process.env.RECORDS_WRITES ?? 120)
+const WRITES = Number(process.env.RECORDS_WRITES ?? 60)
 const KILLS = Math.max(3, Math.round(WRITES / 60))
 
 interface Answer {

@@ -14,7 +14,7 @@ import type { Question } from './site-rows.js'
 
 /** `ORACLE_SEED` and `ORACLE_RUNS` select other sites, and more of them. */
 const SEED = Number(process.env.ORACLE_SEED ?? 20261121)
-const RUNS = Number(process.env.ORACLE_RUNS ?? 300)
+const RUNS = Number(process.env.ORACLE_RUNS ?? 120)
 
 const at = (iso: string) => Date.parse(iso)
 const HOUR = 3_600_000

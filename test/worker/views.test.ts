@@ -346,7 +346,7 @@ t.test('in any order a view is one row', { timeout: 120_000 }, async (t) => {
         rows.every(({ status, screen_class }) => status === 200 && screen_class === 'xs')
       )
     }),
-    { numRuns: Number(process.env.RUNS ?? 40) },
+    { numRuns: Number(process.env.RUNS ?? 16) },
   )
   await stop()
 })
