@@ -105,7 +105,7 @@ const REFUSED: Record<string, [string, string][]> = {
     ['pathname,country', 'two'],
     ['prop:', 'no key'],
     ['props', 'a column of the table that is not a dimension'],
-    ['visitor_id', 'another column that is not a dimension'],
+    ['session_id', 'another column that is not a dimension'],
   ],
   metric: [
     ['Visitors', 'another case'],

@@ -59,7 +59,7 @@ const refused: [asked: unknown, message: RegExp, why: string][] = [
   [[where('__proto__', 'is', 'x')], /Unknown dimension/, 'another property of every object'],
   [[where('hasOwnProperty', 'is', 'x')], /Unknown dimension/, 'another property of every object'],
   [[where('site_id', 'is', 2)], /Unknown dimension/, 'a column that is no dimension: the tenant'],
-  [[where('visitor_id', 'is', '1')], /Unknown dimension/, 'a column that is no dimension: the person'],
+  [[where('session_id', 'is', '1')], /Unknown dimension/, 'a column that is no dimension: the session'],
   [[where('prop:', 'is', 'x')], /Unknown dimension/, 'a property without a key'],
   [[where('pathname; drop table events', 'is', 'x')], /Unknown dimension/, 'SQL'],
   [

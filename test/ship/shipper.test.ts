@@ -112,7 +112,7 @@ t.test('rows wait in memory and are shipped from there while the disk accepts no
   const collector = await startCollector({ key: KEY, now: time.now })
   const shipper = await ship(directory(t), collector.url, { ...time, min_free_disk: Number.MAX_SAFE_INTEGER })
   for (const row of fetches(700)) shipper.record(row)
-  await eventually('delivered', () => collector.paths().length === 700)
+  await eventually('delivered and settled', () => shipper.stats().waiting === 0)
   t.same(collector.paths(), numberedPaths(700))
   t.match(shipper.stats(), { state: 'degraded', reason: /cannot be written to disk: less than/ })
   collector.setFault(respondWith(500))
