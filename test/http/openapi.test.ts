@@ -77,6 +77,19 @@ else {
       if ((operation.parameters ?? []).length > 0 && path !== '/api/track/pixel.gif')
         t.ok(codes.includes('422') || codes.includes('404'), `${name}: 422`)
     }
+    const pages: [path: string, parameters: string[]][] = [
+      ['/sign-in', ['token', 'next']],
+      ['/register', []],
+      ['/reset-password', ['token']],
+      ['/confirm-email', ['token']],
+      ['/invitation', ['token']],
+    ]
+    for (const [path, parameters] of pages)
+      t.same(
+        (document.paths[path]?.get?.parameters ?? []).map((one) => resolve(document, one).name),
+        parameters,
+        `${path} says what its address takes`,
+      )
     for (const [name, { content }] of Object.entries(document.components.responses))
       t.not(content?.['application/json']?.example, undefined, `${name} has an example`)
     for (const tag of document.tags) t.not(tag.description, tag.name, `${tag.name} is described`)

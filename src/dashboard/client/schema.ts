@@ -753,6 +753,7 @@ export interface components {
         limit_: number;
         metric: string;
         name: string;
+        next: string;
         operator: string;
         operator_: string;
         order: string;
@@ -770,6 +771,7 @@ export interface components {
         slug: string;
         start: string;
         step: string;
+        token: string;
         tz: string;
         user: number;
     };
@@ -6409,6 +6411,9 @@ export interface operations {
     };
     get_confirm_email: {
         parameters: {
+            query?: {
+                token?: components["parameters"]["token"];
+            };
         };
         responses: {
             200: {
@@ -6423,6 +6428,9 @@ export interface operations {
     };
     post_confirm_email: {
         parameters: {
+            query?: {
+                token?: components["parameters"]["token"];
+            };
         };
         responses: {
             200: {
@@ -6451,6 +6459,9 @@ export interface operations {
     };
     get_invitation: {
         parameters: {
+            query?: {
+                token?: components["parameters"]["token"];
+            };
         };
         responses: {
             200: {
@@ -6540,6 +6551,9 @@ export interface operations {
     };
     get_reset_password: {
         parameters: {
+            query?: {
+                token?: components["parameters"]["token"];
+            };
         };
         responses: {
             200: {
@@ -6554,6 +6568,9 @@ export interface operations {
     };
     post_reset_password: {
         parameters: {
+            query?: {
+                token?: components["parameters"]["token"];
+            };
         };
         responses: {
             200: {
@@ -6568,6 +6585,10 @@ export interface operations {
     };
     get_sign_in: {
         parameters: {
+            query?: {
+                next?: components["parameters"]["next"];
+                token?: components["parameters"]["token"];
+            };
         };
         responses: {
             200: {
@@ -6582,6 +6603,10 @@ export interface operations {
     };
     post_sign_in: {
         parameters: {
+            query?: {
+                next?: components["parameters"]["next"];
+                token?: components["parameters"]["token"];
+            };
         };
         responses: {
             200: {

@@ -1,4 +1,5 @@
 import { html, raw } from 'hono/html'
+import { z } from 'zod'
 import { LOGO_PATHS } from '../logo.js'
 import type { Call } from '../route.js'
 
@@ -32,6 +33,19 @@ export const renderPage = (title: string, body: Html, problem?: string): Html =>
 <header><svg width="24" height="20" viewBox="0 0 24 20" aria-hidden="true"><path class="people" d="${LOGO_PATHS.people}"/><path class="agents" d="${LOGO_PATHS.agents}"/></svg>readership</header>
 <main><h1>${title}</h1>
 ${problem === undefined ? '' : html`<p role="alert">${problem}</p>`}${body}</main></html>`
+
+/** The query parameter of pages that a mailed link opens. */
+export const MailedToken = z
+  .string()
+  .optional()
+  .describe('The token of a mailed link.')
+  .meta({ example: 'x'.repeat(43) })
+
+/** The other responses of a page's form. */
+export const FORM_RESPONSES = {
+  303: 'Done; redirects to the next page.',
+  422: 'A value is wrong; the page shows the form again with the reason.',
+}
 
 export const nameField = html`<label>Name<input name="name" autocomplete="name" required></label>`
 export const tokenField = (value: string | undefined) => html`<input type="hidden" name="token" value="${value ?? ''}">`

@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import { z } from 'zod'
 import { ApiError } from '../../errors.js'
 import type { Invitations, ReceivedInvitation } from '../../manage/invitations.js'
 import type { Orgs } from '../../manage/orgs.js'
@@ -10,8 +11,10 @@ import { validate } from '../validation.js'
 import {
   codeField,
   currentPasswordField,
+  FORM_RESPONSES,
   type Html,
   htmlResponse,
+  MailedToken,
   nameField,
   newPasswordField,
   readForm,
@@ -100,6 +103,7 @@ export function invitationPageRoutes(deps: {
     route('get', '/invitation', 'sign_in', {
       contentType,
       summary: 'Page: accept an invitation',
+      query: z.object({ token: MailedToken }),
       async run(call) {
         try {
           return htmlResponse(await render(call, call.query.get('token') ?? ''))
@@ -112,7 +116,7 @@ export function invitationPageRoutes(deps: {
     route('post', '/invitation', 'sign_in', {
       contentType,
       summary: 'Form of the page: accept an invitation',
-      otherResponses: { 303: 'Done; redirects to the next page.' },
+      otherResponses: FORM_RESPONSES,
       async run(call) {
         const { act, token = '', totp = '', ...fields } = await readForm(call)
         let cookie: string | undefined

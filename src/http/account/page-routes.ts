@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import { z } from 'zod'
 import { ApiError } from '../../errors.js'
 import { renderError } from '../error-response.js'
 import { type Call, type Route, routeMaker } from '../route.js'
@@ -8,8 +9,10 @@ import {
   codeField,
   currentPasswordField,
   emailField,
+  FORM_RESPONSES,
   type Html,
   htmlResponse,
+  MailedToken,
   newPasswordField,
   readForm,
   redirectTo,
@@ -22,6 +25,17 @@ import { ConfirmEmail, ForgotPassword, LinkSignIn, Login, Register, ResetPasswor
 import type { SignedOutActions } from './signed-out-actions.js'
 
 type Fields = Readonly<Record<string, string>>
+
+const MailedLinkQuery = z.object({ token: MailedToken })
+const SignInQuery = MailedLinkQuery.extend({
+  next: z
+    .string()
+    .optional()
+    .describe(
+      "The dashboard's address to open after signing in, relative to the service: `sites/1/pages?range=7d`. Anything else leads to the dashboard's start.",
+    )
+    .meta({ example: 'sites/1/pages?range=7d' }),
+})
 
 /** Renders a page with its form, and with the problem of the last attempt. */
 type RenderForm = (fields: Fields, problem?: string) => Html
@@ -85,54 +99,77 @@ export function pageRoutes(actions: SignedOutActions, mayRegister: () => boolean
   const startSession = async (call: Call, session: Promise<string>) =>
     redirectTo(returnAddress(call.query.get('next')), sessionCookie(call.request, await session))
   return [
-    ...formRoutes('/sign-in', 'sign in, or follow a sign-in link', signInForm(mayRegister), (call, fields) =>
-      startSession(
-        call,
-        fields.token === undefined
-          ? actions.login(call, validate(Login, withoutEmptyCode(fields)))
-          : actions.link(call, validate(LinkSignIn, fields)),
-      ),
-    ),
-    ...formRoutes('/register', 'create an account', registrationForm(mayRegister), async (call, fields) => {
-      const token = await actions.register(call, validate(Register, fields))
-      return token === undefined
-        ? htmlResponse(REGISTRATION_PAGE)
-        : redirectTo('./', sessionCookie(call.request, token))
+    ...formRoutes('/sign-in', {
+      purpose: 'sign in, or follow a sign-in link',
+      query: SignInQuery,
+      render: signInForm(mayRegister),
+      submit: (call, fields) =>
+        startSession(
+          call,
+          fields.token === undefined
+            ? actions.login(call, validate(Login, withoutEmptyCode(fields)))
+            : actions.link(call, validate(LinkSignIn, fields)),
+        ),
     }),
-    ...formRoutes('/reset-password', 'reset a password', renderResetPassword, async (call, fields) => {
-      if (fields.token === undefined) {
-        actions.forgot(call, validate(ForgotPassword, fields))
-        return htmlResponse(MAIL_SENT_PAGE)
-      }
-      await actions.reset(call, validate(ResetPassword, fields))
-      return redirectTo('sign-in')
+    ...formRoutes('/register', {
+      purpose: 'create an account',
+      query: z.object({}),
+      render: registrationForm(mayRegister),
+      async submit(call, fields) {
+        const token = await actions.register(call, validate(Register, fields))
+        return token === undefined
+          ? htmlResponse(REGISTRATION_PAGE)
+          : redirectTo('./', sessionCookie(call.request, token))
+      },
     }),
-    ...formRoutes('/confirm-email', 'confirm an e-mail address', renderConfirmEmail, async (call, fields) => {
-      await actions.confirm(call, validate(ConfirmEmail, fields))
-      return redirectTo('sign-in')
+    ...formRoutes('/reset-password', {
+      purpose: 'reset a password',
+      query: MailedLinkQuery,
+      render: renderResetPassword,
+      async submit(call, fields) {
+        if (fields.token === undefined) {
+          actions.forgot(call, validate(ForgotPassword, fields))
+          return htmlResponse(MAIL_SENT_PAGE)
+        }
+        await actions.reset(call, validate(ResetPassword, fields))
+        return redirectTo('sign-in')
+      },
+    }),
+    ...formRoutes('/confirm-email', {
+      purpose: 'confirm an e-mail address',
+      query: MailedLinkQuery,
+      render: renderConfirmEmail,
+      async submit(call, fields) {
+        await actions.confirm(call, validate(ConfirmEmail, fields))
+        return redirectTo('sign-in')
+      },
     }),
   ]
 }
 
+interface FormPage {
+  readonly purpose: string
+  readonly query: z.ZodObject
+  readonly render: RenderForm
+  submit(call: Call, fields: Fields): Promise<Response>
+}
+
 /** The route of a page and the route of its form, which shows the page again with the problem after an error. */
-function formRoutes(
-  path: string,
-  purpose: string,
-  render: RenderForm,
-  submit: (call: Call, fields: Fields) => Promise<Response>,
-): Route[] {
+function formRoutes(path: string, { purpose, query, render, submit }: FormPage): Route[] {
   const route = routeMaker('account')
   const contentType = 'text/html'
   return [
     route('get', path, 'sign_in', {
       contentType,
       summary: `Page: ${purpose}`,
-      run: async ({ query }) => htmlResponse(render(Object.fromEntries(query))),
+      query,
+      run: async (call) => htmlResponse(render(Object.fromEntries(call.query))),
     }),
     route('post', path, 'sign_in', {
       contentType,
       summary: `Form of the page: ${purpose}`,
-      otherResponses: { 303: 'Done; redirects to the next page.' },
+      query,
+      otherResponses: FORM_RESPONSES,
       async run(call) {
         const fields = await readForm(call)
         try {
