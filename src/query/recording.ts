@@ -27,14 +27,29 @@ export const intersect = (a: Window, b: Window): Window => ({
   end: new Date(Math.min(a.end.getTime(), b.end.getTime())),
 })
 
+/** Returns the index of the first gap that ends after `at`, by binary search: a chart asks for each of its buckets. */
+function firstEndingAfter(gaps: readonly Gap[], at: Date): number {
+  let [low, high] = [0, gaps.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((gaps[middle]?.end ?? at) > at) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
 /** Returns the parts of the gaps that lie within the window and after the site's first row. */
 export function gapsWithin({ since, gaps }: Recording, window: Window): Gap[] {
   if (since === undefined) return []
   const known = intersect(window, { start: since, end: window.end })
-  return gaps.flatMap(({ reason, ...gap }) => {
+  const parts: Gap[] = []
+  for (let i = firstEndingAfter(gaps, known.start); i < gaps.length; i++) {
+    const gap = gaps[i]
+    if (gap === undefined || gap.start >= known.end) break
     const part = intersect(gap, known)
-    return lengthOf(part) > 0 ? [{ ...part, reason }] : []
-  })
+    if (lengthOf(part) > 0) parts.push({ ...part, reason: gap.reason })
+  }
+  return parts
 }
 
 /** Tells how much of a time was recorded until now. An empty time is recorded. */
@@ -99,15 +114,21 @@ interface RecordingLookupDeps {
   clock(): number
 }
 
-/** Returns a function that tells which times were recorded of a site. It scans a site's rows once a minute at most. */
+/**
+ * Returns a function that tells which times were recorded of a site. It scans a site's rows once a minute at most, also for
+ * the many reads that a dashboard sends at once.
+ */
 export function createRecordingLookup({ query, gaps, clock }: RecordingLookupDeps) {
-  const firstRows = new Map<number, { time: Date; until: number }>()
-  return async (site: number): Promise<Recording> => {
+  const firstRows = new Map<number, { time: Promise<Date | undefined>; until: number }>()
+  const findFirstRow = async (site: number): Promise<Date | undefined> => {
     const cached = firstRows.get(site)
-    const isFresh = cached && clock() < cached.until
-    const since = isFresh ? cached.time : await firstRowTime(site, query)
-    if (since === undefined) firstRows.delete(site)
-    else if (!isFresh) firstRows.set(site, { time: since, until: clock() + FIRST_ROW_TTL_MS })
-    return { since, gaps: await gaps() }
+    if (cached && clock() < cached.until) return cached.time
+    const asked = { time: firstRowTime(site, query), until: clock() + FIRST_ROW_TTL_MS }
+    firstRows.set(site, asked)
+    const forget = () => firstRows.get(site) === asked && firstRows.delete(site)
+    // A site without rows is asked about again, because its first row may come at any time.
+    asked.time.then((time) => time === undefined && forget(), forget)
+    return asked.time
   }
+  return async (site: number): Promise<Recording> => ({ since: await findFirstRow(site), gaps: await gaps() })
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { z } from 'zod'
+import { createRecordingLookup, recordedPart } from '../../src/query/recording.js'
 import { WORLD } from '../fixtures/world.js'
 import { asker, DAY } from './world-reads.js'
 
@@ -92,4 +93,59 @@ t.test('times that were not recorded have no value, also across a night of 25 ho
   const newer = await ask('stats/overview', 'site=2&range=7d&compare=previous')
   t.match(newer.meta.recorded, { since: '2026-10-25T05:00:00.000Z', gaps: [], comparison: [] }, 'its own first row')
   t.match(newer.data, { visitors: 1, comparison: { visitors: undefined }, change: {} })
+})
+
+t.test('reads that come at once look for the first row of a site once', async (t) => {
+  let asked = 0
+  let time = 0
+  let first: Date | undefined
+  const recordingOf = createRecordingLookup({
+    async query() {
+      asked += 1
+      if (first === undefined) throw new Error('the store is closed')
+      return [{ first }]
+    },
+    gaps: async () => [],
+    clock: () => time,
+  })
+  const since = async (count: number) => {
+    const all = await Promise.allSettled(Array.from({ length: count }, () => recordingOf(1)))
+    return all.map((one) => (one.status === 'fulfilled' ? one.value.since : 'failed'))
+  }
+  const [early, late] = [new Date('2026-10-01T00:00:00Z'), new Date('2026-10-02T00:00:00Z')]
+  const rows: [at: number, stored: Date | undefined, found: unknown, asked: number, why: string][] = [
+    [0, undefined, 'failed', 1, 'a failure is shared, and not cached'],
+    [1, late, late, 2, 'found'],
+    [60_000, early, late, 2, 'cached'],
+    [60_001, early, early, 3, 'after a minute, an import may have added older rows'],
+  ]
+  for (const [at, stored, found, times, why] of rows) {
+    time = at
+    first = stored
+    t.same(
+      await since(10),
+      Array.from({ length: 10 }, () => found),
+      why,
+    )
+    t.equal(asked, times, why)
+  }
+})
+
+t.test('thousands of gaps do not slow down a chart', async (t) => {
+  const HOUR = 3_600_000
+  const start = Date.parse('2026-01-01T00:00:00Z')
+  const at = (hours: number) => new Date(start + hours * HOUR)
+  // A machine that sleeps for the first half of each second hour, for a year.
+  const gaps = Array.from({ length: 4_380 }, (_, i) => ({
+    ...{ start: at(2 * i), end: at(2 * i + 0.5), reason: 'clock_changed' as const },
+  }))
+  const recording = { since: new Date(start - HOUR), gaps }
+  const began = performance.now()
+  const parts = Array.from({ length: 8_760 }, (_, i) =>
+    recordedPart(recording, { start: at(i), end: at(i + 1) }, at(9_000)),
+  )
+  const ms = performance.now() - began
+  t.same(new Set(parts.filter((_, i) => i % 2 === 0)), new Set(['part']))
+  t.same(new Set(parts.filter((_, i) => i % 2 === 1)), new Set(['all']))
+  t.ok(ms < 300, `${Math.round(ms)} ms for the hours of a year; it took seconds when each hour looked at all gaps`)
 })
