@@ -14,7 +14,7 @@ interface ActivityMinute {
 export interface SiteActivity {
   readonly site: number
   readonly minutes: readonly ActivityMinute[]
-  /** Ids of catalogued agents whose fetches were stored. */
+  /** Ids of agents whose fetches were stored, without claims that are spoofed or not yet decided. */
   readonly agents: readonly string[]
 }
 
@@ -53,9 +53,11 @@ export function createSiteActivityCounter(now: () => number) {
       minute.responses += 1
       if (status >= 500 && status < 600) minute.statuses[status] = (minute.statuses[status] ?? 0) + 1
     },
-    /** Notes the agents of rows that were stored. */
-    addAgents(rows: readonly Pick<AgentEventRow, 'site_id' | 'agent_id'>[]): void {
-      for (const { site_id, agent_id } of rows) {
+    /** Notes the agents of rows that were stored, or that have got their verdict since. */
+    addAgents(rows: readonly Pick<AgentEventRow, 'site_id' | 'agent_id' | 'verification'>[]): void {
+      for (const { site_id, agent_id, verification } of rows) {
+        // A client that claims names in vain must not have them looked up in all rows of the site, every ten seconds.
+        if (verification === 'spoofed' || verification === 'indeterminate') continue
         const { agents } = activityOf(site_id)
         if (agents.size < MAX_AGENTS) agents.add(agent_id)
       }

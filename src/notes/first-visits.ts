@@ -7,8 +7,6 @@ const DAY_MS = 86_400_000
 /** Agents of a site's first days are no news: a new site would get a note for each. */
 const SETTLING_MS = 7 * DAY_MS
 const MAX_NOTES_PER_DAY = 5
-/** An agent whose claim is being verified is asked about again this long. */
-const VERIFICATION_WAIT_MS = 15 * 60_000
 
 interface CataloguedAgent {
   readonly agent_id: string
@@ -34,8 +32,8 @@ export function createFirstVisitNotes({ annotations, store, catalog }: FirstVisi
   const agents = new Map(catalog.map((agent) => [agent.agent_id, agent]))
   /** Agents by site that need no note any more. */
   const known = new Map<number, Set<string>>()
-  /** Until when agents without a verified fetch are asked about, by site and agent. */
-  const waiting = new Map<number, Map<string, number>>()
+  /** Agents by site that are looked up: those of a call that failed stay for the next. */
+  const waiting = new Map<number, Set<string>>()
 
   const firstFetch = async (site: number, agent_id: string) => {
     const [row] = await store.query(sql`
@@ -60,26 +58,23 @@ export function createFirstVisitNotes({ annotations, store, catalog }: FirstVisi
     /** Takes the agents that a site's stored rows had since the last call. Rejects if the store or the records cannot be read. */
     async add(site: number, seen: readonly string[], now: number): Promise<void> {
       const knownHere = known.get(site) ?? new Set()
-      const waitingHere = waiting.get(site) ?? new Map<string, number>()
+      const waitingHere = waiting.get(site) ?? new Set()
       known.set(site, knownHere)
       waiting.set(site, waitingHere)
-      for (const id of seen)
-        if (agents.has(id) && !knownHere.has(id) && !waitingHere.has(id))
-          waitingHere.set(id, now + VERIFICATION_WAIT_MS)
+      for (const id of seen) if (agents.has(id) && !knownHere.has(id)) waitingHere.add(id)
       if (waitingHere.size === 0) return
-      const causes = await annotations.findCauses(site, [...waitingHere.keys()].map(causeOf))
+      const causes = await annotations.findCauses(site, [...waitingHere].map(causeOf))
       const notes: AutomaticNote[] = []
       let began: number | undefined
       let recent: number | undefined
-      for (const [id, until] of waitingHere) {
+      for (const id of waitingHere) {
         const agent = agents.get(id)
         const fetched = causes.has(causeOf(id)) ? undefined : await firstFetch(site, id)
         if (causes.has(causeOf(id)) || agent === undefined) {
           knownHere.add(id)
           waitingHere.delete(id)
-        } else if (fetched === undefined) {
-          if (now > until) waitingHere.delete(id)
-        } else {
+        } else if (fetched === undefined) waitingHere.delete(id)
+        else {
           began ??= await firstRow(site)
           recent ??= await countRecent(site, now)
           const { timestamp: at, verification, pathname } = fetched

@@ -9,7 +9,12 @@ const VERDICTS_PER_STATEMENT = 500
  * Writes verdicts to rows that were stored before their verification ended. A verdict that cannot be written is lost: its
  * row stays indeterminate.
  */
-export function createLateVerdicts(deps: { store: Pick<EventStore, 'updateVerdicts'>; log: Log }) {
+export function createLateVerdicts(deps: {
+  store: Pick<EventStore, 'updateVerdicts'>
+  /** Called with verdicts that were written. */
+  onStored: (verdicts: readonly LateVerdict[]) => void
+  log: Log
+}) {
   const verdicts: LateVerdict[] = []
   let flushing: Promise<void> | undefined
 
@@ -18,6 +23,7 @@ export function createLateVerdicts(deps: { store: Pick<EventStore, 'updateVerdic
       const batch = verdicts.splice(0, VERDICTS_PER_STATEMENT)
       try {
         await deps.store.updateVerdicts(batch)
+        deps.onStored(batch)
       } catch (error) {
         deps.log('warn', `${batch.length} rows stay unverified: their late verdicts could not be stored`, error)
       }

@@ -51,7 +51,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
   const stored = await events.lastCommit(options.from.run)
   const from = stored && stored.sequence > options.from.sequence ? stored : options.from
 
-  const lateVerdicts = createLateVerdicts({ store: events, log })
+  const lateVerdicts = createLateVerdicts({ store: events, onStored: parts.activity.addAgents, log })
   let tailing = false
   const writer = createWriter({
     classifier: parts.classifier,

@@ -20,7 +20,14 @@ t.test('responses are counted by site and minute, and taken once', async (t) => 
     [3, 500, 86_400],
   ]
   for (const [site, status, secondsAgo] of responses) addResponse(site, { status }, NOW - secondsAgo * 1_000)
-  addAgents(['gptbot', 'gptbot', 'ccbot'].map((agent_id) => ({ site_id: 2, agent_id })))
+  const rows: [agent: string, verification: string][] = [
+    ['gptbot', 'ranges'],
+    ['gptbot', 'unverifiable'],
+    ['ccbot', 'unverifiable'],
+    ['bytespider', 'spoofed'],
+    ['claudebot', 'indeterminate'],
+  ]
+  addAgents(rows.map(([agent_id, verification]) => ({ site_id: 2, agent_id, verification })))
   t.same(take(), [
     {
       site: 1,

@@ -43,7 +43,7 @@ t.test('a note says who it was, and comes when the claim is verified', async (t)
   await commit({ ...person(30), agent_events: [row('gptbot', NOW, 'indeterminate')] })
   await pass(NOW + 1, { agents: ['gptbot'] })
   await commit({ agent_events: [row('gptbot', NOW + MINUTE, 'rdns')] })
-  await pass(NOW + 14 * MINUTE)
+  await pass(NOW + 14 * MINUTE, { agents: ['gptbot'] })
   const [note] = await annotations().list(1)
   t.match(note, {
     happened_at: new Date(NOW + MINUTE),

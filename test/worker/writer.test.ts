@@ -215,7 +215,12 @@ t.test('a row that is verified soon is stored verified; a later verdict complete
       completions.add(commit.pending)
     },
   })
-  const completions = createLateVerdicts({ store, log: (_, message) => t.fail(message) })
+  const completed: string[] = []
+  const completions = createLateVerdicts({
+    store,
+    onStored: (verdicts) => completed.push(...verdicts.map(({ verification }) => verification)),
+    log: (_, message) => t.fail(message),
+  })
   const stored = async () => {
     const rows = await store.query(sql`select pathname, verified, verification from agent_events order by pathname`)
     return rows.map(({ pathname, verified, verification }) => [pathname, verified, verification])
@@ -238,4 +243,5 @@ t.test('a row that is verified soon is stored verified; a later verdict complete
   await completions.flush()
   await completions.flush()
   t.match(await stored(), [['/late', false, 'spoofed'], [], ['/soon', true, 'rdns']])
+  t.same(completed, ['spoofed'], 'each verdict that was stored is reported, once')
 })
