@@ -14,8 +14,9 @@ import { createReadDeps, type ReadDeps } from './reads.js'
 import { type Route, routeMaker } from './route.js'
 import { createRowStream } from './row-stream.js'
 
-/** Streams that are open at once, of all readers. */
+/** Streams that are open at once, of all readers. Share links leave room for people who are signed in. */
 const MAX_STREAMS = 100
+const MAX_SHARED_STREAMS = 50
 const RECENT_MINUTES = 30
 /** Kinds of rows that a person causes. The tracker's reports about a page that it showed are left out. */
 const KINDS: readonly string[] = ['pageview', 'custom', 'outbound', 'file_download', 'form']
@@ -46,37 +47,54 @@ const envelope = defineRead({
 export function realtimeStreamRoute(
   deps: ReadDeps & { engine: Pick<Engine, 'tail'>; ended: AbortSignal; heartbeat_ms: number },
 ): Route {
-  const { engine, ended, heartbeat_ms, store, catalog } = deps
-  let open = 0
+  const { engine, ended, heartbeat_ms, store, catalog, sites } = deps
+  const open = { all: 0, shared: 0 }
+  /** Counts a stream; the returned function ends it. Throws `rate_limited`. */
+  const enter = (isShared: boolean): (() => void) => {
+    if (open.all >= MAX_STREAMS || (isShared && open.shared >= MAX_SHARED_STREAMS))
+      throw new ApiError('rate_limited', 'Too many streams are open; try again later.')
+    const add = (n: number) => {
+      open.all += n
+      if (isShared) open.shared += n
+    }
+    add(1)
+    return () => add(-1)
+  }
   return routeMaker('stats')('get', envelope.path, 'stats:read', {
     summary: envelope.summary,
     query: z.object({ site, audience, filters, segment, ...own }),
     contentType: 'text/event-stream',
     async run(call) {
-      if (open >= MAX_STREAMS) throw new ApiError('rate_limited', 'Too many streams are open; try again later.')
-      const { plan } = await prepareRead(envelope, call.query, createReadDeps(deps, call))
-      requireRowFilters(plan.filters)
-      const { n, follow } = parseParameters(z.object(own), call.query)
       const { principal } = call
-      const shows = (scope: ShareScope) => principal.kind !== 'share' || principal.share.includes(scope)
-      open += 1
-      const stream = createRowStream(
-        {
-          engine,
-          readRecent: async () => (n === 0 ? [] : readRecentRows(store, plan, n)),
-          matches: (row) => isInPlan(plan, row) && rowMatches(plan.filters, row),
-          format: (row) => formatEvent('row', describeRow(row, catalog, shows)),
-          formatMissed: (rows) => formatEvent('missed', { rows }),
-          follow: follow === '1',
-          head: 'retry: 3000\n\n',
-          heartbeat: { text: ': alive\n\n', ms: heartbeat_ms },
-          onEnd() {
-            open -= 1
+      const leave = enter(principal.kind === 'share')
+      try {
+        const { plan } = await prepareRead(envelope, call.query, createReadDeps(deps, call))
+        requireRowFilters(plan.filters)
+        const { n, follow } = parseParameters(z.object(own), call.query)
+        const shows = (scope: ShareScope) => principal.kind !== 'share' || principal.share.includes(scope)
+        const stream = createRowStream(
+          {
+            engine,
+            readRecent: async () => (n === 0 ? [] : readRecentRows(store, plan, n)),
+            matches: (row) => isInPlan(plan, row) && rowMatches(plan.filters, row),
+            format: (row) => formatEvent('row', describeRow(row, catalog, shows)),
+            formatMissed: (rows) => formatEvent('missed', { rows }),
+            follow: follow === '1',
+            head: 'retry: 3000\n\n',
+            heartbeat: {
+              text: ': alive\n\n',
+              ms: heartbeat_ms,
+              goesOn: async () => (await sites.get(plan.site)) !== undefined,
+            },
+            onEnd: leave,
           },
-        },
-        ended,
-      )
-      return new Response(stream, { headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } })
+          ended,
+        )
+        return new Response(stream, { headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' } })
+      } catch (error) {
+        leave()
+        throw error
+      }
     },
   })
 }

@@ -17,8 +17,8 @@ interface RowStream {
   follow: boolean
   /** The first text. */
   head?: string
-  /** A text that is sent each `ms`, so that no proxy takes the connection for dead. */
-  heartbeat?: { text: string; ms: number }
+  /** A text that is sent each `ms`, so that no proxy takes the connection for dead, while `goesOn` is true. */
+  heartbeat?: { text: string; ms: number; goesOn(): Promise<boolean> }
   /** Called once when the stream is over. */
   onEnd?(): void
 }
@@ -28,6 +28,7 @@ export function createRowStream(rows: RowStream, signal?: AbortSignal): Readable
   const { engine, readRecent, matches, format, formatMissed, follow, head, heartbeat, onEnd } = rows
   const encoder = new TextEncoder()
   let stop = () => {}
+  let isOver = false
   let missed = 0
   return new ReadableStream<Uint8Array>(
     {
@@ -53,13 +54,20 @@ export function createRowStream(rows: RowStream, signal?: AbortSignal): Readable
               else missed++
             })
           : () => {}
-        const beat = heartbeat && setInterval(() => isFull() || send(heartbeat.text), heartbeat.ms).unref()
         const close = () => {
           stop()
           controller.close()
         }
+        const onBeat = async ({ text, goesOn }: NonNullable<typeof heartbeat>) => {
+          const mayGoOn = await goesOn().catch(() => true)
+          if (isOver) return
+          if (!mayGoOn) close()
+          else if (!isFull()) send(text)
+        }
+        const beat = heartbeat && setInterval(() => void onBeat(heartbeat), heartbeat.ms).unref()
         stop = () => {
           stop = () => {}
+          isOver = true
           leave()
           clearInterval(beat)
           signal?.removeEventListener('abort', close)

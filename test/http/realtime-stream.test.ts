@@ -1,4 +1,4 @@
-import { get, type IncomingMessage } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ApiError } from '../../src/errors.js'
@@ -9,6 +9,7 @@ import type { ShareGrant } from '../../src/http/share/access.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import type { ShareScope } from '../../src/manage/shares.js'
 import { createSites } from '../../src/manage/sites.js'
+import { deed } from '../fixtures/audit-context.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
@@ -37,10 +38,19 @@ async function open(t: Test, heartbeat_ms = 60_000) {
         ? [{ dimension: 'country', op: 'is', value: 'DE' } as const]
         : []
     const includes = (scope: ShareScope) => scopes.includes(scope)
-    return { id: 1, site: 1, filters, includes, allowsUrl: () => includes('realtime'), assertDimension() {} }
+    return {
+      id: 1,
+      version: 1,
+      site: 1,
+      filters,
+      includes,
+      allowsUrl: () => includes('realtime'),
+      assertDimension() {},
+    }
   }
+  const sites = createSites(engine.records)
   const route = realtimeStreamRoute({
-    ...{ engine, store: engine.events, now: () => NOW, catalog: CATALOG, sites: createSites(engine.records) },
+    ...{ engine, store: engine.events, now: () => NOW, catalog: CATALOG, sites },
     ...{ ended: ended.signal, heartbeat_ms },
   })
   const app = createApp({
@@ -58,9 +68,10 @@ async function open(t: Test, heartbeat_ms = 60_000) {
     0,
   )
   t.teardown(() => close())
-  const start = (query: string) =>
+  const start = (query: string, method = 'GET') =>
     new Promise<IncomingMessage>((resolve, reject) => {
-      get(`${at}/api/stats/realtime/stream?site=1&${query}`, { agent: false }, resolve).on('error', reject)
+      const url = `${at}/api/stats/realtime/stream?site=1&${query}`
+      request(url, { agent: false, method }, resolve).on('error', reject).end()
     })
   /** Follows a stream; `text` grows as it arrives. */
   const follow = async (query: string) => {
@@ -86,7 +97,7 @@ async function open(t: Test, heartbeat_ms = 60_000) {
     await until(t, 'the end', () => found.stream.over)
     return { ...found.stream, events: found.events() }
   }
-  return { commit, listeners, ended, revoked, follow, read }
+  return { commit, listeners, ended, revoked, sites, start, follow, read }
 }
 
 const parseEvents = (text: string): Event[] =>
@@ -316,6 +327,33 @@ t.test('the stream ends with its credential and with the service, and says that 
   await until(t, 'nothing is left', () => listeners.size === 0)
   const late = await follow('')
   await until(t, 'nothing new begins', () => late.stream.over)
+})
+
+t.test('the stream of a deleted site ends, and HEAD begins none', async (t) => {
+  const { listeners, sites, start, follow } = await open(t, 20)
+  const head = await start('', 'HEAD')
+  t.equal(head.statusCode, 200)
+  await until(t, 'nothing goes on', () => listeners.size === 0)
+  const { stream } = await follow('')
+  await until(t, 'it lives', () => stream.text.includes(': alive\n\n'))
+  await sites.delete(1, deed)
+  await until(t, 'the site was deleted', () => stream.over)
+  t.equal(listeners.size, 0)
+})
+
+t.test('share links leave room for people who are signed in, also if all come at once', async (t) => {
+  const { listeners, follow } = await open(t)
+  const statuses = async (query: string, count: number) => {
+    const all = await Promise.all(Array.from({ length: count }, () => follow(query)))
+    return all.map(({ stream }) => stream).filter(({ status }) => status === 200)
+  }
+  const shared = await statuses('n=0&share=realtime', 120)
+  t.equal(shared.length, 50)
+  const signedIn = await statuses('n=0', 120)
+  t.equal(signedIn.length, 50)
+  for (const stream of [...shared, ...signedIn]) stream.leave()
+  await until(t, 'all have left', () => listeners.size === 0)
+  t.equal((await follow('n=0&share=realtime')).stream.status, 200, 'there is room again')
 })
 
 t.test('a slow reader misses rows, and is told how many; the number of readers is bounded', async (t) => {

@@ -99,8 +99,9 @@ async function open(t: Test) {
   const share = () => {
     const word = randomBytes(12).toString('base64url')
     const all = { includes: () => true, assertDimension: () => true, allowsUrl: () => true }
-    shared.set(word, { id: 1, site: 1, filters: [], ...all })
-    return { word, headers: {} }
+    const grant = { id: 1, version: 1, site: 1, filters: [], ...all }
+    shared.set(word, grant)
+    return { word, headers: {}, change: () => shared.set(word, { ...grant, version: 2 }) }
   }
   const remove = async (user: number) => {
     await records.write(sql`delete from members where user_id = ${user}`)
@@ -241,13 +242,20 @@ t.test('an export under way is cut off', { timeout: 60_000 }, async (t) => {
 })
 
 t.test('a stream under way is cut off', { timeout: 60_000 }, async (t) => {
-  const { at, key, keys } = await open(t)
+  const { at, key, keys, share } = await open(t)
   const { id, headers } = await key()
-  const response = await fetch(`${at}/api/stats/endless?site=1`, { headers })
-  const reading = response.text()
-  await sleep(100)
-  await keys.revoke(id, deed)
-  await t.rejects(reading, 'the connection is cut without a final chunk')
+  const { word, change } = share()
+  const rows: [what: string, end: () => unknown, query: string, headers: Record<string, string>][] = [
+    ['a key is revoked', () => keys.revoke(id, deed), '', headers],
+    ['a share gets other filters or scopes', change, `&share=${word}`, {}],
+  ]
+  for (const [what, end, query, headers] of rows) {
+    const response = await fetch(`${at}/api/stats/endless?site=1${query}`, { headers })
+    const reading = response.text()
+    await sleep(100)
+    await end()
+    await t.rejects(Promise.race([reading, sleep(2_000)]), `${what}: the connection is cut without a final chunk`)
+  }
 })
 
 t.test('1,000 requests are counted, and written together', async (t) => {

@@ -9,6 +9,8 @@ import type { RateLimit } from '../rate-limit.js'
 /** The rights that a share link gives to one request. */
 export interface ShareGrant {
   readonly id: number
+  /** Counts the changes of the link. */
+  readonly version: number
   readonly site: number
   /** Applied to every read; the reader cannot remove them. */
   readonly filters: readonly Filter[]
@@ -93,9 +95,10 @@ export function createShareAccess(deps: {
       const named = await find(slugOrToken)
       const share = named && !named.password ? named : await findByToken(slugOrToken)
       if (!share) throw new ApiError('unauthorized', 'This link does not exist, has ended, or requires a password.')
-      const { id, site, filters, scopes } = share
+      const { id, version, site, filters, scopes } = share
       return {
         id,
+        version,
         site,
         filters,
         includes: (scope) => scopes.includes(scope),
