@@ -87,16 +87,19 @@ export const PageReads = Count.describe(
 export const Arrivals = Count.describe('Sessions of people that entered here from an AI assistant.')
 export const Ratio = z.number().nonnegative().optional().describe('Fetches per arrival; absent without an arrival.')
 
-/** The fields of reads about violations. */
-export const OnlySeverity = z
-  .enum(SEVERITIES)
-  .optional()
-  .describe('Only this severity; default all, the most serious first.')
-export const MainRule = z
-  .string()
-  .optional()
-  .describe('The pattern that disallowed most of them; absent if everything was disallowed without a rule.')
-export const MainRuleLine = Count.optional().describe('Line of that pattern in the version active at the time.')
+const OnlySeverity = z.enum(SEVERITIES).optional().describe('Only this severity; default all, the most serious first.')
+/** The parts that the definitions of all reads about violations share. */
+export const VIOLATIONS_READ = { params: { severity: OnlySeverity }, list: true, audience: { only: 'agent' } } as const
+/** The fields at the end of a row that sums violations. */
+export const violationSumShapes = {
+  rule: z
+    .string()
+    .optional()
+    .describe('The pattern that disallowed most of them; absent if everything was disallowed without a rule.'),
+  line: Count.optional().describe('Line of that pattern in the version active at the time.'),
+  first_seen: Instant,
+  last_seen: Instant,
+}
 
 /** Parses an id of the API to an SQL parameter. */
 export const parseHexId = (hex: unknown): bigint => BigInt(`0x${String(hex)}`)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineRead } from '../../query/read.js'
 import { SEVERITIES, SEVERITY_RANK, violations } from '../../query/violations.js'
 import { sql } from '../../sql.js'
-import { Count, comparableRow, formatInstants, Instant, OnlySeverity } from '../shapes.js'
+import { Count, comparableRow, formatInstants, Instant, VIOLATIONS_READ } from '../shapes.js'
 
 const VIOLATION_KEY = ['agent_id', 'operator', 'verified', 'severity', 'hostname', 'pathname', 'rule', 'line']
 
@@ -10,9 +10,7 @@ const VIOLATION_KEY = ['agent_id', 'operator', 'verified', 'severity', 'hostname
 export default defineRead({
   path: '/api/policy/violations',
   summary: 'Fetches of paths that robots.txt disallowed at the time, by rule and severity',
-  params: { severity: OnlySeverity },
-  list: true,
-  audience: { only: 'agent' },
+  ...VIOLATIONS_READ,
   data: z.array(
     comparableRow({
       agent_id: z.string(),

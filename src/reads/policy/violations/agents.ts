@@ -2,15 +2,13 @@ import { z } from 'zod'
 import { defineRead } from '../../../query/read.js'
 import { groupedViolations, SEVERITIES, SEVERITY_RANK, violations } from '../../../query/violations.js'
 import { raw, sql } from '../../../sql.js'
-import { Count, comparableRow, formatInstants, Instant, MainRule, MainRuleLine, OnlySeverity } from '../../shapes.js'
+import { Count, comparableRow, formatInstants, VIOLATIONS_READ, violationSumShapes } from '../../shapes.js'
 
 /** GET /api/policy/violations/agents: what robots.txt disallowed, summed per agent and severity. */
 export default defineRead({
   path: '/api/policy/violations/agents',
   summary: 'Fetches that robots.txt disallowed at the time, per agent and severity',
-  params: { severity: OnlySeverity },
-  list: true,
-  audience: { only: 'agent' },
+  ...VIOLATIONS_READ,
   data: z.array(
     comparableRow({
       agent_id: z.string(),
@@ -19,10 +17,7 @@ export default defineRead({
       severity: z.enum(SEVERITIES).describe('One of several rows of an agent: each has the fetches of one severity.'),
       fetches: Count,
       urls: Count.describe('Distinct URLs.'),
-      rule: MainRule,
-      line: MainRuleLine,
-      first_seen: Instant,
-      last_seen: Instant,
+      ...violationSumShapes,
     }),
   ),
   run: async (context, { severity }) => {

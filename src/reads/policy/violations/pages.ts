@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineRead } from '../../../query/read.js'
 import { groupedViolations, SEVERITIES, SEVERITY_RANK, violations } from '../../../query/violations.js'
 import { join, raw, sql } from '../../../sql.js'
-import { Count, comparableRow, formatInstants, Instant, MainRule, MainRuleLine, OnlySeverity } from '../../shapes.js'
+import { Count, comparableRow, formatInstants, VIOLATIONS_READ, violationSumShapes } from '../../shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']
 const SUMS = join(
@@ -14,9 +14,7 @@ const SUMS = join(
 export default defineRead({
   path: '/api/policy/violations/pages',
   summary: 'Fetches that robots.txt disallowed at the time, per URL',
-  params: { severity: OnlySeverity },
-  list: true,
-  audience: { only: 'agent' },
+  ...VIOLATIONS_READ,
   data: z.array(
     comparableRow({
       hostname: z.string(),
@@ -25,10 +23,7 @@ export default defineRead({
       fetches: Count,
       severities: z.record(z.enum(SEVERITIES), Count).describe('Its fetches by severity.'),
       agents: Count.describe('Distinct agents, as the fetches claim.'),
-      rule: MainRule,
-      line: MainRuleLine,
-      first_seen: Instant,
-      last_seen: Instant,
+      ...violationSumShapes,
     }),
   ),
   run: async (context, { severity }) => {
