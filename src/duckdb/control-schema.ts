@@ -136,4 +136,6 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     'alter table shares add column embed varchar',
     'alter table shares add column badge boolean',
   ],
+  // A site's scripts and styles as the notes know them, JSON text: a change of their hashes is a deployment.
+  ['create table asset_names (site integer, names varchar)'],
 ]

@@ -4,7 +4,7 @@ import { insertWithNextId } from './ids.js'
 /** Tables whose rows belong to one site each. */
 const SITE_TABLES = [
   ...['goals', 'funnels', 'segments', 'flags', 'shares', 'alerts', 'reports', 'annotations', 'annotation_causes'],
-  'ingest_keys',
+  ...['ingest_keys', 'asset_names'],
 ]
 
 /**

@@ -5,12 +5,13 @@ import { readPolicyChanges } from '../policy/stored-changes.js'
 import { sql } from '../sql.js'
 import type { Records, Store } from '../store.js'
 import type { Activity } from './activity.js'
+import { createDeploymentNotes } from './deployments.js'
 import { createFirstVisitNotes } from './first-visits.js'
 import { createServerErrorNotes } from './server-errors.js'
 
 export interface NotesDeps {
   readonly annotations: Annotations
-  readonly records: Pick<Records, 'query'>
+  readonly records: Records
   readonly store: Pick<Store, 'query'>
   readonly sites: Pick<Sites, 'list'>
   /** Returns the site that a hostname belongs to. */
@@ -40,6 +41,7 @@ export function createNotes(deps: NotesDeps): () => Promise<void> {
   const { annotations, sites, takeActivity, now } = deps
   const errors = createServerErrorNotes(deps)
   const visits = createFirstVisitNotes({ ...deps, catalog: deps.catalog.agents })
+  const deployments = createDeploymentNotes(deps)
   /** Notes of the last call: they are written, and need no question to the records. */
   let noted: ReadonlySet<string> = new Set()
   let isCatalogNoted: ReadonlySet<number> = new Set()
@@ -49,6 +51,7 @@ export function createNotes(deps: NotesDeps): () => Promise<void> {
     const ids = new Set(list.map(({ id }) => id))
     errors.keep(ids)
     visits.keep(ids)
+    deployments.keep(ids)
     const found = [...(await policyNotes(deps, at)), ...(await gapNotes(deps, at))].map((note) => ({
       note,
       key: `${note.site} ${note.cause}`,
@@ -60,9 +63,10 @@ export function createNotes(deps: NotesDeps): () => Promise<void> {
     isCatalogNoted = ids
     const activity = new Map((await takeActivity()).map((one) => [one.site, one]))
     for (const id of ids) {
-      const { minutes = [], agents = [] } = activity.get(id) ?? {}
+      const { minutes = [], agents = [], assets = [] } = activity.get(id) ?? {}
       await errors.add(id, minutes, at.getTime())
       await visits.add(id, agents, at.getTime())
+      await deployments.add(id, assets, at.getTime())
     }
   }
 }

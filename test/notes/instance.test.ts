@@ -41,7 +41,9 @@ t.test('notes write themselves, each once', { timeout: 110_000 }, async (t) => {
         ? [200, 'text/plain', site.robots]
         : req.url === '/llms.txt'
           ? [404, 'text/plain', '']
-          : [req.url === '/broken' ? 500 : 200, 'text/html', '<title>x</title>']
+          : req.url?.endsWith('.js')
+            ? [200, 'text/javascript', '']
+            : [req.url === '/broken' ? 500 : 200, 'text/html', '<title>x</title>']
     res.writeHead(status, { 'content-type': type }).end(body)
   }).listen(0, '127.0.0.1')
   await once(origin, 'listening')
@@ -79,6 +81,7 @@ t.test('notes write themselves, each once', { timeout: 110_000 }, async (t) => {
   site.robots = 'User-agent: *\nDisallow: /\n'
   await ask('/robots.txt', CODEX)
   await fail()
+  for (let n = 0; n < 10; n++) await ask('/app-3f9a1c2b.js', CHROME)
   await eventually('four notes', async () => (await kinds()).length === 4)
   t.same(await kinds(), ['first_visit', 'not_recorded', 'policy_changed', 'server_errors'])
   const all = await notes()
@@ -113,10 +116,12 @@ t.test('notes write themselves, each once', { timeout: 110_000 }, async (t) => {
   instance = await startInstance(url, data)
   await ask('/', CODEX)
   await fail()
+  for (let n = 0; n < 5; n++) await ask('/app-00c0ffee.js', CHROME)
   await eventually('the burst goes on', async () => (await notes()).some(({ data: { errors = 0 } }) => errors === 50))
+  await eventually('the deployment that restarted it', async () => (await kinds()).includes('deployment'))
   t.same(
     await kinds(),
-    ['first_visit', 'not_recorded', 'server_errors'],
+    ['deployment', 'first_visit', 'not_recorded', 'server_errors'],
     'after kill -9 no second note, and the deleted one stays away',
   )
 })
