@@ -17,6 +17,8 @@ import { createRowStream } from './row-stream.js'
 /** Streams that are open at once, of all readers. Share links leave room for people who are signed in. */
 const MAX_STREAMS = 100
 const MAX_SHARED_STREAMS = 50
+/** Rows a second for one reader: no person reads more, and each costs the site's process as much as a small request. */
+const MAX_ROWS_PER_SECOND = 100
 const RECENT_MINUTES = 30
 /** Kinds of rows that a person causes. The tracker's reports about a page that it showed are left out. */
 const KINDS: readonly string[] = ['pageview', 'custom', 'outbound', 'file_download', 'form']
@@ -43,11 +45,18 @@ const envelope = defineRead({
   run: async () => ({ data: undefined, rows: 0 }),
 })
 
-/** GET /api/stats/realtime/stream: each row of a site as it is committed, for one reader. `ended` aborts when the service stops. */
-export function realtimeStreamRoute(
-  deps: ReadDeps & { engine: Pick<Engine, 'tail'>; ended: AbortSignal; heartbeat_ms: number },
-): Route {
-  const { engine, ended, heartbeat_ms, store, catalog, sites } = deps
+interface StreamDeps extends ReadDeps {
+  readonly engine: Pick<Engine, 'tail'>
+  /** Aborts when the service stops. */
+  readonly ended: AbortSignal
+  readonly heartbeat_ms: number
+  /** Monotonic milliseconds. */
+  clock(): number
+}
+
+/** GET /api/stats/realtime/stream: each row of a site as it is committed, for one reader. */
+export function realtimeStreamRoute(deps: StreamDeps): Route {
+  const { engine, ended, heartbeat_ms, clock, store, catalog, sites } = deps
   const open = { all: 0, shared: 0 }
   /** Counts a stream; the returned function ends it. Throws `rate_limited`. */
   const enter = (isShared: boolean): (() => void) => {
@@ -80,6 +89,7 @@ export function realtimeStreamRoute(
             format: (row) => formatEvent('row', describeRow(row, catalog, shows)),
             formatMissed: (rows) => formatEvent('missed', { rows }),
             follow: follow === '1',
+            pace: { perSecond: MAX_ROWS_PER_SECOND, clock },
             head: 'retry: 3000\n\n',
             heartbeat: {
               text: ': alive\n\n',

@@ -1,7 +1,10 @@
 import type { Engine } from '../engine/engine.js'
 import type { TailRow } from '../engine/protocol.js'
 
-/** Bounds the texts that wait for a slow reader. Further rows are left out, and a text says how many. */
+/**
+ * Bounds the texts that wait for a slow reader, and the rows at once of one with a `pace`. Further rows are left out, and a
+ * text says how many.
+ */
 const MAX_WAITING_TEXTS = 2_000
 
 /** The rows of a stream, and how they are written. */
@@ -15,6 +18,8 @@ interface RowStream {
   formatMissed(rows: number): string
   /** Whether live rows follow the recent ones. */
   follow: boolean
+  /** Bounds the live rows of a longer time; `clock` is in monotonic milliseconds. */
+  pace?: Pace
   /** The first text. */
   head?: string
   /** A text that is sent each `ms`, so that no proxy takes the connection for dead, while `goesOn` is true. */
@@ -23,9 +28,31 @@ interface RowStream {
   onEnd?(): void
 }
 
+interface Pace {
+  readonly perSecond: number
+  clock(): number
+}
+
+/**
+ * Returns a function that tells whether one more row may be sent: `perSecond` over a longer time, and `MAX_WAITING_TEXTS`
+ * at once. After too many rows none is sent for a second, so that few texts say how many were left out.
+ */
+function createAllowance({ perSecond, clock }: Pace): () => boolean {
+  let [left, at, isSpent] = [MAX_WAITING_TEXTS, clock(), false]
+  return () => {
+    const now = clock()
+    left = Math.min(MAX_WAITING_TEXTS, left + ((now - at) / 1_000) * perSecond)
+    at = now
+    isSpent = isSpent ? left < perSecond : left < 1
+    if (isSpent) return false
+    left -= 1
+    return true
+  }
+}
+
 /** Streams rows as text: the recent ones, then each row as it is committed, until the reader leaves or `signal` aborts. */
 export function createRowStream(rows: RowStream, signal?: AbortSignal): ReadableStream<Uint8Array> {
-  const { engine, readRecent, matches, format, formatMissed, follow, head, heartbeat, onEnd } = rows
+  const { engine, readRecent, matches, format, formatMissed, follow, pace, head, heartbeat, onEnd } = rows
   const encoder = new TextEncoder()
   let stop = () => {}
   let isOver = false
@@ -35,9 +62,10 @@ export function createRowStream(rows: RowStream, signal?: AbortSignal): Readable
       async start(controller) {
         const send = (text: string) => controller.enqueue(encoder.encode(text))
         const isFull = () => (controller.desiredSize ?? 0) <= 0
+        const mayTake = pace ? createAllowance(pace) : () => true
         const sendLive = (row: TailRow) => {
           if (!matches(row)) return
-          if (isFull()) {
+          if (isFull() || !mayTake()) {
             missed++
             return
           }

@@ -19,6 +19,7 @@ const HEARTBEAT_MS = 15_000
  * reports. Streams of rows end when `ended` aborts.
  */
 export function createReads({ engine, manage, spans, log, now }: Core, pdf: PdfRenderer, ended: AbortSignal) {
+  const clock = () => performance.now()
   const read = {
     store: engine.events,
     now,
@@ -31,7 +32,7 @@ export function createReads({ engine, manage, spans, log, now }: Core, pdf: PdfR
     recording: createRecordingLookup({
       query: (statement) => engine.events.query(statement),
       gaps: spans.gaps,
-      clock: () => performance.now(),
+      clock,
     }),
     agentRanges: async () => z.array(RangesStatus).parse(await engine.call('holdings')),
   } satisfies ReadDeps
@@ -56,7 +57,7 @@ export function createReads({ engine, manage, spans, log, now }: Core, pdf: PdfR
     draw: createPdfDrawer({ ...read, pdf }, asOperator),
     routes: [
       ...readRoutes(read),
-      realtimeStreamRoute({ ...read, engine, ended, heartbeat_ms: HEARTBEAT_MS }),
+      realtimeStreamRoute({ ...read, engine, ended, heartbeat_ms: HEARTBEAT_MS, clock }),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
     ],
   }

@@ -49,9 +49,15 @@ async function open(t: Test, heartbeat_ms = 60_000) {
     }
   }
   const sites = createSites(engine.records)
+  /** A clock that moves by `step` with each look at it. */
+  const clock = { ms: 0, step: 0 }
   const route = realtimeStreamRoute({
     ...{ engine, store: engine.events, now: () => NOW, catalog: CATALOG, sites },
     ...{ ended: ended.signal, heartbeat_ms },
+    clock() {
+      clock.ms += clock.step
+      return clock.ms
+    },
   })
   const app = createApp({
     routes: [route],
@@ -97,7 +103,7 @@ async function open(t: Test, heartbeat_ms = 60_000) {
     await until(t, 'the end', () => found.stream.over)
     return { ...found.stream, events: found.events() }
   }
-  return { commit, listeners, ended, revoked, sites, start, follow, read }
+  return { commit, listeners, ended, revoked, sites, clock, start, follow, read }
 }
 
 const parseEvents = (text: string): Event[] =>
@@ -356,8 +362,41 @@ t.test('share links leave room for people who are signed in, also if all come at
   t.equal((await follow('n=0&share=realtime')).stream.status, 200, 'there is room again')
 })
 
+t.test('a reader gets at most so many rows as a person might read', async (t) => {
+  const { commit, clock, follow } = await open(t)
+  const { events, stream } = await follow('n=0')
+  const steps: [seconds: number, rows: number, sent: number, missed: number, why: string][] = [
+    [0, 1_900, 1_900, 0, 'many at once'],
+    [0, 150, 100, 0, 'up to 2,000'],
+    [0.5, 50, 0, 0, 'and none for a second, though half of one allows 50'],
+    [0.5, 90, 90, 100, 'then 100 a second, after a word about those that were left out'],
+    [0.5, 70, 60, 0, 'those that were not used are left'],
+    [1, 1, 1, 10, 'few words about what was left out'],
+    [60, 1_900, 1_900, 0, 'after a calm minute many at once again'],
+  ]
+  let sent = 0
+  let missed = 0
+  for (const [seconds, rows, more, told, why] of steps) {
+    clock.ms += seconds * 1_000
+    await commit({ agent_events: Array.from({ length: rows }, () => agentRow()) })
+    sent += more
+    missed += told
+    const count = () => events().filter(({ event }) => event === 'row').length
+    for (let i = 0; i < 100 && count() < sent; i++) await sleep(10)
+    t.equal(count(), sent, why)
+    t.equal(
+      events().reduce((sum, { event, data }) => sum + (event === 'missed' ? Number(data.rows) : 0), 0),
+      missed,
+      why,
+    )
+  }
+  stream.leave()
+})
+
 t.test('a slow reader misses rows, and is told how many; the number of readers is bounded', async (t) => {
-  const { commit, listeners, follow } = await open(t)
+  const { commit, clock, listeners, follow } = await open(t)
+  // Time enough for every row, so that the reader alone is slow.
+  clock.step = 10
   const streams = await Promise.all(Array.from({ length: 100 }, () => follow('n=0')))
   const refused = await follow('n=0')
   t.equal(refused.stream.status, 429)
