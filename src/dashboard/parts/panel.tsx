@@ -1,6 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import type { Problem } from '../state/client.js'
-import { Empty, Failed, Skeleton } from './states.js'
+import { formatTime } from '../state/format.js'
+import { audiences, obstacle } from '../state/question.js'
+import { t } from '../texts/index.js'
+import { Empty, Failed, Lacking, Skeleton } from './states.js'
 
 /** The parts of an answer that a panel needs. */
 interface Asked {
@@ -34,15 +37,20 @@ interface PanelProps {
   children: () => ComponentChildren
 }
 
+/** Whether a question was asked: a readership that lacks a filter on screen is not. */
+const isAsked = ({ loading, data, problem }: Asked): boolean => loading || data !== undefined || problem !== undefined
+
 /**
  * One cell of the sheet in one of its states: loading, failed, empty, or drawn. While a new answer is under way the old
- * one stays, dimmed.
+ * one stays, dimmed; if it cannot be refreshed, a line says so.
  */
 export function Panel(props: PanelProps) {
   const { title, hideTitle, aside, right, span = 12, answers = [], empty, emptyText, rows, foot, children } = props
   const failed = answers.find(({ problem, data }) => problem && data === undefined)
   const waiting = answers.some(({ loading }) => loading) && answers.every(({ data }) => data === undefined)
   const busy = answers.some(({ loading, stale }) => loading || stale)
+  const old = failed ? undefined : answers.find(({ problem }) => problem)
+  const lacking = answers.some(isAsked) ? [] : audiences.value.filter((of) => answers.length > 0 && obstacle(of))
   return (
     <section class={`cell span-${span} ${props.class ?? ''}`} aria-busy={busy}>
       <div class={hideTitle && !right ? 'visually-hidden' : 'head'}>
@@ -55,22 +63,33 @@ export function Panel(props: PanelProps) {
           <Failed problem={failed.problem} retry={failed.retry} />
         ) : waiting ? (
           <Skeleton {...(rows === undefined ? {} : { rows })} />
+        ) : lacking.length > 0 ? (
+          lacking.map((of) => <Lacking key={of} of={of} />)
         ) : empty ? (
           <Empty>{emptyText}</Empty>
         ) : (
           children()
         )}
       </div>
-      {foot && !waiting && !failed && <p class="foot">{foot}</p>}
+      {foot && !waiting && !failed && lacking.length === 0 && <p class="foot">{foot}</p>}
+      {old?.problem && (
+        <p class="foot" role="status">
+          {t().parts.notRefreshed(formatTime(old.problem.at))}{' '}
+          <button type="button" class="link" onClick={old.retry}>
+            {t().parts.retry}
+          </button>
+        </p>
+      )}
     </section>
   )
 }
 
 export const Sheet = ({ children }: { children: ComponentChildren }) => <div class="sheet">{children}</div>
 
-/** The sentence that opens a view: a fixed template filled with the view's numbers. */
+/** The sentence that opens a view: a fixed template filled with the view's numbers, once all that were asked are there. */
 export const Sentence = ({ children, answers }: { children: () => ComponentChildren; answers: readonly Asked[] }) => {
-  const ready = answers.some(({ data }) => data !== undefined)
+  const asked = answers.filter(isAsked)
+  const ready = asked.length > 0 && asked.every(({ data }) => data !== undefined)
   return (
     <div class="cell">
       <p class="sentence" aria-live="polite">

@@ -3,19 +3,19 @@ import type { Audience } from '../state/address.js'
 import { place } from '../state/address.js'
 import type { Problem } from '../state/client.js'
 import { formatTime } from '../state/format.js'
-import { obstacle } from '../state/question.js'
+import { obstacle, shareSlug } from '../state/question.js'
 import { t } from '../texts/index.js'
 import { Mark } from './marks.js'
 
 /** Says in words what went wrong, when, and offers to try again. */
 export function Failed({ problem, retry }: { problem: Problem; retry: () => void }) {
   const { parts } = t()
+  const isClosed = problem.status === 403 && shareSlug.value !== undefined
+  if (isClosed) return <Empty>{parts.notShared}</Empty>
   return (
     <div class="state" role="alert">
       <p>
-        {parts.problem[problem.code] ?? problem.message}{' '}
-        {problem.code in parts.problem && problem.status === 422 ? problem.message : null} (
-        {parts.at(formatTime(problem.at))})
+        {parts.problem[problem.code] ?? problem.message} ({parts.at(formatTime(problem.at))})
       </p>
       <button type="button" class="button plain" onClick={retry}>
         {parts.retry}

@@ -22,7 +22,11 @@ export interface Result<P extends ReadPath> {
   retry(): void
 }
 
-type Answer = { data: unknown; meta: unknown; at: number }
+interface Answer {
+  data: unknown
+  meta: unknown
+  at: number
+}
 
 /** Answers by address; the oldest leave first. */
 const answers = new Map<string, Answer>()
@@ -32,9 +36,12 @@ const FRESH_MS = 20_000
 
 const underway = new Map<string, Promise<Answer>>()
 
-/** Forgets answers, so that views ask again: after a change, or for a refresh. `part` is in the addresses to forget. */
+/**
+ * Forgets answers, so that views ask again: after a change, or for a refresh. `part` is in the addresses to forget. A
+ * question that is under way is asked anew, because its answer may be older than the change.
+ */
 export function forget(part = ''): void {
-  for (const key of answers.keys()) if (key.includes(part)) answers.delete(key)
+  for (const known of [answers, underway]) for (const key of known.keys()) if (key.includes(part)) known.delete(key)
   for (const listener of listeners) listener(part)
 }
 const listeners = new Set<(part: string) => void>()
@@ -47,23 +54,29 @@ async function ask(address: string): Promise<Answer> {
     throw toProblem(0, undefined)
   }
   const body: unknown = await response.json().catch(() => undefined)
-  if (!response.ok) throw toProblem(response.status, body)
-  const { data, meta } = body as { data: unknown; meta: unknown }
-  const answer = { data, meta, at: Date.now() }
+  if (!response.ok || typeof body !== 'object' || body === null) throw toProblem(response.status, body)
+  return { data: Reflect.get(body, 'data'), meta: Reflect.get(body, 'meta'), at: Date.now() }
+}
+
+function remember(address: string, answer: Answer): void {
   answers.delete(address)
   answers.set(address, answer)
   for (const key of answers.keys()) {
     if (answers.size <= MAX_ANSWERS) break
     answers.delete(key)
   }
-  return answer
 }
 
 /** Equal questions that are under way are asked once. */
 function askOnce(address: string): Promise<Answer> {
   const running = underway.get(address)
   if (running) return running
-  const asked = ask(address).finally(() => underway.delete(address))
+  const asked: Promise<Answer> = ask(address)
+    .then((answer) => {
+      if (underway.get(address) === asked) remember(address, answer)
+      return answer
+    })
+    .finally(() => underway.get(address) === asked && underway.delete(address))
   underway.set(address, asked)
   return asked
 }
@@ -92,28 +105,35 @@ export function useRead<P extends ReadPath>(
 ): Result<P> {
   const key = query === undefined ? undefined : addressOf(path, query, params)
   const [shown, setShown] = useState<{ key?: string; answer?: Answer; problem?: Problem }>(() => initial(key))
-  const [turn, setTurn] = useState(0)
 
   useEffect(() => {
     if (key === undefined) return
-    let current = true
-    const load = () =>
-      askOnce(key).then(
-        (answer) => current && setShown({ key, answer }),
-        (problem: Problem) => current && setShown(({ answer }) => ({ key, problem, ...(answer ? { answer } : {}) })),
+    let last = 0
+    const load = () => {
+      last += 1
+      const turn = last
+      // An answer that comes after a later question was sent, or after the view has gone, is not drawn.
+      const draw = (next: { answer: Answer } | { problem: Problem }) =>
+        turn === last &&
+        // A problem stands beside earlier data only if these answer the same question.
+        setShown((old) => ({ ...('problem' in next && old.key === key && old.answer ? old : {}), key, ...next }))
+      return askOnce(key).then(
+        (answer) => draw({ answer }),
+        (problem: Problem) => draw({ problem }),
       )
+    }
     const known = answers.get(key)
     if (known) setShown({ key, answer: known })
-    if (!known || Date.now() - known.at > FRESH_MS || turn > 0) void load()
+    if (!known || Date.now() - known.at > FRESH_MS) void load()
     const onForget = (part: string) => key.includes(part) && void load()
     listeners.add(onForget)
     const stop = every === undefined ? undefined : whileVisible(every, () => void load())
     return () => {
-      current = false
+      last += 1
       listeners.delete(onForget)
       stop?.()
     }
-  }, [key, turn, every])
+  }, [key, every])
 
   // In the same frame as a change of the question, so that switching back shows what is known at once.
   const known = key === undefined ? undefined : answers.get(key)
@@ -125,7 +145,7 @@ export function useRead<P extends ReadPath>(
     ...(problem ? { problem } : {}),
     loading: key !== undefined && !problem && !(isOwn && answer !== undefined),
     stale: key !== undefined && !isOwn && answer !== undefined,
-    retry: () => setTurn((n) => n + 1),
+    retry: () => key !== undefined && forget(key),
   }
 }
 

@@ -18,7 +18,16 @@ export async function loadTexts(): Promise<void> {
 }
 
 async function load(): Promise<void> {
-  current.value = language.peek() === 'de' ? (await import('./de/index.js')).de : en
+  const chosen = language.peek()
+  // Without a connection the texts that are there stay.
+  const texts =
+    chosen === 'de'
+      ? await import('./de/index.js').then(
+          ({ de }) => de,
+          () => current.peek(),
+        )
+      : en
+  if (language.peek() === chosen) current.value = texts
 }
 
 /** A text with parts that are elements, such as links: `['Read ', <a>…</a>, '.']`. */

@@ -68,7 +68,6 @@ export const shell = {
   },
   inWindow: 'In dieser Zeit',
   chooseRange: 'Zeitraum',
-  customRange: 'Eigene Daten',
   from: 'Von',
   to: 'Bis',
   apply: 'Anwenden',
@@ -93,11 +92,13 @@ export const shell = {
   saveSegment: 'Als Segment speichern',
   segmentName: 'Name',
   segmentShared: 'Den anderen Mitgliedern zeigen',
-  deleteSegment: 'Segment löschen',
   dimension: 'Was',
   operator: 'Wie',
   value: 'Wert',
   valuesHint: 'Mehrere Werte: einer je Zeile. Jeder davon passt.',
+  betweenHint: 'Zwei Zahlen, eine je Zeile: die kleinste und die größte.',
+  yes: 'ja',
+  no: 'nein',
   add: 'Hinzufügen',
   change: 'Ändern',
   or: 'oder',
@@ -132,7 +133,7 @@ export const shell = {
   },
   noSites: {
     title: 'Noch keine Website',
-    text: 'Dieses Konto hat keine Website. Ein Admin der Organisation kann unter Einstellungen eine hinzufügen.',
+    text: 'Dieses Konto hat keine Website. Ein Admin seiner Organisation kann eine hinzufügen.',
   },
   failed: { title: 'Das Dashboard konnte nicht starten', retry: 'Noch einmal versuchen' },
   expired: {
@@ -166,5 +167,4 @@ export const shell = {
   nothingRecorded: 'Noch nichts erfasst',
   timesIn: (zone: string) => `Zeiten in ${zone}`,
   placesBy: 'Orte von DB-IP, NRO und RouteViews, CC BY 4.0',
-  sharedBy: 'Geteilte Ansicht',
 }

@@ -68,7 +68,6 @@ export const shell = {
   },
   inWindow: 'In this time',
   chooseRange: 'Time range',
-  customRange: 'Own dates',
   from: 'From',
   to: 'To',
   apply: 'Apply',
@@ -93,11 +92,13 @@ export const shell = {
   saveSegment: 'Save as a segment',
   segmentName: 'Name',
   segmentShared: 'Show it to the other members',
-  deleteSegment: 'Delete the segment',
   dimension: 'What',
   operator: 'How',
   value: 'Value',
   valuesHint: 'Several values: one per line. Any of them matches.',
+  betweenHint: 'Two numbers, one per line: the least and the most.',
+  yes: 'yes',
+  no: 'no',
   add: 'Add',
   change: 'Change',
   or: 'or',
@@ -132,7 +133,7 @@ export const shell = {
   },
   noSites: {
     title: 'No site yet',
-    text: 'This account has no site. An admin of the organisation can add one under Settings.',
+    text: 'This account has no site. An admin of its organisation can add one.',
   },
   failed: { title: 'The dashboard could not start', retry: 'Try again' },
   expired: {
@@ -165,5 +166,4 @@ export const shell = {
   nothingRecorded: 'Nothing is recorded yet',
   timesIn: (zone: string) => `Times in ${zone}`,
   placesBy: 'Places by DB-IP, NRO and RouteViews, CC BY 4.0',
-  sharedBy: 'Shared view',
 }

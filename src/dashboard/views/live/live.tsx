@@ -14,6 +14,13 @@ import { Minutes, useMinutes } from './minutes.js'
 
 const REFRESH_MS = 10_000
 
+/** The pages that one answer lists at most. */
+const MAX_PAGES = 50
+
+/** The readers of a page that an answer does not list: none, unless its list is cut. */
+const none = (now: { pages: readonly unknown[] } | undefined): number | undefined =>
+  now && now.pages.length < MAX_PAGES ? 0 : undefined
+
 const useNow = (of: Audience) => useRead('/api/stats/realtime', liveQuery(of), { every: REFRESH_MS })
 
 /** The readers of this moment, and each read as it happens. Long because both readerships share one sheet. */
@@ -37,7 +44,8 @@ export default function Live() {
         <Sentence answers={asked}>
           {() => {
             const counted = audiences.value.map((of) => {
-              const n = figures[of] ?? 0
+              const n = figures[of]
+              if (n === undefined) return null
               const shown = texts.count[of](n, formatNumber(n))
               const to = of === 'human' ? 'visitors' : 'agents'
               return (
@@ -50,7 +58,10 @@ export default function Live() {
             const page = first !== undefined && (
               <a href={hrefTo({ path: viewPath('pages', first) })}>{first.slice(0, 80)}</a>
             )
-            return texts.sentence(counted, page || undefined)
+            return texts.sentence(
+              counted.filter((each) => each !== null),
+              page || undefined,
+            )
           }}
         </Sentence>
         {audiences.value.includes('human') && <Now of="human" value={figures.human} under={texts.window} />}
@@ -94,8 +105,8 @@ export default function Live() {
               rows={rows.map(({ key, human, agent }) => ({
                 key,
                 label: key,
-                human: human?.people,
-                agent: agent?.agents,
+                human: human?.people ?? none(now.human.data),
+                agent: agent?.agents ?? none(now.agent.data),
                 filter: ['pathname', key],
                 to: viewPath('pages', key),
               }))}

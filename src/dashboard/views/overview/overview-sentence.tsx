@@ -1,16 +1,16 @@
 import type { DataOf } from '../../client/index.js'
 import { Sentence } from '../../parts/panel.js'
-import { whenText } from '../../shell/range-picker.js'
-import { hrefTo, place, viewPath } from '../../state/address.js'
+import { hrefTo, viewPath } from '../../state/address.js'
 import { formatNumber, formatShare } from '../../state/format.js'
-import { type Pair, useOne } from '../../state/question.js'
+import { askable, type Pair, useOne } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 type Totals = Pair<'/api/stats/overview'>
 
 /** The sentence of the overview: a fixed template with the view's numbers as links. */
 export function OverviewSentence({ totals }: { totals: Totals }) {
-  const { show } = place.value
+  const show = askable.value
   const texts = t().overview
   const violations = useOne('/api/policy/violations', 'agent', { compare: undefined, severity: 'breach', limit: 100 })
   const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 1 })

@@ -2,15 +2,15 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import { Bar } from '../../parts/lists.js'
 import { Icon, Mark } from '../../parts/marks.js'
 import { RowName } from '../../parts/names.js'
-import { formatMetric, metricName } from '../../parts/numbers.js'
+import { metricName, metricOf, writeMetric } from '../../parts/numbers.js'
 import { Paging } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Lacking, Warnings } from '../../parts/states.js'
-import { whenText } from '../../shell/range-picker.js'
 import { type Audience, go, hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
-import { audiences, usePair } from '../../state/question.js'
+import { askable, audiences, usePair } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import { DISALLOWED, type PageRow, ROWS, sortedBy, usePageRows } from './page-rows.js'
 
@@ -67,7 +67,7 @@ export function PageList() {
 
 function ListSentence({ pages, rows }: ReturnType<typeof usePageRows>) {
   const texts = t().pages
-  const { show } = place.value
+  const show = askable.value
   const lead = sortedBy()
   const other = lead === 'human' ? 'agent' : 'human'
   const others = usePair('/api/stats/pages', (of) => (of === other ? { limit: 1, compare: undefined } : undefined))
@@ -204,7 +204,7 @@ function Row({ row, rows, columns }: RowProps) {
   const details = (of: Audience) =>
     columns[of].map((metric) => (
       <td class="right-align roomy" key={metric}>
-        {write(metric, numberIn(row[of], metric))}
+        {writeMetric(metric, metricOf(row[of], metric))}
       </td>
     ))
   const bar = (of: Audience) => {
@@ -214,7 +214,7 @@ function Row({ row, rows, columns }: RowProps) {
     return (
       <td class={of} key={of}>
         <span class="side">
-          <b>{write(metric, row[of]?.[metric])}</b>
+          <b>{writeMetric(metric, row[of]?.[metric])}</b>
           <Bar share={(row[of]?.[metric] ?? 0) / most} of={of} mirrored={isLeft} />
         </span>
       </td>
@@ -253,18 +253,9 @@ function Robots({ disallowed }: { disallowed: number }) {
   )
 }
 
-const numberIn = (row: Readonly<Record<string, unknown>> | undefined, metric: string): number | undefined => {
-  const value = row?.[metric]
-  return typeof value === 'number' ? value : undefined
-}
-
 /** A page that a readership was asked about and did not read was read 0 times by it. */
 const zeros = (row: PageRow, pages: ReturnType<typeof usePageRows>['pages']): PageRow => ({
   ...row,
   human: row.human ?? (pages.human.data && { pathname: row.pathname, visitors: 0, pageviews: 0 }),
   agent: row.agent ?? (pages.agent.data && { pathname: row.pathname, pageviews: 0, agents: 0 }),
 })
-
-/** Writes a dash for a metric that was not measured. */
-const write = (metric: string, value: number | undefined): string =>
-  value === undefined ? '–' : formatMetric(metric, value)

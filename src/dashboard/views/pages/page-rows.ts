@@ -2,7 +2,7 @@ import type { DataOf } from '../../client/index.js'
 import { pageNumber } from '../../parts/paging.js'
 import { type Audience, place } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
-import { type Pair, useOne, usePair } from '../../state/question.js'
+import { askable, type Pair, useOne, usePair } from '../../state/question.js'
 
 type PageData = DataOf<'/api/stats/pages'>[number]
 
@@ -22,10 +22,10 @@ export interface PageRow {
   disallowed: number
 }
 
-/** The readership by which rows are sorted: `order=agent` in the address. */
+/** The readership by which rows are sorted: `order=agent` in the address, or the one that has all filters. */
 export function sortedBy(): Audience {
-  const { show, own } = place.value
-  return show === 'both' ? (own.order === 'agent' ? 'agent' : 'human') : show
+  const show = askable.value
+  return show === 'both' ? (place.value.own.order === 'agent' ? 'agent' : 'human') : show
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { DataOf } from '../../client/index.js'
 import { Sentence } from '../../parts/panel.js'
-import { whenText } from '../../shell/range-picker.js'
-import { hrefTo, place, viewPath } from '../../state/address.js'
+import { hrefTo, viewPath } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
-import type { Pair } from '../../state/question.js'
+import { askable, type Pair } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import type { useAgentsOfPage } from './agents-of-page.js'
 
@@ -16,7 +16,7 @@ interface PageSentenceProps {
 
 /** Says which agents read the page, whether they were allowed to, and how many people came back. */
 export function PageSentence({ pages, gap, agents }: PageSentenceProps) {
-  const { show } = place.value
+  const show = askable.value
   return (
     <Sentence answers={show === 'human' ? [pages.human] : [pages.agent]}>
       {() =>
@@ -47,7 +47,7 @@ function readers(
   const [count, fetches] = [page?.agents ?? 0, page?.fetches ?? 0]
   if (fetches === 0) return [...texts.one.noAgent(whenText()), texts.one.end]
   const known = (
-    <a class="agents" href="#agents-of-page">
+    <a class="agents" href={`${hrefTo({})}#agents-of-page`}>
       {texts.agents(count, formatNumber(count))}
     </a>
   )
