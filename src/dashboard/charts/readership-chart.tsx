@@ -3,10 +3,10 @@ import { Mark } from '../parts/marks.js'
 import { metricName } from '../parts/numbers.js'
 import { Panel } from '../parts/panel.js'
 import { Lacking, Warnings } from '../parts/states.js'
-import { onKey, shownWindow } from '../shell/keys.js'
-import { windowName } from '../shell/range-picker.js'
 import type { Audience } from '../state/address.js'
-import { audiences, usePair } from '../state/question.js'
+import { audiences, shareSlug, usePair } from '../state/question.js'
+import { onKey } from '../state/view-keys.js'
+import { windowName, windowOf } from '../state/window.js'
 import { t } from '../texts/index.js'
 import { BucketTable } from './bucket-table.js'
 import { ExportMenu } from './export-menu.js'
@@ -40,11 +40,8 @@ export function ReadershipChart({ label, metrics, more = {}, span = 12, title, o
   const first = drawn[0] && answers[drawn[0]]
   const window = windowOf(first?.meta?.query)
   const notes = useNotes(window?.start, window?.end)
-  useEffect(() => {
-    if (window) shownWindow.value = window
-  }, [window?.start, window?.end])
   useEffect(() => onKey('t', () => setAsTable((is) => !is)), [])
-  useEffect(() => onKey('n', () => setWriting(true)), [])
+  useEffect(() => (shareSlug.value === undefined ? onKey('n', () => setWriting(true)) : undefined), [])
   const granularity = first?.data?.granularity ?? 'day'
   const series = drawn.map((of) => ({
     of,
@@ -115,10 +112,4 @@ export function ReadershipChart({ label, metrics, more = {}, span = 12, title, o
       )}
     </Panel>
   )
-}
-
-/** The window of an answer, from the echo of its query. */
-function windowOf(query: Readonly<Record<string, unknown>> | undefined): { start: string; end: string } | undefined {
-  const { start, end } = query ?? {}
-  return typeof start === 'string' && typeof end === 'string' ? { start, end } : undefined
 }

@@ -1,5 +1,7 @@
 import { scaleLinear } from 'd3-scale'
 import type { Granularity } from '../state/format.js'
+import { timeZone } from '../state/session.js'
+import { addDays, dayOf, instantOf } from '../state/zone.js'
 
 export interface Bucket {
   t: string
@@ -8,19 +10,24 @@ export interface Bucket {
   partial?: boolean
 }
 
-const STEPS: Record<Granularity, number> = {
-  minute: 60_000,
-  hour: 3_600_000,
-  day: 86_400_000,
-  week: 7 * 86_400_000,
-  month: 30 * 86_400_000,
-}
-
-/** Returns the starts of the buckets and the end of the last one. */
+/** Returns the starts of the buckets and the end of the last one, by the calendar of the site's zone. */
 export function bucketEdges(buckets: readonly Bucket[], granularity: Granularity): number[] {
   const starts = buckets.map(({ t }) => Date.parse(t))
   const last = starts.at(-1)
-  return last === undefined ? [] : [...starts, last + STEPS[granularity]]
+  return last === undefined ? [] : [...starts, endOf(last, granularity)]
+}
+
+function endOf(start: number, granularity: Granularity): number {
+  if (granularity === 'minute') return start + 60_000
+  if (granularity === 'hour') return start + 3_600_000
+  const zone = timeZone.value
+  const day = dayOf(start, zone)
+  const [year = 0, month = 0] = day.split('-').map(Number)
+  const next =
+    granularity === 'month'
+      ? new Date(Date.UTC(year, month, 1)).toISOString().slice(0, 10)
+      : addDays(day, granularity === 'week' ? 7 : 1)
+  return instantOf(`${next}T00:00`, zone)
 }
 
 export interface TimeScale {

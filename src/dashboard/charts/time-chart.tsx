@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Mark } from '../parts/marks.js'
 import { formatMetric, kindOf } from '../parts/numbers.js'
-import { go } from '../state/address.js'
 import type { Recorded } from '../state/data.js'
 import {
   formatBucket,
@@ -11,6 +10,7 @@ import {
   formatSeconds,
   type Granularity,
 } from '../state/format.js'
+import { zoomTo } from '../state/window.js'
 import { t } from '../texts/index.js'
 import { Band, type BandSeries } from './band.js'
 import { NoteLane } from './note-lane.js'
@@ -67,7 +67,7 @@ export function TimeChart({
   const finish = () => {
     if (drag && Math.abs(drag.to - drag.from) > 12) {
       const [a, b] = [scale.nearest(Math.min(drag.from, drag.to)), scale.nearest(Math.max(drag.from, drag.to))]
-      go({ start: new Date(edges[a] ?? 0).toISOString(), end: new Date(edges[b + 1] ?? 0).toISOString() })
+      zoomTo(edges[a] ?? 0, edges[b + 1] ?? 0)
     }
     setDrag(undefined)
   }
@@ -87,6 +87,7 @@ export function TimeChart({
         onPointerLeave={() => setAt(undefined)}
         onPointerDown={(event) => {
           if (event.button !== 0 || event.pointerType === 'touch') return
+          event.currentTarget.setPointerCapture(event.pointerId)
           setDrag({ from: xOf(event), to: xOf(event) })
         }}
         onPointerUp={finish}

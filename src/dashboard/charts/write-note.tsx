@@ -23,7 +23,7 @@ export function WriteNote({ onClose }: { onClose: () => void }) {
         submit={async (fields) => {
           const body = {
             site: siteQuery.value.site ?? 0,
-            at: instantOf(`${fields.get('at')}`, timeZone.value),
+            at: new Date(instantOf(`${fields.get('at')}`, timeZone.value)).toISOString(),
             text: `${fields.get('text')}`,
           }
           await send(client.POST('/api/annotations', { body }))

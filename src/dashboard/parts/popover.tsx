@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useId, useRef } from 'preact/hooks'
+import { useId, useRef, useState } from 'preact/hooks'
 
 interface PopoverProps {
   /** The button's content and its name for screen readers. */
@@ -10,16 +10,16 @@ interface PopoverProps {
   menu?: boolean
   /** Drawn while it is open; `close` hides it. */
   children: (close: () => void) => ComponentChildren
-  onOpen?: () => void
   id?: string
 }
 
 /** A button with a native popover below it. The browser closes it on Esc, and on a click elsewhere. */
-export function Popover({ button, label, class: classes, menu, children, onOpen, id: given }: PopoverProps) {
+export function Popover({ button, label, class: classes, menu, children, id: given }: PopoverProps) {
   const made = useId()
   const id = given ?? made
   const opener = useRef<HTMLButtonElement>(null)
   const box = useRef<HTMLDivElement>(null)
+  const [isOpen, setOpen] = useState(false)
   const close = () => box.current?.hidePopover()
   const place = () => {
     const at = opener.current?.getBoundingClientRect()
@@ -46,9 +46,9 @@ export function Popover({ button, label, class: classes, menu, children, onOpen,
         ref={box}
         popover="auto"
         class={menu ? 'popover menu' : 'popover'}
+        onBeforeToggle={(event) => event.newState === 'open' && setOpen(true)}
         onToggle={(event) => {
-          if (event.newState !== 'open') return
-          onOpen?.()
+          if (event.newState !== 'open') return setOpen(false)
           place()
           requestAnimationFrame(place)
           box.current?.querySelector<HTMLElement>('[autofocus], button, a, input, select')?.focus()
@@ -57,11 +57,11 @@ export function Popover({ button, label, class: classes, menu, children, onOpen,
           if (!menu || (event.key !== 'ArrowDown' && event.key !== 'ArrowUp')) return
           event.preventDefault()
           const items = [...(box.current?.querySelectorAll<HTMLElement>('button, a') ?? [])]
-          const now = items.indexOf(document.activeElement as HTMLElement)
+          const now = items.findIndex((item) => item === document.activeElement)
           items.at((now + (event.key === 'ArrowDown' ? 1 : -1)) % items.length)?.focus()
         }}
       >
-        {children(close)}
+        {isOpen && children(close)}
       </div>
     </>
   )

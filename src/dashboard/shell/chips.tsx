@@ -11,7 +11,7 @@ import { formatCountry } from '../state/format.js'
 import { dimensions, shareSlug, siteQuery } from '../state/question.js'
 import { hasRole } from '../state/session.js'
 import { t } from '../texts/index.js'
-import { FilterForm } from './filter-form.js'
+import { FilterForm, isEditable } from './filter-form.js'
 import { Now } from './rail.js'
 
 /** Whether the dialog that saves the filters as a segment is open. */
@@ -28,6 +28,7 @@ export const useSegments = () =>
 const operatorName = (op: string): string => t().shell.operators[op] ?? op
 
 function valueText(dimension: string, value: unknown): string {
+  if (typeof value === 'boolean') return value ? t().shell.yes : t().shell.no
   if (Array.isArray(value)) return value.map((each) => valueText(dimension, each)).join(` ${t().shell.or} `)
   if (dimension === 'country' && typeof value === 'string') return formatCountry(value)
   return value === undefined ? '' : `${value}`
@@ -59,33 +60,32 @@ function Chip({ node, index }: { node: FilterNode; index: number }) {
   const { shell } = t()
   const text = describeFilter(node)
   const only = place.value.show === 'both' ? onlyFor(node) : undefined
+  const words = isFilter(node) ? (
+    <>
+      {node.dimension} <span class="muted">{operatorName(node.op)}</span>{' '}
+      <b dir="auto">{valueText(node.dimension, node.value)}</b>
+    </>
+  ) : (
+    <b dir="auto">{text}</b>
+  )
   return (
     <span class="chip">
-      <Popover
-        class="edit"
-        label={shell.editFilter(text)}
-        button={
-          isFilter(node) ? (
-            <>
-              {node.dimension} <span class="muted">{operatorName(node.op)}</span>{' '}
-              <b dir="auto">{valueText(node.dimension, node.value)}</b>
-            </>
-          ) : (
-            <b dir="auto">{text}</b>
-          )
-        }
-      >
-        {(close) => (
-          <FilterForm
-            node={node}
-            action={shell.change}
-            onDone={(changed) => {
-              replaceFilter(index, changed)
-              close()
-            }}
-          />
-        )}
-      </Popover>
+      {isEditable(node) ? (
+        <Popover class="edit" label={shell.editFilter(text)} button={words}>
+          {(close) => (
+            <FilterForm
+              node={node}
+              action={shell.change}
+              onDone={(changed) => {
+                replaceFilter(index, changed)
+                close()
+              }}
+            />
+          )}
+        </Popover>
+      ) : (
+        <span class="edit">{words}</span>
+      )}
       {only && <span class="muted small">{only}</span>}
       <button type="button" class="remove" aria-label={shell.removeFilter(text)} onClick={() => removeFilter(index)}>
         <Icon name="close" />

@@ -15,6 +15,19 @@ export type FilterNode = Filter | FilterGroup
 
 export const isFilter = (node: FilterNode): node is Filter => 'dimension' in node
 
+/** Whether a value has the shape of a filter or of a group of them; the API checks the rest. */
+export function isFilterNode(value: unknown): value is FilterNode {
+  if (typeof value !== 'object' || value === null) return false
+  const [dimension, op, and, or, not] = ['dimension', 'op', 'and', 'or', 'not'].map((name) => Reflect.get(value, name))
+  if (dimension !== undefined) return typeof dimension === 'string' && typeof op === 'string'
+  const lists = [and, or].filter((list) => list !== undefined)
+  return (
+    (lists.length > 0 || not !== undefined) &&
+    lists.every((list) => Array.isArray(list) && list.every(isFilterNode)) &&
+    (not === undefined || isFilterNode(not))
+  )
+}
+
 /** The readership or readerships on screen: `both` asks twice and never adds. */
 export type Show = 'human' | 'agent' | 'both'
 export type Audience = 'human' | 'agent'
@@ -30,7 +43,7 @@ export interface Place {
   readonly path: readonly string[]
   readonly show: Show
   readonly range: Range
-  /** A custom window instead of `range`: two ISO-8601 instants. */
+  /** A custom window instead of `range`: two days of the site's zone (`2026-03-29`, the end included) or two instants. */
   readonly start?: string
   readonly end?: string
   readonly compare: Compare
@@ -43,7 +56,10 @@ export interface Place {
 /** The address of the dashboard's root: `http://localhost:8081/` or `https://site.example/_readership/`. */
 export const root = new URL('.', document.baseURI)
 
-const COMMON = new Set(['show', 'range', 'start', 'end', 'compare', 'filters', 'segment'])
+/** Whether the page stands in another website's frame (`?embed=1`): it has no lists of views then. */
+export const isEmbedded = new URLSearchParams(location.search).get('embed') === '1'
+
+const COMMON = new Set(['show', 'range', 'start', 'end', 'compare', 'filters', 'segment', 'embed'])
 
 const oneOf = <T extends string>(values: readonly T[], text: string | null, fallback: T): T =>
   values.find((value) => value === text) ?? fallback
@@ -51,7 +67,7 @@ const oneOf = <T extends string>(values: readonly T[], text: string | null, fall
 function parseFilters(text: string | null): FilterNode[] {
   try {
     const parsed: unknown = JSON.parse(text ?? '[]')
-    return Array.isArray(parsed) ? parsed.filter((node) => typeof node === 'object' && node !== null) : []
+    return Array.isArray(parsed) ? parsed.filter(isFilterNode) : []
   } catch {
     return []
   }
@@ -94,6 +110,7 @@ function formatPlace(to: Place): string {
   if (to.filters.length > 0) query.set('filters', JSON.stringify(to.filters))
   if (to.segment !== undefined) query.set('segment', `${to.segment}`)
   for (const [name, value] of Object.entries(to.own)) if (value !== '') query.set(name, value)
+  if (isEmbedded) query.set('embed', '1')
   const text = query.toString()
   return `${root.pathname}${to.path.map(encodeURIComponent).join('/')}${text ? `?${text}` : ''}`
 }
@@ -106,7 +123,10 @@ addEventListener('popstate', () => {
 /** The present place. */
 export const place = computed(() => parsePlace(url.value))
 
-/** A change of place. A field that is undefined is removed; a new path drops the parameters of the view before. */
+/**
+ * A change of place. A field that is undefined is removed. A new path drops the parameters of the view before, another
+ * question the page of its list.
+ */
 export type Move = { [K in keyof Place]?: Place[K] | undefined }
 
 function apply(move: Move): Place {
@@ -114,7 +134,10 @@ function apply(move: Move): Place {
   const window = 'range' in move || 'start' in move ? {} : pick(place.value, 'start', 'end')
   const segment = 'segment' in move ? {} : pick(place.value, 'segment')
   const defined = Object.fromEntries(Object.entries(move).filter(([, value]) => value !== undefined))
-  return { ...kept, ...window, ...segment, ...(move.path ? { own: {} } : {}), ...defined }
+  const { page: _page, ...stays } = kept.own
+  const isAnother = ['show', 'range', 'start', 'filters', 'segment'].some((name) => name in move)
+  const own = move.path ? { own: {} } : isAnother ? { own: stays } : {}
+  return { ...kept, ...window, ...segment, ...own, ...defined }
 }
 
 function pick<K extends keyof Place>(from: Place, ...names: K[]): Pick<Place, K> {
@@ -130,10 +153,15 @@ export function go(move: Move, replace = false): void {
   open(hrefTo(move), replace)
 }
 
+/** Another view begins at its top, with the focus on its content. Within one view neither moves. */
 function open(href: string, replace: boolean): void {
+  const before = location.pathname
   if (replace) history.replaceState(null, '', href)
   else history.pushState(null, '', href)
   url.value = new URL(location.href)
+  if (replace || location.pathname === before) return
+  document.getElementById('main')?.focus({ preventScroll: true })
+  scrollTo(0, 0)
 }
 
 /** Follows links inside the dashboard without loading the page again. */
@@ -154,8 +182,7 @@ export function followLinks(): void {
     if (to.origin !== root.origin || !to.pathname.startsWith(root.pathname) || !isAppPath(to)) return
     event.preventDefault()
     open(to.href, false)
-    document.getElementById('main')?.focus({ preventScroll: true })
-    scrollTo(0, 0)
+    if (to.hash) document.getElementById(to.hash.slice(1))?.scrollIntoView()
   })
 }
 

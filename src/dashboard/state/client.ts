@@ -16,7 +16,7 @@ export interface Problem {
   at: Date
 }
 
-/** When the session ended, as far as this page has seen; undefined while it lasts. */
+/** When the session, or the unlocked share link, ended, as far as this page has seen; undefined while it lasts. */
 export const sessionEndedAt = signal<Date | undefined>(undefined)
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)

@@ -1,18 +1,29 @@
 import { type Audience, type Filter, type FilterNode, go, isFilter, place } from './address.js'
 
-const same = (a: FilterNode, b: FilterNode): boolean => JSON.stringify(a) === JSON.stringify(b)
+type Single = string | number | boolean
+
+const valuesOf = ({ value }: Filter): Single[] => (value === undefined ? [] : [value].flat())
 
 /** Adds a filter, or removes it if it is there already. A second value of the same dimension joins the first. */
-export function toggleFilter(dimension: string, value: string | number | boolean, exclude = false): void {
-  const filter: Filter = { dimension, op: exclude ? 'is_not' : 'is', value }
+export function toggleFilter(dimension: string, value: Single, exclude = false): void {
+  const op = exclude ? 'is_not' : 'is'
   const { filters } = place.value
-  const kept = filters.filter((node) => !same(node, filter))
-  go({ filters: kept.length < filters.length ? kept : [...filters, filter] })
+  const index = filters.findIndex((node) => isFilter(node) && node.dimension === dimension && node.op === op)
+  const old = filters[index]
+  const values = old && isFilter(old) ? valuesOf(old) : []
+  const kept = values.filter((each) => each !== value)
+  const next = kept.length < values.length ? kept : [...values, value]
+  // A truth has no list of values: the other one takes its place.
+  const list = next.filter((each) => typeof each !== 'boolean')
+  const changed: Filter = { dimension, op, value: list.length > 1 ? list : (next.at(-1) ?? value) }
+  if (index < 0) go({ filters: [...filters, changed] })
+  else if (next.length === 0) removeFilter(index)
+  else replaceFilter(index, changed)
 }
 
-export const isFiltered = (dimension: string, value: string | number | boolean): boolean =>
+export const isFiltered = (dimension: string, value: Single): boolean =>
   place.value.filters.some(
-    (node) => isFilter(node) && node.dimension === dimension && node.op === 'is' && node.value === value,
+    (node) => isFilter(node) && node.dimension === dimension && node.op === 'is' && valuesOf(node).includes(value),
   )
 
 export const removeFilter = (index: number): void => go({ filters: place.value.filters.filter((_, i) => i !== index) })

@@ -1,5 +1,6 @@
 import { language } from './preferences.js'
 import { timeZone } from './session.js'
+import { isDay } from './zone.js'
 
 /** The reader's locale, if it is of the chosen language; else the language's own. */
 const locale = (): string => (navigator.language.startsWith(language.value) ? navigator.language : language.value)
@@ -45,9 +46,12 @@ const LONG_DAY: DateParts = { weekday: 'short', day: 'numeric', month: 'short', 
 const TIME: DateParts = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
 
 const inZone = (at: string | number | Date, parts: DateParts): string =>
-  new Intl.DateTimeFormat(locale(), { ...parts, timeZone: timeZone.value }).format(new Date(at))
+  new Intl.DateTimeFormat(locale(), {
+    ...parts,
+    timeZone: typeof at === 'string' && isDay(at) ? 'UTC' : timeZone.value,
+  }).format(new Date(at))
 
-/** Dates and times in the site's time zone. */
+/** Dates and times in the site's time zone; a day without a time is that day in each zone. */
 export const formatDay = (at: string | number | Date): string => inZone(at, DAY)
 export const formatLongDay = (at: string | number | Date): string => inZone(at, LONG_DAY)
 export const formatMonth = (at: string | number | Date): string => inZone(at, { month: 'short', year: 'numeric' })

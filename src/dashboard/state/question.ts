@@ -1,8 +1,10 @@
 import { computed, signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import type { ReadPath } from '../client/index.js'
-import { type Audience, type FilterNode, place, type Show, siteId } from './address.js'
+import { type Audience, place, type Show, siteId } from './address.js'
 import { type Params, type Result, useRead } from './data.js'
 import { type Dimension, lacking } from './filters.js'
+import { shownWindow, windowOf } from './window.js'
 
 /** The slug of the share link through which the page is read, if it is. */
 export const shareSlug = signal<string | undefined>(undefined)
@@ -42,6 +44,12 @@ export function envelope(audience: Audience): Record<string, string | number | u
 /** Why a readership cannot be asked: a filter on screen is a dimension that it does not have. */
 export const obstacle = (audience: Audience): string | undefined => lacking(audience, dimensions.value)?.dimension
 
+/** The readership or readerships that the question on screen can be asked of: not one that lacks a filter. */
+export const askable = computed<Show>(() => {
+  const able = audiences.value.filter((of) => obstacle(of) === undefined)
+  return able.length === 1 && able[0] ? able[0] : place.value.show
+})
+
 /** One answer per readership on screen. A readership that is not on screen is not asked. */
 export type Pair<P extends ReadPath> = Record<Audience, Result<P>>
 
@@ -63,19 +71,25 @@ function useSide<P extends ReadPath>(
 ): Result<P> {
   const own = typeof more === 'function' ? more(audience) : more
   const isAsked = own !== undefined && audiences.value.includes(audience) && obstacle(audience) === undefined
-  return useRead<P>(path, isAsked ? { ...envelope(audience), ...own } : undefined)
+  return useShown(useRead<P>(path, isAsked ? { ...envelope(audience), ...own } : undefined))
+}
+
+/** Keeps the window of an answer about what is on screen. */
+function useShown<P extends ReadPath>(answer: Result<P>): Result<P> {
+  const { meta, stale } = answer
+  useEffect(() => {
+    const query = typeof meta === 'object' && meta !== null && 'query' in meta ? Object(meta.query) : undefined
+    const window = stale ? undefined : windowOf(query)
+    if (window) shownWindow.value = window
+  }, [meta, stale])
+  return answer
 }
 
 /** Asks a read of one readership alone, with the window and the filters on screen, if it is wanted. */
 export function useOne<P extends ReadPath>(path: P, audience: Audience, more: Params = {}, isWanted = true): Result<P> {
   const isAsked = isWanted && obstacle(audience) === undefined
-  return useRead(path, isAsked ? { ...envelope(audience), ...more } : undefined)
+  return useShown(useRead(path, isAsked ? { ...envelope(audience), ...more } : undefined))
 }
-
-/** The query parameter of the filters on screen together with further ones of the view. */
-export const withFilters = (...more: readonly FilterNode[]): { filters: string } => ({
-  filters: JSON.stringify([...place.value.filters, ...more]),
-})
 
 /** The envelope of a read that compares both readerships, whatever is on screen. */
 export const mixedEnvelope = (): Record<string, string | number | undefined> => ({

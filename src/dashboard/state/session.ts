@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import type { DataOf } from '../client/index.js'
 import { root, siteId } from './address.js'
-import { client, type Problem, send } from './client.js'
+import { client, isProblem, type Problem, send } from './client.js'
 
 export type Me = DataOf<'/api/auth/me'>
 export type Role = Me['organisations'][number]['role']
@@ -25,10 +25,11 @@ export const timeZone = computed(() => site.value?.timezone ?? 'UTC')
 
 const RANKS: readonly Role[] = ['viewer', 'member', 'admin', 'owner']
 
-/** The person's role in the organisation of the site on screen; undefined through a share link. */
-const role = computed<Role | undefined>(
-  () => me.value?.organisations.find(({ id }) => id === site.value?.org)?.role ?? me.value?.organisations.at(0)?.role,
-)
+/** The person's role in the organisation of the site on screen, or in the first one without a site. Share links have none. */
+const role = computed<Role | undefined>(() => {
+  const organisations = me.value?.organisations
+  return (site.value ? organisations?.find(({ id }) => id === site.value?.org) : organisations?.at(0))?.role
+})
 /** Whether the person has at least this role. */
 export const hasRole = (least: Role): boolean =>
   role.value !== undefined && RANKS.indexOf(role.value) >= RANKS.indexOf(least)
@@ -40,15 +41,14 @@ export const signInAddress = (): string =>
 /** Loads the person and the sites. Opens the sign-in page if no person is signed in. */
 export async function loadSession(): Promise<Problem | undefined> {
   try {
-    const { data } = await send(client.GET('/api/auth/me'))
-    me.value = data
-    const listed = await send(client.GET('/api/sites'))
+    const [person, listed] = await Promise.all([send(client.GET('/api/auth/me')), send(client.GET('/api/sites'))])
+    me.value = person.data
     sites.value = listed.data
     return undefined
-  } catch (problem) {
-    const known = problem as Problem
-    if (known.status === 401) location.assign(signInAddress())
-    return known
+  } catch (error) {
+    if (!isProblem(error)) throw error
+    if (error.status === 401) location.assign(signInAddress())
+    return error
   }
 }
 
@@ -59,3 +59,6 @@ export async function signOut(): Promise<void> {
 
 /** The title of the page in the browser's tab. */
 export const pageTitle = (view: string): string => [view, site.value?.name, 'readership'].filter(Boolean).join(' · ')
+
+/** The tag that adds the tracker's script to a page of the site. */
+export const scriptTag = (): string => `<script defer src="${root.href}script.js?site=${siteId.value ?? ''}"></script>`

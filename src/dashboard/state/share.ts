@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { sharedSite } from './address.js'
-import { client, isProblem, type Problem, send } from './client.js'
+import { client, isProblem, type Problem, send, sessionEndedAt } from './client.js'
 import { shareSlug } from './question.js'
 import { sites } from './session.js'
 
@@ -31,9 +31,11 @@ export async function loadShare(slug: string): Promise<Problem | undefined> {
     )
     if (!data.site || !data.scopes) {
       lockedShare.value = slug
+      share.value = undefined
       return undefined
     }
     lockedShare.value = undefined
+    sessionEndedAt.value = undefined
     shareSlug.value = credential
     share.value = { name: data.name ?? '', scopes: data.scopes }
     sites.value = [data.site]

@@ -15,27 +15,26 @@ function offsetAt(instant: number, zone: string): number {
   return local - Math.floor(instant / 1_000) * 1_000
 }
 
-/**
- * Returns the instant at which a day (`2026-03-29`) begins in a time zone, as ISO 8601. The offset is asked twice, because
- * it may change between midnight UTC and local midnight.
- */
-export function dayStart(day: string, zone: string): string {
-  const midnight = Date.parse(`${day}T00:00:00Z`)
-  const first = midnight - offsetAt(midnight, zone)
-  return new Date(midnight - offsetAt(first, zone)).toISOString()
-}
-
-/** Returns the day after. */
-export const nextDay = (day: string): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10)
-
 /** Returns an instant as `<input type="datetime-local">` takes it, in a time zone. */
 export const localInput = (instant: number, zone: string): string =>
   new Date(instant + offsetAt(instant, zone)).toISOString().slice(0, 16)
 
-/** Returns the instant of a local date and time (`2026-03-29T14:00`) in a time zone, as ISO 8601. */
-export function instantOf(local: string, zone: string): string {
+/**
+ * Returns the instant of a local date and time (`2026-03-29T14:00`) in a time zone. A time that a change of the clock
+ * leaves out is the one after the change. The offset is asked twice, because the change may lie between UTC and there.
+ */
+export function instantOf(local: string, zone: string): number {
   const utc = Date.parse(`${local}Z`)
   const first = utc - offsetAt(utc, zone)
-  return new Date(utc - offsetAt(first, zone)).toISOString()
+  return Math.max(first, utc - offsetAt(first, zone))
 }
+
+/** Returns the day of an instant in a time zone: `2026-03-29`. */
+export const dayOf = (instant: number, zone: string): string => localInput(instant, zone).slice(0, 10)
+
+/** Returns the day that is a number of days after another, or before it. */
+export const addDays = (day: string, count: number): string =>
+  new Date(Date.parse(`${day}T00:00Z`) + count * 86_400_000).toISOString().slice(0, 10)
+
+/** Whether a moment is a day without a time. */
+export const isDay = (moment: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(moment)
