@@ -1,25 +1,45 @@
-import { useEffect } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useErrorBoundary } from 'preact/hooks'
 import { Dialog, Toasts } from '../parts/dialogs.js'
 import { Patterns } from '../parts/split-bar.js'
 import { Failed } from '../parts/states.js'
-import { go, hrefTo, place, siteId, view } from '../state/address.js'
+import { go, hrefTo, isEmbedded, place, siteId, view } from '../state/address.js'
 import { type Problem, sessionEndedAt } from '../state/client.js'
 import { useRead } from '../state/data.js'
 import { formatDay, formatTime } from '../state/format.js'
 import { dimensions, siteQuery } from '../state/question.js'
-import { me, pageTitle, signInAddress, site, sites, timeZone } from '../state/session.js'
-import { lockedShare } from '../state/share.js'
+import { hasRole, me, pageTitle, signInAddress, site, sites, timeZone } from '../state/session.js'
+import { lockedShare, share } from '../state/share.js'
 import { t } from '../texts/index.js'
 import { Bar } from './bar.js'
 import { Chips } from './chips.js'
 import { KeysDialog, showingKeys } from './keys.js'
+import { lazy } from './lazy.js'
 import { Rail, Tabs } from './rail.js'
 import { Search, searching } from './search.js'
 import { UnlockShare } from './unlock-share.js'
-import { AGENT_VIEWS, LIVE, OVERVIEW, SETTINGS, SITE_VIEWS } from './views.js'
+import { openViews, pathOf } from './views.js'
 
-const findView = (name: string | undefined) =>
-  name === undefined ? OVERVIEW : [LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, SETTINGS].find((each) => each.name === name)
+/** The form for a site, for an account that has none. */
+const NewSite = lazy(() => import('../views/settings/new-site.js'))
+
+/** Draws a view; if it throws, says so in its place, until the address changes. */
+function Guarded({ children }: { children: ComponentChildren }) {
+  const [error, reset] = useErrorBoundary((thrown) => console.error(thrown))
+  const { value: now } = place
+  useEffect(() => {
+    if (error) reset()
+  }, [now])
+  if (!error) return children
+  return <Failed problem={{ status: 0, code: 'page_failed', message: '', at: new Date() }} retry={reset} />
+}
+
+/** The first view of the share link, or of the first site. */
+function homePath(): string[] {
+  const [first] = openViews()
+  if (share.value) return first ? pathOf(first) : []
+  return sites.value?.[0] ? ['sites', `${sites.value[0].id}`] : []
+}
 
 function NotFound() {
   const { notFound } = t().shell
@@ -30,7 +50,7 @@ function NotFound() {
     <div class="state">
       <h1 class="title">{notFound.title}</h1>
       <p>{notFound.text}</p>
-      <a class="button" href={hrefTo({ path: sites.value?.[0] ? ['sites', `${sites.value[0].id}`] : [] })}>
+      <a class="button" href={hrefTo({ path: homePath() })}>
         {notFound.link}
       </a>
     </div>
@@ -88,25 +108,37 @@ function useDimensions(): void {
 function SiteView() {
   const { shell } = t()
   const [name] = view.value
-  const found = findView(name)
+  const views = openViews()
+  const found = views.find((each) => each.name === (name ?? 'overview'))
   const names: Record<string, string> = shell.view
   useDimensions()
   useEffect(() => {
     if (found) document.title = pageTitle(names[name ?? 'overview'] ?? '')
   }, [name, site.value?.name, names])
   const isSettings = name === 'settings'
+  // A share link without the overview begins with the first view that it opens.
+  const [first] = views
+  useEffect(() => {
+    if (name === undefined && !found && first) go({ path: pathOf(first) }, true)
+  }, [name, found, first])
   return (
-    <div class="app">
-      <Rail />
+    <div class={isEmbedded ? 'app bare' : 'app'}>
+      {!isEmbedded && <Rail />}
       <div class="main">
         <Bar plain={isSettings} timeless={name === 'live'} />
         {!isSettings && <Chips />}
         <main id="main" tabIndex={-1}>
-          {found ? <found.component key={name} /> : <NotFound />}
+          {found ? (
+            <Guarded key={name}>
+              <found.component />
+            </Guarded>
+          ) : (
+            <NotFound />
+          )}
         </main>
         <Footer />
       </div>
-      <Tabs />
+      {!isEmbedded && <Tabs />}
     </div>
   )
 }
@@ -119,6 +151,10 @@ export function App({ problem, retry }: { problem?: Problem; retry: () => void }
     if (place.value.path.length === 0 && first) go({ path: ['sites', `${first.id}`] }, true)
   }, [first])
   const known = sites.value?.some(({ id }) => id === siteId.value)
+  // The hour of an unlocked share link is over, or the link has changed: it is looked up again.
+  useEffect(() => {
+    if (sessionEndedAt.value && share.value) retry()
+  }, [sessionEndedAt.value])
   return (
     <>
       <a
@@ -142,7 +178,7 @@ export function App({ problem, retry }: { problem?: Problem; retry: () => void }
       ) : sites.value && !first ? (
         <main id="main" class="state">
           <h1 class="title">{shell.noSites.title}</h1>
-          <p>{shell.noSites.text}</p>
+          {hasRole('admin') ? <NewSite /> : <p>{shell.noSites.text}</p>}
         </main>
       ) : known ? (
         <SiteView />

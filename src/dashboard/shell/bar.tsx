@@ -1,6 +1,7 @@
+import { act } from '../parts/dialogs.js'
 import { BothMarks, Icon, Mark } from '../parts/marks.js'
 import { Popover } from '../parts/popover.js'
-import { type Compare, go, hrefTo, place, type Show, view } from '../state/address.js'
+import { type Compare, go, hrefTo, place, type Show, view, viewPath } from '../state/address.js'
 import { LANGUAGES, language, letterKeys, THEMES, theme } from '../state/preferences.js'
 import { shareSlug } from '../state/question.js'
 import { hasRole, me, signOut, site, sites } from '../state/session.js'
@@ -153,7 +154,7 @@ function PersonMenu() {
               <a href="api/docs" data-leave>
                 {shell.apiDocs}
               </a>
-              <button type="button" onClick={() => void signOut()}>
+              <button type="button" onClick={() => void act(signOut)}>
                 {shell.signOut} <span class="muted">{me.value?.user.email}</span>
               </button>
             </>
@@ -171,10 +172,10 @@ export function Bar({ plain, timeless }: { plain?: boolean; timeless?: boolean }
       {shareSlug.value === undefined ? (
         <SiteMenu />
       ) : (
-        <span class="control site">
+        <a class="control site" href={hrefTo({ path: viewPath() })}>
           <Icon name="globe" />
           <b>{site.value?.name}</b>
-        </span>
+        </a>
       )}
       {!plain && <ReadershipSwitch />}
       <span class="grow" />

@@ -1,4 +1,4 @@
-import type { ComponentType } from 'preact'
+import { type FunctionComponent, h } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Failed, Skeleton } from '../parts/states.js'
 
@@ -21,10 +21,12 @@ async function reloadAfterUpgrade(): Promise<boolean> {
 }
 
 /** A component that is loaded when it is first drawn. */
-export function lazy(load: () => Promise<{ default: ComponentType }>): ComponentType {
-  let loaded: ComponentType | undefined
-  return function Lazy() {
-    const [component, setComponent] = useState<{ it: ComponentType } | undefined>(loaded && { it: loaded })
+export function lazy<Props extends object = object>(
+  load: () => Promise<{ default: FunctionComponent<Props> }>,
+): FunctionComponent<Props> {
+  let loaded: FunctionComponent<Props> | undefined
+  return function Lazy(props: Props) {
+    const [component, setComponent] = useState<{ it: FunctionComponent<Props> } | undefined>(loaded && { it: loaded })
     const [failed, setFailed] = useState<Date>()
     const start = () => {
       setFailed(undefined)
@@ -42,6 +44,6 @@ export function lazy(load: () => Promise<{ default: ComponentType }>): Component
       if (!component) start()
     }, [])
     if (failed) return <Failed problem={{ status: 0, code: 'unreachable', message: '', at: failed }} retry={start} />
-    return component ? <component.it /> : <Skeleton rows={8} />
+    return component ? h(component.it, props) : <Skeleton rows={8} />
   }
 }

@@ -1,33 +1,26 @@
 import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { Icon, Logo, Mark } from '../parts/marks.js'
 import { hrefTo, place, view, viewPath } from '../state/address.js'
 import { useRead } from '../state/data.js'
 import { formatNumber } from '../state/format.js'
 import { shareSlug, siteQuery } from '../state/question.js'
-import { share } from '../state/share.js'
 import { t } from '../texts/index.js'
-import { AGENT_VIEWS, LIVE, SITE_VIEWS, type View } from './views.js'
+import { AGENT_VIEWS, isOpenTo, LIVE, OVERVIEW, openViews, pathOf, SITE_VIEWS, type View } from './views.js'
 
 /** Whether the rail covers the page, on phones. */
 const isOpen = signal(false)
 
 /** The people and agents of the last five minutes, refreshed while the page is visible. */
-const useRealtime = (every = 15_000) =>
-  useRead(
-    '/api/stats/realtime',
-    siteQuery.value.site === undefined ? undefined : { ...siteQuery.value, audience: 'all' },
-    {
-      every,
-    },
-  )
+const useRealtime = (every = 15_000) => {
+  const isAsked = siteQuery.value.site !== undefined && isOpenTo(LIVE)
+  return useRead('/api/stats/realtime', isAsked ? { ...siteQuery.value, audience: 'all' } : undefined, { every })
+}
 
 const isCurrent = (name: string): boolean => (view.value[0] ?? 'overview') === name
 
-/** Whether the reader may open a view: through a share link only those of its scopes. */
-const isOpenTo = ({ scope }: View): boolean =>
-  share.value === undefined || (scope !== undefined && share.value.scopes.includes(scope))
-
-function Item({ name, children }: { name: string; children?: preact.ComponentChildren }) {
+function Item({ name, children }: { name: string; children?: ComponentChildren }) {
   const texts: Record<string, string> = t().shell.view
   return (
     <li>
@@ -41,10 +34,33 @@ function Item({ name, children }: { name: string; children?: preact.ComponentChi
   )
 }
 
+/** A part of the rail; nothing if the reader may open none of its views. */
+function Group({ title, views }: { title: string; views: readonly View[] }) {
+  const open = views.filter(isOpenTo)
+  if (open.length === 0) return null
+  return (
+    <div>
+      <h2>{title}</h2>
+      <ul>
+        {open.map(({ name }) => (
+          <Item key={name} name={name} />
+        ))}
+      </ul>
+    </div>
+  )
+}
+
 /** The list of views. Through a share link there are no settings. */
 export function Rail() {
   const { shell } = t()
   const { data: now } = useRealtime()
+  useEffect(() => {
+    const onEscape = ({ key }: KeyboardEvent) => {
+      if (key === 'Escape') isOpen.value = false
+    }
+    addEventListener('keydown', onEscape)
+    return () => removeEventListener('keydown', onEscape)
+  }, [])
   return (
     <nav class={isOpen.value ? 'rail open' : 'rail'} aria-label={shell.views} onClick={() => (isOpen.value = false)}>
       <a class="brand" href={hrefTo({ path: viewPath() })}>
@@ -52,7 +68,7 @@ export function Rail() {
         readership
       </a>
       <ul>
-        <Item name="overview" />
+        {isOpenTo(OVERVIEW) && <Item name="overview" />}
         {isOpenTo(LIVE) && (
           <Item name="live">
             {now && (
@@ -67,22 +83,8 @@ export function Rail() {
           </Item>
         )}
       </ul>
-      <div>
-        <h2>{shell.site}</h2>
-        <ul>
-          {SITE_VIEWS.filter(isOpenTo).map(({ name }) => (
-            <Item key={name} name={name} />
-          ))}
-        </ul>
-      </div>
-      <div>
-        <h2>{shell.agents}</h2>
-        <ul>
-          {AGENT_VIEWS.filter(isOpenTo).map(({ name }) => (
-            <Item key={name} name={name} />
-          ))}
-        </ul>
-      </div>
+      <Group title={shell.site} views={SITE_VIEWS} />
+      <Group title={shell.agents} views={AGENT_VIEWS} />
       {shareSlug.value === undefined && (
         <ul class="last">
           <Item name="settings" />
@@ -92,29 +94,27 @@ export function Rail() {
   )
 }
 
-const TABS = [
-  ['overview', 'bars'],
-  ['live', 'pulse'],
-  ['pages', 'page'],
-  ['agents', 'diamond'],
-] as const
+const ICONS = { overview: 'bars', live: 'pulse', pages: 'page', agents: 'diamond' } as const
+const isTab = (name: string): name is keyof typeof ICONS => Object.hasOwn(ICONS, name)
 
 /** The main views at the bottom of a phone; "More" opens the rail. */
 export function Tabs() {
   const { shell } = t()
   return (
     <nav class="tabs" aria-label={shell.mainViews}>
-      {TABS.map(([name, icon]) => (
-        <a
-          key={name}
-          href={hrefTo({ path: viewPath(...(name === 'overview' ? [] : [name])) })}
-          aria-current={isCurrent(name) && !isOpen.value ? 'page' : undefined}
-          onClick={() => (isOpen.value = false)}
-        >
-          <Icon name={icon} />
-          {shell.view[name]}
-        </a>
-      ))}
+      {openViews().map((view) =>
+        isTab(view.name) ? (
+          <a
+            key={view.name}
+            href={hrefTo({ path: pathOf(view) })}
+            aria-current={isCurrent(view.name) && !isOpen.value ? 'page' : undefined}
+            onClick={() => (isOpen.value = false)}
+          >
+            <Icon name={ICONS[view.name]} />
+            {shell.view[view.name]}
+          </a>
+        ) : null,
+      )}
       <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
         <Icon name="menu" />
         {shell.more}

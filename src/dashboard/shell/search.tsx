@@ -6,7 +6,7 @@ import { go, viewPath } from '../state/address.js'
 import { useRead } from '../state/data.js'
 import { siteQuery } from '../state/question.js'
 import { t } from '../texts/index.js'
-import { AGENT_VIEWS, OVERVIEW, SITE_VIEWS } from './views.js'
+import { openViews, pathOf } from './views.js'
 
 export const searching = signal(false)
 
@@ -51,19 +51,17 @@ function useFound(text: string): Found[] {
   if (!ready) return []
   const names: Record<string, string> = shell.view
   const lower = text.toLowerCase()
-  const views = [OVERVIEW, ...SITE_VIEWS, ...AGENT_VIEWS].filter(({ name }) =>
-    names[name]?.toLowerCase().includes(lower),
-  )
+  const views = openViews().filter(({ name }) => names[name]?.toLowerCase().includes(lower))
   const agents = (catalog.data ?? [])
     .filter(({ name, operator }) => `${name} ${operator}`.toLowerCase().includes(lower))
     .sort((a, b) => (b.seen?.fetches ?? 0) - (a.seen?.fetches ?? 0))
   const paths = new Set([...(pages.data ?? []), ...(reads.data ?? [])].map(({ pathname }) => pathname))
   return [
-    ...views.slice(0, 5).map(({ name }) => ({
-      key: `v${name}`,
-      label: names[name] ?? name,
+    ...views.slice(0, 5).map((view) => ({
+      key: `v${view.name}`,
+      label: names[view.name] ?? view.name,
       kind: shell.views,
-      path: viewPath(...(name === 'overview' ? [] : [name])),
+      path: pathOf(view),
     })),
     ...[...paths].slice(0, 8).map((pathname) => ({
       key: `p${pathname}`,
@@ -93,7 +91,9 @@ export function Search() {
   const [chosen, setChosen] = useState(0)
   const found = useFound(text)
   useEffect(() => {
-    box.current?.showModal()
+    const dialog = box.current
+    dialog?.showModal()
+    return () => dialog?.close()
   }, [])
   useEffect(() => {
     const timer = setTimeout(() => setText(typed.trim()), 150)
@@ -119,7 +119,8 @@ export function Search() {
           setChosen((i) => Math.max(0, Math.min(found.length - 1, i + (event.key === 'ArrowDown' ? 1 : -1))))
         } else if (event.key === 'Enter') {
           event.preventDefault()
-          open(found[chosen])
+          // Until the words that were typed last are searched for, the list is about others.
+          if (typed.trim() === text) open(found[chosen])
         }
       }}
     >

@@ -1,4 +1,6 @@
-import type { ComponentType } from 'preact'
+import type { FunctionComponent } from 'preact'
+import { viewPath } from '../state/address.js'
+import { share } from '../state/share.js'
 import { lazy } from './lazy.js'
 
 /** One view of a site: its name in the address and its component, which is loaded on first use. */
@@ -6,12 +8,17 @@ export interface View {
   name: string
   /** The letter that `g` is followed by. */
   letter: string
-  component: ComponentType
+  component: FunctionComponent
   /** The scope of a share link that opens the view; absent for views that no share link opens. */
   scope?: string
 }
 
-const view = (name: string, letter: string, load: () => Promise<{ default: ComponentType }>, scope?: string): View => ({
+const view = (
+  name: string,
+  letter: string,
+  load: () => Promise<{ default: FunctionComponent }>,
+  scope?: string,
+): View => ({
   name,
   letter,
   component: lazy(load),
@@ -47,3 +54,15 @@ export const AGENT_VIEWS: readonly View[] = [
   view('decay', 'k', () => import('../views/decay/decay.js'), 'agents'),
   view('catalog', 'n', () => import('../views/catalog/catalog.js'), 'agents'),
 ]
+
+const VIEWS: readonly View[] = [OVERVIEW, LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, SETTINGS]
+
+/** Whether the reader may open a view: through a share link only those of its scopes. */
+export const isOpenTo = ({ scope }: View): boolean =>
+  share.value === undefined || (scope !== undefined && share.value.scopes.includes(scope))
+
+/** The views that the reader may open. */
+export const openViews = (): readonly View[] => VIEWS.filter(isOpenTo)
+
+/** Returns the path of a view of the present site. */
+export const pathOf = ({ name }: View): string[] => viewPath(...(name === 'overview' ? [] : [name]))

@@ -1,19 +1,18 @@
 import '../../styles/places.css'
-import type { ComponentType } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import { CountryTable, countryRows } from '../../parts/country-table.js'
 import { Mark } from '../../parts/marks.js'
 import { Measures } from '../../parts/measures.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Absent, Lacking } from '../../parts/states.js'
-import { whenText } from '../../shell/range-picker.js'
+import { lazy } from '../../shell/lazy.js'
 import { type Audience, place } from '../../state/address.js'
 import { isFiltered } from '../../state/filters.js'
 import { formatCountry, formatNumber, formatShare } from '../../state/format.js'
 import { audiences, type Pair, usePair } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
-import type WorldMap from './world-map.js'
 
 type Located = Pair<'/api/stats/locations'>
 const METRICS = { human: 'visitors', agent: 'fetches' } as const
@@ -76,17 +75,10 @@ function PlacesSentence({ located }: { located: Located }) {
 }
 
 /** The map is a chunk of its own: the shapes of the world are larger than the rest of the view. */
-function useWorldMap(): ComponentType<Parameters<typeof WorldMap>[0]> | undefined {
-  const [loaded, setLoaded] = useState<{ it: typeof WorldMap }>()
-  useEffect(() => {
-    void import('./world-map.js').then((module) => setLoaded({ it: module.default }))
-  }, [])
-  return loaded?.it
-}
+const WorldMap = lazy(() => import('./world-map.js'))
 
 function MapPanel({ of, located }: { of: Audience; located: Located }) {
   const texts = t().places
-  const Drawn = useWorldMap()
   const isBoth = place.value.show === 'both'
   const isLast = audiences.value.at(-1) === of
   return (
@@ -108,16 +100,12 @@ function MapPanel({ of, located }: { of: Audience; located: Located }) {
       {() => (
         <>
           <Lacking of={of} />
-          {Drawn ? (
-            <Drawn
-              of={of}
-              title={texts.map[of]}
-              values={byCountry(located, of)}
-              picked={(code) => isFiltered('country', code)}
-            />
-          ) : (
-            <div class="map" />
-          )}
+          <WorldMap
+            of={of}
+            title={texts.map[of]}
+            values={byCountry(located, of)}
+            picked={(code) => isFiltered('country', code)}
+          />
         </>
       )}
     </Panel>

@@ -8,7 +8,7 @@ import { linesOf, textOf } from './records.js'
 import { SiteFields } from './site-fields.js'
 
 /** Makes a site in the organisation of the present one, and leads to its installation. */
-export function NewSite() {
+export default function NewSite() {
   const { parts, shell } = t()
   return (
     <Panel title={shell.addSite}>
