@@ -1,7 +1,8 @@
+import { toast } from '../parts/dialogs.js'
 import { Popover } from '../parts/popover.js'
 import type { Audience } from '../state/address.js'
 import { addressOf } from '../state/data.js'
-import { audiences, envelope } from '../state/question.js'
+import { audiences, envelope, obstacle } from '../state/question.js'
 import { t } from '../texts/index.js'
 import { savePicture } from './picture.js'
 
@@ -30,21 +31,23 @@ export function ExportMenu({ report, metrics, more = {}, picture = true, only }:
     <Popover menu class="more" button={parts.export}>
       {(close) => (
         <>
-          {(only === undefined ? audiences.value : [only]).flatMap((of) => [
-            <a key={`${of}csv`} href={link('csv', of)} download data-leave onClick={close}>
-              {shell.show[of]}: {parts.asCsv}
-            </a>,
-            <a key={`${of}pdf`} href={link('pdf', of)} download data-leave onClick={close}>
-              {shell.show[of]}: {parts.asPdf}
-            </a>,
-          ])}
+          {(only === undefined ? audiences.value : [only])
+            .filter((of) => obstacle(of) === undefined)
+            .flatMap((of) => [
+              <a key={`${of}csv`} href={link('csv', of)} download data-leave onClick={close}>
+                {shell.show[of]}: {parts.asCsv}
+              </a>,
+              <a key={`${of}pdf`} href={link('pdf', of)} download data-leave onClick={close}>
+                {shell.show[of]}: {parts.asPdf}
+              </a>,
+            ])}
           {picture && (
             <button
               type="button"
               onClick={(event) => {
                 const chart = event.currentTarget.closest('.cell')?.querySelector('svg.chart')
                 close()
-                if (chart instanceof SVGSVGElement) void savePicture(chart, report)
+                if (chart instanceof SVGSVGElement) void savePicture(chart, report).catch(() => toast(parts.noPicture))
               }}
             >
               {parts.asPng}

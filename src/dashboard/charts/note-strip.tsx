@@ -1,7 +1,7 @@
-import { toast } from '../parts/dialogs.js'
+import { act } from '../parts/dialogs.js'
 import { Icon, Mark } from '../parts/marks.js'
 import { Cut } from '../parts/names.js'
-import { changeText, formatMetric, metricName } from '../parts/numbers.js'
+import { changeText, formatMetric, metricName, metricOf } from '../parts/numbers.js'
 import { type Audience, hrefTo, viewPath } from '../state/address.js'
 import { client, send } from '../state/client.js'
 import { forget, useRead } from '../state/data.js'
@@ -26,7 +26,6 @@ export function NoteStrip({ note, metrics, onClose }: NoteStripProps) {
     await send(client.DELETE('/api/annotations/{id}', { params: { path: { id: note.id } } }))
     forget('/api/annotations')
     onClose()
-    toast(parts.deleted)
   }
   return (
     <section class="note-strip" aria-label={note.text}>
@@ -38,7 +37,7 @@ export function NoteStrip({ note, metrics, onClose }: NoteStripProps) {
           {formatInstant(note.at)}, {parts.note.by(note.by === 'readership' ? parts.note.readership : note.by)}{' '}
           {note.kind === 'policy_changed' && <a href={hrefTo({ path: viewPath('policy') })}>{t().shell.view.policy}</a>}{' '}
           {hasRole('member') && (
-            <button type="button" class="more" onClick={() => void remove()}>
+            <button type="button" class="more" onClick={() => void act(remove, parts.deleted)}>
               {parts.delete}
             </button>
           )}
@@ -71,11 +70,11 @@ function Sides({ of, at, metric }: { of: Audience; at: number; metric: string })
     const { since, gaps = [] } = meta?.recorded ?? {}
     return gaps.length === 0 && since !== undefined && Date.parse(since) <= at - (i === 0 ? SIDE_MS : 0)
   })
-  const [a, b] = [numberOf(before.data, metric), numberOf(after.data, metric)]
+  const [a, b] = [metricOf(before.data, metric), metricOf(after.data, metric)]
   return (
     <div>
       <p class="muted small">
-        <Mark of={of} /> {metricName(metric)}, {parts.note.before('7 d')}
+        <Mark of={of} /> {metricName(metric)}, {parts.note.sides}
       </p>
       {isOver && whole && a !== undefined && b !== undefined ? (
         <p>
@@ -86,9 +85,4 @@ function Sides({ of, at, metric }: { of: Audience; at: number; metric: string })
       )}
     </div>
   )
-}
-
-const numberOf = (data: Readonly<Record<string, unknown>> | undefined, metric: string): number | undefined => {
-  const value = data?.[metric]
-  return typeof value === 'number' ? value : undefined
 }

@@ -51,6 +51,17 @@ export function toast(text: string, action?: Toast['action']): void {
   }, 6_000)
 }
 
+/** Runs what a button does and says how it went; `done` is left out if the page itself shows it. */
+export async function act(run: () => Promise<unknown>, done?: string): Promise<void> {
+  try {
+    await run()
+    if (done !== undefined) toast(done)
+  } catch (error) {
+    if (!isProblem(error)) throw error
+    toast(error.message || (t().parts.problem[error.code] ?? error.code))
+  }
+}
+
 export const Toasts = () => (
   <div class="toasts" role="status" aria-live="polite">
     {toasts.value.map((each, i) => (
@@ -138,7 +149,17 @@ export const Field = ({ label, hint, problem, name, children }: FieldProps) => (
   </label>
 )
 
-/** A line of code with a button that copies it. */
+/** Returns false where the browser offers no clipboard: without HTTPS, or without the permission. */
+async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A line of code with a button that copies it; where the browser forbids that, the button selects it. */
 export function Code({ text }: { text: string }) {
   const [copied, setCopied] = useState(false)
   return (
@@ -146,10 +167,12 @@ export function Code({ text }: { text: string }) {
       <span>{text}</span>
       <button
         type="button"
-        onClick={() => {
-          void navigator.clipboard.writeText(text).then(() => {
-            setCopied(true)
-            setTimeout(() => setCopied(false), 2_000)
+        onClick={(event) => {
+          const words = event.currentTarget.previousElementSibling
+          void copy(text).then((isCopied) => {
+            setCopied(isCopied)
+            if (isCopied) setTimeout(() => setCopied(false), 2_000)
+            else if (words) getSelection()?.selectAllChildren(words)
           })
         }}
       >

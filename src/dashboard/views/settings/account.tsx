@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Field, Form, toast } from '../../parts/dialogs.js'
+import { act, Field, Form, toast } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { Table } from '../../parts/table.js'
@@ -8,7 +8,7 @@ import { forget, useRead } from '../../state/data.js'
 import { formatInstant } from '../../state/format.js'
 import { me } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { act, textOf } from './records.js'
+import { passwordOf, textOf } from './records.js'
 import { TwoFactor } from './two-factor.js'
 
 /** The person's own name, password, second factor and sessions. */
@@ -45,10 +45,10 @@ export function Account() {
           <Form
             action={texts.changePassword}
             submit={async (fields) => {
-              const current = textOf(fields, 'current_password')
+              const current = passwordOf(fields, 'current_password')
               await send(
                 client.POST('/api/auth/change-password', {
-                  body: { password: textOf(fields, 'password'), ...(current ? { current_password: current } : {}) },
+                  body: { password: passwordOf(fields, 'password'), ...(current ? { current_password: current } : {}) },
                 }),
               )
               toast(parts.saved)

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
-import { Code, Field } from '../../parts/dialogs.js'
+import { act, Code, Field } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { client, type Problem, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
 import { formatInstant } from '../../state/format.js'
 import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { act, ifMatch, linesOf, Records, textOf } from './records.js'
+import { ifMatch, linesOf, Records, textOf } from './records.js'
 
 type Alert = DataOf<'/api/alerts'>[number]
 

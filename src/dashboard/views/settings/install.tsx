@@ -5,7 +5,7 @@ import { root } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatInstant, formatNumber } from '../../state/format.js'
 import { siteQuery } from '../../state/question.js'
-import { hasRole, site } from '../../state/session.js'
+import { hasRole, scriptTag, site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 
 /** Snippets with the site's own values, and a check that tells whether data arrives. */
@@ -44,7 +44,7 @@ export function Install() {
         {() => (
           <>
             <p class="muted">{texts.scriptText}</p>
-            <Code text={`<script defer src="${root.href}script.js?site=${id}"></script>`} />
+            <Code text={scriptTag()} />
           </>
         )}
       </Panel>
@@ -59,7 +59,7 @@ export function Install() {
                 <Code text={key.data.ingest_key} />
               </details>
             ) : (
-              <p class="muted small">{t().parts.needsRole('admin')}</p>
+              !hasRole('admin') && <p class="muted small">{t().parts.needsRole('admin')}</p>
             )}
           </>
         )}

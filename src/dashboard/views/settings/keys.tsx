@@ -7,7 +7,7 @@ import { useRead } from '../../state/data.js'
 import { formatDay } from '../../state/format.js'
 import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { Records, textOf } from './records.js'
+import { dayOfForm, Records, textOf } from './records.js'
 
 const SCOPES = ['stats:read', 'manage:read', 'manage:write', 'ingest:write'] as const
 
@@ -52,7 +52,7 @@ export function Keys() {
         )
       }
       save={async (fields) => {
-        const expires = textOf(fields, 'expires_at')
+        const expires = dayOfForm(fields, 'expires_at')
         const { data } = await send(
           client.POST('/api/keys', {
             body: {
@@ -60,7 +60,7 @@ export function Keys() {
               scopes: SCOPES.filter((scope) => fields.getAll('scopes').includes(scope)),
               ...(site.value?.org === undefined ? {} : { org: site.value.org }),
               ...(fields.get('bound') === null || !site.value ? {} : { site: site.value.id }),
-              ...(expires ? { expires_at: `${expires}T00:00:00Z` } : {}),
+              ...(expires ? { expires_at: expires } : {}),
             },
           }),
         )

@@ -1,11 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Dialog, Form, toast } from '../../parts/dialogs.js'
+import { NewerVersion } from '../../parts/newer-version.js'
 import { Panel } from '../../parts/panel.js'
 import { type Column, Table } from '../../parts/table.js'
 import { isProblem, type Problem } from '../../state/client.js'
 import { forget } from '../../state/data.js'
-import { hasRole, type Role } from '../../state/session.js'
+import { hasRole, type Role, timeZone } from '../../state/session.js'
+import { instantOf } from '../../state/zone.js'
 import { t } from '../../texts/index.js'
 
 interface RecordsProps<Row> {
@@ -40,7 +42,7 @@ interface RecordsProps<Row> {
 export function Records<Row>(props: RecordsProps<Row>) {
   const { title, intro, answer, columns, nameOf, keyOf, role, newLabel, form, save, remove, actions, above } = props
   const { parts } = t()
-  const [editing, setEditing] = useState<{ row?: Row }>()
+  const [editing, setEditing] = useState<{ row?: Row; newer?: Date }>()
   const [removing, setRemoving] = useState<Row>()
   const rows = answer.data ?? []
   const mayChange = hasRole(role)
@@ -49,6 +51,21 @@ export function Records<Row>(props: RecordsProps<Row>) {
     setEditing(undefined)
     setRemoving(undefined)
     toast(text)
+  }
+  // After a conflict the reader's input is stored over the record of the other member.
+  const edited = editing?.row
+  const current = edited && editing.newer ? (rows.find((row) => keyOf(row) === keyOf(edited)) ?? edited) : edited
+  const store = async (fields: FormData): Promise<void> => {
+    try {
+      await save?.(fields, current)
+    } catch (error) {
+      const isConflict = isProblem(error) && error.status === 409 && error.field === undefined
+      if (!isConflict || !Reflect.has(Object(edited), 'version')) throw error
+      forget(props.path)
+      setEditing({ ...editing, newer: new Date() })
+      return
+    }
+    done(parts.saved)
   }
   const acts: Column<Row> = {
     key: 'acts',
@@ -109,12 +126,16 @@ export function Records<Row>(props: RecordsProps<Row>) {
               <Form
                 action={editing.row ? parts.save : parts.create}
                 onCancel={() => setEditing(undefined)}
-                submit={async (fields) => {
-                  await save(fields, editing.row)
-                  done(parts.saved)
-                }}
+                submit={store}
               >
-                {(problem) => form(editing.row, problem)}
+                {(problem) => (
+                  <>
+                    {form(editing.row, problem)}
+                    {editing.newer && current && (
+                      <NewerVersion at={editing.newer} summary={nameOf(current)} onTake={() => setEditing(undefined)} />
+                    )}
+                  </>
+                )}
               </Form>
             </Dialog>
           )}
@@ -142,17 +163,6 @@ export function Records<Row>(props: RecordsProps<Row>) {
   )
 }
 
-/** Runs an act of a row and says how it went. */
-export async function act(run: () => Promise<unknown>, text: string): Promise<void> {
-  try {
-    await run()
-    toast(text)
-  } catch (error) {
-    if (!isProblem(error)) throw error
-    toast(error.message || (t().parts.problem[error.code] ?? ''))
-  }
-}
-
 /** The `If-Match` header of a change, so that a change of another member in the meantime is a 409. */
 export const ifMatch = (version: number) => ({ headers: { 'if-match': `"${version}"` } })
 
@@ -160,6 +170,16 @@ export const ifMatch = (version: number) => ({ headers: { 'if-match': `"${versio
 export const textOf = (fields: FormData, name: string): string => {
   const value = fields.get(name)
   return typeof value === 'string' ? value.trim() : ''
+}
+/** A password as it was typed: a space at an end belongs to it. */
+export const passwordOf = (fields: FormData, name: string): string => {
+  const value = fields.get(name)
+  return typeof value === 'string' ? value : ''
+}
+/** A day of a form as the instant at which it begins in the site's zone. */
+export const dayOfForm = (fields: FormData, name: string): string | undefined => {
+  const day = textOf(fields, name)
+  return day === '' ? undefined : new Date(instantOf(`${day}T00:00`, timeZone.value)).toISOString()
 }
 /** The lines of a field that are not empty. */
 export const linesOf = (fields: FormData, name: string): string[] =>

@@ -1,11 +1,11 @@
-import { Field } from '../../parts/dialogs.js'
+import { act, Field } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { client, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
 import { formatDay } from '../../state/format.js'
 import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { act, ifMatch, linesOf, Records, textOf } from './records.js'
+import { ifMatch, linesOf, Records, textOf } from './records.js'
 
 /** Reports by mail, weekly or monthly. */
 export function Reports() {

@@ -1,7 +1,7 @@
 import { Field } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { describeFilter, useSegments } from '../../shell/chips.js'
-import { type FilterNode, hrefTo, viewPath } from '../../state/address.js'
+import { hrefTo, isFilterNode, viewPath } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { t } from '../../texts/index.js'
 import { ifMatch, Records, textOf } from './records.js'
@@ -36,7 +36,7 @@ export function Segments() {
           key: 'filters',
           head: t().shell.filters,
           wide: true,
-          cell: ({ filters }) => <Cut text={filters.map((node) => describeFilter(node as FilterNode)).join('; ')} />,
+          cell: ({ filters }) => <Cut text={filters.filter(isFilterNode).map(describeFilter).join('; ')} />,
         },
         { key: 'shared', head: texts.shared, width: '20%', cell: ({ shared }) => (shared ? texts.all : texts.mine) },
       ]}

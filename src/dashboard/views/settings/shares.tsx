@@ -4,9 +4,10 @@ import { root } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
 import { formatDay } from '../../state/format.js'
-import { site } from '../../state/session.js'
+import { site, timeZone } from '../../state/session.js'
+import { dayOf } from '../../state/zone.js'
 import { t } from '../../texts/index.js'
-import { ifMatch, linesOf, Records, textOf } from './records.js'
+import { dayOfForm, ifMatch, linesOf, passwordOf, Records, textOf } from './records.js'
 
 const SCOPES = [
   ...([
@@ -90,8 +91,8 @@ export function Shares() {
         </details>
       ))}
       save={async (fields, row) => {
-        const expires = textOf(fields, 'expires_at')
-        const password = textOf(fields, 'password')
+        const expires = dayOfForm(fields, 'expires_at')
+        const password = passwordOf(fields, 'password')
         const shape = {
           name: textOf(fields, 'name'),
           scopes: SCOPES.filter((scope) => fields.getAll('scopes').includes(scope)),
@@ -105,7 +106,7 @@ export function Shares() {
               body: {
                 ...shape,
                 ...(password ? { password } : fields.get('no_password') === null ? {} : { password: null }),
-                expires_at: expires ? `${expires}T00:00:00Z` : null,
+                expires_at: expires ?? null,
               },
               ...ifMatch(row.version),
             }),
@@ -117,7 +118,7 @@ export function Shares() {
                 site: site.value?.id ?? 0,
                 ...shape,
                 ...(password ? { password } : {}),
-                ...(expires ? { expires_at: `${expires}T00:00:00Z` } : {}),
+                ...(expires ? { expires_at: expires } : {}),
               },
             }),
           )
@@ -157,7 +158,11 @@ export function Shares() {
             </label>
           )}
           <Field label={texts.expires} name="expires_at" problem={problem}>
-            <input type="date" name="expires_at" defaultValue={row?.expires_at?.slice(0, 10) ?? ''} />
+            <input
+              type="date"
+              name="expires_at"
+              defaultValue={row?.expires_at ? dayOf(Date.parse(row.expires_at), timeZone.value) : ''}
+            />
           </Field>
           <Field label={texts.embed} name="embed" problem={problem} hint={texts.embedHint}>
             <textarea name="embed" rows={2} defaultValue={row?.embed?.join('\n') ?? ''} />

@@ -1,5 +1,7 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
+import type { DataOf } from '../../client/index.js'
 import { Dialog, Field, Form, toast } from '../../parts/dialogs.js'
+import { NewerVersion, useVersion } from '../../parts/newer-version.js'
 import { Panel } from '../../parts/panel.js'
 import { root } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
@@ -11,77 +13,28 @@ import { SiteFields } from './site-fields.js'
 
 const SALTS = ['day', 'week', 'month', 'never'] as const
 
-/**
- * The site's name, domains, zone, and what is recorded of whom for how long.
- * Long because the fields stand beside the call that sends them.
- */
+type SiteRecord = DataOf<'/api/sites/{id}'>
+
+/** The site's name, domains and zone, what is recorded about people and for how long, and the site's end. */
 export function SiteSettings() {
   const { parts, settings } = t()
   const texts = settings.site
   const id = site.value?.id ?? 0
   const answer = useRead('/api/sites/{id}', id > 0 ? {} : undefined, { params: { id } })
+  // The record as this reader stored it, or took it from another member.
+  const [stored, setStored] = useState<SiteRecord>()
   const [deleting, setDeleting] = useState(false)
+  const of = stored ?? answer.data
   return (
     <>
       <Panel title={settings.sections.site} answers={[answer]}>
-        {() => {
-          const of = answer.data
-          if (!of) return null
-          if (!hasRole('admin')) return <p class="muted">{parts.needsRole('admin')}</p>
-          return (
-            <Form
-              key={of.version}
-              action={parts.save}
-              submit={async (fields) => {
-                const days = textOf(fields, 'retention_days')
-                await send(
-                  client.PATCH('/api/sites/{id}', {
-                    params: { path: { id } },
-                    body: {
-                      name: textOf(fields, 'name'),
-                      domains: linesOf(fields, 'domains'),
-                      timezone: textOf(fields, 'timezone'),
-                      currency: textOf(fields, 'currency').toUpperCase(),
-                      excluded_paths: linesOf(fields, 'excluded_paths'),
-                      respect_gpc: fields.get('respect_gpc') !== null,
-                      visitor_salt: SALTS.find((salt) => salt === textOf(fields, 'visitor_salt')) ?? 'day',
-                      retention_days: days === '' ? null : Number(days),
-                    },
-                    ...ifMatch(of.version),
-                  }),
-                )
-                await loadSession()
-                forget()
-                toast(parts.saved)
-              }}
-            >
-              {(problem) => (
-                <>
-                  <SiteFields of={of} problem={problem} />
-                  <h3 class="section-title">{texts.privacy}</h3>
-                  <Field label={texts.excluded} name="excluded_paths" problem={problem} hint={texts.excludedHint}>
-                    <textarea name="excluded_paths" rows={3} defaultValue={of.excluded_paths.join('\n')} />
-                  </Field>
-                  <label class="check">
-                    <input type="checkbox" name="respect_gpc" defaultChecked={of.respect_gpc} /> {texts.gpc}
-                  </label>
-                  <Field label={texts.salt} name="visitor_salt" problem={problem} hint={texts.saltHint}>
-                    <select name="visitor_salt" defaultValue={of.visitor_salt}>
-                      {SALTS.map((salt) => (
-                        <option key={salt} value={salt}>
-                          {texts.salts[salt]}
-                        </option>
-                      ))}
-                    </select>
-                  </Field>
-                  <Field label={texts.retention} name="retention_days" problem={problem} hint={texts.retentionHint}>
-                    <input type="number" min="1" name="retention_days" defaultValue={`${of.retention_days ?? ''}`} />
-                  </Field>
-                </>
-              )}
-            </Form>
+        {() =>
+          hasRole('admin') ? (
+            of && <SiteForm key={of.version} of={of} onStored={setStored} />
+          ) : (
+            <p class="muted">{parts.needsRole('admin')}</p>
           )
-        }}
+        }
       </Panel>
       {hasRole('admin') && (
         <Panel title={texts.delete}>
@@ -121,5 +74,77 @@ export function SiteSettings() {
         </Panel>
       )}
     </>
+  )
+}
+
+/** The form of the site. Long because the fields stand beside the call that sends them. */
+function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecord) => void }) {
+  const { parts, settings } = t()
+  const texts = settings.site
+  const path = { params: { path: { id: of.id } } }
+  const fields = useRef(new FormData())
+  const edit = useVersion<SiteRecord>({
+    record: of,
+    load: async () => (await send(client.GET('/api/sites/{id}', path))).data,
+    save: async (version = of.version) => {
+      const { current } = fields
+      const days = textOf(current, 'retention_days')
+      const body = {
+        name: textOf(current, 'name'),
+        domains: linesOf(current, 'domains'),
+        timezone: textOf(current, 'timezone'),
+        currency: textOf(current, 'currency').toUpperCase(),
+        excluded_paths: linesOf(current, 'excluded_paths'),
+        respect_gpc: current.get('respect_gpc') !== null,
+        visitor_salt: SALTS.find((salt) => salt === textOf(current, 'visitor_salt')) ?? 'day',
+        retention_days: days === '' ? null : Number(days),
+      }
+      const { data } = await send(client.PATCH('/api/sites/{id}', { ...path, body, ...ifMatch(version) }))
+      await loadSession()
+      forget()
+      toast(parts.saved)
+      onStored(data)
+    },
+  })
+  return (
+    <Form
+      action={parts.save}
+      submit={(typed) => {
+        fields.current = typed
+        return edit.store()
+      }}
+    >
+      {(problem) => (
+        <>
+          <SiteFields of={of} problem={problem} />
+          <h3 class="section-title">{texts.privacy}</h3>
+          <Field label={texts.excluded} name="excluded_paths" problem={problem} hint={texts.excludedHint}>
+            <textarea name="excluded_paths" rows={3} defaultValue={of.excluded_paths.join('\n')} />
+          </Field>
+          <label class="check">
+            <input type="checkbox" name="respect_gpc" defaultChecked={of.respect_gpc} /> {texts.gpc}
+          </label>
+          <Field label={texts.salt} name="visitor_salt" problem={problem} hint={texts.saltHint}>
+            <select name="visitor_salt" defaultValue={of.visitor_salt}>
+              {SALTS.map((salt) => (
+                <option key={salt} value={salt}>
+                  {texts.salts[salt]}
+                </option>
+              ))}
+            </select>
+          </Field>
+          <Field label={texts.retention} name="retention_days" problem={problem} hint={texts.retentionHint}>
+            <input type="number" min="1" name="retention_days" defaultValue={`${of.retention_days ?? ''}`} />
+          </Field>
+          {edit.newer && (
+            <NewerVersion
+              at={edit.newer.at}
+              summary={`${edit.newer.record.name}: ${edit.newer.record.domains.join(', ')}`}
+              onTake={() => edit.newer && onStored(edit.newer.record)}
+            />
+          )}
+        </>
+      )}
+    </Form>
   )
 }

@@ -5,7 +5,7 @@ import { Panel } from '../../parts/panel.js'
 import { client, send } from '../../state/client.js'
 import { me } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { textOf } from './records.js'
+import { passwordOf, textOf } from './records.js'
 
 interface Enrolment {
   secret: string
@@ -33,7 +33,7 @@ export function TwoFactor() {
       <input type="password" name="password" required autocomplete="current-password" />
     </Field>
   )
-  const password = (fields: FormData) => (hasPassword ? { password: textOf(fields, 'password') } : {})
+  const password = (fields: FormData) => (hasPassword ? { password: passwordOf(fields, 'password') } : {})
   return (
     <Panel title={texts.totp} aside={isOn ? texts.totpOn : texts.totpOff}>
       {() => (
