@@ -3,7 +3,7 @@ import type { Audience } from '../state/address.js'
 import { audiences } from '../state/question.js'
 import { Mark } from './marks.js'
 import { RowName } from './names.js'
-import { formatMetric, metricName } from './numbers.js'
+import { formatMetric, metricName, writeMetric } from './numbers.js'
 
 export interface RankedRow {
   key: string
@@ -112,9 +112,9 @@ export function Butterfly({ head, rows, metrics, tagHead, scaledBy = rows }: But
             {sides.map((side) => (
               <td class={side} key={side}>
                 <span class="side">
-                  {side === 'human' && <b>{write(metrics.human, row.human)}</b>}
+                  {side === 'human' && <b>{writeMetric(metrics.human, row.human)}</b>}
                   <Bar share={(row[side] ?? 0) / most[side]} of={side} mirrored={side === 'human'} />
-                  {side === 'agent' && <b>{write(metrics.agent, row.agent)}</b>}
+                  {side === 'agent' && <b>{writeMetric(metrics.agent, row.agent)}</b>}
                 </span>
               </td>
             ))}
@@ -124,9 +124,6 @@ export function Butterfly({ head, rows, metrics, tagHead, scaledBy = rows }: But
     </table>
   )
 }
-
-const write = (metric: string, value: number | undefined): string =>
-  value === undefined ? '–' : formatMetric(metric, value)
 
 /** Joins rows of both readerships by a key, the longer side's order first; at most `limit` rows. */
 export function joinSides<H, A>(

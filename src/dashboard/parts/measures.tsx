@@ -1,7 +1,7 @@
 import { t } from '../texts/index.js'
 import { Bar } from './lists.js'
 import { RowName } from './names.js'
-import { changeText, formatMetric, metricName } from './numbers.js'
+import { changeText, metricName, metricOf, writeMetric } from './numbers.js'
 import type { Column } from './table.js'
 import { Table } from './table.js'
 
@@ -28,7 +28,7 @@ interface MeasuresProps {
 /** A table of names with several metrics each: more than a ranked list says. */
 export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
   const [first = '', ...others] = metrics
-  const most = Math.max(...rows.map(({ values }) => numberIn(values, first) ?? 0), 1)
+  const most = Math.max(...rows.map(({ values }) => metricOf(values, first) ?? 0), 1)
   const hasChange = rows.some(({ values }) => values.comparison !== undefined)
   const columns: Column<MeasuredRow>[] = [
     {
@@ -46,14 +46,14 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
       head: <span class="visually-hidden">{t().parts.chart}</span>,
       width: others.length > 0 ? '16%' : '30%',
       wide: true,
-      cell: ({ values }) => <Bar share={(numberIn(values, first) ?? 0) / most} of={of} />,
+      cell: ({ values }) => <Bar share={(metricOf(values, first) ?? 0) / most} of={of} />,
     },
     {
       key: first,
       head: metricName(first),
       width: '76px',
       right: true,
-      cell: ({ values }) => write(values, first),
+      cell: ({ values }) => writeMetric(first, metricOf(values, first)),
     },
     ...(hasChange
       ? [
@@ -65,7 +65,7 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
             wide: true,
             cell: ({ values }: MeasuredRow) => (
               <span class="muted small no-wrap">
-                {changeText(first, numberIn(values, first), numberIn(values.comparison, first))}
+                {changeText(first, metricOf(values, first), metricOf(values.comparison, first))}
               </span>
             ),
           },
@@ -77,7 +77,7 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
       width: '92px',
       right: true,
       wide: true,
-      cell: ({ values }: MeasuredRow) => write(values, metric),
+      cell: ({ values }: MeasuredRow) => writeMetric(metric, metricOf(values, metric)),
     })),
   ]
   return (
@@ -85,14 +85,4 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
       <Table label={label} columns={columns} rows={rows} rowKey={({ key }) => key} />
     </div>
   )
-}
-
-const numberIn = (row: unknown, metric: string): number | undefined => {
-  const value: unknown = typeof row === 'object' && row !== null ? Reflect.get(row, metric) : undefined
-  return typeof value === 'number' ? value : undefined
-}
-
-const write = (values: MeasuredRow['values'], metric: string): string => {
-  const value = numberIn(values, metric)
-  return value === undefined ? '–' : formatMetric(metric, value)
 }

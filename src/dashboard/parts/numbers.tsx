@@ -39,6 +39,16 @@ export function formatMetric(metric: string, value: number): string {
   }
 }
 
+/** Returns a metric of a row, whichever read it is from; undefined if it has none. */
+export function metricOf(row: unknown, metric: string): number | undefined {
+  const value: unknown = typeof row === 'object' && row !== null ? Reflect.get(row, metric) : undefined
+  return typeof value === 'number' ? value : undefined
+}
+
+/** Writes a value of a metric, and a dash where it was not measured. */
+export const writeMetric = (metric: string, value: number | undefined): string =>
+  value === undefined ? '–' : formatMetric(metric, value)
+
 export const metricName = (metric: string): string => t().parts.metric[metric] ?? metric
 
 /**
@@ -87,9 +97,7 @@ export function Headline({
   const inner = (
     <>
       <span class="label">{label ?? metricName(metric)}</span>
-      <span class={value === undefined ? 'value none' : 'value'}>
-        {value === undefined ? '–' : formatMetric(metric, value)}
-      </span>
+      <span class={value === undefined ? 'value none' : 'value'}>{writeMetric(metric, value)}</span>
       <span class="change">
         {under ?? change}
         {big &&

@@ -1,5 +1,7 @@
+import { showsAgents } from '../../parts/agent-side.js'
 import { type Result, useRead } from '../../state/data.js'
-import { envelope, obstacle, withFilters } from '../../state/question.js'
+import { filtersWith } from '../../state/filters.js'
+import { envelope } from '../../state/question.js'
 import { useVersions, type Version, type Versions } from '../../state/versions.js'
 
 /** The answers that the lanes of one agent draw. */
@@ -18,9 +20,8 @@ export interface Lanes {
 
 export function useLanes(id: string): Lanes {
   const only = { dimension: 'agent_id', op: 'is', value: id }
-  const can = obstacle('agent') === undefined
   const ask = (...more: { dimension: string; op: string; value: string | boolean }[]) =>
-    can ? { ...envelope('agent'), ...withFilters(only, ...more), compare: undefined } : undefined
+    showsAgents() ? { ...envelope('agent'), filters: filtersWith(only, ...more), compare: undefined } : undefined
   const own = ask()
   return {
     versions: useVersions(own),

@@ -1,26 +1,26 @@
 import type { DataOf } from '../../client/index.js'
 import { Sentence } from '../../parts/panel.js'
-import { whenText } from '../../shell/range-picker.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { type Result, useRead } from '../../state/data.js'
+import { filtersWith } from '../../state/filters.js'
 import { formatAgo, formatInstant, formatLongDay, formatNumber, formatSeconds } from '../../state/format.js'
-import { envelope, obstacle, withFilters } from '../../state/question.js'
-import type { Versions } from '../../state/versions.js'
+import { envelope, obstacle } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
-import { firstRead, useLanes } from './agent-history.js'
+import { firstRead, type Lanes } from './agent-history.js'
 import { ArrivalsSentence } from './agents-sentence.js'
 
 interface LeadProps {
   id: string
   name: string
   row: DataOf<'/api/agents/breakdown'>[number] | undefined
-  answers: readonly [Result<'/api/agents/breakdown'>, Versions]
+  found: Result<'/api/agents/breakdown'>
+  lanes: Lanes
 }
 
 /** Says when the agent read the active robots.txt, and how often it fetched what that forbids since. */
-export function AgentLead({ id, name, row, answers }: LeadProps) {
+export function AgentLead({ id, name, row, found, lanes: { versions, violations } }: LeadProps) {
   const texts = t().agents
-  const [found, versions] = answers
   const current = versions.data?.find(({ kind }) => kind === 'robots')
   const window = found.meta?.query
   const from = typeof window?.start === 'string' ? Date.parse(window.start) : undefined
@@ -30,7 +30,7 @@ export function AgentLead({ id, name, row, answers }: LeadProps) {
     changed && obstacle('agent') === undefined
       ? {
           ...envelope('agent'),
-          ...withFilters({ dimension: 'agent_id', op: 'is', value: id }),
+          filters: filtersWith({ dimension: 'agent_id', op: 'is', value: id }),
           range: undefined,
           compare: undefined,
           start: current.since,
@@ -38,7 +38,6 @@ export function AgentLead({ id, name, row, answers }: LeadProps) {
         }
       : undefined,
   )
-  const { violations } = useLanes(id)
   if (place.value.show === 'human') return <ArrivalsSentence />
   return (
     <Sentence answers={[found]}>

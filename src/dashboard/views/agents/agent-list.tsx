@@ -9,11 +9,12 @@ import { Panel } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
-import { windowName } from '../../shell/range-picker.js'
 import { type FilterNode, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
+import { filtersWith } from '../../state/filters.js'
 import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
-import { envelope, useOne, withFilters } from '../../state/question.js'
+import { envelope, useOne } from '../../state/question.js'
+import { windowName } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import { PURPOSE_TABS } from './agents-sentence.js'
 
@@ -36,7 +37,7 @@ function purposeFilter(): FilterNode[] {
 export function AgentList() {
   const texts = t().agents
   const agents = useOne('/api/agents/breakdown', 'agent', {
-    ...withFilters(...purposeFilter()),
+    filters: filtersWith(...purposeFilter()),
     compare: undefined,
     dimension: 'agent_id',
     limit: LIMIT,
@@ -44,7 +45,7 @@ export function AgentList() {
   })
   const rows = agents.data ?? []
   const ids = rows.map(({ value }) => `${value}`)
-  const shown = { ...withFilters({ dimension: 'agent_id', op: 'is', value: ids }), compare: undefined }
+  const shown = { filters: filtersWith({ dimension: 'agent_id', op: 'is', value: ids }), compare: undefined }
   const asks = ids.length > 0 ? { ...envelope('agent'), ...shown } : undefined
   const series = useRead('/api/agents/timeseries', asks && { ...asks, limit: LIMIT })
   const disobeyed = useRead('/api/policy/violations/agents', asks && { ...asks, limit: LIMIT * 4 })

@@ -5,8 +5,9 @@ import { Panel } from '../../parts/panel.js'
 import { Table } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
+import { filtersWith } from '../../state/filters.js'
 import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
-import { useOne, withFilters } from '../../state/question.js'
+import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
 const only = (id: string) => ({ dimension: 'agent_id', op: 'is', value: id })
@@ -15,7 +16,7 @@ const only = (id: string) => ({ dimension: 'agent_id', op: 'is', value: id })
 export function WhatItRead({ id }: { id: string }) {
   const texts = t().agents
   const answer = useOne('/api/agents/breakdown', 'agent', {
-    ...withFilters(only(id)),
+    filters: filtersWith(only(id)),
     compare: undefined,
     dimension: 'pathname',
     limit: 10,
@@ -61,7 +62,11 @@ interface IgnoredProps {
 /** The URLs that one agent fetched although robots.txt forbade it, with the line that decided. Long because its columns are a table. */
 export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
   const texts = t().agents
-  const answer = useOne('/api/policy/violations', 'agent', { ...withFilters(only(id)), compare: undefined, limit: 10 })
+  const answer = useOne('/api/policy/violations', 'agent', {
+    filters: filtersWith(only(id)),
+    compare: undefined,
+    limit: 10,
+  })
   const rows = answer.data ?? []
   const severities = [...new Set(rows.map(({ severity }) => severity))]
   return (

@@ -1,9 +1,9 @@
 import { Sentence } from '../../parts/panel.js'
-import { whenText } from '../../shell/range-picker.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { mixedEnvelope, useOne } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 /** How many people came from AI assistants: the opening of a view about agents while people alone are on screen. */

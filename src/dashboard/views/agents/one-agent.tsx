@@ -5,8 +5,9 @@ import { Panel, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { hrefTo, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
+import { filtersWith } from '../../state/filters.js'
 import { formatNumber, formatShare } from '../../state/format.js'
-import { siteQuery, useOne, withFilters } from '../../state/question.js'
+import { siteQuery, useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 import { useLanes } from './agent-history.js'
 import { AgentLanes } from './agent-lanes.js'
@@ -30,7 +31,7 @@ export function OneAgent({ id }: { id: string }) {
   const texts = t().agents
   const entry = useEntry(id)
   const found = useOne('/api/agents/breakdown', 'agent', {
-    ...withFilters(onlyAgent(id)),
+    filters: filtersWith(onlyAgent(id)),
     dimension: 'agent_id',
     limit: 1,
   })
@@ -71,7 +72,7 @@ export function OneAgent({ id }: { id: string }) {
         )}
       </div>
       <Sheet>
-        <AgentLead id={id} name={name} row={row} answers={[found, lanes.versions]} />
+        <AgentLead id={id} name={name} row={row} found={found} lanes={lanes} />
         <AgentsLeftOut />
         {showsAgents() && (
           <Panel

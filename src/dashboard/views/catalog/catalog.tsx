@@ -6,11 +6,11 @@ import { RowName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { type Column, Table } from '../../parts/table.js'
-import { whenText } from '../../shell/range-picker.js'
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
 import { envelope } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 const LIMIT = 50

@@ -10,11 +10,11 @@ import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { VerdictTag } from '../../parts/tags.js'
-import { whenText } from '../../shell/range-picker.js'
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
 import { type Result, useRead } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
 import { mixedEnvelope } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 const LIMIT = 50

@@ -2,10 +2,10 @@ import { ReadershipChart } from '../../charts/readership-chart.js'
 import { Ranked } from '../../parts/lists.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
-import { whenText } from '../../shell/range-picker.js'
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
 import { formatNumber } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 const KINDS = ['outbound', 'file_download', 'form']

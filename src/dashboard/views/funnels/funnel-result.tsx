@@ -6,11 +6,11 @@ import { Cut } from '../../parts/names.js'
 import { changeText } from '../../parts/numbers.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { Empty, Failed, Lacking, Skeleton, Warnings } from '../../parts/states.js'
-import { whenText } from '../../shell/range-picker.js'
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { envelope, obstacle } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 type Result = DataOf<'/api/stats/funnel/{id}'>

@@ -74,36 +74,38 @@ function FunnelList({ list, current }: { list: Result<'/api/funnels'>; current: 
       right={canWrite && funnels.length > 0 && create}
     >
       {() => (
-        <ul class="ranked funnel-list">
-          {funnels.map((funnel) => (
-            <li key={funnel.id}>
-              <span class="row-name">
-                <a
-                  class="cut"
-                  dir="auto"
-                  aria-current={funnel.id === current ? 'true' : undefined}
-                  href={hrefTo({ path: viewPath('funnels', funnel.id) })}
-                >
-                  {funnel.name.slice(0, 200)}
-                </a>
-                <span class="muted small cut" dir="auto">
-                  {funnel.steps.map(({ label }) => label).join(' → ')}
-                </span>
-              </span>
-              {canWrite && (
-                <span class="right">
-                  <a class="more" href={hrefTo({ path: viewPath('funnels', funnel.id, 'edit') })}>
-                    {parts.edit}
-                    <span class="visually-hidden">: {funnel.name}</span>
+        <>
+          <ul class="ranked funnel-list">
+            {funnels.map((funnel) => (
+              <li key={funnel.id}>
+                <span class="row-name">
+                  <a
+                    class="cut"
+                    dir="auto"
+                    aria-current={funnel.id === current ? 'true' : undefined}
+                    href={hrefTo({ path: viewPath('funnels', funnel.id) })}
+                  >
+                    {funnel.name.slice(0, 200)}
                   </a>
-                  <button type="button" class="more" onClick={() => setDoomed(funnel)}>
-                    {parts.delete}
-                    <span class="visually-hidden">: {funnel.name}</span>
-                  </button>
+                  <span class="muted small cut" dir="auto">
+                    {funnel.steps.map(({ label }) => label).join(' → ')}
+                  </span>
                 </span>
-              )}
-            </li>
-          ))}
+                {canWrite && (
+                  <span class="right">
+                    <a class="more" href={hrefTo({ path: viewPath('funnels', funnel.id, 'edit') })}>
+                      {parts.edit}
+                      <span class="visually-hidden">: {funnel.name}</span>
+                    </a>
+                    <button type="button" class="more" onClick={() => setDoomed(funnel)}>
+                      {parts.delete}
+                      <span class="visually-hidden">: {funnel.name}</span>
+                    </button>
+                  </span>
+                )}
+              </li>
+            ))}
+          </ul>
           {doomed && (
             <Dialog title={texts.deleteTitle} onClose={() => setDoomed(undefined)}>
               <p dir="auto">{texts.deleteText(doomed.name)}</p>
@@ -123,7 +125,7 @@ function FunnelList({ list, current }: { list: Result<'/api/funnels'>; current: 
               </Form>
             </Dialog>
           )}
-        </ul>
+        </>
       )}
     </Panel>
   )

@@ -10,13 +10,13 @@ import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { Lacking, Warnings } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
-import { whenText } from '../../shell/range-picker.js'
 import { hrefTo, place } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { forget, useRead } from '../../state/data.js'
 import { formatMoney, formatNumber, formatShare } from '../../state/format.js'
 import { shareSlug, siteQuery, useOne } from '../../state/question.js'
 import { hasRole } from '../../state/session.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import '../../styles/behaviour.css'
 import type { Goal } from './condition.js'
@@ -193,8 +193,9 @@ function goalColumns(
 }
 
 /** Amounts per currency: they are never added across. */
-const money = ({ revenue }: Row) =>
-  (revenue ?? []).map(({ currency, amount }) => formatMoney(amount, currency)).join(', ')
+const money = ({ conversions, revenue = [] }: Row) =>
+  // Without conversions nothing was recorded: an amount of 0 would say more than is known.
+  conversions === undefined ? '–' : revenue.map(({ currency, amount }) => formatMoney(amount, currency)).join(', ')
 
 function DeleteGoal({ goal, onClose }: { goal: Goal; onClose: () => void }) {
   const { parts, behaviour } = t()

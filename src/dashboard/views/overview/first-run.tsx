@@ -1,9 +1,9 @@
 import { useEffect } from 'preact/hooks'
 import { Code } from '../../parts/dialogs.js'
 import { OutLink } from '../../parts/names.js'
-import { root } from '../../state/address.js'
 import { forget } from '../../state/data.js'
-import { site } from '../../state/session.js'
+import { scriptTag, site } from '../../state/session.js'
+import { whileVisible } from '../../state/visible.js'
 import { t } from '../../texts/index.js'
 
 /** The first minutes: how to make the first visit and the first fetch. Fills by itself. */
@@ -11,10 +11,7 @@ export function FirstRun() {
   const { empty } = t().overview
   const host = site.value?.domains?.[0] ?? location.hostname
   const address = `${host.startsWith('localhost') || /^[\d.]+/.test(host) ? 'http' : 'https'}://${host}/`
-  useEffect(() => {
-    const timer = setInterval(() => !document.hidden && forget('/api/stats/overview'), 3_000)
-    return () => clearInterval(timer)
-  }, [])
+  useEffect(() => whileVisible(3_000, () => forget('/api/stats/overview')), [])
   return (
     <>
       <h1 class="title">{empty.title}</h1>
@@ -37,9 +34,7 @@ export function FirstRun() {
         <section class="cell">
           <h2>{empty.script}</h2>
           <p class="muted">{empty.scriptText}</p>
-          <Code
-            text={`<script defer src="${new URL('script.js', root).pathname}?site=${site.value?.id ?? 1}"></script>`}
-          />
+          <Code text={scriptTag()} />
         </section>
       </div>
     </>

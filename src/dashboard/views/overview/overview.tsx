@@ -1,11 +1,11 @@
 import { ReadershipChart } from '../../charts/readership-chart.js'
 import { Later } from '../../parts/later.js'
 import { Mark } from '../../parts/marks.js'
-import { Headline } from '../../parts/numbers.js'
+import { Headline, metricOf } from '../../parts/numbers.js'
 import { Sheet } from '../../parts/panel.js'
 import { Lacking } from '../../parts/states.js'
 import type { Audience } from '../../state/address.js'
-import { go, place } from '../../state/address.js'
+import { pickedMetrics, pickMetric } from '../../state/metrics.js'
 import { audiences, usePair } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 import { AgentPanels } from './agent-panels.js'
@@ -19,24 +19,11 @@ const METRICS: Record<Audience, readonly string[]> = {
   agent: ['fetches', 'pageviews', 'verified', 'bytes'],
 }
 
-/** The metrics that the chart draws, one per readership: `metric=visitors,fetches` in the address. */
-function picked(of: Audience, defaults: Readonly<Record<Audience, string>>): string {
-  const [human = defaults.human, agent = defaults.agent] = (place.value.own.metric ?? '')
-    .split(',')
-    .map((part) => part || undefined)
-  return of === 'human' ? human : agent
-}
-
 /** Both readerships at a glance. */
 export default function Overview() {
   const { shell } = t()
   const totals = usePair('/api/stats/overview')
-  const defaults = { human: 'visitors', agent: 'fetches' }
-  const metrics = { human: picked('human', defaults), agent: picked('agent', defaults) }
-  const pick = (of: Audience, metric: string) => {
-    const next = { ...metrics, [of]: metric }
-    go({ own: { ...place.value.own, metric: `${next.human},${next.agent}` } }, true)
-  }
+  const metrics = pickedMetrics({ human: 'visitors', agent: 'fetches' })
   const recorded = totals.human.meta?.recorded ?? totals.agent.meta?.recorded
   if (recorded !== undefined && recorded.since === undefined) return <FirstRun />
   return (
@@ -66,7 +53,7 @@ export default function Overview() {
                   value={metricOf(totals[of].data, metric)}
                   before={metricOf(totals[of].data?.comparison, metric)}
                   picked={metrics[of] === metric}
-                  onPick={() => pick(of, metric)}
+                  onPick={() => pickMetric(metrics, of, metric)}
                 />
               ))}
             </div>
@@ -81,9 +68,4 @@ export default function Overview() {
       </Sheet>
     </>
   )
-}
-
-const metricOf = (data: Readonly<Record<string, unknown>> | undefined, metric: string): number | undefined => {
-  const value = data?.[metric]
-  return typeof value === 'number' ? value : undefined
 }

@@ -1,22 +1,17 @@
-import { Butterfly, joinSides } from '../../parts/lists.js'
+import { Butterfly } from '../../parts/lists.js'
 import { Cut } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { SeverityTag } from '../../parts/tags.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { formatNumber } from '../../state/format.js'
-import { audiences, useOne, usePair } from '../../state/question.js'
+import { audiences, useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
+import { useTopPages } from './top-pages.js'
 
 /** Top pages of both readerships, and what disobeyed robots.txt. */
 export function PagePanels() {
   const texts = t().overview
-  const pages = usePair('/api/stats/pages', { limit: 10 })
-  const rows = joinSides(
-    pages.human.data,
-    pages.agent.data,
-    { human: (row) => row.pathname, agent: (row) => row.pathname },
-    10,
-  )
+  const { pages, rows } = useTopPages()
   const isAgents = place.value.show !== 'human'
   return (
     <>
@@ -31,20 +26,7 @@ export function PagePanels() {
         answers={audiences.value.map((of) => pages[of])}
         empty={rows.length === 0}
       >
-        {() => (
-          <Butterfly
-            head={texts.page}
-            metrics={{ human: 'pageviews', agent: 'fetches' }}
-            rows={rows.map(({ key, human, agent }) => ({
-              key,
-              label: key,
-              human: human?.pageviews,
-              agent: agent?.fetches,
-              filter: ['pathname', key],
-              to: viewPath('pages', key),
-            }))}
-          />
-        )}
+        {() => <Butterfly head={texts.page} metrics={{ human: 'pageviews', agent: 'fetches' }} rows={rows} />}
       </Panel>
       {isAgents && <Disobeyed />}
     </>

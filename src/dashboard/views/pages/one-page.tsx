@@ -2,7 +2,7 @@ import { ReadershipChart } from '../../charts/readership-chart.js'
 import { Later } from '../../parts/later.js'
 import { Icon, Mark } from '../../parts/marks.js'
 import { OutLink } from '../../parts/names.js'
-import { Headline } from '../../parts/numbers.js'
+import { Headline, metricOf } from '../../parts/numbers.js'
 import { Sheet } from '../../parts/panel.js'
 import { Lacking } from '../../parts/states.js'
 import { type Audience, hrefTo, place, viewPath } from '../../state/address.js'
@@ -96,7 +96,7 @@ function Numbers({ of, page, loaded, agents }: NumbersProps) {
   return (
     <div class="numbers">
       {METRICS[of].map(({ metric, charted, measured }, i) => {
-        const value = numberIn(page, metric) ?? (loaded && !measured && !page ? 0 : undefined)
+        const value = metricOf(page, metric) ?? (loaded && !measured && !page ? 0 : undefined)
         return (
           <Headline
             key={metric}
@@ -104,7 +104,7 @@ function Numbers({ of, page, loaded, agents }: NumbersProps) {
             metric={metric}
             big={i === 0}
             value={value}
-            before={numberIn(before, metric)}
+            before={metricOf(before, metric)}
             {...(charted ? { picked: picked[of] === metric, onPick: () => pickMetric(picked, of, metric) } : {})}
             {...(measured && loaded && value === undefined ? { under: install } : {})}
           />
@@ -145,9 +145,4 @@ function LastRead({ agents }: { agents: ReturnType<typeof useAgentsOfPage> }) {
       <span class="change">{last ? last.name : texts.notYet}</span>
     </div>
   )
-}
-
-const numberIn = (row: unknown, metric: string): number | undefined => {
-  const value: unknown = typeof row === 'object' && row !== null ? Reflect.get(row, metric) : undefined
-  return typeof value === 'number' ? value : undefined
 }

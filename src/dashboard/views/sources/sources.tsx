@@ -4,12 +4,12 @@ import { type MeasuredRow, Measures } from '../../parts/measures.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { Lacking } from '../../parts/states.js'
-import { whenText } from '../../shell/range-picker.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { addFilter, filtersWith } from '../../state/filters.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 type Sourced = Result<'/api/stats/sources'>
