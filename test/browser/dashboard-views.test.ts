@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import t from 'tap'
 import { openBrowser } from '../fixtures/browser.js'
+import { headlinesOf, shows, texts, VALUES } from '../fixtures/dashboard-page.js'
 import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
 import { eventually } from '../fixtures/instance.js'
 
 /**
  * The views of the dashboard over two months of rows, in a real browser: no fault of accessibility that axe finds, in
- * light and in dark, on a desktop and on a phone; no error, no refused content, no request beyond the instance.
+ * light and in dark, on a desktop and on a phone; no error, no refused content, no request beyond the instance. Then what
+ * only shows in an unusual place: another zone, an address made by hand, an answer that fails or comes late.
  */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -105,5 +107,120 @@ t.test('a view whose script is gone after an upgrade reloads the page, once', { 
     await eventually(why, async () => reloads === expected && (await page.locator(shown).count()) > 0, 10_000)
     t.equal(reloads, expected, why)
   }
+  await context.close()
+})
+
+t.test('in a browser of another zone than the site’s', { timeout: 240_000 }, async (t) => {
+  const viewport = { width: 1440, height: 900 }
+  const { context, page, trouble } = await signIn(browser, app, { viewport, timezoneId: 'America/Los_Angeles' })
+  const RANGE = 'range=90d'
+  const headlines = headlinesOf(app)
+  const open = (path: string, query = RANGE) => page.goto(`${app.admin}/sites/1${path}?${query}`)
+  const parameter = (name: string) => new URL(page.url()).searchParams.get(name)
+
+  await t.test('an address may say anything', async (t) => {
+    await open('', `${RANGE}&filters=${encodeURIComponent('[{"or":5},{"dimension":{}},7]')}`)
+    await shows(
+      t,
+      page,
+      VALUES,
+      [...(await headlines('human', RANGE)), ...(await headlines('agent', RANGE))],
+      'what is no filter is left out',
+    )
+    const agentsOnly = JSON.stringify([{ dimension: 'agent_id', op: 'is', value: 'gptbot' }])
+    await open('', `${RANGE}&filters=${encodeURIComponent(agentsOnly)}`)
+    await page.waitForSelector('.sentence a.agents')
+    t.notMatch(
+      await page.locator('.sentence').textContent(),
+      /people/,
+      'a readership without the filter is not counted',
+    )
+    await open('/pages/%2Fp%2F1')
+    await page.click('.sentence a.agents')
+    t.match(page.url(), /\/pages\/%2Fp%2F1\?range=90d#agents-of-page$/, 'a link within the view stays in it')
+  })
+
+  await t.test('no path of the overview lacks a number', async (t) => {
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await open('')
+    await page.waitForSelector('.butterfly td b')
+    await shows(
+      t,
+      page,
+      `${texts('.butterfly td b')}.filter((value) => value === '–')`,
+      [],
+      'each side is asked about it',
+    )
+    t.same(
+      asked.filter((url) => url.includes('/breakdown')),
+      [],
+      'a closed form asks nothing',
+    )
+  })
+
+  await t.test('a filter is typed, and begins the list anew', async (t) => {
+    await open('/sessions', `${RANGE}&page=2`)
+    await page.waitForSelector('main tbody tr')
+    await page.keyboard.press('f')
+    const form = page.locator('#add-filter')
+    await form.locator('select').first().selectOption('source')
+    await form.locator('input[list]').pressSequentially('A page 1.5')
+    await form.locator('button[type=submit]').click()
+    await page.waitForURL(/filters=/)
+    t.same(JSON.parse(parameter('filters') ?? ''), [{ dimension: 'source', op: 'is', value: 'A page 1.5' }])
+    t.equal(parameter('page'), null)
+  })
+
+  await t.test('days are those of the site’s zone, through a change of the clock', async (t) => {
+    await open('', 'show=human')
+    await page.click('.bar button[aria-label^="Time range"]')
+    await page.fill('.popover input[name=from]', '2026-10-25')
+    await page.fill('.popover input[name=to]', '2026-10-25')
+    await page.click('.popover button:has-text("Apply")')
+    // The window of Berlin's day of 25 hours.
+    const day = 'start=2026-10-24T22:00:00Z&end=2026-10-25T23:00:00Z'
+    await shows(t, page, VALUES, await headlines('human', day), 'a day of 25 hours')
+    await page.keyboard.press('[')
+    await page.waitForURL(/start=2026-10-24(?:&|T2[12]:00:00.000Z&)/)
+    const before = 'start=2026-10-23T22:00:00Z&end=2026-10-24T22:00:00Z'
+    await shows(t, page, VALUES, await headlines('human', before), 'the day before has 24')
+  })
+
+  await t.test('a question that fails says so, and asks again', async (t) => {
+    await open('/sources')
+    await page.waitForSelector('.measures')
+    const failing = /\/api\/stats\/sources\?.*range=7d/
+    await page.route(failing, (route) => route.fulfill({ status: 500, json: { error: { code: 'internal_error' } } }))
+    await page.keyboard.press('4')
+    await page.waitForSelector('main [role=alert]')
+    t.equal(await page.locator('.measures').count(), 0, 'no numbers of another time')
+    await page.unroute(failing)
+    await page.locator('main [role=alert] button').first().click()
+    await page.waitForSelector('.measures')
+    trouble.lines.splice(0)
+  })
+
+  await t.test('a note is there although the notes of before it come late', async (t) => {
+    let isLate = true
+    await page.route('**/api/annotations?**', async (route) => {
+      const response = await route.fetch()
+      if (isLate) await eventually('the note is stored', () => !isLate)
+      await route.fulfill({ response })
+    })
+    await open('')
+    await page.waitForSelector('svg.chart')
+    const stored = page.waitForResponse((response) => response.request().method() === 'POST')
+    await page.keyboard.press('n')
+    await page.fill('dialog input[name=text]', 'A late note')
+    await page.click('dialog button[type=submit]')
+    await stored
+    isLate = false
+    const isShown = `[...document.querySelectorAll('g.note')].some((note) => note.ariaLabel.includes('A late note'))`
+    await shows(t, page, isShown, true, 'below the chart')
+    await page.unroute('**/api/annotations?**')
+  })
+
+  t.same(trouble.lines, [], 'no error, no request elsewhere')
   await context.close()
 })

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { totpCode } from '../fixtures/authenticator.js'
 import { openBrowser } from '../fixtures/browser.js'
+import { count, headlinesOf, share, shows, texts, VALUES } from '../fixtures/dashboard-page.js'
 import { startDashboard, watch } from '../fixtures/dashboard-service.js'
 import { eventually } from '../fixtures/instance.js'
 import { receiver } from '../fixtures/receiver.js'
@@ -30,40 +30,17 @@ const app = await startDashboard(t, {
   flags: ['--private-webhooks'],
 })
 const browser = await openBrowser(t)
-const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1440, height: 900 } })
+const context = await browser.newContext({
+  locale: 'en-GB',
+  timezoneId: 'America/Los_Angeles',
+  viewport: { width: 1440, height: 900 },
+})
 context.setDefaultTimeout(60_000)
 const page = await context.newPage()
 const { lines: trouble } = watch(page, app.admin)
 const RANGE = 'range=90d'
 
-/** Compares what a page shows with what is expected, as soon as it shows it, or after half a minute. */
-async function shows(t: Test, where: Page, script: string, expected: unknown, why: string) {
-  let found: unknown
-  const isSame = async () => {
-    found = await where.evaluate(script)
-    return isDeepStrictEqual(found, expected)
-  }
-  await eventually(why, isSame, 30_000).catch(() => {})
-  t.same(found, expected, why)
-}
-
-const texts = (selector: string) =>
-  `[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => one.textContent)`
-const VALUES = texts('main .number .value')
-
-const count = (n: unknown) => Number(n).toLocaleString('en-GB')
-const share = (n: unknown) => Number(n).toLocaleString('en-GB', { style: 'percent', maximumFractionDigits: 1 })
-
-async function headlines(audience: 'human' | 'agent', query: string): Promise<string[]> {
-  const { data } = await app.ask(`/api/stats/overview?site=1&audience=${audience}&${query}`)
-  if (audience === 'human')
-    return [count(data.visitors), count(data.sessions), count(data.pageviews), share(data.bounce)]
-  const bytes = Number(data.bytes)
-  const power = bytes >= 1e6 ? 2 : 1
-  const sent = (bytes / 1000 ** power).toLocaleString('en-GB', { maximumFractionDigits: 1 })
-  const verified = data.verified === undefined ? '–' : share(data.verified)
-  return [count(data.fetches), count(data.pageviews), verified, `${sent}\u202f${power === 2 ? 'MB' : 'KB'}`]
-}
+const headlines = headlinesOf(app)
 const bothHeadlines = async (query: string) => [
   ...(await headlines('human', query)),
   ...(await headlines('agent', query)),
@@ -232,6 +209,25 @@ t.test('an alert is tested against its receiver', SLOW, async (t) => {
   await page.click('button:has-text("Send a test")')
   await eventually('the webhook came', () => hook.received.length > 0)
   t.match(hook.received[0]?.body, /Many readers/)
+
+  await page.click('button[aria-label="Change: Many readers"]')
+  await page.fill('dialog input[name=name]', 'Very many readers')
+  await page.evaluate(`(async () => {
+    const { data } = await (await fetch('/api/alerts?site=1')).json()
+    const { id, version } = data[0]
+    const headers = { 'content-type': 'application/json', 'if-match': '"' + version + '"' }
+    await fetch('/api/alerts/' + id, { method: 'PATCH', headers, body: JSON.stringify({ name: 'Theirs' }) })
+  })()`)
+  await submit('Save')
+  await page.click('dialog button:has-text("Keep mine")')
+  await shows(
+    t,
+    page,
+    texts('main tbody tr td:first-child, main tbody th'),
+    ['Very many readers'],
+    'neither is lost unasked',
+  )
+  trouble.splice(0)
 })
 
 /** Makes a share link with these fields; returns its address. */
@@ -246,7 +242,9 @@ async function makeShare(name: string, fields: Readonly<Record<string, string>>)
 }
 
 t.test('a share link opens with its password in another browser', SLOW, async (t) => {
-  const address = await makeShare('Press', { password: PASSWORD })
+  // A space at its end belongs to a password.
+  const password = `${PASSWORD} `
+  const address = await makeShare('Press', { password })
   const stranger = await browser.newContext({ locale: 'en-GB' })
   stranger.setDefaultTimeout(60_000)
   const guest = await stranger.newPage()
@@ -255,9 +253,22 @@ t.test('a share link opens with its password in another browser', SLOW, async (t
   await guest.click('button[type=submit]')
   await guest.waitForSelector('[role=alert]')
   t.equal(await guest.locator('dialog').count(), 0, 'no session has ended')
-  await guest.fill('input[type=password]', PASSWORD)
+  await guest.fill('input[type=password]', password)
   await guest.click('button[type=submit]')
   await shows(t, guest, VALUES, await bothHeadlines(RANGE), 'the same numbers')
+  await guest.keyboard.press('/')
+  t.equal(await guest.locator('dialog').count(), 0, 'the search needs an account')
+  await guest.goto(`${address}/settings`)
+  await guest.waitForSelector('h1:has-text("There is no such page")')
+  await guest.click('main a.button')
+  await guest.waitForSelector('.number .value')
+  // The token of the link ends with its password.
+  await page.click('button[aria-label="Change: Press"]')
+  await page.fill('dialog input[name=password]', 'another password')
+  await submit('Save')
+  await guest.click('.switch button:has-text("Agents")')
+  await guest.keyboard.press('4')
+  await guest.waitForSelector('h1:has-text("This view has a password")')
   await stranger.close()
 })
 
