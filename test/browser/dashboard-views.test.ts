@@ -159,7 +159,7 @@ t.test('in a browser of another zone than the site’s', { timeout: 240_000 }, a
     )
   })
 
-  await t.test('a filter is typed, and begins the list anew', async (t) => {
+  await t.test('a filter is typed, and the list begins at its first page', async (t) => {
     await open('/sessions', `${RANGE}&page=2`)
     await page.waitForSelector('main tbody tr')
     await page.keyboard.press('f')

@@ -27,7 +27,7 @@ const view = (
 
 export const OVERVIEW = view('overview', 'o', () => import('../views/overview/overview.js'), 'overview')
 export const LIVE = view('live', 'l', () => import('../views/live/live.js'), 'realtime')
-export const SETTINGS = view('settings', ',', () => import('../views/settings/settings.js'))
+const SETTINGS = view('settings', ',', () => import('../views/settings/settings.js'))
 
 /** The views of a site, in the order of the rail. */
 export const SITE_VIEWS: readonly View[] = [

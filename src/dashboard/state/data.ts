@@ -38,7 +38,7 @@ const underway = new Map<string, Promise<Answer>>()
 
 /**
  * Forgets answers, so that views ask again: after a change, or for a refresh. `part` is in the addresses to forget. A
- * question that is under way is asked anew, because its answer may be older than the change.
+ * question that is under way is asked again, because its answer may be older than the change.
  */
 export function forget(part = ''): void {
   for (const known of [answers, underway]) for (const key of known.keys()) if (key.includes(part)) known.delete(key)

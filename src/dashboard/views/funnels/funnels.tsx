@@ -106,27 +106,32 @@ function FunnelList({ list, current }: { list: Result<'/api/funnels'>; current: 
               </li>
             ))}
           </ul>
-          {doomed && (
-            <Dialog title={texts.deleteTitle} onClose={() => setDoomed(undefined)}>
-              <p dir="auto">{texts.deleteText(doomed.name)}</p>
-              <Form
-                action={parts.delete}
-                danger
-                onCancel={() => setDoomed(undefined)}
-                submit={async () => {
-                  await send(client.DELETE('/api/funnels/{id}', { params: { path: { id: doomed.id } } }))
-                  forget('/api/funnels')
-                  setDoomed(undefined)
-                  toast(parts.deleted)
-                  go({ path: viewPath('funnels'), own: place.value.own }, true)
-                }}
-              >
-                {() => null}
-              </Form>
-            </Dialog>
-          )}
+          {doomed && <DeleteFunnel funnel={doomed} onClose={() => setDoomed(undefined)} />}
         </>
       )}
     </Panel>
+  )
+}
+
+function DeleteFunnel({ funnel, onClose }: { funnel: Funnel; onClose: () => void }) {
+  const { parts, behaviour } = t()
+  return (
+    <Dialog title={behaviour.funnels.deleteTitle} onClose={onClose}>
+      <p dir="auto">{behaviour.funnels.deleteText(funnel.name)}</p>
+      <Form
+        action={parts.delete}
+        danger
+        onCancel={onClose}
+        submit={async () => {
+          await send(client.DELETE('/api/funnels/{id}', { params: { path: { id: funnel.id } } }))
+          forget('/api/funnels')
+          onClose()
+          toast(parts.deleted)
+          go({ path: viewPath('funnels'), own: place.value.own }, true)
+        }}
+      >
+        {() => null}
+      </Form>
+    </Dialog>
   )
 }
