@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { listLicences } from './build-licences.js'
 
 const SOURCE = 'src/dashboard'
 const TARGET = 'dist/dashboard'
@@ -19,6 +20,7 @@ export async function buildDashboard(): Promise<void> {
     logLevel: 'warn',
     root: SOURCE,
     base: './',
+    plugins: [listLicences('LICENSES.txt')],
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
       outDir: `../../${TARGET}`,

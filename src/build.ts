@@ -9,10 +9,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { rollup } from 'rollup'
+import { rolldown } from 'rolldown'
 import { minify } from 'terser'
 import { z } from 'zod'
 import { buildDashboard } from './build-dashboard.js'
+import { buildPrograms } from './build-programs.js'
 import { compileGeoFile } from './ingest/place/geo-compiler.js'
 import { encodeGeoFile, GEO_FILE_FORMAT } from './ingest/place/geo-file.js'
 
@@ -21,6 +22,7 @@ cpSync('src', 'dist/src', {
   recursive: true,
   filter: (file) => !/\.tsx?$|\.md$|\/tsconfig\.json$|^src\/dashboard$/.test(file),
 })
+await buildPrograms()
 // npm marks the program executable when it links it, but each build writes a new file.
 chmodSync('dist/bin/readership.js', 0o755)
 buildGeo('dist/data')
@@ -38,7 +40,7 @@ for (const [from, to] of [
 
 /** Bundles and minifies the tracker into the one file that browsers load. */
 async function buildScript(folder: string): Promise<void> {
-  const bundle = await rollup({ input: `${folder}/script-tag.js` })
+  const bundle = await rolldown({ input: `${folder}/script-tag.js` })
   const [{ code }] = (await bundle.generate({ format: 'es' })).output
   await bundle.close()
   // `let` for every declaration compresses better; no identifier of the tracker contains the word.

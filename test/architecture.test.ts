@@ -20,7 +20,9 @@ const MAY: Record<string, readonly string[]> = {
   // The app in the browser, a client of the API like any other.
   'src/dashboard': [],
   'src/client': ['src/dashboard/client'],
-  'src/build-dashboard': [],
+  'src/build-licences': [],
+  'src/build-dashboard': ['src/build-licences'],
+  'src/build-programs': ['src/build-licences'],
   'src/config': ['src/hostname', 'src/nearest-name'],
   'src/store': ['src/sql', 'src/rows', 'src/errors'],
   'src/dialects': ['src/sql'],
@@ -98,7 +100,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/instance': ['src'],
   'src/proxy': ['src/readership', 'src/capture', 'src/address'],
   'src/cli': ['src'],
-  'src/build': ['src/ingest/place', 'src/build-dashboard'],
+  'src/build': ['src/ingest/place', 'src/build-dashboard', 'src/build-programs'],
   'src/index': ['src/errors', 'src/address', 'src/readership', 'src/instance', 'src/capture/observation', 'src/proxy'],
   'src/mount': ['src/proxy/node-handler', 'src/proxy/observe-web'],
   'src/web': ['src/agents', 'src/ship/web'],
@@ -136,7 +138,7 @@ const HOME: Record<string, readonly string[]> = {
   pdfkit: ['src/export/pdf/'],
   fontkit: ['src/export/pdf/'],
   // Used by the build only.
-  rollup: ['src/build.ts'],
+  rolldown: ['src/build.ts', 'src/build-programs.ts', 'src/build-licences.ts'],
   terser: ['src/build.ts'],
   '@node-rs/argon2': ['src/manage/passwords.ts'],
   nodemailer: ['src/notify/smtp-mailer.ts'],

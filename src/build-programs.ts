@@ -1,0 +1,49 @@
+import { rmSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import { type Plugin, rolldown } from 'rolldown'
+import { listLicences } from './build-licences.js'
+
+/** The programs: each starts in a process or thread of its own, and shares no objects with what else it imports. */
+const PROGRAMS = ['bin/readership', 'src/worker/entry', 'src/export/pdf/entry']
+/** Packages that find native code or data files by their own place on the disk. */
+const EXTERNAL = [/^@duckdb\//, /^@node-rs\//, /^fontkit$/, /^pdfkit$/]
+
+/**
+ * Replaces the compiled programs in `dist` by bundles, with what they share in `dist/chunks`: a start then reads some 30
+ * files instead of 1,200, which is a third of its CPU. The other compiled files stay as they are, for who imports them.
+ */
+export async function buildPrograms(): Promise<void> {
+  rmSync('dist/chunks', { recursive: true, force: true })
+  const bundle = await rolldown({
+    input: Object.fromEntries(PROGRAMS.map((name) => [name, `${name}.ts`])),
+    platform: 'node',
+    external: EXTERNAL,
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    plugins: [keepPlaces(), listLicences('LICENSES.txt')],
+    logLevel: 'warn',
+  })
+  await bundle.write({ dir: 'dist', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' })
+  await bundle.close()
+}
+
+const PLACE = '__placeOfModule__'
+
+/** Lets `import.meta.url` be the address of the compiled file as before, because data files are found beside it. */
+function keepPlaces(): Plugin {
+  return {
+    name: 'keep-places',
+    transform(code, id) {
+      const file = relative(resolve('.'), id)
+      if (!file.endsWith('.ts') || !code.includes('import.meta.url')) return
+      const place = JSON.stringify(file.replace(/ts$/, 'js'))
+      return code.replaceAll('import.meta.url', `${PLACE}(${place})`)
+    },
+    renderChunk(code, chunk) {
+      const place = new RegExp(`${PLACE}\\("([^"]+)"\\)`, 'g')
+      return code.replace(place, (_, file: string) => {
+        const path = relative(dirname(chunk.fileName), file)
+        return `new URL(${JSON.stringify(path.startsWith('.') ? path : `./${path}`)}, import.meta.url).href`
+      })
+    },
+  }
+}
