@@ -78,7 +78,7 @@ export function TimeChart({
         class="chart"
         role="group"
         aria-label={label}
-        tabIndex={0}
+        tabindex={0}
         height={axis + (notes ? 48 : 24)}
         onPointerMove={(event) => {
           setAt(scale.nearest(xOf(event)))

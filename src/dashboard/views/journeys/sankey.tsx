@@ -104,7 +104,7 @@ export function Sankey({ journeys, nameOf, label, onFollow }: SankeyProps) {
               class="node"
               data-step={node.step}
               role={isPage ? 'button' : 'img'}
-              tabIndex={i === 0 ? 0 : -1}
+              tabindex={i === 0 ? 0 : -1}
               aria-label={words}
               {...(isPage ? { 'aria-pressed': isFiltered('pathname', node.pathname) } : {})}
               onMouseEnter={() => setNear(node.id)}
