@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { totpCode } from '../fixtures/authenticator.js'
@@ -29,6 +31,9 @@ const app = await startDashboard(t, {
   ...{ people: 2_000, agents: 2_000, fetches },
   flags: ['--private-webhooks'],
 })
+// The first visit of an agent, of which readership writes a note within ten seconds.
+const visit = request(app.site, { headers: { host: 'one.example', 'user-agent': 'codex_cli_rs/0.42.0' } }).end()
+await once(visit, 'response').then(([response]) => response.resume())
 const browser = await openBrowser(t)
 const context = await browser.newContext({
   locale: 'en-GB',
@@ -177,14 +182,63 @@ t.test('an export has the chart’s numbers', SLOW, async (t) => {
   )
 })
 
-t.test('a note is written by n', SLOW, async (t) => {
+t.test('a goal made by hand shows its conversions', SLOW, async (t) => {
+  const [first] = Object.values((await app.ask(`/api/stats/pages?site=1&audience=human&${RANGE}`)).data)
+  await open('/goals')
+  await page.click('button:has-text("New goal")')
+  await page.locator('dialog label.field input').first().fill('Read the best page')
+  await page.fill('dialog .test input', String(Object(first).pathname))
+  await submit('Create')
+  const { data: overview } = await app.ask(`/api/stats/overview?site=1&audience=human&${RANGE}`)
+  const { pageviews, visitors } = Object(first)
+  const expected = ['Read the best page', count(pageviews), share(visitors / Number(overview.visitors))]
+  const row = `[...document.querySelectorAll('main tbody tr')].map((row) =>
+    [row.querySelector('th button'), ...row.querySelectorAll('td:nth-of-type(2), td:nth-of-type(4)')].map((one) => one.textContent))`
+  await shows(t, page, row, [expected], 'each view of the page, and the share of all visitors')
+})
+
+t.test('a funnel built by hand shows its steps', SLOW, async (t) => {
+  const [first] = Object.values((await app.ask(`/api/stats/pages?site=1&audience=human&${RANGE}`)).data)
+  await open('/funnels')
+  await page.click('main a:has-text("New funnel")')
+  await page.locator('.builder label.field input').first().fill('To the second page')
+  const steps = page.locator('.builder .steps > li')
+  await steps
+    .nth(0)
+    .locator('.test input')
+    .fill(String(Object(first).pathname))
+  await steps.nth(1).locator('input').first().fill('Any page after it')
+  await steps.nth(1).locator('.test select').selectOption('starts_with')
+  await steps.nth(1).locator('.test input').fill('/')
+  await page.click('.builder button[type=submit]')
+  await page.waitForURL(/\/funnels\/\d+/)
+  const id = new URL(page.url()).pathname.split('/').at(-1)
+  const { data } = await app.ask(`/api/stats/funnel/${id}?site=1&audience=human&${RANGE}`)
+  const counted = Object.values(Object(data.steps)).map((step) => count(Object(step).sessions))
+  t.equal(counted.length, 2)
+  t.not(counted[0], '0')
+  const shown = `[...document.querySelectorAll('.funnel-step')].map((step) => step.querySelector('b').textContent)`
+  await shows(t, page, shown, counted, 'the sessions that reached each')
+  await shows(t, page, texts('.funnel-step .cut[dir]').concat('.at(-1)'), 'Any page after it', 'by its name')
+})
+
+t.test('a note is written by n, and another wrote itself', SLOW, async (t) => {
   await open('')
   await page.waitForSelector('svg.chart')
   await page.keyboard.press('n')
   await page.fill('dialog input[name=text]', 'Launched the newsletter')
   await submit('Save')
-  const isShown = `[...document.querySelectorAll('g.note')].some((note) => note.ariaLabel.includes('Launched the newsletter'))`
-  await shows(t, page, isShown, true, 'below the chart')
+  const FIRST_VISIT = 'First visit of Codex CLI (OpenAI)'
+  const noted = `${JSON.stringify([FIRST_VISIT, 'Launched the newsletter'])}.map((text) =>
+    [...document.querySelectorAll('g.note')].some((note) => note.ariaLabel.includes(text)))`
+  await shows(t, page, noted, [true, true], 'below the chart')
+  await page.locator(`g.note[aria-label*="${FIRST_VISIT}"]`).press('Enter')
+  await shows(t, page, texts('.note-strip > div > b'), [FIRST_VISIT], 'the card of the note that wrote itself')
+  await page.click('.note-strip button:text-matches("^(Earlier|Later) note$")')
+  await page.click('.note-strip button:text-is("Change")')
+  await page.fill('dialog input[name=text]', 'Sent the newsletter')
+  await submit('Save')
+  await shows(t, page, texts('.note-strip > div > b'), ['Sent the newsletter'], 'the note beside it, changed')
 })
 
 t.test('a key is made and used', SLOW, async (t) => {

@@ -35,7 +35,7 @@ export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) 
             key={note.id}
             class="note"
             role="button"
-            tabIndex={0}
+            tabindex={0}
             aria-expanded={isOpen}
             aria-label={t().parts.note.open(formatDay(note.at), note.text)}
             onClick={press}

@@ -15,18 +15,23 @@ const SIDE_MS = 7 * 86_400_000
 
 interface NoteStripProps {
   note: Note
+  /** All notes of the chart: marks of one day cover each other, so the strip leads from one to the next. */
+  among: readonly Note[]
   metrics: Readonly<Record<Audience, string>>
-  onClose: () => void
+  onOpen: (id: number | undefined) => void
+  onChange: () => void
 }
 
 /** One note, with seven days before and after it, for both readerships. It stands below the chart and covers nothing. */
-export function NoteStrip({ note, metrics, onClose }: NoteStripProps) {
+export function NoteStrip({ note, among, metrics, onOpen, onChange }: NoteStripProps) {
   const { parts } = t()
   const remove = async () => {
     await send(client.DELETE('/api/annotations/{id}', { params: { path: { id: note.id } } }))
     forget('/api/annotations')
-    onClose()
+    onOpen(undefined)
   }
+  const inOrder = among.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
+  const place = inOrder.findIndex(({ id }) => id === note.id)
   return (
     <section class="note-strip" aria-label={note.text}>
       <div>
@@ -37,16 +42,36 @@ export function NoteStrip({ note, metrics, onClose }: NoteStripProps) {
           {formatInstant(note.at)}, {parts.note.by(note.by === 'readership' ? parts.note.readership : note.by)}{' '}
           {note.kind === 'policy_changed' && <a href={hrefTo({ path: viewPath('policy') })}>{t().shell.view.policy}</a>}{' '}
           {hasRole('member') && (
-            <button type="button" class="more" onClick={() => void act(remove, parts.deleted)}>
-              {parts.delete}
-            </button>
-          )}
+            <>
+              <button type="button" class="more" onClick={onChange}>
+                {parts.edit}
+              </button>{' '}
+              <button type="button" class="more" onClick={() => void act(remove, parts.deleted)}>
+                {parts.delete}
+              </button>
+            </>
+          )}{' '}
+          {([-1, 1] as const).map((by) => {
+            const next = inOrder[place + by]
+            return (
+              next && (
+                <button key={by} type="button" class="more" onClick={() => onOpen(next.id)}>
+                  {by < 0 ? parts.note.earlier : parts.note.later}
+                </button>
+              )
+            )
+          })}
         </p>
+        {note.data?.assets?.map((asset) => (
+          <p key={asset} class="mono small">
+            <Cut text={asset} />
+          </p>
+        ))}
       </div>
       {audiences.value.map((of) => (
         <Sides key={of} of={of} at={Date.parse(note.at)} metric={metrics[of]} />
       ))}
-      <button type="button" aria-label={parts.note.close} onClick={onClose}>
+      <button type="button" aria-label={parts.note.close} onClick={() => onOpen(undefined)}>
         <Icon name="close" />
       </button>
     </section>
@@ -81,7 +106,9 @@ function Sides({ of, at, metric }: { of: Audience; at: number; metric: string })
           {formatMetric(metric, a)} → <b>{formatMetric(metric, b)}</b> {changeText(metric, b, a)}
         </p>
       ) : (
-        <p class="muted small">{before.loading || after.loading ? '…' : parts.note.notComparable}</p>
+        <p class="muted small">
+          {!isOver ? parts.note.notOver : before.loading || after.loading ? '…' : parts.note.notComparable}
+        </p>
       )}
     </div>
   )

@@ -11,7 +11,7 @@ import { t } from '../texts/index.js'
 import { BucketTable } from './bucket-table.js'
 import { ExportMenu } from './export-menu.js'
 import { NoteStrip } from './note-strip.js'
-import { useNotes } from './notes.js'
+import { type Note, useNotes } from './notes.js'
 import { TimeChart } from './time-chart.js'
 import { WriteNote } from './write-note.js'
 
@@ -35,13 +35,13 @@ export function ReadershipChart({ label, metrics, more = {}, span = 12, title, o
   )
   const [asTable, setAsTable] = useState(false)
   const [openNote, setOpenNote] = useState<number>()
-  const [writing, setWriting] = useState(false)
+  const [writing, setWriting] = useState<{ note?: Note }>()
   const drawn = sides.filter((of) => answers[of].data)
   const first = drawn[0] && answers[drawn[0]]
   const window = windowOf(first?.meta?.query)
   const notes = useNotes(window?.start, window?.end)
   useEffect(() => onKey('t', () => setAsTable((is) => !is)), [])
-  useEffect(() => (shareSlug.value === undefined ? onKey('n', () => setWriting(true)) : undefined), [])
+  useEffect(() => (shareSlug.value === undefined ? onKey('n', () => setWriting({})) : undefined), [])
   const granularity = first?.data?.granularity ?? 'day'
   const series = drawn.map((of) => ({
     of,
@@ -105,8 +105,16 @@ export function ReadershipChart({ label, metrics, more = {}, span = 12, title, o
               onNote={setOpenNote}
             />
           )}
-          {note && <NoteStrip note={note} metrics={metrics} onClose={() => setOpenNote(undefined)} />}
-          {writing && <WriteNote onClose={() => setWriting(false)} />}
+          {note && (
+            <NoteStrip
+              note={note}
+              among={notes.data ?? []}
+              metrics={metrics}
+              onOpen={setOpenNote}
+              onChange={() => setWriting({ note })}
+            />
+          )}
+          {writing && <WriteNote {...writing} onClose={() => setWriting(undefined)} />}
           <Warnings of={drawn.map((of) => answers[of].meta)} />
         </>
       )}
