@@ -257,6 +257,7 @@ t.test('an alert is tested against its receiver', SLOW, async (t) => {
   await open('/settings/alerts')
   await page.click('button:has-text("New alert")')
   await page.fill('dialog input[name=name]', 'Many readers')
+  await page.selectOption('dialog select[name=metric]', 'sessions')
   await page.fill('dialog input[name=value]', '1000')
   await page.fill('dialog textarea[name=channels]', hook.url)
   await submit('Create')
@@ -281,6 +282,8 @@ t.test('an alert is tested against its receiver', SLOW, async (t) => {
     ['Very many readers'],
     'neither is lost unasked',
   )
+  const metric = `fetch('/api/alerts?site=1').then((response) => response.json()).then(({ data }) => data[0].metric)`
+  t.equal(await page.evaluate(metric), 'sessions', 'what was not changed stays')
   trouble.splice(0)
 })
 

@@ -149,6 +149,24 @@ export const Field = ({ label, hint, problem, name, children }: FieldProps) => (
   </label>
 )
 
+interface SelectProps {
+  name: string
+  /** The choice at first; the reader's own stays when the form is drawn again. */
+  value: string
+  choices: readonly (readonly [value: string, text: string])[]
+}
+
+/** A list of choices, which the form reads by its name. */
+export const Select = ({ name, value, choices }: SelectProps) => (
+  <select name={name}>
+    {choices.map(([each, text]) => (
+      <option key={each} value={each} selected={each === value}>
+        {text}
+      </option>
+    ))}
+  </select>
+)
+
 /** Returns false where the browser offers no clipboard: without HTTPS, or without the permission. */
 async function copy(text: string): Promise<boolean> {
   try {

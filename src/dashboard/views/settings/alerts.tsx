@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
-import { act, Code, Field } from '../../parts/dialogs.js'
+import { act, Code, Field, Select } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { client, type Problem, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
@@ -149,31 +149,25 @@ function AlertFields({ row, problem }: { row: Alert | undefined; problem: Proble
       {(kind === 'threshold' || kind === 'change') && (
         <>
           <Field label={t().shell.readership} name="audience" problem={problem}>
-            <select name="audience" defaultValue={row?.audience ?? 'human'}>
-              {AUDIENCES.map((each) => (
-                <option key={each} value={each}>
-                  {texts.audiences[each]}
-                </option>
-              ))}
-            </select>
+            <Select
+              name="audience"
+              value={row?.audience ?? 'human'}
+              choices={AUDIENCES.map((each) => [each, texts.audiences[each]])}
+            />
           </Field>
           <Field label={texts.metric} name="metric" problem={problem}>
-            <select name="metric" defaultValue={row?.metric ?? 'visitors'}>
-              {METRICS.map((each) => (
-                <option key={each} value={each}>
-                  {t().parts.metric[each] ?? each}
-                </option>
-              ))}
-            </select>
+            <Select
+              name="metric"
+              value={row?.metric ?? 'visitors'}
+              choices={METRICS.map((each) => [each, t().parts.metric[each] ?? each])}
+            />
           </Field>
           <Field label={t().shell.operator} name="op" problem={problem}>
-            <select name="op" defaultValue={row?.op ?? 'gt'}>
-              {OPS.map((each) => (
-                <option key={each} value={each}>
-                  {t().shell.operators[each]}
-                </option>
-              ))}
-            </select>
+            <Select
+              name="op"
+              value={row?.op ?? 'gt'}
+              choices={OPS.map((each) => [each, t().shell.operators[each] ?? each])}
+            />
           </Field>
           <Field
             label={t().shell.value}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Code, Field } from '../../parts/dialogs.js'
+import { Code, Field, Select } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { client, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
@@ -11,18 +11,9 @@ import { Records, textOf } from './records.js'
 const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
 const toRole = (text: string) => ROLES.find((role) => role === text) ?? 'viewer'
 
-function RoleSelect({ value }: { value: string }) {
-  const texts = t().settings.members
-  return (
-    <select name="role" defaultValue={value}>
-      {ROLES.map((role) => (
-        <option key={role} value={role}>
-          {texts.roles[role]}
-        </option>
-      ))}
-    </select>
-  )
-}
+const RoleSelect = ({ value }: { value: string }) => (
+  <Select name="role" value={value} choices={ROLES.map((role) => [role, t().settings.members.roles[role]])} />
+)
 
 /** The members of the organisation and the invitations that wait. Long because the fields stand beside the call that sends them. */
 export function Members() {

@@ -1,4 +1,4 @@
-import { act, Field } from '../../parts/dialogs.js'
+import { act, Field, Select } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { client, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
@@ -72,10 +72,14 @@ export function Reports() {
             <input name="name" required maxLength={100} defaultValue={row?.name ?? ''} autofocus />
           </Field>
           <Field label={texts.period} name="period" problem={problem}>
-            <select name="period" defaultValue={row?.period ?? 'weekly'}>
-              <option value="weekly">{texts.periods.weekly}</option>
-              <option value="monthly">{texts.periods.monthly}</option>
-            </select>
+            <Select
+              name="period"
+              value={row?.period ?? 'weekly'}
+              choices={[
+                ['weekly', texts.periods.weekly],
+                ['monthly', texts.periods.monthly],
+              ]}
+            />
           </Field>
           <Field label={texts.recipients} name="recipients" problem={problem} hint={texts.recipientsHint}>
             <textarea name="recipients" rows={3} required defaultValue={row?.recipients.join('\n') ?? ''} />

@@ -20,7 +20,12 @@ export function SiteFields({ of, problem }: { of: Partial<SiteShape>; problem: P
         <input name="name" required maxLength={100} defaultValue={of.name ?? ''} />
       </Field>
       <Field label={texts.domains} name="domains" problem={problem} hint={texts.domainsHint}>
-        <textarea name="domains" rows={3} required defaultValue={of.domains?.join('\n') ?? ''} />
+        <textarea
+          name="domains"
+          rows={3}
+          required={of.domains?.length !== 0}
+          defaultValue={of.domains?.join('\n') ?? ''}
+        />
       </Field>
       <Field label={texts.timezone} name="timezone" problem={problem} hint={texts.timezoneHint}>
         <input

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
-import { Dialog, Field, Form, toast } from '../../parts/dialogs.js'
+import { Dialog, Field, Form, Select, toast } from '../../parts/dialogs.js'
 import { NewerVersion, useVersion } from '../../parts/newer-version.js'
 import { Panel } from '../../parts/panel.js'
 import { root } from '../../state/address.js'
@@ -125,13 +125,11 @@ function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecor
             <input type="checkbox" name="respect_gpc" defaultChecked={of.respect_gpc} /> {texts.gpc}
           </label>
           <Field label={texts.salt} name="visitor_salt" problem={problem} hint={texts.saltHint}>
-            <select name="visitor_salt" defaultValue={of.visitor_salt}>
-              {SALTS.map((salt) => (
-                <option key={salt} value={salt}>
-                  {texts.salts[salt]}
-                </option>
-              ))}
-            </select>
+            <Select
+              name="visitor_salt"
+              value={of.visitor_salt}
+              choices={SALTS.map((salt) => [salt, texts.salts[salt]])}
+            />
           </Field>
           <Field label={texts.retention} name="retention_days" problem={problem} hint={texts.retentionHint}>
             <input type="number" min="1" name="retention_days" defaultValue={`${of.retention_days ?? ''}`} />
