@@ -2,8 +2,10 @@ import type { ComponentChildren } from 'preact'
 import type { Audience } from '../state/address.js'
 import { place } from '../state/address.js'
 import type { Problem } from '../state/client.js'
-import { formatTime } from '../state/format.js'
+import type { Recorded } from '../state/data.js'
+import { formatFullInstant, formatInstant, formatTime } from '../state/format.js'
 import { obstacle, shareSlug } from '../state/question.js'
+import { windowOf } from '../state/window.js'
 import { t } from '../texts/index.js'
 import { Mark } from './marks.js'
 
@@ -53,15 +55,47 @@ export function Lacking({ of }: { of: Audience }) {
   return dimension === undefined ? null : <Absent of={of}>{t().parts.lacks[of](dimension)}</Absent>
 }
 
+interface Warning {
+  code: string
+  message: string
+}
+
+interface Meta {
+  warnings?: readonly Warning[] | undefined
+  recorded?: Recorded | undefined
+  query?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** A warning in the reader's language and the site's zone; in the API's words if these are all there is. */
+function warningText({ code, message }: Warning, { recorded, query }: Meta): string {
+  const { parts } = t()
+  if (code !== 'not_recorded') return parts.warning[code] ?? message
+  const { since, gaps = [] } = recorded ?? {}
+  const start = windowOf(query)?.start ?? ''
+  const words = [
+    ...(since !== undefined && start !== '' && Date.parse(since) > Date.parse(start)
+      ? [parts.nothingBefore(formatFullInstant(since))]
+      : []),
+    ...gaps
+      .slice(0, MAX_NAMED_GAPS)
+      .map((gap) =>
+        parts.gap(parts.gapReasons[gap.reason] ?? gap.reason, formatInstant(gap.start), formatInstant(gap.end)),
+      ),
+  ]
+  return words.length > 0 ? words.join(' ') : message
+}
+const MAX_NAMED_GAPS = 3
+
 /** The warnings of answers, each once. */
-export function Warnings({
-  of,
-}: {
-  of: readonly ({ warnings?: { code: string; message: string }[] | undefined } | undefined)[]
-}) {
+export function Warnings({ of }: { of: readonly (Meta | undefined)[] }) {
   // A metric that one readership never has needs no line here: its column is absent, or a sentence says why.
-  const shown = of.flatMap((meta) => meta?.warnings ?? []).filter(({ code }) => code !== 'not_for_audience')
-  const messages = new Set(shown.map(({ message }) => message))
+  const messages = new Set(
+    of.flatMap((meta = {}) =>
+      (meta.warnings ?? [])
+        .filter(({ code }) => code !== 'not_for_audience')
+        .map((warning) => warningText(warning, meta)),
+    ),
+  )
   return (
     <>
       {[...messages].map((message) => (

@@ -43,8 +43,8 @@ export const agents: Texts['agents'] = {
   visitors: (n, shown) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
   severityCount: (severity, n, shown) =>
     severity === 'breach'
-      ? plural(n, { one: `${shown} Verstoß`, other: `${shown} Verstöße` })
-      : `${shown} ${{ grace: 'in Frist', unbound: 'ungebunden', unclear: 'unklar', unverified: 'ungeprüft' }[severity] ?? severity}`,
+      ? plural(n, { one: `${shown} Regelbruch`, other: `${shown} Regelbrüche` })
+      : `${shown} ${{ grace: 'in Frist', unbound: 'ungebunden', unclear: 'unklar', unverified: 'unbestätigt' }[severity] ?? severity}`,
   verifiedBy: (share, ways) =>
     ways.length === 0 ? `${share} bestätigt` : `${share} bestätigt durch ${ways.join(' oder ')}`,
   ways: { ranges: 'veröffentlichte Adressen', rdns: 'Reverse-DNS', web_bot_auth: 'Signatur' },
@@ -115,7 +115,7 @@ export const agents: Texts['agents'] = {
       unverified: `Diese Abrufe ließen sich nicht bestätigen; ${operator} wird nichts vorgeworfen.`,
       grace: 'Innerhalb eines Tages nach der Regel; so lange darf ein Agent eine Kopie behalten.',
     })[severity] ?? '',
-  spoofedLeftOut: (n) => `${n} gefälschte Abrufe sind nicht von diesem Agenten; sie zählen als ungeprüft.`,
+  spoofedLeftOut: (n) => `${n} gefälschte Abrufe sind nicht von diesem Agenten; sie zählen als unbestätigt.`,
   peopleSent: (operator) => `Menschen, die ${operator} geschickt hat`,
   peopleSentNone: (operator) =>
     `In dieser Zeit kam niemand von einem Assistenten von ${operator}. Apps senden keinen Referrer.`,

@@ -53,7 +53,7 @@ export const behaviour = {
     verified: 'bestätigt',
     spoofed: 'gefälscht',
     disallowed: (line: number | undefined) => (line === undefined ? 'verboten' : `verboten in Zeile ${line}`),
-    breach: (line: number | undefined) => (line === undefined ? 'Verstoß' : `Verstoß gegen Zeile ${line}`),
+    breach: (line: number | undefined) => (line === undefined ? 'Regelbruch' : `Bricht Zeile ${line}`),
   },
   events: {
     kind: {
@@ -244,7 +244,7 @@ export const behaviour = {
     vitals: 'Web Vitals',
     aside: 'es zählt das 75. Perzentil',
     empty: 'Browser melden Messwerte über das Skript.',
-    install: 'Fügen Sie es unter Einbau hinzu.',
+    install: 'Fügen Sie es unter „Einbauen“ hinzu.',
     foot: 'Jede Skala hat die Bereiche gut, verbesserungswürdig und schlecht nach Googles Grenzen. Die Raute ist p75, die Kreise sind p50 und p95.',
     names: {
       lcp: 'Hauptinhalt gezeigt',

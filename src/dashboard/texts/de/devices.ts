@@ -45,7 +45,7 @@ export const devices = {
     lg: '992 bis 1439 px',
     xl: 'Ab 1440 px',
   } as Record<string, string>,
-  noScreens: 'Die Breite braucht das Skript. Fügen Sie es unter Installation hinzu.',
+  noScreens: 'Die Breite braucht das Skript. Fügen Sie es unter „Einbauen“ hinzu.',
   languages: 'Sprachen',
   language: 'Sprache',
   agents: 'Agenten haben weder Bildschirm noch Browser; hier ist für sie nichts zu zeigen.',

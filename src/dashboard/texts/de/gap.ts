@@ -2,7 +2,7 @@ import { plural } from '../../state/format.js'
 import type { Texts } from '../index.js'
 
 export const gap: Texts['gap'] = {
-  title: 'Zitierlücke',
+  title: 'Zitatlücke',
   assistants: 'Assistenten und KI-Suche',
   pages: (n, shown) => plural(n, { one: `${shown} Seite`, other: `${shown} Seiten` }),
   sentence: (when, who, reads, people) => [`${when}: ${who} lasen `, reads, ' und schickten ', people, '.'],
@@ -30,7 +30,7 @@ export const gap: Texts['gap'] = {
 }
 
 export const decay: Texts['decay'] = {
-  title: 'Schwindende Inhalte',
+  title: 'Verfall der Inhalte',
   against: 'diese Zeit gegen die davor',
   meanings: 'Was die Urteile bedeuten',
   change: 'Änderung',

@@ -34,8 +34,8 @@ export const pages = {
     'In dieser Zeit wurde keine Seite gelesen. Wählen Sie eine längere Zeit, oder öffnen Sie die Website über readership.',
   emptyFiltered:
     'Keine Seite passt in dieser Zeit zu diesen Filtern. Entfernen Sie einen Filter, oder wählen Sie eine längere Zeit.',
-  noScript: 'Verweildauer und Scrolltiefe brauchen das Skript. Fügen Sie es unter Installation hinzu.',
-  install: 'Installation',
+  noScript: 'Verweildauer und Scrolltiefe brauchen das Skript. Fügen Sie es unter „Einbauen“ hinzu.',
+  install: 'Einbauen',
   crumb: 'Seiten',
   openPage: 'Seite öffnen',
   whileDisallowed: (n: number, shown: string) =>
@@ -88,7 +88,7 @@ export const pages = {
   notYet: 'nicht in dieser Zeit',
   chart: 'Leserschaft dieser Seite im Verlauf',
   gap: {
-    title: 'Zitierlücke',
+    title: 'Zitatlücke',
     reads: 'von Assistenten und KI-Suche gelesen',
     arrivals: 'Menschen, die ein KI-Assistent hierher schickte',
     ratio: (n: string) => `${n}-mal gelesen je Ankunft.`,
@@ -107,7 +107,6 @@ export const pages = {
       `${ratio}-mal gelesen je Ankunft: ${zone}. Der Median ist ${median}.`,
     medianMark: (n: string) => `Median ${n}`,
     foot: 'Ohne Agenten, die fürs Training lesen. Ankünfte sind eine Untergrenze: Apps senden keinen Referrer.',
-    from: 'Ankünfte nach Assistent',
   },
   may: {
     title: 'Dürfen Agenten sie lesen?',
@@ -139,18 +138,9 @@ export const pages = {
   versions: {
     title: 'Fassungen der Regeln',
     inForce: 'in Kraft',
-    firstSeen: 'zuerst gesehen',
-    added: (file: string) => `${file} kam hinzu`,
-    gone: (file: string) => `${file} fehlt seitdem`,
-    same: 'Derselbe Text wie zuvor.',
     none: 'Noch wurde keine robots.txt und keine llms.txt abgerufen. readership fragt innerhalb einer Stunde danach.',
     changes: (when: string) => `Änderungen vom ${when}`,
-    lines: (from: number) => `@@ Zeile ${from} @@`,
     all: 'Der ganze Text dieser ersten Fassung',
-    reads: (n: number, shown: string, agents: string) =>
-      plural(n, { one: 'einmal von einem Agenten gelesen', other: `${shown}-mal gelesen, von ${agents} Agenten` }),
-    noReads: 'von keinem Agenten gelesen',
-    noText: 'Der Text dieser Fassung ist nicht gespeichert.',
   },
   cameFrom: 'Woher ihre Leserinnen und Leser kamen',
   allSources: 'Quellen',

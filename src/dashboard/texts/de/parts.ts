@@ -16,7 +16,6 @@ export const parts = {
   notRefreshed: (time: string) => `Diese Zahlen ließen sich um ${time} nicht auffrischen.`,
   at: (time: string) => `um ${time}`,
   loading: 'Lädt',
-  nothing: 'Nichts in dieser Zeit.',
   nothingFor: (filters: boolean): string =>
     filters
       ? 'Nichts passt in dieser Zeit. Entfernen Sie einen Filter oder wählen Sie eine längere Zeit.'
@@ -31,7 +30,6 @@ export const parts = {
   noChange: 'unverändert',
   from: (value: string) => `von ${value}`,
   points: (n: string) => `${n} Punkte`,
-  new: 'neu',
   unknown: 'Unbekannt',
   filterBy: (name: string) => `Nach ${name} filtern`,
   open: (name: string) => `${name} öffnen`,
@@ -51,6 +49,20 @@ export const parts = {
     not_running: 'readership lief nicht',
     rows_lost: 'Zeilen gingen verloren',
     clock_changed: 'die Uhr wurde verstellt',
+  } as Record<string, string>,
+  nothingBefore: (when: string) => `Vor ${when} wurde nichts erfasst.`,
+  gap: (why: string, from: string, to: string) =>
+    `Von ${from} bis ${to} nicht vollständig erfasst: ${why}. Werte dieser Zeit fehlen oder sind zu niedrig.`,
+  /** Warnings by code; the API's own words where they are absent. */
+  warning: {
+    arrivals_are_a_floor: 'Ankünfte sind eine Untergrenze: Apps und Links ohne Referrer zählen nicht.',
+    first_cohort_partial:
+      'Der Zeitraum beginnt mitten in einem Abschnitt; die erste Gruppe hat nur Besucher, die danach zum ersten Mal kamen.',
+    people_only: 'Agenten haben das nicht: Hier zählen nur Menschen.',
+    salt_rotated_in_grid: 'Die Kennungen der Besucher wechseln in dieser Zeit: Wer danach wiederkommt, zählt als neu.',
+    salt_rotated_in_window:
+      'Die Kennungen der Besucher wechseln in dieser Zeit: Wer davor und danach kommt, zählt zweimal.',
+    text_left_out: 'Sehr lange Texte und die sehr alter Fassungen sind ausgelassen.',
   } as Record<string, string>,
   beforeFirst: 'vor der ersten Zeile',
   page: (page: number, pages: number) => `Seite ${page} von ${pages}`,
@@ -93,8 +105,8 @@ export const parts = {
     events: 'Ereignisse',
     fetches: 'Abrufe',
     agents: 'Agenten',
-    verified: 'Geprüft',
-    verified_fetches: 'Geprüfte Abrufe',
+    verified: 'Bestätigt',
+    verified_fetches: 'Bestätigte Abrufe',
     spoofed: 'Gefälscht',
     bytes: 'Gesendet',
     entries: 'Einstiege',
@@ -103,23 +115,23 @@ export const parts = {
     scroll_depth: 'Scrolltiefe',
   } as Record<string, string>,
   verification: {
-    verified: 'Geprüft',
+    verified: 'Bestätigt',
     spoofed: 'Gefälscht',
     indeterminate: 'Nicht geprüft',
     unverifiable: 'Nicht prüfbar',
   },
   severity: {
-    breach: 'Bruch',
+    breach: 'Regelbruch',
     unbound: 'Nicht gebunden',
     unclear: 'Unklar',
-    unverified: 'Ungeprüft',
+    unverified: 'Unbestätigt',
     grace: 'Schonfrist',
   } as Record<string, string>,
   severityMeaning: {
-    breach: 'Geprüft, und der Betreiber sagt, dass er robots.txt befolgt.',
+    breach: 'Bestätigt, und der Betreiber sagt, dass er robots.txt befolgt.',
     unbound: 'Der Betreiber sagt, dass er robots.txt nicht befolgt.',
     unclear: 'Der Betreiber sagt nicht, ob er robots.txt befolgt.',
-    unverified: 'Es ließ sich nicht prüfen, ob der Abruf von diesem Agenten kam.',
+    unverified: 'Es ließ sich nicht bestätigen, dass der Abruf von diesem Agenten kam.',
     grace: 'Innerhalb eines Tages, nachdem die Regel veröffentlicht wurde.',
   } as Record<string, string>,
   verdict: {
@@ -161,7 +173,6 @@ export const parts = {
     Referral: 'Verweise',
   } as Record<string, string>,
   note: {
-    lane: 'Notizen',
     by: (who: string) => `von ${who}`,
     readership: 'readership',
     sides: 'je 7 Tage davor und danach',

@@ -65,7 +65,6 @@ export const sessions = {
     vitals: 'Seite gemessen',
     identify: 'Erkannt',
   } as Record<string, string>,
-  truncated: 'Nur die ersten Zeilen dieses Besuchs werden gezeigt.',
   back: 'Alle Besuche',
   backVisitors: 'Alle Besucher',
   visitorSentence: (name: unknown, visits: unknown, pages: string, since: string): Parts => [

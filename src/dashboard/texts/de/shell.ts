@@ -80,7 +80,6 @@ export const shell = {
   searchPath: (text: string) => `Seite ${text} öffnen`,
   theme: 'Hell oder dunkel',
   themes: { system: 'Wie das System', light: 'Hell', dark: 'Dunkel' },
-  language: 'Sprache',
   letterKeys: 'Einzelne Tasten sind Kürzel',
   filter: 'Filter',
   filters: 'Filter',
@@ -135,7 +134,7 @@ export const shell = {
     title: 'Noch keine Website',
     text: 'Dieses Konto hat keine Website. Ein Admin seiner Organisation kann eine hinzufügen.',
   },
-  failed: { title: 'Das Dashboard konnte nicht starten', retry: 'Noch einmal versuchen' },
+  failed: { title: 'Das Dashboard konnte nicht starten' },
   expired: {
     title: 'Ihre Sitzung ist zu Ende',
     text: (time: string) =>

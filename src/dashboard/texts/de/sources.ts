@@ -26,14 +26,13 @@ export const sources = {
   source: 'Quelle',
   campaigns: 'Kampagnen',
   campaign: 'Kampagne',
-  medium: 'Quelle und Medium',
   assistantsTitle: 'KI-Assistenten',
   assistantsFoot: 'Eine Untergrenze: Apps senden keinen Referrer.',
   assistantsNone: 'In dieser Zeit kam niemand von einem KI-Assistenten. Apps senden keinen Referrer.',
   sourcesNone: 'In dieser Zeit kam niemand. Wählen Sie eine längere Zeit.',
   campaignsNone:
     'Kein Besuch hatte eine Kampagne. Hängen Sie utm_source, utm_medium und utm_campaign an die Links, die Sie veröffentlichen.',
-  gap: 'Zitierlücke',
+  gap: 'Zitatlücke',
   direct: 'Direkt: kein Referrer gesendet',
   agents: 'Agenten senden keinen Referrer, der ihre Herkunft verrät; hier ist für sie nichts zu zeigen.',
   spam: (n: number, shown: string) =>
@@ -42,5 +41,4 @@ export const sources = {
       other: `${shown} Besucher kamen mit dem Referrer einer bekannten Spam-Seite. Sie zählen als direkt.`,
     }),
   spamShow: 'Zeigen',
-  all: (n: string) => `Alle ${n} zeigen`,
 }

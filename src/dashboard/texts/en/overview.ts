@@ -26,7 +26,6 @@ export const overview = {
   fetchedMore: (share: unknown): Parts => [' Agents fetched ', share, ' more than before.'],
   fetchedLess: (share: unknown): Parts => [' Agents fetched ', share, ' less than before.'],
   breached: (agents: unknown, times: string): Parts => [' ', agents, ' breached robots.txt ', times, '.'],
-  breachedNone: ' No verified agent breached robots.txt.',
   assistants: (page: unknown, times: string, people: string): Parts => [
     ' Assistants and AI search read ',
     page,
@@ -37,7 +36,6 @@ export const overview = {
   topPages: 'Top pages',
   allPages: 'All pages',
   page: 'Page',
-  pageviews: 'Pageviews',
   pageReads: 'Reads',
   disobeyed: 'What disobeyed robots.txt',
   all: 'All',

@@ -106,7 +106,6 @@ export const pages = {
       `${ratio} reads for each arrival: ${zone}. The median is ${median}.`,
     medianMark: (n: string) => `median ${n}`,
     foot: 'Training agents are left out. Arrivals are a lower bound: native apps send no referrer.',
-    from: 'Arrivals by assistant',
   },
   may: {
     title: 'May agents read it?',
@@ -138,18 +137,9 @@ export const pages = {
   versions: {
     title: 'Versions of the policy',
     inForce: 'applies now',
-    firstSeen: 'first seen',
-    added: (file: string) => `${file} added`,
-    gone: (file: string) => `${file} removed`,
-    same: 'The same text as before.',
     none: 'No robots.txt and no llms.txt was fetched yet. readership asks for them within an hour.',
     changes: (when: string) => `Changes of ${when}`,
-    lines: (from: number) => `@@ line ${from} @@`,
     all: 'The whole text of this first version',
-    reads: (n: number, shown: string, agents: string) =>
-      plural(n, { one: 'read once by an agent', other: `read ${shown} times by ${agents} agents` }),
-    noReads: 'no agent has read it',
-    noText: 'The text of this version is not kept.',
   },
   cameFrom: 'Where its readers came from',
   allSources: 'Sources',

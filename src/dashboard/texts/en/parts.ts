@@ -16,7 +16,6 @@ export const parts = {
   notRefreshed: (time: string) => `These numbers could not be refreshed at ${time}.`,
   at: (time: string) => `at ${time}`,
   loading: 'Loading',
-  nothing: 'Nothing in this time.',
   nothingFor: (filters: boolean): string =>
     filters ? 'Nothing matches in this time. Remove a filter or choose a longer time.' : 'Nothing in this time.',
   lacks: {
@@ -29,7 +28,6 @@ export const parts = {
   noChange: 'no change',
   from: (value: string) => `from ${value}`,
   points: (n: string) => `${n} points`,
-  new: 'new',
   unknown: 'Unknown',
   filterBy: (name: string) => `Filter by ${name}`,
   open: (name: string) => `Open ${name}`,
@@ -50,6 +48,11 @@ export const parts = {
     rows_lost: 'rows were lost',
     clock_changed: 'the clock was changed',
   } as Record<string, string>,
+  nothingBefore: (when: string) => `Nothing is recorded before ${when}.`,
+  gap: (why: string, from: string, to: string) =>
+    `Not recorded whole from ${from} to ${to}: ${why}. Values of that time are absent or too low.`,
+  /** Warnings by code; the API's own words where they are absent. */
+  warning: {} as Record<string, string>,
   beforeFirst: 'before the first row',
   page: (page: number, pages: number) => `Page ${page} of ${pages}`,
   next: 'Next',
@@ -150,7 +153,6 @@ export const parts = {
   /** Names of channels; the API's own name where it is absent. */
   channel: {} as Record<string, string>,
   note: {
-    lane: 'Notes',
     by: (who: string) => `by ${who}`,
     readership: 'readership',
     sides: '7 days each side',

@@ -94,12 +94,9 @@ export const violations = {
   byPage: 'By page',
   all: 'All',
   class: 'Class',
-  allClasses: 'All classes',
   classes: 'Classes',
   share: (share: string) => `${share} of the fetches`,
   none: 'No agent fetched what robots.txt forbade at that moment.',
   urls: 'URLs',
-  first: 'First',
   page: 'Page',
-  verified: 'Identity',
 }

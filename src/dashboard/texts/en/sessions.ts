@@ -65,7 +65,6 @@ export const sessions = {
     vitals: 'Page measured',
     identify: 'Identified',
   } as Record<string, string>,
-  truncated: 'Only the first rows of this visit are shown.',
   back: 'All visits',
   backVisitors: 'All visitors',
   visitorSentence: (name: unknown, visits: unknown, pages: string, since: string): Parts => [

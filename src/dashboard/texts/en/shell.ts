@@ -80,7 +80,6 @@ export const shell = {
   searchPath: (text: string) => `Open the page ${text}`,
   theme: 'Light or dark',
   themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
-  language: 'Language',
   letterKeys: 'Single keys are shortcuts',
   filter: 'Filter',
   filters: 'Filters',
@@ -135,7 +134,7 @@ export const shell = {
     title: 'No site yet',
     text: 'This account has no site. An admin of its organisation can add one.',
   },
-  failed: { title: 'The dashboard could not start', retry: 'Try again' },
+  failed: { title: 'The dashboard could not start' },
   expired: {
     title: 'Your session has ended',
     text: (time: string) => `Your session ended at ${time}. Sign in to go on; this page stays as it is.`,

@@ -20,7 +20,6 @@ export const sources = {
   source: 'Source',
   campaigns: 'Campaigns',
   campaign: 'Campaign',
-  medium: 'Source and medium',
   assistantsTitle: 'AI assistants',
   assistantsFoot: 'A lower bound: native apps send no referrer.',
   assistantsNone: 'No people came from an AI assistant in this time. Native apps send no referrer.',
@@ -35,5 +34,4 @@ export const sources = {
       other: `${shown} visitors came with a referrer of a known spam site. They count as direct.`,
     }),
   spamShow: 'Show them',
-  all: (n: string) => `Show all ${n}`,
 }
