@@ -9,14 +9,22 @@ interface Identity {
 /** Says whether an agent's fetches are its own: the verified share of those that could be judged, and how many are spoofed. */
 export function IdentityText({ of: { verified, spoofed = 0 } }: { of: Identity }) {
   const texts = t().agents
-  if (verified === undefined) return <span class="muted small">? {texts.cannotVerify}</span>
+  if (verified === undefined)
+    return (
+      <span class="muted small" title={texts.cannotVerify}>
+        ? <span class="wide-only">{texts.cannotVerify}</span>
+        <span class="narrow">{t().overview.notKnown}</span>
+      </span>
+    )
   return (
-    <span class="no-wrap">
-      <span class="agents" aria-hidden="true">
-        ✓
+    <span class="wraps">
+      <span class="no-wrap">
+        <span class="agents" aria-hidden="true">
+          ✓
+        </span>{' '}
+        {formatShare(verified)} <span class="muted wide-only">{texts.verified}</span>
       </span>{' '}
-      {formatShare(verified)} <span class="muted wide-only">{texts.verified}</span>
-      {spoofed > 0 && <span class="alert small wide-only"> ✕ {texts.spoofed(formatNumber(spoofed))}</span>}
+      {spoofed > 0 && <span class="alert small wide-only no-wrap">✕ {texts.spoofed(formatNumber(spoofed))}</span>}
     </span>
   )
 }

@@ -20,7 +20,7 @@ interface MeasuresProps {
   label: string
   head: string
   rows: readonly MeasuredRow[]
-  /** The first has a bar, and its change; the others are left out on phones. */
+  /** The first has a bar and its change, where there is room; the others are left out on phones. */
   metrics: readonly string[]
   of: 'human' | 'agent'
 }
@@ -29,7 +29,9 @@ interface MeasuresProps {
 export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
   const [first = '', ...others] = metrics
   const most = Math.max(...rows.map(({ values }) => metricOf(values, first) ?? 0), 1)
-  const hasChange = rows.some(({ values }) => values.comparison !== undefined)
+  const changeOf = ({ values }: MeasuredRow) =>
+    changeText(first, metricOf(values, first), metricOf(values.comparison, first))
+  const hasChange = rows.some((row) => changeOf(row) !== '')
   const columns: Column<MeasuredRow>[] = [
     {
       key: 'name',
@@ -37,7 +39,7 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
       cell: ({ label: name, aside, filter, to }) => (
         <span class="row-name">
           <RowName label={name} {...(filter ? { filter } : {})} {...(to ? { to } : {})} />
-          {aside && <span class="muted small wide no-wrap">{aside}</span>}
+          {aside && <span class="muted small no-wrap">{aside}</span>}
         </span>
       ),
     },
@@ -46,6 +48,7 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
       head: <span class="visually-hidden">{t().parts.chart}</span>,
       width: others.length > 0 ? '16%' : '30%',
       wide: true,
+      rare: others.length > 0,
       cell: ({ values }) => <Bar share={(metricOf(values, first) ?? 0) / most} of={of} />,
     },
     {
@@ -63,11 +66,8 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
             width: '84px',
             right: true,
             wide: true,
-            cell: ({ values }: MeasuredRow) => (
-              <span class="muted small no-wrap">
-                {changeText(first, metricOf(values, first), metricOf(values.comparison, first))}
-              </span>
-            ),
+            rare: true,
+            cell: (row: MeasuredRow) => <span class="muted small no-wrap">{changeOf(row)}</span>,
           },
         ]
       : []),

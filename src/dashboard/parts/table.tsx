@@ -7,6 +7,8 @@ export interface Column<Row> {
   right?: boolean
   /** Left out on phones. */
   wide?: boolean
+  /** Left out where the table has little room. */
+  rare?: boolean
   /** The column's share of the width, such as `20%`. */
   width?: string
   /** The present order by this column, for columns that can be ordered by. */
@@ -24,7 +26,8 @@ interface TableProps<Row> {
 
 /** A table with a heading per column; the first column names the row. */
 export function Table<Row>({ label, columns, rows, rowKey }: TableProps<Row>) {
-  const side = (column: Column<Row>) => `${column.right ? 'right-align' : ''} ${column.wide ? 'wide' : ''}`
+  const side = (column: Column<Row>) =>
+    `${column.right ? 'right-align' : ''} ${column.wide ? 'wide' : ''} ${column.rare ? 'rare' : ''}`
   return (
     <div class="scroll">
       <table class="fixed" aria-label={label}>

@@ -49,7 +49,11 @@ export function Operators() {
                 right: true,
                 width: '16%',
                 cell: ({ verified }) =>
-                  verified === undefined ? <span class="muted">{t().overview.notKnown}</span> : formatShare(verified),
+                  verified === undefined ? (
+                    <span class="muted small">{t().overview.notKnown}</span>
+                  ) : (
+                    formatShare(verified)
+                  ),
               },
             ]}
           />

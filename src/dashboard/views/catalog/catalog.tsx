@@ -2,6 +2,7 @@ import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
+import { IdentityText } from '../../parts/identity.js'
 import { RowName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
@@ -135,9 +136,9 @@ function columns(): Column<Entry>[] {
       width: '22%',
       cell: ({ verification }) =>
         verification.length === 0 ? (
-          <span class="muted small">? {agents.cannotVerify}</span>
+          <IdentityText of={{}} />
         ) : (
-          <span class="no-wrap">
+          <span class="wraps">
             <span class="agents" aria-hidden="true">
               ✓
             </span>{' '}

@@ -226,6 +226,7 @@ function gapColumns<R extends Gap>(most: number): Column<R>[] {
       key: 'ratio',
       head: overview.perArrival,
       right: true,
+      wide: true,
       width: '15%',
       cell: ({ ratio, arrivals, fetches }) =>
         ratio === undefined ? (

@@ -100,7 +100,7 @@ function columns(): Column<Row>[] {
       width: '17%',
       cell: (row) => (
         <span class="no-wrap">
-          <span class="muted">{formatNumber(row[of].before)} →</span> {formatNumber(row[of].now)}
+          <span class="muted wide-only">{formatNumber(row[of].before)} →</span> {formatNumber(row[of].now)}
         </span>
       ),
     },

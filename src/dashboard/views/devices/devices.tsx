@@ -13,7 +13,7 @@ import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 type Devised = Result<'/api/stats/devices'>
-const METRICS = ['visitors', 'pageviews', 'bounce', 'duration']
+const METRICS = ['visitors', 'bounce', 'duration']
 
 /** Browsers, systems and screens of people. Agents have no device. */
 export default function Devices() {

@@ -119,14 +119,15 @@ function Paths() {
                 rows={links}
                 rowKey={({ source, target }) => `${source} ${target}`}
                 columns={[
+                  { key: 'from', head: texts.from, cell: ({ source }) => <PageName node={byId.get(source)} /> },
+                  { key: 'to', head: texts.to, cell: ({ target }) => <PageName node={byId.get(target)} /> },
                   {
                     key: 'step',
                     head: texts.step,
+                    right: true,
                     width: '10%',
                     cell: ({ source }) => formatNumber(byId.get(source)?.depth ?? 0),
                   },
-                  { key: 'from', head: texts.from, cell: ({ source }) => <PageName node={byId.get(source)} /> },
-                  { key: 'to', head: texts.to, cell: ({ target }) => <PageName node={byId.get(target)} /> },
                   {
                     key: 'n',
                     head: texts.sessions,
@@ -138,6 +139,7 @@ function Paths() {
                     key: 'share',
                     head: texts.share,
                     right: true,
+                    wide: true,
                     width: '14%',
                     cell: ({ source, sessions }) => {
                       const of = byId.get(source)?.sessions ?? 0

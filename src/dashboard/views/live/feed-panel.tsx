@@ -91,7 +91,7 @@ function FeedTable({ rows, names }: { rows: readonly FeedRow[]; names: ReadonlyM
   const texts = t().behaviour.live
   return (
     <div class="feed-rows" aria-live="off" tabIndex={0} role="group" aria-label={texts.feed}>
-      <table class="fixed">
+      <table class="fixed feed-table">
         <thead>
           <tr>
             <th scope="col">{texts.time}</th>

@@ -57,14 +57,14 @@ function Operators({ span }: { span: 6 | 12 }) {
                 width: '18%',
                 cell: ({ fetches }) => formatNumber(fetches ?? 0),
               },
-              { key: 'identity', head: texts.identity, width: '40%', cell: (row) => <SplitBar of={row} most={most} /> },
+              { key: 'identity', head: texts.identity, width: '36%', cell: (row) => <SplitBar of={row} most={most} /> },
               {
                 key: 'verified',
                 head: t().parts.metric.verified,
                 right: true,
-                width: '16%',
+                width: '20%',
                 cell: ({ verified }) =>
-                  verified === undefined ? <span class="muted">{texts.notKnown}</span> : formatShare(verified),
+                  verified === undefined ? <span class="muted small">{texts.notKnown}</span> : formatShare(verified),
               },
             ]}
           />
@@ -116,6 +116,7 @@ function Gap({ span }: { span: 6 | 12 }) {
                 key: 'ratio',
                 head: texts.perArrival,
                 right: true,
+                wide: true,
                 width: '17%',
                 cell: ({ ratio, arrivals, fetches }) =>
                   ratio === undefined ? (

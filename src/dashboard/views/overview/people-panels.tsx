@@ -96,7 +96,7 @@ function Devices() {
             metric="visitors"
             rows={rows.map(({ device_type, visitors }) => ({
               key: device_type ?? '',
-              label: device_type ?? t().parts.unknown,
+              label: device_type === undefined ? t().parts.unknown : (t().devices.type[device_type] ?? device_type),
               value: visitors,
               ...(device_type === undefined ? {} : { filter: ['device_type', device_type] as const }),
             }))}

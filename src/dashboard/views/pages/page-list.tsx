@@ -120,6 +120,10 @@ function columnsOf(of: Audience, rows: readonly PageRow[]): readonly string[] {
   return of === 'human' && show === 'both' ? details.toReversed() : details
 }
 
+/** Some details leave the table of both readerships before its names become too short to read. */
+const RARE = ['entries', 'exits', 'scroll_depth']
+const cellClass = (metric: string): string => `right-align roomy ${RARE.includes(metric) ? 'rare' : ''}`
+
 function PageTable({ rows }: { rows: readonly PageRow[] }) {
   const texts = t().pages
   const { show } = place.value
@@ -127,7 +131,7 @@ function PageTable({ rows }: { rows: readonly PageRow[] }) {
   const isMirrored = show === 'both'
   const details = (of: Audience) =>
     columns[of].map((metric) => (
-      <th scope="col" class={`right-align roomy ${metric === 'time_on_page' ? 'time' : ''}`} key={metric}>
+      <th scope="col" class={`${cellClass(metric)} ${metric === 'time_on_page' ? 'time' : ''}`} key={metric}>
         {metricName(metric)}
       </th>
     ))
@@ -203,7 +207,7 @@ function Row({ row, rows, columns }: RowProps) {
   const isMirrored = show === 'both'
   const details = (of: Audience) =>
     columns[of].map((metric) => (
-      <td class="right-align roomy" key={metric}>
+      <td class={cellClass(metric)} key={metric}>
         {writeMetric(metric, metricOf(row[of], metric))}
       </td>
     ))

@@ -1,5 +1,6 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
+import { Ranked } from '../../parts/lists.js'
 import { type MeasuredRow, Measures } from '../../parts/measures.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
@@ -128,12 +129,13 @@ function Assistants({ answer }: { answer: Sourced }) {
       foot={rows.length > 0 && texts.assistantsFoot}
     >
       {() => (
-        <Measures
+        <Ranked
           of="human"
-          label={texts.assistantsTitle}
-          head={texts.source}
-          rows={rows.map((row) => ({ ...sourceRow(row), aside: undefined }))}
-          metrics={['sessions']}
+          metric="sessions"
+          rows={rows.map((row) => {
+            const { key, label, filter } = sourceRow(row)
+            return { key, label, value: row.sessions, ...(filter ? { filter } : {}) }
+          })}
         />
       )}
     </Panel>

@@ -108,6 +108,7 @@ interface Judged {
 const line = <R extends Judged>(): Column<R> => ({
   key: 'line',
   head: t().agents.decidingLine,
+  wide: true,
   width: '22%',
   cell: (row) => <DecidingLine of={row} />,
 })
@@ -204,6 +205,6 @@ const allColumns = (): Column<One>[] => [
     width: '12%',
     cell: (row) => <SeverityTag of={row.severity} />,
   },
-  { ...line<One>(), wide: true },
+  line(),
   ...counts<One>(),
 ]
