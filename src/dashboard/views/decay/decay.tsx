@@ -12,6 +12,7 @@ import { hrefTo, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { mixedEnvelope } from '../../state/question.js'
+import { windowOf } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 const LIMIT = 50
@@ -23,6 +24,9 @@ export default function Decay() {
   const texts = t().decay
   const answer = useRead('/api/content/decay', { ...mixedEnvelope(), limit: LIMIT, page: pageNumber() })
   const rows = answer.data ?? []
+  // What was read before the first row is not known: not 0.
+  const [since, start] = [answer.meta?.recorded?.since, windowOf(answer.meta?.query)?.start]
+  const hasBefore = since !== undefined && start !== undefined && Date.parse(since) < Date.parse(start)
   return (
     <>
       <h1 class="visually-hidden">{texts.title}</h1>
@@ -42,7 +46,7 @@ export default function Decay() {
                 label={texts.title}
                 rows={rows}
                 rowKey={({ hostname, pathname }) => hostname + pathname}
-                columns={columns()}
+                columns={columns(hasBefore)}
               />
               <Paging total={answer.meta?.total} limit={LIMIT} />
               <Warnings of={[answer.meta]} />
@@ -89,7 +93,7 @@ const change = (value: number | undefined) =>
     </span>
   )
 
-function columns(): Column<Row>[] {
+function columns(hasBefore: boolean): Column<Row>[] {
   const texts = t().decay
   const { show } = place.value
   const side = (of: 'people' | 'agents', name: string): Column<Row>[] => [
@@ -100,7 +104,8 @@ function columns(): Column<Row>[] {
       width: '17%',
       cell: (row) => (
         <span class="no-wrap">
-          <span class="muted wide-only">{formatNumber(row[of].before)} →</span> {formatNumber(row[of].now)}
+          <span class="muted wide-only">{hasBefore ? formatNumber(row[of].before) : '–'} →</span>{' '}
+          {formatNumber(row[of].now)}
         </span>
       ),
     },
