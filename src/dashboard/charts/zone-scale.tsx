@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks'
-import { formatNumber } from '../state/format.js'
+import { formatRatio } from '../state/format.js'
 import { t } from '../texts/index.js'
 import { useWidth } from './width.js'
 
@@ -43,7 +43,7 @@ export function ZoneScale({ ratio, median, threshold, label }: ZoneScaleProps) {
         <line x1={at(median)} x2={at(median)} y1="21" y2="37" stroke="var(--ink)" stroke-width="1.5" />
         {!isNear && (
           <text x={at(median)} y="14" text-anchor={anchor(at(median))}>
-            {t().pages.gap.medianMark(formatNumber(median, median < 10 ? 1 : 0))}
+            {t().pages.gap.medianMark(formatRatio(median))}
           </text>
         )}
         <path
@@ -53,7 +53,7 @@ export function ZoneScale({ ratio, median, threshold, label }: ZoneScaleProps) {
           stroke-width="1.5"
         />
         <text x={x} y="14" text-anchor={anchor(x)} class="strong">
-          {ratio === undefined ? '∞' : formatNumber(ratio, ratio < 10 ? 1 : 0)}
+          {ratio === undefined ? '∞' : formatRatio(ratio)}
         </text>
       </svg>
     </div>

@@ -1,5 +1,6 @@
-import { hrefTo } from '../state/address.js'
+import { hrefTo, viewPath } from '../state/address.js'
 import { isFiltered, toggleFilter } from '../state/filters.js'
+import { formatAgo, formatFullInstant } from '../state/format.js'
 import { t } from '../texts/index.js'
 import { Icon } from './marks.js'
 
@@ -52,6 +53,25 @@ export function RowName({ label, filter, to }: NameProps) {
     </span>
   )
 }
+
+/** The name of a row that is a page. */
+export const PageName = ({ path }: { path: string }) => (
+  <RowName label={path} filter={['pathname', path]} to={viewPath('pages', path)} />
+)
+
+/** A page in a sentence. */
+export const PageLink = ({ path }: { path: string }) => (
+  <a href={hrefTo({ path: viewPath('pages', path) })} dir="auto">
+    {path.slice(0, 80)}
+  </a>
+)
+
+/** How long ago something happened; the tooltip has the instant. */
+export const Ago = ({ at }: { at: string }) => (
+  <span class="muted no-wrap" title={formatFullInstant(at)}>
+    {formatAgo(at)}
+  </span>
+)
 
 /** A link to another website; plain text if the address is not http or https. */
 export function OutLink({ href, children }: { href: string; children: string }) {

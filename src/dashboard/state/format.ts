@@ -11,6 +11,9 @@ const THIN = '\u202f'
 export const formatNumber = (value: number, digits = 0): string =>
   value.toLocaleString(locale(), { maximumFractionDigits: digits })
 
+/** A ratio; from 10 on its fraction says nothing more. */
+export const formatRatio = (value: number): string => formatNumber(value, value < 10 ? 1 : 0)
+
 /** Short form from 100,000: `1.2M`. */
 export const formatShort = (value: number): string =>
   value < 100_000

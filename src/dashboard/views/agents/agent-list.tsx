@@ -3,7 +3,7 @@ import { SparkBars } from '../../charts/spark-bars.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
 import { IdentityText } from '../../parts/identity.js'
-import { RowName } from '../../parts/names.js'
+import { Ago, RowName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
@@ -12,7 +12,7 @@ import { SeverityTag } from '../../parts/tags.js'
 import { type FilterNode, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
-import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { formatNumber } from '../../state/format.js'
 import { envelope, useOne } from '../../state/question.js'
 import { windowName } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -144,11 +144,7 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
       right: true,
       wide: true,
       width: '10%',
-      cell: ({ last_seen }) => (
-        <span class="muted" title={formatFullInstant(last_seen)}>
-          {formatAgo(last_seen)}
-        </span>
-      ),
+      cell: ({ last_seen }) => <Ago at={last_seen} />,
     },
   ]
 }

@@ -1,12 +1,12 @@
 import { DecidingLine } from '../../parts/deciding-line.js'
 import { Ranked } from '../../parts/lists.js'
-import { RowName } from '../../parts/names.js'
+import { Ago, PageName } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { Table } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
-import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { formatNumber } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -102,9 +102,7 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
               {
                 key: 'path',
                 head: texts.path,
-                cell: ({ pathname }) => (
-                  <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
-                ),
+                cell: ({ pathname }) => <PageName path={pathname} />,
               },
               { key: 'line', head: texts.decidingLine, width: '30%', cell: (row) => <DecidingLine of={row} /> },
               ...(severities.length > 1
@@ -131,11 +129,7 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
                 right: true,
                 wide: true,
                 width: '18%',
-                cell: ({ last_seen }) => (
-                  <span class="muted no-wrap" title={formatFullInstant(last_seen)}>
-                    {formatAgo(last_seen)}
-                  </span>
-                ),
+                cell: ({ last_seen }) => <Ago at={last_seen} />,
               },
             ]}
           />

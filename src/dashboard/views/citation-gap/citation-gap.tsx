@@ -1,10 +1,11 @@
+import { formatRatio } from '../../state/format.js'
 import '../../styles/agents.css'
 import { Dumbbell, GapAxis } from '../../charts/dumbbell.js'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { Mark } from '../../parts/marks.js'
 import { Meanings } from '../../parts/meanings.js'
-import { RowName } from '../../parts/names.js'
+import { PageName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
@@ -61,9 +62,7 @@ export default function CitationGap() {
                   {
                     key: 'page',
                     head: t().overview.page,
-                    cell: ({ pathname }) => (
-                      <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
-                    ),
+                    cell: ({ pathname }) => <PageName path={pathname} />,
                   },
                   ...gapColumns(most),
                   {
@@ -112,8 +111,8 @@ function GapSentence({
         if (!hasPeople()) return texts.onlyAgents(whenText(), who, reads)
         return [
           ...texts.sentence(whenText(), who, reads, people),
-          ...(ratio === undefined ? [] : texts.ratio(<b>{formatNumber(ratio, ratio < 10 ? 1 : 0)}</b>)),
-          ...(median === undefined ? [] : texts.median(formatNumber(median, median < 10 ? 1 : 0))),
+          ...(ratio === undefined ? [] : texts.ratio(<b>{formatRatio(ratio)}</b>)),
+          ...(median === undefined ? [] : texts.median(formatRatio(median))),
         ]
       }}
     </Sentence>
@@ -234,7 +233,7 @@ function gapColumns<R extends Gap>(most: number): Column<R>[] {
             {arrivals === 0 ? overview.noArrivals : fetches === 0 ? overview.noReads : '–'}
           </span>
         ) : (
-          formatNumber(ratio, ratio < 10 ? 1 : 0)
+          formatRatio(ratio)
         ),
     },
   ]

@@ -2,12 +2,12 @@ import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { AgentsLeftOut, showsAgents, TabsLine } from '../../parts/agent-side.js'
-import { RowName } from '../../parts/names.js'
+import { PageLink, PageName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
-import { hrefTo, place, viewPath } from '../../state/address.js'
+import { hrefTo, place } from '../../state/address.js'
 import { formatAgo, formatDay, formatFullInstant, formatNumber, formatSeconds } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
@@ -81,7 +81,7 @@ function CoverageSentence() {
         const row = stale.data?.[0]
         const total = stale.meta?.total ?? 0
         if (row === undefined) return texts.sentenceNone
-        const page = <a href={hrefTo({ path: viewPath('pages', row.pathname) })}>{row.pathname.slice(0, 80)}</a>
+        const page = <PageLink path={row.pathname} />
         const urls = <a href={hrefTo({ own: { order: 'stale' } })}>{texts.urls(formatNumber(total))}</a>
         return row.last_crawl === undefined
           ? texts.sentenceNever(urls, page)
@@ -176,9 +176,7 @@ function columns(): Column<Row>[] {
     {
       key: 'page',
       head: t().overview.page,
-      cell: ({ pathname }) => (
-        <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
-      ),
+      cell: ({ pathname }) => <PageName path={pathname} />,
     },
     ...(hasPeople ? [people] : []),
     ...(showsAgents() ? agents : []),

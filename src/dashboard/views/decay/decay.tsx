@@ -2,13 +2,13 @@ import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { Meanings } from '../../parts/meanings.js'
-import { RowName } from '../../parts/names.js'
+import { PageLink, PageName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { VerdictTag } from '../../parts/tags.js'
-import { hrefTo, place, viewPath } from '../../state/address.js'
+import { place } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { mixedEnvelope } from '../../state/question.js'
@@ -75,7 +75,7 @@ function sentence(rows: readonly Row[]): readonly unknown[] {
   if (first === undefined) return texts.sentenceEmpty
   if (first.verdict !== 'decaying')
     return rows.every(({ verdict }) => verdict === 'insufficient') ? texts.sentenceTooFew : texts.sentenceNone
-  const page = <a href={hrefTo({ path: viewPath('pages', first.pathname) })}>{first.pathname.slice(0, 80)}</a>
+  const page = <PageLink path={first.pathname} />
   const change = (side: { before: number; now: number }) =>
     texts.fromTo(formatNumber(side.before), formatNumber(side.now))
   return texts.sentence(page, change(first.people), change(first.agents))
@@ -122,9 +122,7 @@ function columns(hasBefore: boolean): Column<Row>[] {
     {
       key: 'page',
       head: t().overview.page,
-      cell: ({ pathname }) => (
-        <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
-      ),
+      cell: ({ pathname }) => <PageName path={pathname} />,
     },
     ...(show === 'agent' ? [] : side('people', texts.people)),
     ...(show === 'agent'

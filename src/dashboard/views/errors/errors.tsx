@@ -1,7 +1,7 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import { Sparkline } from '../../charts/sparkline.js'
 import type { DataOf } from '../../client/index.js'
-import { Cut, RowName } from '../../parts/names.js'
+import { Cut, PageName, RowName } from '../../parts/names.js'
 import { Headline } from '../../parts/numbers.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence } from '../../parts/panel.js'
@@ -79,9 +79,7 @@ function AllErrors() {
                   head: texts.page,
                   width: '18%',
                   wide: true,
-                  cell: ({ pathname }) => (
-                    <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
-                  ),
+                  cell: ({ pathname }) => <PageName path={pathname} />,
                 },
                 {
                   key: 'trend',
@@ -174,11 +172,7 @@ function OneError({ fingerprint }: { fingerprint: string }) {
                 <dd class="mono">{row.frame === undefined ? texts.noFrame : <Cut text={row.frame} />}</dd>
                 <dt>{texts.mostOn}</dt>
                 <dd>
-                  <RowName
-                    label={row.pathname}
-                    filter={['pathname', row.pathname]}
-                    to={viewPath('pages', row.pathname)}
-                  />
+                  <PageName path={row.pathname} />
                 </dd>
                 <dt>{texts.first}</dt>
                 <dd>{formatFullInstant(row.first_seen)}</dd>

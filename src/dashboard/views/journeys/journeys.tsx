@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
-import { RowName } from '../../parts/names.js'
+import { PageLink, PageName } from '../../parts/names.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { Lacking, Warnings } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
-import { go, hrefTo, place, viewPath } from '../../state/address.js'
+import { go, place } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { envelope, obstacle, siteQuery } from '../../state/question.js'
@@ -80,7 +80,7 @@ function Paths() {
         {() => {
           const pages = [top?.source, top?.target].map((id) => {
             const path = nameOf(id === undefined ? undefined : byId.get(id))
-            return <a href={hrefTo({ path: viewPath('pages', path) })}>{path.slice(0, 80)}</a>
+            return <PageLink path={path} />
           })
           return texts.sentence(whenText(), formatNumber(all), top && pages, formatNumber(top?.sessions ?? 0))
         }}
@@ -119,8 +119,8 @@ function Paths() {
                 rows={links}
                 rowKey={({ source, target }) => `${source} ${target}`}
                 columns={[
-                  { key: 'from', head: texts.from, cell: ({ source }) => <PageName node={byId.get(source)} /> },
-                  { key: 'to', head: texts.to, cell: ({ target }) => <PageName node={byId.get(target)} /> },
+                  { key: 'from', head: texts.from, cell: ({ source }) => <NodeName node={byId.get(source)} /> },
+                  { key: 'to', head: texts.to, cell: ({ target }) => <NodeName node={byId.get(target)} /> },
                   {
                     key: 'step',
                     head: texts.step,
@@ -157,10 +157,10 @@ function Paths() {
   )
 }
 
-function PageName({ node }: { node: JourneyNode | undefined }) {
+function NodeName({ node }: { node: JourneyNode | undefined }) {
   if (node === undefined) return null
   if (node.kind !== 'page') return <span class="muted">{t().behaviour.journeys.kinds[node.kind]}</span>
-  return <RowName label={node.pathname} filter={['pathname', node.pathname]} to={viewPath('pages', node.pathname)} />
+  return <PageName path={node.pathname} />
 }
 
 interface PathFieldsProps {

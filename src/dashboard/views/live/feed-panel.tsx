@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Icon, Mark } from '../../parts/marks.js'
-import { RowName } from '../../parts/names.js'
+import { PageName, RowName } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { Absent, Failed } from '../../parts/states.js'
 import { describeFilter } from '../../shell/chips.js'
@@ -119,11 +119,7 @@ function FeedTable({ rows, names }: { rows: readonly FeedRow[]; names: ReadonlyM
                 </span>
               </th>
               <td class="mono page">
-                <RowName
-                  label={row.pathname}
-                  filter={['pathname', row.pathname]}
-                  to={viewPath('pages', row.pathname)}
-                />
+                <PageName path={row.pathname} />
                 <span class="narrow">
                   <Finding row={row} />
                 </span>

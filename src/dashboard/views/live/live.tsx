@@ -1,5 +1,6 @@
 import { Butterfly, joinSides } from '../../parts/lists.js'
 import { Mark } from '../../parts/marks.js'
+import { PageLink } from '../../parts/names.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Lacking } from '../../parts/states.js'
 import { type Audience, hrefTo, viewPath } from '../../state/address.js'
@@ -55,9 +56,7 @@ export default function Live() {
               )
             })
             const first = rows[0]?.key
-            const page = first !== undefined && (
-              <a href={hrefTo({ path: viewPath('pages', first) })}>{first.slice(0, 80)}</a>
-            )
+            const page = first !== undefined && <PageLink path={first} />
             return texts.sentence(
               counted.filter((each) => each !== null),
               page || undefined,

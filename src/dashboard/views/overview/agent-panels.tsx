@@ -1,12 +1,12 @@
 import { Dumbbell, GapAxis } from '../../charts/dumbbell.js'
 import { Mark } from '../../parts/marks.js'
-import { RowName } from '../../parts/names.js'
+import { PageName, RowName } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { SplitBar, SplitKey } from '../../parts/split-bar.js'
 import { Table } from '../../parts/table.js'
 import { VerdictTag } from '../../parts/tags.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
-import { formatNumber, formatShare } from '../../state/format.js'
+import { formatNumber, formatRatio, formatShare } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -102,9 +102,7 @@ function Gap({ span }: { span: 6 | 12 }) {
               {
                 key: 'page',
                 head: texts.page,
-                cell: ({ pathname }) => (
-                  <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
-                ),
+                cell: ({ pathname }) => <PageName path={pathname} />,
               },
               {
                 key: 'gap',
@@ -122,7 +120,7 @@ function Gap({ span }: { span: 6 | 12 }) {
                   ratio === undefined ? (
                     <span class="muted">{arrivals === 0 ? texts.noArrivals : fetches === 0 ? texts.noReads : '–'}</span>
                   ) : (
-                    formatNumber(ratio, ratio < 10 ? 1 : 0)
+                    formatRatio(ratio)
                   ),
               },
               { key: 'verdict', head: texts.verdict, width: '18%', cell: ({ verdict }) => <VerdictTag of={verdict} /> },

@@ -1,4 +1,5 @@
 import type { DataOf } from '../../client/index.js'
+import { PageLink } from '../../parts/names.js'
 import { Sentence } from '../../parts/panel.js'
 import { hrefTo, viewPath } from '../../state/address.js'
 import { formatNumber, formatShare } from '../../state/format.js'
@@ -67,7 +68,7 @@ function breaches(rows: DataOf<'/api/policy/violations'> | undefined): readonly 
 function mostRead(row: DataOf<'/api/citation-gap'>[number] | undefined): readonly unknown[] {
   if (!row || row.fetches === 0) return []
   const texts = t().overview
-  const page = <a href={hrefTo({ path: viewPath('pages', row.pathname) })}>{row.pathname.slice(0, 80)}</a>
+  const page = <PageLink path={row.pathname} />
   return texts.assistants(
     page,
     texts.times(row.fetches, formatNumber(row.fetches)),

@@ -4,7 +4,7 @@ import { Ranked } from '../../parts/lists.js'
 import { Panel } from '../../parts/panel.js'
 import { VerdictTag } from '../../parts/tags.js'
 import type { Result } from '../../state/data.js'
-import { formatNumber, formatShort } from '../../state/format.js'
+import { formatRatio, formatShort } from '../../state/format.js'
 import { t } from '../../texts/index.js'
 
 type Gap = DataOf<'/api/citation-gap/summary'>
@@ -38,7 +38,7 @@ function verdictOf({ urls }: Gap): string | undefined {
 function Drawn({ gap, verdict }: { gap: Gap; verdict: string | undefined }) {
   const texts = t().pages.gap
   const { fetches, arrivals, ratio, median, threshold } = gap
-  const short = (n: number) => formatNumber(n, n < 10 ? 1 : 0)
+  const short = (n: number) => formatRatio(n)
   const shownRatio = ratio === undefined ? texts.noArrival : texts.ratio(short(ratio))
   const isJudged = verdict === 'gap' || verdict === 'earning' || verdict === 'balanced'
   const senders = gap.operators.filter((row) => row.arrivals > 0).toSorted((a, b) => b.arrivals - a.arrivals)

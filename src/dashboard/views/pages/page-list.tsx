@@ -1,7 +1,7 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import { Bar } from '../../parts/lists.js'
 import { Icon, Mark } from '../../parts/marks.js'
-import { RowName } from '../../parts/names.js'
+import { PageLink, PageName } from '../../parts/names.js'
 import { metricName, metricOf, writeMetric } from '../../parts/numbers.js'
 import { Paging } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
@@ -105,7 +105,7 @@ const SENTENCE_CLASS = { human: 'people', agent: 'agents' } as const
 
 function mostRead(of: Audience, row: PageRow | undefined): readonly unknown[] {
   if (!row) return []
-  const page = <a href={hrefTo({ path: viewPath('pages', row.pathname) })}>{row.pathname.slice(0, 80)}</a>
+  const page = <PageLink path={row.pathname} />
   return [t().pages.list.most[of], page, '.']
 }
 
@@ -227,7 +227,7 @@ function Row({ row, rows, columns }: RowProps) {
   return (
     <tr>
       <th scope="row">
-        <RowName label={row.pathname} filter={['pathname', row.pathname]} to={viewPath('pages', row.pathname)} />
+        <PageName path={row.pathname} />
       </th>
       {show !== 'agent' && isMirrored && details('human')}
       {show !== 'agent' && bar('human')}

@@ -2,7 +2,7 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
-import { RowName } from '../../parts/names.js'
+import { Ago, PageName, RowName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
@@ -10,7 +10,7 @@ import { type Column, Table } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
 import { place, viewPath } from '../../state/address.js'
 import { type Result, useRead } from '../../state/data.js'
-import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { formatNumber } from '../../state/format.js'
 import { envelope } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -128,11 +128,7 @@ const counts = <R extends Judged>(): Column<R>[] => [
     right: true,
     wide: true,
     width: '11%',
-    cell: ({ last_seen }) => (
-      <span class="muted no-wrap" title={formatFullInstant(last_seen)}>
-        {formatAgo(last_seen)}
-      </span>
-    ),
+    cell: ({ last_seen }) => <Ago at={last_seen} />,
   },
 ]
 
@@ -143,9 +139,7 @@ const agentName = (name: string, agent: string, operator: string | undefined) =>
   </span>
 )
 
-const pageName = (pathname: string) => (
-  <RowName label={pathname} filter={['pathname', pathname]} to={viewPath('pages', pathname)} />
-)
+const pageName = (pathname: string) => <PageName path={pathname} />
 
 const agentColumns = (): Column<ByAgent>[] => [
   {
