@@ -24,7 +24,7 @@ export default function Decay() {
   const texts = t().decay
   const answer = useRead('/api/content/decay', { ...mixedEnvelope(), limit: LIMIT, page: pageNumber() })
   const rows = answer.data ?? []
-  // What was read before the first row is not known: not 0.
+  // The time before the first row is unknown: not 0.
   const [since, start] = [answer.meta?.recorded?.since, windowOf(answer.meta?.query)?.start]
   const hasBefore = since !== undefined && start !== undefined && Date.parse(since) < Date.parse(start)
   return (

@@ -7,7 +7,7 @@ import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import { ifMatch, linesOf, Records, textOf } from './records.js'
 
-/** Reports by mail, weekly or monthly. */
+/** Reports by mail, weekly or monthly. Long because the fields stand beside the call that sends them. */
 export function Reports() {
   const texts = t().settings.reports
   return (
