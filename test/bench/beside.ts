@@ -1,11 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startInstance } from '../fixtures/instance.js'
-import { openBenchFile } from './reads.js'
+import { makeDataDirectory } from './data-directory.js'
 
 const RATE = 1_000
 const READS = [
@@ -14,16 +13,13 @@ const READS = [
 ]
 
 /**
- * Issue 4, show 4: reads of 90 days through HTTP, alone and while 1,000 pages a second go through the same process and are
+ * Reads of 90 days through HTTP, alone and while 1,000 pages a second go through the same process and are
  * stored; and the p99 of those pages, alone and while the reads are asked. In turns, medians. Arguments: hits, fetches
  * (10,000,000 each), rounds.
  */
 export async function run(args: string[] = []): Promise<void> {
   const [people = 10_000_000, agents = 10_000_000, rounds = 5] = args.map(Number)
-  const at = mkdtempSync(join(tmpdir(), 'readership-bench-'))
-  const data = join(at, 'data')
-  mkdirSync(data)
-  cpSync(await openBenchFile({ people, agents, paths: 2_000 }), join(data, 'events.duckdb'))
+  const data = await makeDataDirectory({ people, agents, paths: 2_000 })
   const origin = fork(new URL('./proxy-child.js', import.meta.url), ['origin', '0'])
   const { port } = await told<{ port: number }>(origin)
   const app = await startInstance(`http://127.0.0.1:${port}`, data)
@@ -68,7 +64,7 @@ export async function run(args: string[] = []): Promise<void> {
   } finally {
     await app.stop()
     origin.disconnect()
-    rmSync(at, { recursive: true, force: true })
+    rmSync(dirname(data), { recursive: true, force: true })
   }
 }
 

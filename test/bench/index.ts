@@ -13,6 +13,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   umami: () => import('./umami.js'),
   beside: () => import('./beside.js'),
   track: () => import('./track.js'),
+  dashboard: () => import('./dashboard.js'),
   auth: () => import('./auth.js'),
   size: () => import('./size.js'),
   truth: () => import('./truth.js'),
