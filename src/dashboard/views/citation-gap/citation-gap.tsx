@@ -1,9 +1,8 @@
+import { type Gap, GapKey, gapColumns } from '../../charts/gap-columns.js'
 import { formatRatio } from '../../state/format.js'
 import '../../styles/agents.css'
-import { Dumbbell, GapAxis } from '../../charts/dumbbell.js'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
-import { Mark } from '../../parts/marks.js'
 import { Meanings } from '../../parts/meanings.js'
 import { PageName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
@@ -64,7 +63,7 @@ export default function CitationGap() {
                     head: t().overview.page,
                     cell: ({ pathname }) => <PageName path={pathname} />,
                   },
-                  ...gapColumns(most),
+                  ...shownColumns<Row>(most),
                   {
                     key: 'verdict',
                     head: t().overview.verdict,
@@ -73,7 +72,7 @@ export default function CitationGap() {
                   },
                 ]}
               />
-              <GapKey />
+              {hasPeople() && hasAgents() && <GapKey />}
               <Paging total={answer.meta?.total} limit={LIMIT} />
               <Warnings of={[answer.meta]} />
             </>
@@ -184,25 +183,19 @@ function Operators({ summary }: { summary: Result<'/api/citation-gap/summary'> }
                     </button>
                   ),
               },
-              ...gapColumns<Operator>(most),
+              ...shownColumns<Operator>(most),
             ]}
           />
-          <GapKey />
+          {hasPeople() && hasAgents() && <GapKey />}
         </>
       )}
     </Panel>
   )
 }
 
-interface Gap {
-  fetches: number
-  arrivals: number
-  ratio?: number | undefined
-}
-
 /** The columns of reads and arrivals: of both readerships with their ratio, or of one. */
-function gapColumns<R extends Gap>(most: number): Column<R>[] {
-  const { gap: texts, overview } = t()
+function shownColumns<R extends Gap>(most: number): Column<R>[] {
+  const texts = t().gap
   const number = (key: 'fetches' | 'arrivals', head: string): Column<R> => ({
     key,
     head,
@@ -215,40 +208,6 @@ function gapColumns<R extends Gap>(most: number): Column<R>[] {
   return [
     { ...number('fetches', texts.reads), wide: true, width: '11%' },
     { ...number('arrivals', texts.arrivals), wide: true, width: '11%' },
-    {
-      key: 'gap',
-      head: <GapAxis most={most} label={`${overview.arrived}, ${overview.readBy}`} />,
-      width: '30%',
-      cell: ({ fetches, arrivals }) => <Dumbbell people={arrivals} agents={fetches} most={most} />,
-    },
-    {
-      key: 'ratio',
-      head: overview.perArrival,
-      right: true,
-      wide: true,
-      width: '15%',
-      cell: ({ ratio, arrivals, fetches }) =>
-        ratio === undefined ? (
-          <span class="muted small no-wrap">
-            {arrivals === 0 ? overview.noArrivals : fetches === 0 ? overview.noReads : '–'}
-          </span>
-        ) : (
-          formatRatio(ratio)
-        ),
-    },
+    ...gapColumns<R>(most),
   ]
 }
-
-const GapKey = () =>
-  hasPeople() && hasAgents() ? (
-    <p class="legend foot">
-      <span>
-        <Mark of="human" />
-        {t().overview.arrived}
-      </span>
-      <span>
-        <Mark of="agent" />
-        {t().overview.readBy}
-      </span>
-    </p>
-  ) : null

@@ -1,12 +1,12 @@
+import { ListPanel } from '../../parts/list-panel.js'
 import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { AgentsLeftOut, showsAgents, TabsLine } from '../../parts/agent-side.js'
 import { PageLink, PageName } from '../../parts/names.js'
-import { Paging, pageNumber } from '../../parts/paging.js'
-import { Panel, Sentence, Sheet } from '../../parts/panel.js'
-import { Warnings } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { pageNumber } from '../../parts/paging.js'
+import { Sentence, Sheet } from '../../parts/panel.js'
+import type { Column } from '../../parts/table.js'
 import { hrefTo, place } from '../../state/address.js'
 import { formatAgo, formatDay, formatFullInstant, formatNumber, formatSeconds } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
@@ -26,14 +26,13 @@ export default function Coverage() {
     limit: LIMIT,
     page: pageNumber(),
   })
-  const rows = answer.data ?? []
   return (
     <>
       <h1 class="visually-hidden">{texts.title}</h1>
       <Sheet>
         <CoverageSentence />
         <AgentsLeftOut />
-        <Panel
+        <ListPanel
           title={texts.title}
           aside={answer.meta?.total === undefined ? '' : texts.urls(formatNumber(answer.meta.total))}
           right={
@@ -49,23 +48,12 @@ export default function Coverage() {
               <ExportMenu report="agents/coverage" more={{ order }} only="agent" picture={false} />
             </>
           }
-          answers={[answer]}
-          empty={rows.length === 0}
+          answer={answer}
           rows={10}
-        >
-          {() => (
-            <>
-              <Table
-                label={texts.title}
-                rows={rows}
-                rowKey={({ hostname, pathname }) => hostname + pathname}
-                columns={columns()}
-              />
-              <Paging total={answer.meta?.total} limit={LIMIT} />
-              <Warnings of={[answer.meta]} />
-            </>
-          )}
-        </Panel>
+          rowKey={({ hostname, pathname }) => hostname + pathname}
+          columns={columns()}
+          limit={LIMIT}
+        />
       </Sheet>
     </>
   )

@@ -1,12 +1,12 @@
+import { ListPanel } from '../../parts/list-panel.js'
 import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { Meanings } from '../../parts/meanings.js'
 import { PageLink, PageName } from '../../parts/names.js'
-import { Paging, pageNumber } from '../../parts/paging.js'
+import { pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
-import { Warnings } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import type { Column } from '../../parts/table.js'
 import { VerdictTag } from '../../parts/tags.js'
 import { place } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
@@ -32,27 +32,16 @@ export default function Decay() {
       <h1 class="visually-hidden">{texts.title}</h1>
       <Sheet>
         <Sentence answers={[answer]}>{() => sentence(rows)}</Sentence>
-        <Panel
+        <ListPanel
           title={texts.title}
           aside={texts.against}
           right={<ExportMenu report="content/decay" only="agent" picture={false} />}
-          answers={[answer]}
-          empty={rows.length === 0}
+          answer={answer}
           rows={10}
-        >
-          {() => (
-            <>
-              <Table
-                label={texts.title}
-                rows={rows}
-                rowKey={({ hostname, pathname }) => hostname + pathname}
-                columns={columns(hasBefore)}
-              />
-              <Paging total={answer.meta?.total} limit={LIMIT} />
-              <Warnings of={[answer.meta]} />
-            </>
-          )}
-        </Panel>
+          rowKey={({ hostname, pathname }) => hostname + pathname}
+          columns={columns(hasBefore)}
+          limit={LIMIT}
+        />
         <Panel title={texts.meanings}>
           {() => (
             <Meanings

@@ -1,15 +1,15 @@
+import type { ComponentProps } from 'preact'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
+import { ListPanel } from '../../parts/list-panel.js'
 import { Ago, PageName, RowName } from '../../parts/names.js'
-import { Paging, pageNumber } from '../../parts/paging.js'
-import { Panel } from '../../parts/panel.js'
-import { Warnings } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { pageNumber } from '../../parts/paging.js'
+import type { Column } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
 import { place, viewPath } from '../../state/address.js'
-import { type Result, useRead } from '../../state/data.js'
+import { useRead } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
 import { envelope } from '../../state/question.js'
 import { t } from '../../texts/index.js'
@@ -53,7 +53,7 @@ export function ViolationList() {
 }
 
 interface ListProps<Row> {
-  of: Omit<Result<'/api/policy/violations'>, 'data'> & { data?: readonly Row[] }
+  of: ComponentProps<typeof ListPanel<Row>>['answer']
   by: keyof typeof REPORTS
   rowKey: (row: Row) => string
   columns: readonly Column<Row>[]
@@ -62,9 +62,9 @@ interface ListProps<Row> {
 function List<Row>({ of, by, rowKey, columns }: ListProps<Row>) {
   const texts = t().violations
   const { severity } = place.value.own
-  const rows = of.data ?? []
   return (
-    <Panel
+    <ListPanel
+      class="agent-rows"
       title={severity ? (t().parts.severity[severity] ?? severity) : texts.title}
       aside={t().agents.atTheTime}
       right={
@@ -81,19 +81,13 @@ function List<Row>({ of, by, rowKey, columns }: ListProps<Row>) {
           <ExportMenu report={REPORTS[by]} only="agent" picture={false} more={severity ? { severity } : {}} />
         </>
       }
-      answers={[of]}
-      empty={rows.length === 0}
+      answer={of}
       emptyText={place.value.filters.length > 0 || severity ? undefined : texts.none}
       rows={8}
-    >
-      {() => (
-        <div class="agent-rows">
-          <Table label={texts.title} rows={rows} rowKey={rowKey} columns={columns} />
-          <Paging total={of.meta?.total} limit={LIMIT} />
-          <Warnings of={[of.meta]} />
-        </div>
-      )}
-    </Panel>
+      rowKey={rowKey}
+      columns={columns}
+      limit={LIMIT}
+    />
   )
 }
 

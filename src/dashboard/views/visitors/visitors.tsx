@@ -1,11 +1,12 @@
+import type { DataOf } from '../../client/index.js'
+import { ListPanel } from '../../parts/list-panel.js'
 import '../../styles/sessions.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import { RowName } from '../../parts/names.js'
-import { Paging, pageNumber } from '../../parts/paging.js'
-import { Panel, Sentence } from '../../parts/panel.js'
+import { pageNumber } from '../../parts/paging.js'
+import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
-import { Lacking, Warnings } from '../../parts/states.js'
-import { Table } from '../../parts/table.js'
+import type { Column } from '../../parts/table.js'
 import { place, view, viewPath } from '../../state/address.js'
 import { formatAgo, formatCountry, formatFullInstant, formatInstant, formatNumber } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
@@ -47,23 +48,16 @@ function VisitorList() {
                     )
               }
             </Sentence>
-            <Panel
+            <ListPanel
               title={texts.visitorsTitle}
               right={<ExportMenu report="visitors" picture={false} />}
-              answers={[answer]}
-              empty={answer.data?.length === 0}
+              answer={answer}
               emptyText={texts.emptyVisitors}
               rows={12}
-            >
-              {() => (
-                <>
-                  <Lacking of="human" />
-                  <VisitorTable rows={answer.data ?? []} />
-                  <Paging total={total} limit={ROWS} />
-                  <Warnings of={[answer.meta]} />
-                </>
-              )}
-            </Panel>
+              rowKey={({ id }) => id}
+              columns={columns()}
+              limit={ROWS}
+            />
           </>
         )}
       </PeopleOnly>
@@ -71,83 +65,76 @@ function VisitorList() {
   )
 }
 
-function VisitorTable({ rows }: { rows: NonNullable<ReturnType<typeof useOne<'/api/stats/visitors'>>['data']> }) {
+function columns(): Column<DataOf<'/api/stats/visitors'>[number]>[] {
   const texts = t().sessions
-  return (
-    <Table
-      label={texts.visitorsTitle}
-      rows={rows}
-      rowKey={({ id }) => id}
-      columns={[
-        {
-          key: 'visitor',
-          head: texts.visitor,
-          cell: ({ id, identified_id }) => (
-            <RowName
-              label={identified_id ?? texts.anonymous(id.slice(0, 6))}
-              to={viewPath('visitors', id)}
-              {...(identified_id === undefined ? {} : { filter: ['identified_id', identified_id] as const })}
-            />
-          ),
-        },
-        {
-          key: 'visits',
-          head: texts.visitsHead,
-          right: true,
-          width: '72px',
-          cell: ({ sessions }) => formatNumber(sessions),
-        },
-        {
-          key: 'pages',
-          head: texts.pagesHead,
-          right: true,
-          width: '72px',
-          cell: ({ pageviews }) => formatNumber(pageviews),
-        },
-        {
-          key: 'first',
-          head: texts.firstSeen,
-          wide: true,
-          right: true,
-          width: '15%',
-          cell: ({ first_seen }) => <span title={formatFullInstant(first_seen)}>{formatInstant(first_seen)}</span>,
-        },
-        {
-          key: 'last',
-          head: texts.lastSeen,
-          right: true,
-          width: '112px',
-          cell: ({ last_seen }) => (
-            <span class="no-wrap" title={formatFullInstant(last_seen)}>
-              {formatAgo(last_seen)}
-            </span>
-          ),
-        },
-        {
-          key: 'country',
-          head: texts.place,
-          wide: true,
-          width: '17%',
-          cell: ({ country }) =>
-            country === undefined ? (
-              <span class="muted">{t().parts.unknown}</span>
-            ) : (
-              <RowName label={formatCountry(country)} filter={['country', country]} />
-            ),
-        },
-        {
-          key: 'browser',
-          head: t().devices.browser,
-          wide: true,
-          width: '14%',
-          cell: ({ browser }) =>
-            browser === undefined ? (
-              <span class="muted">{t().parts.unknown}</span>
-            ) : (
-              <RowName label={browser} filter={['browser', browser]} />
-            ),
-        },
-      ]}
-    />
-  )
+  return [
+    {
+      key: 'visitor',
+      head: texts.visitor,
+      cell: ({ id, identified_id }) => (
+        <RowName
+          label={identified_id ?? texts.anonymous(id.slice(0, 6))}
+          to={viewPath('visitors', id)}
+          {...(identified_id === undefined ? {} : { filter: ['identified_id', identified_id] as const })}
+        />
+      ),
+    },
+    {
+      key: 'visits',
+      head: texts.visitsHead,
+      right: true,
+      width: '72px',
+      cell: ({ sessions }) => formatNumber(sessions),
+    },
+    {
+      key: 'pages',
+      head: texts.pagesHead,
+      right: true,
+      width: '72px',
+      cell: ({ pageviews }) => formatNumber(pageviews),
+    },
+    {
+      key: 'first',
+      head: texts.firstSeen,
+      wide: true,
+      right: true,
+      width: '15%',
+      cell: ({ first_seen }) => <span title={formatFullInstant(first_seen)}>{formatInstant(first_seen)}</span>,
+    },
+    {
+      key: 'last',
+      head: texts.lastSeen,
+      right: true,
+      width: '112px',
+      cell: ({ last_seen }) => (
+        <span class="no-wrap" title={formatFullInstant(last_seen)}>
+          {formatAgo(last_seen)}
+        </span>
+      ),
+    },
+    {
+      key: 'country',
+      head: texts.place,
+      wide: true,
+      width: '17%',
+      cell: ({ country }) =>
+        country === undefined ? (
+          <span class="muted">{t().parts.unknown}</span>
+        ) : (
+          <RowName label={formatCountry(country)} filter={['country', country]} />
+        ),
+    },
+    {
+      key: 'browser',
+      head: t().devices.browser,
+      wide: true,
+      width: '14%',
+      cell: ({ browser }) =>
+        browser === undefined ? (
+          <span class="muted">{t().parts.unknown}</span>
+        ) : (
+          <RowName label={browser} filter={['browser', browser]} />
+        ),
+    },
+  ]
 }
