@@ -1,14 +1,14 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import { Bar } from '../../parts/lists.js'
 import { Icon, Mark } from '../../parts/marks.js'
-import { PageLink, PageName } from '../../parts/names.js'
+import { Ago, PageLink, PageName } from '../../parts/names.js'
 import { metricName, metricOf, writeMetric } from '../../parts/numbers.js'
 import { Paging } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Lacking, Warnings } from '../../parts/states.js'
 import { type Audience, go, hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
-import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { formatNumber } from '../../state/format.js'
 import { askable, audiences, usePair } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -236,10 +236,10 @@ function Row({ row, rows, columns }: RowProps) {
         <>
           {bar('agent')}
           {details('agent')}
-          <td class="right-align roomy muted no-wrap" title={row.lastRead && formatFullInstant(row.lastRead)}>
-            {row.lastRead ? formatAgo(row.lastRead) : texts.never}
+          <td class="right-align roomy muted no-wrap">
+            {row.lastRead ? <Ago at={row.lastRead} /> : row.lastRead === null ? texts.never : '–'}
           </td>
-          <td class="wide">{row.lastRead && <Robots disallowed={row.disallowed} />}</td>
+          <td class="wide">{row.lastRead && row.disallowed !== undefined && <Robots disallowed={row.disallowed} />}</td>
         </>
       )}
     </tr>

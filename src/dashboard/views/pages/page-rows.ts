@@ -17,9 +17,10 @@ export interface PageRow {
   pathname: string
   human?: PageData | undefined
   agent?: PageData | undefined
-  lastRead?: string
-  /** Fetches that robots.txt disallowed at their time. */
-  disallowed: number
+  /** The last read by an agent; null: none read it. Absent until it is known. */
+  lastRead?: string | null
+  /** Fetches that robots.txt disallowed at their time. Absent until it is known. */
+  disallowed?: number
 }
 
 /** The readership by which rows are sorted: `order=agent` in the address, or the one that has all filters. */
@@ -65,8 +66,8 @@ export function usePageRows(): { pages: Pair<'/api/stats/pages'>; rows: PageRow[
       pathname,
       ...(human ? { human } : {}),
       ...(agent ? { agent } : {}),
-      ...(lastRead === undefined ? {} : { lastRead }),
-      disallowed: of(forbidden.agent.data)?.fetches ?? 0,
+      ...(crawls.data && !crawls.stale ? { lastRead: lastRead ?? null } : {}),
+      ...(forbidden.agent.data && !forbidden.agent.stale ? { disallowed: of(forbidden.agent.data)?.fetches ?? 0 } : {}),
     }
   })
   return { pages, rows }
