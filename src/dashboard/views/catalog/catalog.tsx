@@ -138,7 +138,7 @@ function columns(): Column<Entry>[] {
         verification.length === 0 ? (
           <IdentityText of={{}} />
         ) : (
-          <span class="wraps">
+          <span class="wraps ways">
             <span class="agents" aria-hidden="true">
               ✓
             </span>{' '}
