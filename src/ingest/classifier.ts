@@ -99,7 +99,7 @@ export function createClassifier(deps: ClassifierDeps) {
     const reason = dropReason(observation, site)
     if (reason === undefined) {
       // Rows of other servers name hostnames that this server's origin may not have.
-      if (shipped === undefined) deps.policyJudge.observe(observation.hostname.toLowerCase(), at)
+      if (shipped === undefined) deps.policyJudge.observe(observation.hostname.toLowerCase())
       return addPersonView(readObservedRequest(observation, site, at), draft, personDeps)
     }
     notePolicyRequest(observation, site, at, personDeps)

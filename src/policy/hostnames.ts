@@ -64,7 +64,7 @@ export function createHostnames() {
       .map(([hostname]) => hostname)
 
   return {
-    /** Counts a request of `hostname` at `at`. Returns true if the hostname is new. */
+    /** Counts a request of `hostname` that was seen at `at`. Returns true if the hostname is new. */
     observe(hostname: string, at: number, admitted = false): boolean {
       const entry = entries.get(hostname)
       if (entry) {

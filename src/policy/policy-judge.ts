@@ -28,7 +28,7 @@ interface PolicyJudgeDeps {
   /** Returns the parsed text of a served version; undefined if the text is not in memory. */
   policyOf: (version: PolicyVersion) => Policy | undefined
   /** Receives the hostname of each request that is judged. */
-  observe: (hostname: string, at: number) => void
+  observe: (hostname: string) => void
 }
 
 const MAX_CACHED_DECISIONS = 16_384
@@ -61,7 +61,7 @@ interface StoredFetch {
 /** Judges requests by the versions that were active when they arrived. */
 export interface PolicyJudge {
   /** Notes that a person or an agent requested something of `hostname`, so that its policy is fetched. */
-  observe(hostname: string, at: number): void
+  observe(hostname: string): void
   /**
    * `at` is the arrival in milliseconds since 1970, `target` path and query as requested. `agent` is undefined for an agent
    * that is not in the catalog. Never throws, never waits.
@@ -150,7 +150,7 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
     observe,
     judge(hostname, agent, target, at) {
       try {
-        observe(hostname, at)
+        observe(hostname)
         const judgement = judge(hostname, agent, target, at, false)
         if (judgement.robots_allowed === null || judgement.llms_listed === null) {
           const key = fetchKey({ hostname, agent_id: agent?.id ?? 'other', pathname: pathOf(target), at })

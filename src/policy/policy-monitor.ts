@@ -95,8 +95,10 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
     for (const hostname of filesByHostname.keys()) if (!hostnames.has(hostname)) filesByHostname.delete(hostname)
   }
 
-  const observe = (hostname: string, at: number) => {
-    if (!hostnames.observe(hostname, at)) return
+  const observe = (hostname: string) => {
+    // Now, and not when the request arrived: rows of other servers may be weeks old, and a hostname that was forgotten at
+    // once and found again would have its files fetched and stored anew each time.
+    if (!hostnames.observe(hostname, now())) return
     addHostname(hostname, Number.POSITIVE_INFINITY)
     removeForgotten()
   }

@@ -233,6 +233,26 @@ t.test('keeps a policy per hostname, also for a site that lists none', async (t)
   t.same(monitor.hostnames(), [], 'forgotten after a day without requests')
 })
 
+t.test('fetches a file once for rows of the past, which other servers deliver', async (t) => {
+  const { table, requests, clock, open, lines } = await setUpMonitor(t)
+  table.set('shop.example/robots.txt', fileResponse(OPEN))
+  const { monitor, records } = await open()
+  const before = requests.length
+  for (let delivery = 0; delivery < 6; delivery++) {
+    monitor.judge.judge('shop.example', GPTBOT, '/a', START - 30 * DAY + delivery)
+    clock.at += 11_000
+    await monitor.tick()
+  }
+  const asked = requests.slice(before).filter(({ key }) => key === 'shop.example/robots.txt')
+  t.equal(asked.length, 1, 'asked once')
+  t.equal(lines.filter((line) => /policy: shop\.example robots\.txt: 1 rule/.test(line)).length, 1, 'logged once')
+  t.match(
+    await records.query(sql`select count(*) as n from policies where hostname = 'shop.example' and kind = 'robots'`),
+    [{ n: 1 }],
+    'stored once',
+  )
+})
+
 t.test('fetches a changed file at once, and dates the change by the response that the proxy served', async (t) => {
   const { table, clock, open, requests } = await setUpMonitor(t)
   table.set('example.com/robots.txt', fileResponse(OPEN))
