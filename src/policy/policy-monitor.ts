@@ -97,7 +97,7 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
 
   const observe = (hostname: string) => {
     // Now, and not when the request arrived: rows of other servers may be weeks old, and a hostname that was forgotten at
-    // once and found again would have its files fetched and stored anew each time.
+    // once and found again would have its files fetched and stored each time.
     if (!hostnames.observe(hostname, now())) return
     addHostname(hostname, Number.POSITIVE_INFINITY)
     removeForgotten()
