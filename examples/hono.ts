@@ -13,5 +13,9 @@ const port = Number(process.env.PORT ?? 3000)
 const server = serve({ fetch: site.fetch, port }, () =>
   console.log(`http://localhost:${port}/ and http://localhost:${port}/_readership/`),
 )
-const stop = () => void server.close(() => void readership.close())
+const stop = () => {
+  // The server would wait for an open live view of the dashboard.
+  readership.endStreams()
+  server.close(() => void readership.close())
+}
 process.once('SIGINT', stop).once('SIGTERM', stop)

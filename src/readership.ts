@@ -22,6 +22,15 @@ export interface Readership {
   close(): Promise<void>
 }
 
+/** A readership that an application has opened and has to close. */
+export interface OpenReadership extends Readership {
+  /**
+   * Ends responses that last until their reader leaves, such as the live view of the dashboard. Call it before the
+   * server's own `close`, which would wait for them.
+   */
+  endStreams(): void
+}
+
 /** The place at which an adapter serves the service. */
 export interface MountPoint {
   scheme: 'http' | 'https'

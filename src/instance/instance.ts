@@ -1,17 +1,15 @@
 import type { ProxyCounts } from '../http/metrics.js'
 import type { SendMail } from '../notify/mail-message.js'
-import type { Readership } from '../readership.js'
+import type { OpenReadership } from '../readership.js'
 
 /** A running instance as its own process sees it: the public interface, and the operator's. */
-export interface Instance extends Required<Omit<Readership, 'mounted'>> {
+export interface Instance extends Required<Omit<OpenReadership, 'mounted'>> {
   /** Answers a request of the operator, which came through the control socket. */
   control(request: Request): Promise<Response>
   /** Notes that a changed robots.txt or llms.txt went to a client, who asked at `at` (epoch ms). Never throws. */
   policySeen(hostname: string, path: string, at: number): void
   /** Returns the id of the site that a hostname (lower case, without port) belongs to, at most ten seconds old. */
   siteOf(hostname: string): number | undefined
-  /** Ends responses that would last until their reader leaves, so that listeners need not wait for them. */
-  endStreams(): void
 }
 
 /** The logger that an instance writes to; `details` are the fields of a structured log line. */

@@ -5,7 +5,7 @@ import { type Config, ConfigError, loadConfig } from '../config.js'
 import { listenControl, socketPath } from '../http/server.js'
 import { userAgent } from '../outbound/guarded-outbound.js'
 import { BASE_PATH } from '../proxy/node-handler.js'
-import type { MountPoint, Readership } from '../readership.js'
+import type { MountPoint, OpenReadership } from '../readership.js'
 import type { Log } from './instance.js'
 import { openInstance } from './open-instance.js'
 import { isShipping, openShipping } from './open-shipping.js'
@@ -28,7 +28,7 @@ export type ReadershipOptions = Partial<Pick<Config, (typeof OPTIONS)[number]>> 
  * it through the control socket there. With a `collector` there is no store: rows wait in `data` until they are shipped.
  * Throws `ConfigError` for a wrong option, and an error of one line where the store or the spool cannot be opened.
  */
-export async function openReadership({ log = toConsole, ...options }: ReadershipOptions = {}): Promise<Readership> {
+export async function openReadership({ log = toConsole, ...options }: ReadershipOptions = {}): Promise<OpenReadership> {
   const names: readonly string[] = OPTIONS
   const unknown = Object.keys(options).find((name) => !names.includes(name))
   if (unknown !== undefined) throw new ConfigError(`${unknown} is not an option of openReadership.`, unknown)
@@ -59,6 +59,7 @@ export async function openReadership({ log = toConsole, ...options }: Readership
         const url = (config.public_url ?? requestUrl(at) ?? service ?? at.basePath).replace(/\/$/, '')
         log.info({}, `dashboard at ${url}/; to sign in, run: npx readership login-link --data ${config.data}`)
       },
+      endStreams: () => instance.endStreams(),
       async close() {
         await control.close()
         await instance.close()

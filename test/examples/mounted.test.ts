@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 
 const PROGRAM = resolve('dist/bin/readership.js')
@@ -49,7 +50,9 @@ for (const name of ['express', 'hono']) {
     }
     t.match(answer, { data: { fetches: 1, agents: 1, operators: [{ operator: 'OpenAI', fetches: 1 }] } })
 
+    const live = await fetch(`http://127.0.0.1:${port}/_readership/api/stats/realtime/stream?site=1`, { headers })
+    t.equal(live.status, 200)
     child.kill('SIGTERM')
-    t.same(await ended, [0, null], 'and it ends well')
+    t.same(await Promise.race([ended, sleep(20_000)]), [0, null], 'and it ends well, also with an open live view')
   })
 }
