@@ -84,6 +84,11 @@ t.test('a page of another origin plots both readerships', async (t) => {
   t.equal(asked.filter((url) => url.includes(secret)).length, 0, 'the key is in no URL')
   t.same(broken, [])
   t.match(await show('svcg_00000000_wrong'), /key|credential/i, 'a failure can be read')
+  const buckets = [{}, {}, { value: 3 }, { value: 5 }, {}]
+  const headers = { 'access-control-allow-origin': '*' }
+  await tab.route(/timeseries/, (route) => route.fulfill({ headers, json: { data: { buckets } } }))
+  t.equal(await show(secret), '8 by people, 8 by agents', 'days that were not recorded count nothing')
+  t.equal(await tab.getAttribute('polyline.people', 'points'), '50,40 75,0', 'and have no point')
 })
 
 t.test('an origin that is not listed sees nothing, and is told why', async (t) => {
