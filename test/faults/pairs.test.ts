@@ -34,7 +34,7 @@ const PAIRS = Number(process.env.PAIRS ?? 120)
 /** Files of each kind, each in a state of its own; any two make a pair. */
 const FILES = 40
 /** So many pairs are also served and read through the API, every fourth as a whole instance with all its routes. */
-const SERVED_PAIRS = 8
+const SERVED_PAIRS = Math.max(8, Math.round(PAIRS / 15))
 
 const random = seeded(SEED)
 const WINDOW = 'start=2026-11-20T00:00:00Z&end=2026-11-22T10:00:00Z'
@@ -275,6 +275,8 @@ t.test(`pairs of files, seed ${SEED}: no row reaches a site that it does not bel
       if (faults.length > 0) t.fail(what, { faults })
     }
     t.ok((totals['sites have rows'] ?? 0) > PAIRS / 20, 'sites have rows that could be of others')
+    for (const what of ['together', 'records_lost', 'events_lost', 'events_foreign'])
+      t.ok((totals[what] ?? 0) > 0, `some are ${what.replace('_', ' ')}`)
     t.comment(JSON.stringify(totals))
   })
 

@@ -241,6 +241,7 @@ export async function checkRandomSites(t: Test, open: () => Promise<EventStore>)
     const result = await fc.check(fc.asyncProperty(world, alone), { ...drawn, includeErrorInReport: true })
     t.fail((result.failed && fc.defaultReportMessage(result)) || `only beside the others: ${error}`)
   }
-  if (RUNS >= 500)
-    t.equal(asked.size, EXPECTED_READS.flatMap(({ audiences }) => audiences).length, 'every read was asked')
+  const all = EXPECTED_READS.flatMap(({ audiences }) => audiences).length
+  // A few sites do not draw each read; hundreds do.
+  t.ok(asked.size >= (RUNS >= 500 ? all : all / 2), `${asked.size} of ${all} reads were asked`)
 }
