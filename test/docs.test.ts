@@ -47,6 +47,19 @@ t.test('the table of settings is the configuration’s, and says which commands 
   t.same(table('Settings', CLI_README), expected)
 })
 
+t.test('the table of variables has every default of the tests', async (t) => {
+  const text = readFileSync('test/README.md', 'utf8').split('### More of the same')[1]?.split('\n## ')[0] ?? ''
+  const rows = [...text.matchAll(/^\| `([A-Z_]+)` +\| `([\w/-]+)` +\| (\S+) /gm)].map(([, ...cells]) => cells.join(' '))
+  const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const found = files.flatMap((file) =>
+    [...readFileSync(join('test', file), 'utf8').matchAll(/env\.([A-Z_]+) \?\? ([\d_]+)\)/g)].flatMap(
+      ([, name, value]) => (name?.endsWith('_SEED') ? [] : `${name} ${file.replace(/(\.test)?\.ts$/, '')} ${value}`),
+    ),
+  )
+  t.ok(found.length > 10)
+  t.same(rows.sort(), found.sort())
+})
+
 /** Words of the table for what the document says is needed. */
 const NEEDED = {
   public: /^Open to anyone\./,
