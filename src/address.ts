@@ -143,15 +143,6 @@ export const isGlobal = (address: Address): boolean =>
   (address.family === 4 || (GLOBAL_V6 !== undefined && isInPrefix(address, GLOBAL_V6))) &&
   !NOT_GLOBAL.some((prefix) => isInPrefix(address, prefix))
 
-/** Networks of an operator's own: RFC 1918, RFC 4193, shared space (RFC 6598), link-local addresses and the machine itself. */
-const PRIVATE = prefixes(
-  ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '169.254.0.0/16', '127.0.0.0/8'],
-  ...['fc00::/7', 'fe80::/10', '::1/128'],
-)
-
-/** Returns whether an address belongs to a private network, so that no company on the internet sends from it. */
-export const isPrivate = (address: Address): boolean => PRIVATE.some((prefix) => isInPrefix(address, prefix))
-
 /** Blocks that are global unicast by number, but hold no server of a third party. */
 const NOT_PUBLIC = prefixes(
   // Relays of 6to4 (RFC 7526), and the platform address of Azure, which hands its secrets to every machine there.

@@ -1,4 +1,4 @@
-import { isPrivate, parseAddress } from '../address.js'
+import { parseAddress } from '../address.js'
 import type { Agent } from './catalog.js'
 import type { RangeLookup, Ranges } from './ranges/ranges.js'
 import { listsOfAgent } from './ranges/sources.js'
@@ -33,8 +33,8 @@ export type Verifier = ReturnType<typeof createVerifier>
 
 /**
  * Checks claims by Web Bot Auth, published ranges and reverse DNS, in this order; the first that confirms decides. A claim
- * is `spoofed` only if one way refutes it and no other might still confirm it. A missing or stale list, a DNS that does
- * not answer, or a private address is no evidence.
+ * is `spoofed` only if one way refutes it and no other might still confirm it. A missing or stale list, or a DNS that does
+ * not answer, is no evidence.
  */
 export function createVerifier({ signatures, ranges, rdns }: VerifierDeps) {
   const checkSignature = (request: VerifiableRequest, at: number): SignatureCheck =>
@@ -52,13 +52,9 @@ export function createVerifier({ signatures, ranges, rdns }: VerifierDeps) {
       const signed = checkSignature(request, at)
       const signature = signatureEvidence(signed, agent)
       if (signature === 'confirms') return { now: VERDICTS.web_bot_auth }
-      const sender = parseAddress(request.ip)
-      const found = sender && ranges.lookUp(agent, sender, at)
-      if (found === 'inside') return { now: VERDICTS.ranges }
-      // A private address is a program of the site's own network, or a proxy that `--trust-proxy` does not name.
-      const address = sender && !isPrivate(sender) ? sender : undefined
-      const published = found ?? (listsOfAgent(agent).length > 0 ? 'unknown' : 'none')
-      const listed = address === undefined && published !== 'none' ? 'unknown' : published
+      const address = parseAddress(request.ip)
+      const listed = address ? ranges.lookUp(agent, address, at) : listsOfAgent(agent).length > 0 ? 'unknown' : 'none'
+      if (listed === 'inside') return { now: VERDICTS.ranges }
       const list = rangeEvidence(listed, agent)
       const name = !agent.rdns_suffixes ? undefined : address && rdns ? rdns.lookUp(agent, address) : 'transient'
       const later = signed.state === 'pending' && signature === 'open' ? signed.later : undefined
