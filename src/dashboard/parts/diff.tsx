@@ -1,3 +1,4 @@
+import '../styles/diff.css'
 import { t } from '../texts/index.js'
 
 type Line = readonly [sign: '+' | '-' | ' ', text: string, line: number]

@@ -15,6 +15,19 @@ export const showingKeys = signal(false)
 
 const NEXT: Record<Compare, Compare> = { none: 'previous', previous: 'year', year: 'none' }
 
+/** Moves the focus to the name of the next row of a table or list, or of the one before. */
+function moveRow(by: -1 | 1): void {
+  const names = [...document.querySelectorAll<HTMLElement>('main .row-name > :is(a, button):first-child')]
+  const now = names.findIndex((name) => name.parentElement?.contains(document.activeElement))
+  names[Math.max(0, now + by)]?.focus()
+}
+
+/** Excludes the row that has the focus, as a click with Alt does. */
+function excludeRow(): void {
+  const name = document.activeElement?.closest('.row-name')?.querySelector('button[aria-pressed]')
+  name?.dispatchEvent(new MouseEvent('click', { altKey: true, bubbles: true }))
+}
+
 const RUN: Record<string, () => void> = {
   '/': () => (searching.value = shareSlug.value === undefined),
   '?': () => (showingKeys.value = true),
@@ -24,6 +37,9 @@ const RUN: Record<string, () => void> = {
   a: () => go({ show: 'agent' }),
   b: () => go({ show: 'both' }),
   c: () => go({ compare: NEXT[place.value.compare] }),
+  j: () => moveRow(1),
+  k: () => moveRow(-1),
+  x: excludeRow,
   f: () => document.getElementById('add-filter')?.showPopover(),
   s: () => {
     savingSegment.value = place.value.filters.length > 0 && hasRole('member')

@@ -145,4 +145,6 @@ export const pages = {
   cameFrom: 'Woher ihre Leserinnen und Leser kamen',
   allSources: 'Quellen',
   noSources: 'Niemand las diese Seite in dieser Zeit.',
+  allPages: 'Alle Seiten',
+  decayNone: 'Niemand las diese Seite in dieser Zeit oder in der davor.',
 }

@@ -155,6 +155,8 @@ export const shell = {
       ['s', 'Filter als Segment speichern'],
       ['n', 'Notiz auf die Zeitachse schreiben'],
       ['t', 'Diagramm als Tabelle zeigen'],
+      ['j k', 'Nächste Zeile, vorige Zeile; Enter filtert danach'],
+      ['x', 'Diese Zeile auslassen'],
       ['g + Buchstabe', 'Zu einer Ansicht gehen'],
       ['Leertaste', 'Live-Liste anhalten'],
       ['Esc', 'Schließen oder den Ausschnitt zurücknehmen'],

@@ -144,4 +144,6 @@ export const pages = {
   cameFrom: 'Where its readers came from',
   allSources: 'Sources',
   noSources: 'No person read this page in this time.',
+  allPages: 'All pages',
+  decayNone: 'No person read this page in this time or the one before.',
 }

@@ -154,6 +154,8 @@ export const shell = {
       ['s', 'Save the filters as a segment'],
       ['n', 'Write a note on the time line'],
       ['t', 'Show the chart as a table'],
+      ['j k', 'Next row, previous row; Enter filters by it'],
+      ['x', 'Leave this row out'],
       ['g + letter', 'Go to a view'],
       ['space', 'Pause the live feed'],
       ['Esc', 'Close, or undo the zoom'],

@@ -13,6 +13,7 @@ import { audiences, useOne, usePair } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 import { useAgentsOfPage } from './agents-of-page.js'
 import { PageAgents } from './page-agents.js'
+import { PageDecay } from './page-decay.js'
 import { PageGap } from './page-gap.js'
 import { PageSentence } from './page-sentence.js'
 import { PageSources } from './page-sources.js'
@@ -71,6 +72,7 @@ export function OnePage({ pathname }: { pathname: string }) {
         <Later>
           {place.value.show !== 'human' && <PageVersions agents={agents} />}
           {place.value.show !== 'agent' && <PageSources filters={filters} />}
+          <PageDecay filters={filters} />
         </Later>
       </Sheet>
     </>

@@ -111,7 +111,7 @@ function AgentTable({ rows }: { rows: readonly PageAgent[] }) {
         {
           key: 'disallowed',
           head: texts.whileDisallowed,
-          width: '76px',
+          width: '112px',
           right: true,
           cell: ({ disallowed }) => formatNumber(disallowed),
         },

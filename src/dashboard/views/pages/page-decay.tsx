@@ -1,0 +1,78 @@
+import type { DataOf } from '../../client/index.js'
+import { Mark } from '../../parts/marks.js'
+import { changeText } from '../../parts/numbers.js'
+import { Panel } from '../../parts/panel.js'
+import { Warnings } from '../../parts/states.js'
+import { VerdictTag } from '../../parts/tags.js'
+import { type Audience, hrefTo, viewPath } from '../../state/address.js'
+import { useRead } from '../../state/data.js'
+import { formatNumber, formatShare } from '../../state/format.js'
+import { mixedEnvelope, obstacle } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+
+type Row = DataOf<'/api/content/decay'>[number]
+
+/** Whether the page loses people while agents go on reading it. A filter that one readership lacks leaves nothing to compare. */
+export function PageDecay({ filters }: { filters: string }) {
+  const texts = t().decay
+  const isComparable = obstacle('human') === undefined && obstacle('agent') === undefined
+  const answer = useRead('/api/content/decay', isComparable ? { ...mixedEnvelope(), filters, limit: 20 } : undefined)
+  const rows = answer.data ?? []
+  if (!isComparable) return null
+  return (
+    <Panel
+      title={texts.title}
+      aside={texts.against}
+      right={
+        <a class="more" href={hrefTo({ path: viewPath('decay') })}>
+          {t().pages.allPages}
+        </a>
+      }
+      answers={[answer]}
+      empty={rows.length === 0}
+      emptyText={t().pages.decayNone}
+      rows={3}
+    >
+      {() => (
+        <>
+          {rows.map((row) => (
+            <div class="page-decay" key={row.hostname}>
+              <p>
+                <VerdictTag of={row.verdict} /> {rows.length > 1 && <b>{row.hostname}</b>}{' '}
+                <span class="muted">{texts.meaning[row.verdict]}</span>
+              </p>
+              <div class="two">
+                <Side of="human" name={texts.people} counts={row.people} adjusted={row.people.adjusted} />
+                <Side of="agent" name={texts.agents} counts={row.agents} />
+              </div>
+            </div>
+          ))}
+          <Warnings of={[answer.meta]} />
+        </>
+      )}
+    </Panel>
+  )
+}
+
+interface SideProps {
+  of: Audience
+  name: string
+  counts: Row['agents']
+  adjusted?: number | undefined
+}
+
+function Side({ of, name, counts: { before, now }, adjusted }: SideProps) {
+  return (
+    <p>
+      <Mark of={of} /> {name}{' '}
+      <b>
+        {formatNumber(before)} → {formatNumber(now)}
+      </b>{' '}
+      <span class="muted">
+        {changeText('pageviews', now, before)}
+        {adjusted !== undefined &&
+          ` · ${t().decay.adjusted}: ${adjusted > 0 ? '▲' : adjusted < 0 ? '▼' : ''} ${formatShare(Math.abs(adjusted))}`}
+      </span>
+    </p>
+  )
+}
