@@ -15,7 +15,7 @@ const GROUPED = [
   ...['agents', 'capture', 'duckdb', 'http', 'ingest', 'manage', 'notify', 'outbound', 'policy', 'query', 'reads'],
   'tracker',
 ]
-const FILES_PER_GROUP = 5
+const FILES_PER_GROUP = 9
 const ROOT = 'dist/test'
 
 const files = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })

@@ -65,7 +65,7 @@ async function measureViews(browser: Browser, app: Instance, rounds: number): Pr
   for (const view of VIEWS) {
     const times: number[] = []
     for (let round = 0; round < rounds; round++) {
-      // Loaded anew each time, so that nothing is answered from the page's memory.
+      // A page that was just loaded has no answers in its memory.
       await page.goto(`${app.admin}/sites/1/devices?range=30d`)
       await isFilled(page)
       times.push(await timeOf(page, () => page.click(`nav a[href*="/sites/1/${view}"]`)))

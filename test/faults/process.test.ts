@@ -106,14 +106,17 @@ t.test(
     await t.test(
       'a log with a damaged tail opens, keeps earlier rows, reports the loss and keeps a copy',
       async (t) => {
-        // At least two commits: the damage is in the last one.
-        await crawlMany(first.site, 25, 'kept')
-        await eventually('25 rows more', async () => (await first.fetches()) === stored + 25)
-        await crawlMany(first.site, 25, 'torn')
-        await eventually('50 rows more', async () => (await first.fetches()) === stored + 50)
-        await first.stop('SIGKILL')
         const wal = join(data, 'events.duckdb.wal')
-        t.ok(existsSync(wal) && statSync(wal).size > 0, 'there is a WAL to damage')
+        const hasLog = () => existsSync(wal) && statSync(wal).size > 0
+        let sure = stored
+        // At least two commits: the damage is in the last one. A checkpoint may fold either into the file.
+        for (let batch = 1; batch <= 2 || (!hasLog() && batch < 10); batch++) {
+          sure = stored + 25 * (batch - 1)
+          await crawlMany(first.site, 25, `batch${batch}`)
+          await eventually('25 rows more', async () => (await first.fetches()) === sure + 25)
+        }
+        await first.stop('SIGKILL')
+        t.ok(hasLog(), 'there is a WAL to damage')
         const size = statSync(wal).size
         const file = openSync(wal, 'r+')
         writeSync(file, Buffer.alloc(64, 0xff), 0, 64, size - 64)
@@ -121,7 +124,7 @@ t.test(
         const second = await startInstance(origin.url, data)
         t.ok(Date.now() - began < 20_000, 'soon: 5 s is the promise, on a machine that is not busy with other tests')
         const kept = await second.fetches()
-        t.ok(kept >= stored + 25 && kept < stored + 50, `${kept - stored} of 50 rows kept`)
+        t.ok(kept >= sure && kept < sure + 25, `${kept - sure} of the last 25 rows kept`)
         t.match(second.output(), /wal/i, 'the log says so')
         t.ok(
           readdirSync(data).some((name) => /\.wal\..+/.test(name)),
