@@ -22,15 +22,15 @@ const files = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.js'))
   .sort()
 mkdirSync(`${ROOT}/groups`, { recursive: true })
-// The first in the order of names: most of these are slow, and none should start last.
+// Groups are the first in the order of names: they take longest, and none should start last.
 for (const file of files.filter((file) => !isGrouped(file)))
-  write(`1-${file.replaceAll('/', '-').replace('.test.js', '')}`, `import '../${file}'\n`)
+  write(`2-${file.replaceAll('/', '-').replace('.test.js', '')}`, `import '../${file}'\n`)
 for (const folder of GROUPED) {
   const own = files.filter((file) => isGrouped(file) && dirname(file) === folder)
   const count = Math.ceil(own.length / FILES_PER_GROUP)
   // In turns, because slow files have similar names.
   for (let n = 0; n < count; n++)
-    write(`2-${folder.replaceAll('/', '-')}-${n + 1}`, groupOf(own.filter((_, i) => i % count === n)))
+    write(`1-${folder.replaceAll('/', '-')}-${n + 1}`, groupOf(own.filter((_, i) => i % count === n)))
 }
 
 function isGrouped(file: string): boolean {
