@@ -18,9 +18,11 @@ const PICTURES = [
 ] as const
 
 const program = fileURLToPath(new URL('../bin/readership.js', import.meta.url))
-const link = execFileSync(process.execPath, [program, 'login-link', '--data', data], { encoding: 'utf8' }).trim()
+// The program refuses a variable that is none of its settings.
+const { READERSHIP_TEST_BROWSER: executablePath = '/usr/bin/chromium', ...env } = process.env
+const link = execFileSync(process.execPath, [program, 'login-link', '--data', data], { encoding: 'utf8', env }).trim()
 const browser = await chromium.launch({
-  executablePath: process.env.READERSHIP_TEST_BROWSER ?? '/usr/bin/chromium',
+  executablePath,
   args: ['--no-sandbox', '--disable-gpu'],
 })
 try {

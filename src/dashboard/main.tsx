@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import { App } from './shell/app.js'
 import { listenForKeys } from './shell/keys.js'
+import { preloadView } from './shell/views.js'
 import { followLinks, place } from './state/address.js'
 import type { Problem } from './state/client.js'
 import { loadSession } from './state/session.js'
@@ -13,6 +14,7 @@ import './styles/charts.css'
 
 followLinks()
 listenForKeys()
+preloadView(place.value.path)
 
 async function start(): Promise<void> {
   const [first, slug] = place.value.path

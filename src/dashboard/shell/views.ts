@@ -8,6 +8,7 @@ export interface View {
   name: string
   /** The letter that `g` is followed by. */
   letter: string
+  load(): Promise<unknown>
   component: FunctionComponent
   /** The scope of a share link that opens the view; absent for views that no share link opens. */
   scope?: string
@@ -21,6 +22,7 @@ const view = (
 ): View => ({
   name,
   letter,
+  load,
   component: lazy(load),
   ...(scope === undefined ? {} : { scope }),
 })
@@ -56,6 +58,14 @@ export const AGENT_VIEWS: readonly View[] = [
 ]
 
 const VIEWS: readonly View[] = [OVERVIEW, LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, SETTINGS]
+
+/** Begins to load the view of an address, so that it is there when the session is known. A failure shows when it is drawn. */
+export function preloadView(path: readonly string[]): void {
+  const [, , name = OVERVIEW.name] = path
+  VIEWS.find((each) => each.name === name)
+    ?.load()
+    .catch(() => {})
+}
 
 /** Whether the reader may open a view: through a share link only those of its scopes. */
 export const isOpenTo = ({ scope }: View): boolean =>

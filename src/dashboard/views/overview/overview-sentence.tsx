@@ -14,7 +14,8 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
   const show = askable.value
   const texts = t().overview
   const violations = useOne('/api/policy/violations', 'agent', { compare: undefined, severity: 'breach', limit: 100 })
-  const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 1 })
+  // The question of the panel, so that it is asked once.
+  const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 8 })
   const human = totals.human.data
   const agent = totals.agent.data
   const answers = show === 'both' ? [totals.human, totals.agent] : [totals[show]]
