@@ -18,7 +18,7 @@ const PICTURES = [
 ] as const
 
 const program = fileURLToPath(new URL('../bin/readership.js', import.meta.url))
-// The program refuses a variable that is none of its settings.
+// The program refuses variables that it does not know.
 const { READERSHIP_TEST_BROWSER: executablePath = '/usr/bin/chromium', ...env } = process.env
 const link = execFileSync(process.execPath, [program, 'login-link', '--data', data], { encoding: 'utf8', env }).trim()
 const browser = await chromium.launch({

@@ -37,7 +37,7 @@ t.test('every parameter accepts its example alone', SLOW, async (t) => {
 t.test('every read responds as documented, for every audience', SLOW, async (t) => {
   const { document, operations, operator } = kept
   const check = validator(document)
-  const MORE = ['&compare=year', '&range=24h', '&range=all', '&limit=1000']
+  const MORE = ['', '&compare=year', '&range=24h', '&range=all', '&limit=1000']
   for (const [i, { name, path, method, operation }] of operations.entries()) {
     const request = loadExamples().get(name)?.request
     const names = (operation.parameters ?? []).map((one) => resolve(document, one).name)
@@ -46,18 +46,17 @@ t.test('every read responds as documented, for every audience', SLOW, async (t) 
     if (!content['application/json']) continue
     const at = ['paths', path, method, 'responses', '200', 'content', 'application/json', 'schema']
     let answered = 0
-    for (const [j, audience] of ['human', 'agent', 'all'].entries())
-      for (const more of ['', MORE[(i + j) % MORE.length]]) {
-        const given = new URL(`http://x${request}`)
-        for (const [key, value] of new URLSearchParams(`audience=${audience}${more}`))
-          given.searchParams.set(key, value)
-        const response = await operator(`${given.pathname}${given.search}`)
-        // The read does not support this audience.
-        if (response.status === 422 || response.status === 404) continue
-        answered++
-        t.equal(response.status, 200, `${name} ${given.search}`)
-        t.same(check(at, await response.json()), [], `${name} ${given.search}`)
-      }
+    for (const [j, audience] of ['human', 'agent', 'all'].entries()) {
+      const more = MORE[(i + j) % MORE.length]
+      const given = new URL(`http://x${request}`)
+      for (const [key, value] of new URLSearchParams(`audience=${audience}${more}`)) given.searchParams.set(key, value)
+      const response = await operator(`${given.pathname}${given.search}`)
+      // The read does not support this audience.
+      if (response.status === 422 || response.status === 404) continue
+      answered++
+      t.equal(response.status, 200, `${name} ${given.search}`)
+      t.same(check(at, await response.json()), [], `${name} ${given.search}`)
+    }
     t.ok(answered > 0, `${name} answers`)
   }
 })

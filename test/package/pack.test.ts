@@ -101,7 +101,7 @@ await openReadership({ dta: 'x' })
     writeFileSync(join(at, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['all.ts', 'site.ts'] }))
     let said = ''
     try {
-      execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', at], { stdio: 'pipe' })
+      execFileSync(process.execPath, [join(root, 'node_modules/typescript-7/bin/tsc'), '-p', at], { stdio: 'pipe' })
     } catch (error) {
       said = z
         .object({ stdout: z.instanceof(Buffer) })

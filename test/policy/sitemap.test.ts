@@ -116,7 +116,7 @@ t.test('reads the same however the text is cut into parts', async (_t) => {
       const text = `<${pieces.join('')}`
       return JSON.stringify(read(text, size)) === JSON.stringify(read(text))
     }),
-    { numRuns: 2_000 },
+    { numRuns: 500 },
   )
 })
 
@@ -140,11 +140,11 @@ t.test('reads hostile sitemaps in linear time', async (t) => {
     ['https://a/', 'a line without an end'],
     ['<!ENTITY a "', 'entities not closed'],
   ] as const) {
-    const text = `<x>${unit.repeat(Math.ceil(8_000_000 / unit.length))}`
+    const text = `<x>${unit.repeat(Math.ceil(4_000_000 / unit.length))}`
     const from = performance.now()
     read(text, 65_536)
     const took = performance.now() - from
-    t.ok(took < 4_000, `${why}: 8 MB in ${Math.round(took)} ms`)
+    t.ok(took < 2_000, `${why}: 4 MB in ${Math.round(took)} ms`)
   }
 })
 
