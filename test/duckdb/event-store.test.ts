@@ -99,18 +99,18 @@ t.test('a flood of rows leaves memory again when nothing is read', async (t) => 
   await data.write((writer) => writer.run(`create table flood as select ${columns} from range(1600000)`))
   await checkpoints.run()
   const full = await cached()
-  t.ok(full > 90, `DuckDB caches what it writes: ${full} MB`)
+  t.ok(full > 80, `DuckDB caches what it writes: ${full} MB`)
   const count = () => data.read((reader) => runQuery(reader, sql`select count(*) as n from flood where a + b + c < 9`))
   await count()
   await checkpoints.afterAppend({ deliveries: 0, changed: false })
-  t.ok((await cached()) > 90, 'kept for a dashboard that is open')
+  t.ok((await cached()) > 80, 'kept for a dashboard that is open')
   time += 29_000
   const running = count()
   await checkpoints.afterAppend({ deliveries: 0, changed: false })
   await running
   time += 29_000
   await checkpoints.afterAppend({ deliveries: 0, changed: false })
-  t.ok((await cached()) > 90, 'kept for 30 s after the last read')
+  t.ok((await cached()) > 80, 'kept for 30 s after the last read')
   time += 2_000
   await checkpoints.afterAppend({ deliveries: 0, changed: false })
   t.ok((await cached()) <= 64, 'freed after that')
