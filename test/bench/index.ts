@@ -17,6 +17,8 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   auth: () => import('./auth.js'),
   size: () => import('./size.js'),
   truth: () => import('./truth.js'),
+  idle: () => import('./idle.js'),
+  start: () => import('./start.js'),
 }
 const load = benches[name ?? '']
 if (load === undefined) {

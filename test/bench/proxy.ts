@@ -15,6 +15,7 @@ interface Usage {
 interface Contender {
   name: string
   port: number
+  pid: number
   /** CPU microseconds so far, of its processes and of the thread that serves; resident bytes; rows dropped. */
   usage(): Promise<Usage>
   stop(): void
@@ -126,7 +127,7 @@ function median(values: number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
-async function child(name: string, originPort: number): Promise<Contender> {
+export async function child(name: string, originPort: number): Promise<Contender> {
   const file = new URL('./proxy-child.js', import.meta.url)
   const process: ChildProcess = fork(file, [name, String(originPort)])
   process.once('exit', (code) => {
@@ -140,6 +141,7 @@ async function child(name: string, originPort: number): Promise<Contender> {
   return {
     name,
     port,
+    pid: process.pid ?? 0,
     async usage() {
       const told = answer()
       process.send('usage')
@@ -151,7 +153,7 @@ async function child(name: string, originPort: number): Promise<Contender> {
 }
 
 /** nginx with one worker and a keep-alive pool, where it is installed. */
-async function nginxBefore(originPort: number): Promise<Contender | undefined> {
+export async function nginxBefore(originPort: number): Promise<Contender | undefined> {
   try {
     execFileSync('nginx', ['-v'], { stdio: 'ignore' })
   } catch {
@@ -173,6 +175,7 @@ async function nginxBefore(originPort: number): Promise<Contender | undefined> {
   return {
     name: 'nginx',
     port,
+    pid,
     async usage() {
       const { cpu, rss } = usageOfAll(pid)
       return { cpu, thread: cpu, rss, drops: 0 }
@@ -184,7 +187,7 @@ async function nginxBefore(originPort: number): Promise<Contender | undefined> {
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

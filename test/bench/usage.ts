@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** CPU microseconds so far, in the kernel's ticks of 10 ms, and resident bytes of a process; nothing of one that ended. */
 export function usageOf(pid: number): { cpu: number; rss: number } {
@@ -17,6 +17,24 @@ const childrenOf = (pid: number): number[] =>
 export function usageOfAll(pid = process.pid): { cpu: number; rss: number } {
   const all = [pid, ...childrenOf(pid)].map(usageOf)
   return { cpu: all.reduce((sum, one) => sum + one.cpu, 0), rss: all.reduce((sum, one) => sum + one.rss, 0) }
+}
+
+/**
+ * CPU microseconds, switches of threads, bytes written to disk and resident bytes of a process and its children so far.
+ * Threads that have ended are left out.
+ */
+export function activityOfAll(pid: number): { cpu: number; switches: number; written: number; rss: number } {
+  const sum = { cpu: 0, switches: 0, written: 0, rss: 0 }
+  for (const one of [pid, ...childrenOf(pid)]) {
+    sum.rss += usageOf(one).rss
+    sum.written += Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${one}/io`, 'utf8'))?.[1])
+    for (const task of readdirSync(`/proc/${one}/task`)) {
+      const of = (name: string) => readFileSync(`/proc/${one}/task/${task}/${name}`, 'utf8')
+      sum.cpu += Number(of('schedstat').split(' ')[0]) / 1e3
+      for (const [, count] of of('status').matchAll(/ctxt_switches:\s+(\d+)/g)) sum.switches += Number(count)
+    }
+  }
+  return sum
 }
 
 /** Resident bytes of the same processes, the pages that they share (the same Node, above all) shared out among them. */
