@@ -13,6 +13,8 @@ interface DatabaseOptions {
   clock: () => number
   /** As `FileSettings.memory_limit`. */
   memory_limit: string
+  /** As `FileSettings.threads`. */
+  threads: number
   /** Delay after the first failure to reopen, doubled with each further one up to the maximum. */
   first_retry_ms: number
   max_retry_ms: number
@@ -37,6 +39,11 @@ const INTERRUPT_INTERVAL_MS = 10
 const IDLE_CACHE_SIZE = '64MB'
 /** Without a read for this long, no dashboard is open that would have to read the blocks again. */
 const READS_IDLE_MS = 30_000
+/**
+ * Writes run on one thread when no read ran for this long. With two, the second runs a commit while the caller asks over
+ * and over whether it has ended: a seventh of the worker's CPU at 2,000 rows a second.
+ */
+const MANY_THREADS_MS = 1_000
 
 export type Database = ReturnType<typeof createReopeningDatabase>
 
@@ -49,7 +56,7 @@ export function createReopeningDatabase(
   open: () => Promise<Connections>,
   options: DatabaseOptions,
 ) {
-  const { timeout_ms, wait_ms } = options.limits
+  const { wait_ms } = options.limits
   const instance = createInstance(opened, open, options)
   const readSlots = createSlots(READ_CONNECTIONS)
   const streamSlots = createSlots(1)
@@ -58,8 +65,8 @@ export function createReopeningDatabase(
   let reading = 0
   let lastRead = Number.NEGATIVE_INFINITY
 
-  const readOn = createInterruptibleRead(instance, timeout_ms)
-  const isIdle = () => reading === 0 && options.clock() - lastRead >= READS_IDLE_MS
+  const readOn = createInterruptibleRead(instance, options)
+  const isIdleFor = (ms: number) => reading === 0 && options.clock() - lastRead >= ms
   const inQueue = async <T>(
     slots: Slots,
     task: (slot: number) => Promise<T>,
@@ -114,9 +121,16 @@ export function createReopeningDatabase(
     write: <T>(work: Work<T>): Promise<T> =>
       writeSlots(async () => {
         const connections = await instance.connections()
-        return instance.run(connections, connections.writer, work)
+        return instance.run(connections, connections.writer, async (writer) => {
+          if (isIdleFor(MANY_THREADS_MS)) await connections.setThreads(1)
+          return work(writer)
+        })
       }),
-    freeIdleCache: createCacheRelease(instance, options, { readSlots, writeSlots, isIdle }),
+    freeIdleCache: createCacheRelease(instance, options, {
+      readSlots,
+      writeSlots,
+      isIdle: () => isIdleFor(READS_IDLE_MS),
+    }),
     /** Interrupts the running reads, waits for the writes, and closes with a checkpoint. */
     close: (): Promise<void> => instance.close((markClosed) => writeSlots(markClosed)),
   }
@@ -150,7 +164,10 @@ const createCacheRelease =
 
 /** Runs reads on a connection; each is interrupted when it takes too long, is cancelled, or the instance closes. */
 const createInterruptibleRead =
-  (instance: ReturnType<typeof createInstance>, timeout_ms: number) =>
+  (
+    instance: ReturnType<typeof createInstance>,
+    { threads, limits: { timeout_ms } }: Pick<DatabaseOptions, 'threads' | 'limits'>,
+  ) =>
   async <T>(
     connections: Connections,
     connection: DuckDBConnection,
@@ -171,7 +188,10 @@ const createInterruptibleRead =
     signal?.addEventListener('abort', cancel, { once: true })
     instance.interruptible.add(stop)
     try {
-      return await instance.run(connections, connection, work)
+      return await instance.run(connections, connection, async (reader) => {
+        await connections.setThreads(threads)
+        return work(reader)
+      })
     } catch (error) {
       throw reason ?? error
     } finally {

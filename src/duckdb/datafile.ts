@@ -69,6 +69,7 @@ export async function openDataFile(options: DataFileOptions) {
   const database = createReopeningDatabase(connections, reopen, {
     clock: options.clock,
     memory_limit: settings.memory_limit,
+    threads: settings.threads,
     first_retry_ms: 250,
     max_retry_ms: 5_000,
     limits: { ...DEFAULT_READ_TIMEOUTS, ...options.limits },

@@ -14,6 +14,7 @@ export class StoreLockedError extends StoreOpenError {}
 export interface FileSettings {
   /** As DuckDB writes sizes, `512MB`. */
   memory_limit: string
+  /** Threads of reads. Writes run on one. */
   threads: number
   /** Disk that queries may spill to, as DuckDB writes sizes. */
   temp_limit: string
@@ -31,6 +32,8 @@ export interface Connections {
   readers: readonly DuckDBConnection[]
   /** Reads, and keeps a temporary table over several statements. */
   streamer: DuckDBConnection
+  /** Sets how many threads run the statements that begin later: DuckDB has one number for the file, 1 at first. */
+  setThreads(count: number): Promise<void>
   /** Closes with a checkpoint, synchronously; no statement may be running. */
   close(): void
 }
@@ -43,7 +46,7 @@ export async function openDatabaseFile(file: string, settings: FileSettings): Pr
   if (isOpenHere(file)) throw new StoreOpenError(`${file} is still open in this process`)
   const instance = await withLowPriorityThreads(() =>
     DuckDBInstance.create(file, {
-      threads: String(settings.threads),
+      threads: '1',
       memory_limit: settings.memory_limit,
       temp_directory: `${file}.tmp`,
       autoinstall_known_extensions: 'false',
@@ -60,19 +63,21 @@ export async function openDatabaseFile(file: string, settings: FileSettings): Pr
     const readers: DuckDBConnection[] = []
     for (let n = 0; n < READ_CONNECTIONS; n++) readers.push(await instance.connect())
     const streamer = await instance.connect()
+    const setter = await instance.connect()
     await writer.run("set global TimeZone = 'UTC'")
     // `create` ignores this setting.
     await writer.run(`set max_temp_directory_size = '${settings.temp_limit}'`)
     await writer.run('set enable_external_access = false')
     // Lowering the limit is the only way to make DuckDB free blocks that it caches.
-    await writer.run("set allowed_configs = ['memory_limit']")
+    await writer.run("set allowed_configs = ['memory_limit', 'threads']")
     await writer.run('set lock_configuration = true')
     return {
       writer,
       readers,
       streamer,
+      setThreads: createThreadSetting(setter),
       close() {
-        for (const connection of [...readers, streamer, writer]) connection.disconnectSync()
+        for (const connection of [...readers, streamer, setter, writer]) connection.disconnectSync()
         instance.closeSync()
       },
     }
@@ -100,6 +105,21 @@ export function isOpenHere(file: string): boolean {
       return false
     }
   })
+}
+
+/** Returns a function that sets the number of threads. A system that has no more threads leaves the number as it is. */
+function createThreadSetting(connection: DuckDBConnection) {
+  let threads = 1
+  let setting: Promise<unknown> = Promise.resolve()
+  return async (count: number): Promise<void> => {
+    if (count !== threads) {
+      threads = count
+      setting = setting
+        .then(() => withLowPriorityThreads(() => connection.run(`set threads = ${count}`)))
+        .catch(() => {})
+    }
+    await setting
+  }
 }
 
 /** Such a thread gets a tenth of a busy processor, and all of an idle one. */

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -282,4 +282,32 @@ t.test('a file with a later schema is not changed', async (t) => {
   later.close()
   await t.rejects(openStoreAt(at), { name: 'StoreOpenError', message: /schema version 99/ })
   t.notOk(isOpenHere(at))
+})
+
+t.test('a write runs on one thread unless rows were read lately, and a read on all', async (t) => {
+  let now = 0
+  const store = await opened(t, { settings: { ...SETTINGS, threads: 3 }, clock: () => now })
+  const threads = sql`select current_setting('threads')::integer as n`
+  const lowered = () =>
+    readdirSync('/proc/self/task').filter((task) => {
+      const fields = readFileSync(`/proc/self/task/${task}/stat`, 'utf8').split(') ').at(-1)?.split(' ')
+      return fields?.[16] === '10'
+    }).length
+  const write = () => store.lookUp(threads)
+  now += 1_000
+  t.strictSame(await write(), [{ n: 1 }], 'no read for a second')
+  const before = process.platform === 'linux' ? lowered() : 0
+  t.strictSame(await store.query(threads), [{ n: 3 }])
+  if (process.platform === 'linux') t.equal(lowered() - before, 2, 'the new threads have a low priority')
+  now += 900
+  t.strictSame(await write(), [{ n: 3 }], 'a read ran in this second')
+  now += 200
+  t.strictSame(await write(), [{ n: 1 }])
+  const [, ...both] = await Promise.all([write(), store.query(threads), store.query(threads)])
+  t.strictSame(both, [[{ n: 3 }], [{ n: 3 }]], 'reads beside a write')
+  now += 2_000
+  await store.append({ events: [eventRow()], agent_events: [] })
+  t.strictSame(await write(), [{ n: 1 }])
+  await t.rejects(store.query(raw('set threads = 8')), { code: 'database_error' }, 'no read sets it')
+  for await (const rows of store.stream(threads)) t.strictSame(rows, [{ n: 3 }], 'a stream has all of them')
 })

@@ -318,6 +318,7 @@ t.test('a fatal error opens every connection again, once', async (t) => {
   const database = createReopeningDatabase(await open(), open, {
     clock: () => performance.now(),
     memory_limit: SETTINGS.memory_limit,
+    threads: 1,
     first_retry_ms: 1,
     max_retry_ms: 10,
     onReopen: (cause) => causes.push(cause),
