@@ -12,11 +12,16 @@ export interface RecorderOptions {
   maxWaiting?: number
   /** Their bytes: enough for 64,000 observations of ordinary browsers, far fewer of a client that pads them. */
   maxWaitingBytes?: number
-  /** A batch is sent at this size, at `batchBytes`, or `flushIntervalMs` after its first observation. */
+  /** A batch is sent at this size, at `batchBytes`, or when its first observation has waited long enough. */
   batchSize?: number
   /** The worker reads a message at once, so this bounds how long that takes. */
   batchBytes?: number
+  /** A batch waits this long after a rest, and while its rows are watched. */
   flushIntervalMs?: number
+  /** Time between batches otherwise: each batch is a commit, and a commit costs as much as dozens of rows. */
+  unwatchedIntervalMs?: number
+  /** Whether a client follows the rows as they are stored. */
+  isFollowed?: () => boolean
   /** Number of faults within a minute that switches the recorder off for `pauseMs`. */
   maxFaultsPerMinute?: number
   pauseMs?: number
@@ -25,6 +30,8 @@ export interface RecorderOptions {
 export type Recorder = ReturnType<typeof createRecorder>
 
 const MINUTE_MS = 60_000
+/** Rows are watched for this long after a read. */
+const WATCH_MS = 5_000
 
 /**
  * Creates the recorder, which stands between the website and everything that is ours: it holds a bounded number of rows,
@@ -39,6 +46,8 @@ export function createRecorder({
   batchSize = 1_000,
   batchBytes = 1 << 20,
   flushIntervalMs = 200,
+  unwatchedIntervalMs = 1_000,
+  isFollowed = () => false,
   maxFaultsPerMinute = 10,
   pauseMs = MINUTE_MS,
 }: RecorderOptions) {
@@ -48,6 +57,8 @@ export function createRecorder({
   let sent = 0
   let sentBytes = 0
   let timer: NodeJS.Timeout | undefined
+  let lastSent = Number.NEGATIVE_INFINITY
+  let lastRead = Number.NEGATIVE_INFINITY
   let isClosed = false
   let isOff = false
   let faultTimes: number[] = []
@@ -95,12 +106,20 @@ export function createRecorder({
     clearTimeout(timer)
     timer = undefined
     if (packer.count === 0) return
+    lastSent = now()
     const batch = packer.take()
     sent += batch.count
     sentBytes += batch.bytes.length
     const sending = sendAndCount(batch)
     pending.add(sending)
     void sending.finally(() => pending.delete(sending))
+  }
+
+  const isWatched = () => isFollowed() || isWithin(now() - lastRead, WATCH_MS)
+  const sendLater = () => {
+    const passed = now() - lastSent
+    const rest = isWithin(passed, unwatchedIntervalMs) && !isWatched() ? unwatchedIntervalMs - passed : 0
+    timer = setTimeout(sendWaiting, Math.max(flushIntervalMs, rest)).unref()
   }
 
   return {
@@ -116,7 +135,15 @@ export function createRecorder({
         return drop('fault', 1)
       }
       if (packer.count >= batchSize || packer.byteLength >= batchBytes) sendWaiting()
-      else timer ??= setTimeout(sendWaiting, flushIntervalMs).unref()
+      else if (timer === undefined) sendLater()
+    },
+    /** Hastens the rows that wait and those of the next seconds, because a client reads. */
+    noteRead() {
+      const isNew = !isWatched()
+      lastRead = now()
+      if (!isNew || timer === undefined) return
+      clearTimeout(timer)
+      sendLater()
     },
     stats: (): { waiting: number; drops: DropCounts; on: boolean } => ({
       waiting: sent + packer.count,
@@ -136,3 +163,6 @@ export function createRecorder({
     },
   }
 }
+
+/** Tells whether a time in milliseconds lies in the last `most`; a clock that was set back is no past. */
+const isWithin = (passed: number, most: number): boolean => passed >= 0 && passed < most

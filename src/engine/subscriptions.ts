@@ -26,6 +26,8 @@ export function createSubscriptions(worker: { postIfRunning: (message: ToWorker)
           if (remove() && tail.count() === 0) worker.postIfRunning({ type: 'tail', on: false })
         }
       },
+      /** Whether a listener of `tail` is there. */
+      isTailed: (): boolean => tail.count() > 0,
       /** Calls `listener` with every change of a robots.txt or llms.txt, until the returned function is called. */
       onPolicyChange: (listener: (change: PolicyChange) => void): (() => void) => policyChanges.add(listener),
       /**

@@ -15,7 +15,12 @@ export type Core = Awaited<ReturnType<typeof createCore>>
 export async function createCore(engine: Engine, { log, now }: { log: Log; now: () => Date }) {
   const { records } = engine
   const clock = () => now().getTime()
-  const recorder = createRecorder({ send: (batch) => engine.record(batch), now: clock, log })
+  const recorder = createRecorder({
+    send: (batch) => engine.record(batch),
+    now: clock,
+    log,
+    isFollowed: engine.isTailed,
+  })
   const spans = createSpans(engine, recorder, now)
   let siteOf = createSiteLookup([])
   const refreshSites = async () => {

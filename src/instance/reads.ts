@@ -18,10 +18,10 @@ const HEARTBEAT_MS = 15_000
  * The routes of reads, exports and the stream of rows, and the same reads with the operator's rights, for alerts and
  * reports. Streams of rows end when `ended` aborts.
  */
-export function createReads({ engine, manage, spans, log, now }: Core, pdf: PdfRenderer, ended: AbortSignal) {
+export function createReads({ engine, manage, recorder, spans, log, now }: Core, pdf: PdfRenderer, ended: AbortSignal) {
   const clock = () => performance.now()
   const read = {
-    store: engine.events,
+    store: noteReads(engine.events, recorder.noteRead),
     now,
     catalog: listAgents(loadCatalog()),
     sites: manage.sites,
@@ -62,3 +62,12 @@ export function createReads({ engine, manage, spans, log, now }: Core, pdf: PdfR
     ],
   }
 }
+
+/** Returns the store, with a call of `note` before each query. */
+const noteReads = (store: Core['engine']['events'], note: () => void): Core['engine']['events'] => ({
+  ...store,
+  query(query, signal) {
+    note()
+    return store.query(query, signal)
+  },
+})

@@ -31,7 +31,11 @@ function startRecorder(given: Partial<RecorderOptions> = {}) {
 }
 
 t.test('sends a batch at its size, or at the end of its interval', async (t) => {
-  const { recorder, batches, record } = startRecorder({ batchSize: 10, flushIntervalMs: 30 })
+  const { recorder, batches, record } = startRecorder({
+    batchSize: 10,
+    flushIntervalMs: 30,
+    unwatchedIntervalMs: 30,
+  })
   record(25)
   t.strictSame(batches, [10, 10])
   t.equal(recorder.stats().waiting, 25, 'a batch that was sent is not yet stored')
@@ -48,15 +52,52 @@ t.test('by default sends at 1,000 observations or 200 ms, and lets 64,000 wait',
   t.strictSame(recorder.stats(), { waiting: 64_000, drops: { queue_full: 6_000 }, on: true })
   t.strictSame(batches, [])
   const quick = startRecorder()
-  quick.record(999)
-  t.strictSame(quick.batches, [])
-  quick.record(1)
-  t.strictSame(quick.batches, [1_000])
   quick.record(1)
   await wait(100)
-  t.strictSame(quick.batches, [1_000])
+  t.strictSame(quick.batches, [])
   await wait(160)
-  t.strictSame(quick.batches, [1_000, 1])
+  t.strictSame(quick.batches, [1])
+  quick.record(999)
+  t.strictSame(quick.batches, [1])
+  quick.record(1)
+  t.strictSame(quick.batches, [1, 1_000])
+})
+
+t.test('sends one batch a second while no client looks, at once after a rest, and soon while one does', async (t) => {
+  let isFollowed = false
+  let ahead = 0
+  const { recorder, batches, record } = startRecorder({
+    now: () => performance.now() + ahead,
+    flushIntervalMs: 20,
+    unwatchedIntervalMs: 400,
+    isFollowed: () => isFollowed,
+  })
+  const look = async (what: string, given: { read?: boolean; followed?: boolean; rest?: number }, soon: boolean) => {
+    ahead += given.rest ?? 0
+    isFollowed = given.followed ?? false
+    const before = batches.length
+    record(1)
+    if (given.read) recorder.noteRead()
+    await wait(100)
+    t.equal(batches.length - before, soon ? 1 : 0, what)
+    await recorder.flush()
+  }
+  await look('the first row', {}, true)
+  await look('a row after it', {}, false)
+  await look('a row after a rest', { rest: 400 }, true)
+  await look('a row that follows, while a client follows the rows', { followed: true }, true)
+  await look('a row when the client has left', {}, false)
+  await look('a row that waits when a client reads', { read: true }, true)
+  await look('a row within five seconds of the read', { rest: 300 }, true)
+  await look('a row after them', { rest: 5_000 }, true)
+  await look('and the next one', {}, false)
+  await look('a row after a clock was set back', { rest: -3_600_000 }, true)
+
+  record(1)
+  const polling = setInterval(() => recorder.noteRead(), 5)
+  await wait(100)
+  clearInterval(polling)
+  t.equal(recorder.stats().waiting, 0, 'a client that reads all the time does not put a batch off')
 })
 
 t.test('counts what waits for the store, until it is stored', async (t) => {
