@@ -70,7 +70,7 @@ export type FromWorker =
   | { type: 'committed'; position: CommitPosition; drops: readonly EndpointDrop[]; ms: number }
   /** Why nothing is stored at present; without a reason, rows are stored again. */
   | { type: 'state'; reason?: string }
-  /** The worker's resource usage: sent after `ready`, then each second. */
+  /** The worker's resource usage: sent after `ready`, then each second in which it has changed. */
   | { type: 'usage'; usage: WorkerUsage }
   /** Result of a `query`, `stream` or `write`. */
   | { type: 'rows'; id: number; rows: ResultRow[] }
@@ -82,7 +82,7 @@ export type FromWorker =
   | { type: 'policy'; change: PolicyChange }
   | { type: 'log'; level: 'info' | 'warn' | 'error'; message: string; error?: string }
 
-/** CPU and memory of the worker's process, at most a second old. */
+/** CPU and memory of the worker's process, at most a second old or less than 0.05 s and 1 MB from the present ones. */
 export interface WorkerUsage {
   pid: number
   resident_bytes: number

@@ -6,7 +6,7 @@ import { openStores } from '../duckdb/open-stores.js'
 import { toHexId } from '../duckdb/query.js'
 import type { RecordStore } from '../duckdb/records.js'
 import type { Repair } from '../duckdb/repair.js'
-import type { TailRow, WorkerOptions } from '../engine/protocol.js'
+import type { TailRow, WorkerOptions, WorkerUsage } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Rows } from '../rows.js'
@@ -78,6 +78,11 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
     forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
   }
 
+  let usage: WorkerUsage | undefined
+  const sendUsage = (now: WorkerUsage) => {
+    usage = now
+    post({ type: 'usage', usage: now })
+  }
   let ending = false
   const end = (code: number): void => {
     if (ending) return
@@ -92,7 +97,8 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
     parts.tick()
     void Promise.all([lateVerdicts.flush(), lateJudgements.flush()])
     void events.maintain()
-    post({ type: 'usage', usage: processUsage() })
+    const now = processUsage()
+    if (isNews(now, usage)) sendUsage(now)
     if (heapShare() > MAX_HEAP_SHARE) {
       log('error', 'the worker’s heap is nearly full: it is started again')
       end(1)
@@ -110,8 +116,14 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
   }
   listen(port, { events, records, sites, api, writer, setTailing, end, log })
   post({ type: 'ready', position: from, losses: formatLosses(events, records) })
-  post({ type: 'usage', usage: processUsage() })
+  sendUsage(processUsage())
 }
+
+/** Tells whether the usage has changed by more than a resting process does in minutes: each message wakes the parent. */
+const isNews = (now: WorkerUsage, sent: WorkerUsage | undefined): boolean =>
+  sent === undefined ||
+  now.cpu_seconds - sent.cpu_seconds >= 0.05 ||
+  Math.abs(now.resident_bytes - sent.resident_bytes) >= 1 << 20
 
 function formatLosses(events: EventStore, records: RecordStore): string[] {
   return [
