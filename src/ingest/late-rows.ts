@@ -7,6 +7,9 @@ import { allVisitorIds, type VisitorIds } from './visitor-ids.js'
  * applies it to hits in order, and this file to all others, with what the store knows about their visitors.
  */
 
+/** The path of a report that does not name its page: it is about the page that the visitor saw last. */
+export const UNNAMED_PAGE = ''
+
 /** A row whose session memory could not tell. Until it is settled it has a session of its own, as if it were the first hit. */
 export interface UnplacedRow {
   row: EventRow

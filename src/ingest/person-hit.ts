@@ -8,6 +8,7 @@ import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 import type { EventRow } from '../rows.js'
 import { type BrowserReport, readBrowserReport } from './browser-report.js'
 import { type BatchDraft, completeView } from './classified-batch.js'
+import { UNNAMED_PAGE } from './late-rows.js'
 import { createPersonRow, type PersonDeps, pageKeys, readArrival, readVisitorIds, toPersonView } from './person-view.js'
 import { parseReferrer } from './referrer.js'
 import { type RequestContext, readRequestContext } from './request-context.js'
@@ -106,7 +107,6 @@ function addAction({ kind, request, visitor, report }: PersonHit, draft: BatchDr
   if (known === undefined) draft.unplacedRows.push({ row, visitor })
   if (!isView) return row
   deps.viewMemory.noteView(pageKey(visitor_id, request), known?.key, request.at)
-  deps.viewMemory.noteLastPage(visitor_id, request)
   return row
 }
 
@@ -150,19 +150,14 @@ function leavePage(
   deps: PersonDeps,
 ): void {
   if (!isMeasured(report)) return
-  const page = referringPage(hit, request) ?? lastPageOf(visitor, deps)
-  if (page === undefined || isExcludedPath(request.site, page.pathname)) return
+  const page = referringPage(hit, request) ?? { hostname: request.hostname, pathname: UNNAMED_PAGE }
+  if (isExcludedPath(request.site, page.pathname)) return
   const { engaged_ms, scroll, screen_class, language, timezone } = report
   // A millisecond before the view that ended it: of two simultaneous rows it is unknown which page was seen last.
   const leaving = { ...request, ...page, at: request.at - 1, query: undefined, referrer: undefined }
   const left = { ...EMPTY_REPORT, engaged_ms, scroll, screen_class, language, timezone }
   continueVisit({ kind: 'engagement', request: leaving, visitor, report: left }, draft, deps)
 }
-
-const lastPageOf = (visitor: VisitorIds, { viewMemory }: PersonDeps): PageLocation | undefined =>
-  allVisitorIds(visitor)
-    .map((id) => viewMemory.lastPage(id))
-    .find((page) => page !== undefined)
 
 function createHitRow(
   request: RequestContext,

@@ -92,7 +92,6 @@ export function addPersonView(observed: ObservedRequest, draft: BatchDraft, deps
   if (!isRemembered) return undefined
   viewMemory.serverViews.add(key, view)
   viewMemory.noteView(key, known?.key, at)
-  viewMemory.noteLastPage(visitor_id, request)
   draft.viewRows.set(view, row)
   return undefined
 }

@@ -119,8 +119,6 @@ export function createViewMemory(bounds: MemoryBounds = {}) {
     of: ({ length }) => length,
     limit: maxCharacters,
   })
-  /** By visitor, the page that was seen last; undefined if its address is too long to be kept. */
-  const lastPages = createRecentCache<bigint, { page: PageLocation | undefined }>(maxEntries)
   /** By site, the latest view that was not remembered when its first hit came. */
   const rememberedSince = new Map<number, number>()
   let unremembered = Number.NEGATIVE_INFINITY
@@ -157,9 +155,6 @@ export function createViewMemory(bounds: MemoryBounds = {}) {
     lastView: (key: string): { session: bigint | undefined; at: number } | undefined => pages.get(key),
     noteView: (key: string, session: bigint | undefined, at: number): void =>
       pages.set(key, { length: key.length, session, at }),
-    lastPage: (visitor: bigint): PageLocation | undefined => lastPages.get(visitor)?.page,
-    noteLastPage: (visitor: bigint, { hostname, pathname }: PageLocation): void =>
-      lastPages.set(visitor, { page: hostname.length + pathname.length > 256 ? undefined : { hostname, pathname } }),
     restore(stored: StoredViews): void {
       for (const site of stored.sites) rememberedSince.set(site, Number.NEGATIVE_INFINITY)
       unremembered = stored.last
@@ -180,7 +175,6 @@ export function createViewMemory(bounds: MemoryBounds = {}) {
       for (const session of sessions) facts.delete(session)
       for (const views of [serverViews, browserViews]) views.forget(visitors)
       deletePagesOf(pages, visitors)
-      for (const visitor of visitors) lastPages.delete(visitor)
     },
   }
 }

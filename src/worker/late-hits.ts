@@ -5,7 +5,7 @@ import type { ClassifiedBatch } from '../ingest/classified-batch.js'
 import { assignSessions, lateRowWindows, settleSessions } from '../ingest/late-rows.js'
 import type { SessionMemory, SettledSession, StoredSession } from '../ingest/session-memory.js'
 import type { Addition, EventRow } from '../rows.js'
-import { findPageReports, findPlacements, placeBatchReports, siteOfReport } from './page-reports.js'
+import { findPageReports, findPlacements, isPageKnown, placeBatchReports, siteOfReport } from './page-reports.js'
 import { findSessionEnds, findSessionsNear } from './stored-sessions.js'
 import { matchStoredViews } from './stored-views.js'
 
@@ -50,7 +50,7 @@ export const createLateHitResolver =
     const reports = await findPageReports(store, present, unplaced)
     const acts = unplaced.filter(({ follows }) => follows !== true)
     const stored = await findSessionsNear(store, lateRowWindows(acts, reports))
-    const settled = settleSessions(present, unplaced, stored, reports)
+    const settled = settleSessions(present, unplaced, stored, reports.filter(isPageKnown))
     const absorbed = await findAbsorbedSessions(store, settled, stored)
     for (const { view } of matched) view.isMatched = true
     const loose = placeBatchReports(reports)

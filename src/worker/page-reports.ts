@@ -1,7 +1,7 @@
 import { withoutFragmentRoute } from '../capture/fragment-route.js'
 import type { EventStore } from '../duckdb/event-store.js'
 import type { Placement } from '../duckdb/row-updates.js'
-import type { PageReport, UnplacedRow } from '../ingest/late-rows.js'
+import { type PageReport, UNNAMED_PAGE, type UnplacedRow } from '../ingest/late-rows.js'
 import { allVisitorIds, type VisitorIds } from '../ingest/visitor-ids.js'
 import type { EventRow } from '../rows.js'
 import { type FoundView, findReports, findViews, type PageSearch, type StoredReport } from './stored-reports.js'
@@ -45,7 +45,7 @@ export async function findPageReports(
   return found.map(({ ids, at, visitor, row, stored: one, ...page }, n) => {
     const search = { ...page, ids, at }
     const views = [...(storedViews[n] ?? []), ...batchViews.flatMap((view) => matchView(view, search))]
-    const seen = page.pathnames.flatMap((path) => latest(views.filter(({ pathname }) => pathname === path)))[0]
+    const seen = page.pathnames.flatMap((path) => latest(views.filter(({ pathname }) => isPath(pathname, path))))[0]
     const [{ visitor_id, engaged_ms } = { visitor_id: visitor.visitor_id, engaged_ms: 0 }] = [row ?? one]
     return {
       ...{ visitor_id, at, engaged_ms: engaged_ms ?? 0, view: seen?.at },
@@ -54,20 +54,28 @@ export async function findPageReports(
   })
 }
 
-/** A page is known by its path, or by the path that its server was asked for. */
+/** A page is known by its path, or by the path that its server was asked for; null stands for any page. */
 const pageOf = ({ hostname, pathname }: Pick<EventRow, 'hostname' | 'pathname'>) => ({
   hostname,
-  pathnames: [...new Set([pathname, withoutFragmentRoute(pathname)])],
+  pathnames: pathname === UNNAMED_PAGE ? [null] : [...new Set([pathname, withoutFragmentRoute(pathname)])],
 })
 
 function matchView({ visitor_id, hostname, pathname, timestamp }: EventRow, search: PageSearch): FoundView[] {
   const at = timestamp.getTime()
-  const matches = search.ids.includes(visitor_id) && hostname === search.hostname && search.pathnames.includes(pathname)
-  return matches && at <= search.at ? [{ visitor_id, pathname, at }] : []
+  const matches = search.ids.includes(visitor_id) && hostname === search.hostname
+  return matches && search.pathnames.some((path) => isPath(pathname, path)) && at <= search.at
+    ? [{ visitor_id, pathname, at }]
+    : []
 }
+
+const isPath = (pathname: string, wanted: string | null): boolean => wanted === null || pathname === wanted
 
 const latest = (views: readonly FoundView[]): FoundView[] =>
   views.length === 0 ? [] : [views.reduce((best, view) => (view.at > best.at ? view : best))]
+
+/** Returns whether the page of a report is known. If it names none, that is the page which its visitor saw last. */
+export const isPageKnown = ({ row, stored, view }: BatchReport): boolean =>
+  view !== undefined || (row ?? stored)?.pathname !== UNNAMED_PAGE
 
 /** Writes the places of a batch's own reports into their rows. Returns the rows without a session. */
 export function placeBatchReports(reports: readonly BatchReport[]): EventRow[] {

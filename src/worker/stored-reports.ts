@@ -74,8 +74,8 @@ export interface PageSearch {
   ids: readonly bigint[]
   at: number
   hostname: string
-  /** The path, and the path under which a page without its route is known. */
-  pathnames: readonly string[]
+  /** The path, and the path under which a page without its route is known; null stands for any page. */
+  pathnames: readonly (string | null)[]
 }
 
 const FoundView = z.object({ n: z.int(), visitor_id: HexId, pathname: z.string(), viewed_at: z.date() })
@@ -101,11 +101,12 @@ export async function findViews(
   const times = searches.map(({ at }) => at)
   const [from, to] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))]
   const rows = await store.lookUp(sql`
-    select n, visitor_id, pathname, max(timestamp) as viewed_at from events
-    join ${rowsAsTable(wanted, types)} w on visitor_id = of_visitor and hostname = of_host and pathname = of_path
+    select n, visitor_id, arg_max(pathname, timestamp) as pathname, max(timestamp) as viewed_at from events
+    join ${rowsAsTable(wanted, types)} w on visitor_id = of_visitor and hostname = of_host
+      and (of_path is null or pathname = of_path)
       and timestamp <= make_timestamp(of_at * 1000) and timestamp > make_timestamp((of_at - ${MAX_LATENESS_MS}) * 1000)
     where kind = 'pageview' and timestamp > ${new Date(from - MAX_LATENESS_MS)} and timestamp <= ${new Date(to)}
-    group by n, visitor_id, pathname`)
+    group by n, visitor_id, of_path`)
   for (const row of rows) {
     const { n, viewed_at, ...view } = FoundView.parse(row)
     found[n]?.push({ ...view, at: viewed_at.getTime() })

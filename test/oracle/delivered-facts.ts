@@ -13,6 +13,9 @@ export interface Fact {
   row: Partial<EventRow>
 }
 
+/** The path of a report that names no page, by a visitor who had seen none. */
+export const NO_PAGE = ''
+
 const MINUTE = 60_000
 const TIMEOUT = 30 * MINUTE
 const DAY = 24 * 60 * MINUTE
@@ -47,7 +50,7 @@ function visitsOf(presences: readonly Presence[]): Presence[] {
  * Recounts the rows of one visitor's facts, in whatever order they arrived. Acts make visits. A report whose page was seen
  * in a visit prolongs it if the visit reaches the report, engaged time included, and this is repeated until no visit grows.
  * Other reports of a seen page belong to the visit that saw it, dated after its end; reports of pages not seen, to the
- * visit that runs. The rest has no session.
+ * visit that runs. The rest has no session, and neither has a report of no page.
  */
 export function recountRows(facts: readonly Fact[], visitor_id: bigint): EventRow[] {
   const acts = facts.filter((fact) => !isReport(fact)).map(({ at }) => ({ from: at, to: at }))
@@ -70,7 +73,8 @@ export function recountRows(facts: readonly Fact[], visitor_id: bigint): EventRo
     const report = views.get(fact)
     const moment = report?.view ?? fact.at
     const runsOn = isReport(fact) && report === undefined ? TIMEOUT : 1
-    const visit = visits.findLast(({ from, to }) => from <= moment && moment - to < runsOn)
+    const running = visits.findLast(({ from, to }) => from <= moment && moment - to < runsOn)
+    const visit = fact.pathname === NO_PAGE ? undefined : running
     const isAside = report !== undefined && !prolonging.has(report)
     const at = visit && isAside ? Math.min(fact.at, visit.to + fact.engaged) : fact.at
     const entry = visit && facts.find((one) => one.at === visit.from && !isReport(one))?.pathname

@@ -13,15 +13,16 @@ import { observation } from '../fixtures/observations.js'
 import { type Random, seeded } from '../fixtures/random.js'
 import { createTestSalts, startWritePath } from '../fixtures/write-path.js'
 import { checkRead, type ReadCase } from './check-read.js'
-import { type Fact, recountRows } from './delivered-facts.js'
+import { type Fact, NO_PAGE, recountRows } from './delivered-facts.js'
 import { EXPECTED_READS } from './expected-reads.js'
 import { FUNNELS, GOALS, storedGoals } from './goals-and-funnels.js'
 import { NO_SESSION, type Question } from './site-rows.js'
 
-/** `DELIVERY_SITES` and `ORACLE_SEED` select more sites, and other ones. */
+/** `DELIVERY_SITES`, `DELIVERY_FIRST` and `ORACLE_SEED` select more sites, and other ones. */
 const SITES = Number(process.env.DELIVERY_SITES ?? 8)
+const FIRST_SITE = Number(process.env.DELIVERY_FIRST ?? 1)
 const SEED = Number(process.env.ORACLE_SEED ?? 20261122)
-/** Deliveries of these many sites are mixed. */
+/** Deliveries of these many sites are mixed. A group is drawn by itself, so that it can be repeated alone. */
 const SITES_AT_ONCE = 4
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
@@ -125,8 +126,7 @@ function drawPerson(random: Random, site: number, n: number, from: number): { pe
     } else if (kind === 'next') {
       const engaged_ms = before === undefined ? 0 : measure(before, at - 1)
       const scroll = random.of([0, 30, 100])
-      if (before !== undefined && engaged_ms + scroll > 0)
-        fact('engagement', before, { engaged_ms, scroll }, engaged_ms, at - 1)
+      if (engaged_ms + scroll > 0) fact('engagement', before ?? NO_PAGE, { engaged_ms, scroll }, engaged_ms, at - 1)
       hit(pathname, { engaged_ms, scroll, ...(before && { referrer: `https://${hostname}${before}` }) })
       fact('pageview', pathname)
       before = pathname
@@ -214,11 +214,15 @@ const FILTERS: readonly [Question['filters'], ...Question['filters'][]] = [
  * what happened, and nothing of the order in which it arrived.
  */
 export async function checkDeliveries(t: Test, open: () => Promise<EventStore>): Promise<void> {
-  const random = seeded(SEED)
-  let asked = 0
+  let [sites, asked] = [0, 0]
   const seen = { loose: 0, sessions: 0 }
-  for (let first = 1; first <= SITES; first += SITES_AT_ONCE) {
-    const numbers = Array.from({ length: Math.min(SITES_AT_ONCE, SITES - first + 1) }, (_, i) => first + i)
+  for (
+    let first = FIRST_SITE - ((FIRST_SITE - 1) % SITES_AT_ONCE);
+    first < FIRST_SITE + SITES;
+    first += SITES_AT_ONCE
+  ) {
+    const numbers = Array.from({ length: SITES_AT_ONCE }, (_, i) => first + i)
+    const random = seeded(SEED + first * 1_000_003)
     const store = await open()
     const drawn = numbers.flatMap((site) =>
       Array.from({ length: 1 + random.int(3) }, (_, n) => drawPerson(random, site, n, FIRST_DAY)),
@@ -243,14 +247,15 @@ export async function checkDeliveries(t: Test, open: () => Promise<EventStore>):
             ...{ device_type: 'desktop', error: row.error && { ...row.error, fingerprint } },
           }))
         })
+      sites++
       asked += await checkSite(t, { store, site, rows, random })
       seen.loose += rows.filter((row) => row.session_id === NO_SESSION).length
       seen.sessions += new Set(rows.map((row) => row.session_id)).size
     }
   }
-  t.ok(asked >= SITES * 15, `${SITES} sites, ${asked} answers`)
+  t.ok(asked >= sites * 15, `${sites} sites, ${asked} answers`)
   t.ok(
-    seen.sessions > SITES * 3 && seen.loose > SITES / 2,
+    seen.sessions > sites * 3 && seen.loose > sites / 2,
     `${seen.sessions} sessions, ${seen.loose} reports without one`,
   )
 }
