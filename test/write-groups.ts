@@ -1,20 +1,32 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { basename, dirname } from 'node:path'
+import { dirname } from 'node:path'
 
 /**
- * Writes `dist/test/groups/`, the programs that `npm test` runs: a program for each file of tests that starts processes,
- * and one for every few files of tests that do not. A process of its own costs a small file more CPU than its tests,
- * 0.9 s on the machine that this was measured on: 18 files of `ingest/` took 24 s of CPU apart and 9 s together.
+ * Writes `dist/test/groups/`, the programs that `npm test` runs: one for every few files of tests, and a program of its own
+ * for the others. A process costs a small file more CPU than its tests, 0.9 s on the machine that this was measured on:
+ * 18 files of `ingest/` took 24 s of CPU apart and 9 s together.
  */
 
-/**
- * Folders whose tests start no process. Those of `proxy/` depend on milliseconds, and files named hostile measure their
- * own memory and time: each stays alone.
- */
+/** Folders with many small files; `.` has the files of no folder. */
 const GROUPED = [
-  ...['agents', 'capture', 'duckdb', 'http', 'ingest', 'manage', 'notify', 'outbound', 'policy', 'query', 'reads'],
-  'tracker',
+  ...[
+    '.',
+    'adapters',
+    'agents',
+    'capture',
+    'cli',
+    'dashboard',
+    'duckdb',
+    'http',
+    'ingest',
+    'manage',
+    'notes',
+    'notify',
+  ],
+  ...['outbound', 'policy', 'proxy', 'proxy/inject', 'query', 'reads', 'ship', 'tracker', 'worker'],
 ]
+/** Files that measure the memory or the time of their own process. */
+const ALONE = /hostile|slow-clients|wire-bodies|spool|late-hits|worker\/reads/
 const FILES_PER_GROUP = 9
 const ROOT = 'dist/test'
 
@@ -30,17 +42,31 @@ for (const folder of GROUPED) {
   const count = Math.ceil(own.length / FILES_PER_GROUP)
   // In turns, because slow files have similar names.
   for (let n = 0; n < count; n++)
-    write(`1-${folder.replaceAll('/', '-')}-${n + 1}`, groupOf(own.filter((_, i) => i % count === n)))
+    write(
+      `1-${folder === '.' ? 'root' : folder.replaceAll('/', '-')}-${n + 1}`,
+      groupOf(own.filter((_, i) => i % count === n)),
+    )
 }
 
 function isGrouped(file: string): boolean {
-  return GROUPED.includes(dirname(file)) && !/hostile/.test(basename(file))
+  return GROUPED.includes(dirname(file)) && !ALONE.test(file)
 }
 
-/** One file after the other. After the first `teardown` tap would end between two files, so that is `after` here. */
+/**
+ * One file after the other. What a file's teardown closes is closed before the next file begins; after tap's own first
+ * teardown tap would end the program.
+ */
 function groupOf(group: readonly string[]): string {
-  const runs = group.map((file) => `await import('../${file}')\nawait t.test('end of ${file}', async () => {})\n`)
-  return `import t from 'tap'\n\nt.teardown = t.after\n${runs.join('')}t.end()\n`
+  const runs = group.map((file) => `await import('../${file}')\nawait t.test('end of ${file}', close)\n`)
+  return `import t from 'tap'
+
+const teardowns = []
+t.teardown = (end) => teardowns.push(end)
+const close = async () => {
+  for (let end = teardowns.pop(); end; end = teardowns.pop()) await end()
+}
+${runs.join('')}t.end()
+`
 }
 
 function write(name: string, program: string): void {
