@@ -21,7 +21,7 @@ export interface UnplacedRow {
 /** A page's report about itself, which the rule places. Times are milliseconds since 1970. */
 export interface PageReport {
   visitor_id: bigint
-  /** When it arrived. */
+  /** When it arrived, or the time of its page's view if the report overtook that. */
   at: number
   engaged_ms: number
   /** When the visitor last saw the page before; undefined if that is not known. */

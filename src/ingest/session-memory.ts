@@ -7,6 +7,8 @@ import { allVisitorIds, type VisitorIds } from './visitor-ids.js'
 export const SESSION_TIMEOUT_MS = 30 * 60_000
 /** A hit this late still finds its session: as long as a shipper keeps what it could not send. */
 export const MAX_LATENESS_MS = 86_400_000
+/** A report may overtake the view of its page on the way by this much: a browser sends both as messages of their own. */
+export const MAX_OVERTAKING_MS = 60_000
 
 /** A session as its rows state it, those of one visitor id. */
 export interface StoredSession {

@@ -58,7 +58,8 @@ export const createLateHitResolver =
     const rows = present.filter((row) => !removed.has(row))
     assignSessions(rows, settled)
     sessions.settle(settled)
-    for (const { place, at, visitor } of reports) if (place?.isTimely !== true) sessions.noteReport(visitor, at)
+    for (const { place, at, visitor, openUntil } of reports)
+      if (place?.isTimely !== true || openUntil !== undefined) sessions.noteReport(visitor, openUntil ?? at)
     const sites = new Map([...reports.map(siteOfReport), ...rows.map((row) => [row.session_id, row.site_id] as const)])
     const moves = absorbed.flatMap(({ session: { session_id, session_start, arrival }, ...move }) => {
       const site_id = sites.get(session_id)

@@ -2,9 +2,17 @@ import { withoutFragmentRoute } from '../capture/fragment-route.js'
 import type { EventStore } from '../duckdb/event-store.js'
 import type { Placement } from '../duckdb/row-updates.js'
 import { type PageReport, UNNAMED_PAGE, type UnplacedRow } from '../ingest/late-rows.js'
+import { MAX_OVERTAKING_MS } from '../ingest/session-memory.js'
 import { allVisitorIds, type VisitorIds } from '../ingest/visitor-ids.js'
 import type { EventRow } from '../rows.js'
-import { type FoundView, findReports, findViews, type PageSearch, type StoredReport } from './stored-reports.js'
+import {
+  type FoundView,
+  findReports,
+  findViews,
+  lastViewTime,
+  type PageSearch,
+  type StoredReport,
+} from './stored-reports.js'
 
 /** A report that a batch may place: one of its own rows, or a stored one. */
 export interface BatchReport extends PageReport {
@@ -14,9 +22,16 @@ export interface BatchReport extends PageReport {
   stored: StoredReport | undefined
   /** The view of its page, under the visitor's id and the path that the page had there. */
   seen: FoundView | undefined
+  /** Milliseconds: when it arrived. */
+  reportedAt: number
+  /** An act up to this time may give it another place; undefined if only its session's length decides. */
+  openUntil: number | undefined
 }
 
-/** Finds the reports that the late rows of a batch may place, with the last view of each one's page until then. */
+/**
+ * Finds the reports that the late rows of a batch may place, with the last view of each one's page until then, or the first
+ * one after a report that overtook it.
+ */
 export async function findPageReports(
   store: Pick<EventStore, 'lookUp'>,
   rows: readonly EventRow[],
@@ -45,11 +60,18 @@ export async function findPageReports(
   return found.map(({ ids, at, visitor, row, stored: one, ...page }, n) => {
     const search = { ...page, ids, at }
     const views = [...(storedViews[n] ?? []), ...batchViews.flatMap((view) => matchView(view, search))]
-    const seen = page.pathnames.flatMap((path) => latest(views.filter(({ pathname }) => isPath(pathname, path))))[0]
+    const pick = (choose: (of: readonly FoundView[]) => FoundView[], among: readonly FoundView[]) =>
+      page.pathnames.flatMap((path) => choose(among.filter(({ pathname }) => isPath(pathname, path))))[0]
+    const before = pick(
+      latest,
+      views.filter((view) => view.at <= at),
+    )
+    const seen = before ?? pick(earliest, views)
     const [{ visitor_id, engaged_ms } = { visitor_id: visitor.visitor_id, engaged_ms: 0 }] = [row ?? one]
     return {
-      ...{ visitor_id, at, engaged_ms: engaged_ms ?? 0, view: seen?.at },
-      ...{ visitors: ids, visitor, row, stored: one, seen },
+      ...{ visitor_id, at: Math.max(at, seen?.at ?? at), engaged_ms: engaged_ms ?? 0, view: seen?.at },
+      ...{ visitors: ids, visitor, row, stored: one, seen, reportedAt: at },
+      openUntil: before ? undefined : (seen?.at ?? at + MAX_OVERTAKING_MS),
     }
   })
 }
@@ -62,16 +84,20 @@ const pageOf = ({ hostname, pathname }: Pick<EventRow, 'hostname' | 'pathname'>)
 
 function matchView({ visitor_id, hostname, pathname, timestamp }: EventRow, search: PageSearch): FoundView[] {
   const at = timestamp.getTime()
-  const matches = search.ids.includes(visitor_id) && hostname === search.hostname
-  return matches && search.pathnames.some((path) => isPath(pathname, path)) && at <= search.at
-    ? [{ visitor_id, pathname, at }]
-    : []
+  const isOf = search.ids.includes(visitor_id) && hostname === search.hostname
+  const matches = search.pathnames.some((path) => isPath(pathname, path) && at <= lastViewTime(path, search.at))
+  return isOf && matches ? [{ visitor_id, pathname, at }] : []
 }
 
 const isPath = (pathname: string, wanted: string | null): boolean => wanted === null || pathname === wanted
 
 const latest = (views: readonly FoundView[]): FoundView[] =>
   views.length === 0 ? [] : [views.reduce((best, view) => (view.at > best.at ? view : best))]
+const earliest = (views: readonly FoundView[]): FoundView[] =>
+  views.length === 0 ? [] : [views.reduce((best, view) => (view.at < best.at ? view : best))]
+
+/** A report that has its place for good: no act changes it, so it prolongs its session as a hit does. */
+const isFinal = ({ place, openUntil }: BatchReport): boolean => place?.isTimely === true && openUntil === undefined
 
 /** Returns whether the page of a report is known. If it names none, that is the page which its visitor saw last. */
 export const isPageKnown = ({ row, stored, view }: BatchReport): boolean =>
@@ -80,9 +106,10 @@ export const isPageKnown = ({ row, stored, view }: BatchReport): boolean =>
 /** Writes the places of a batch's own reports into their rows. Returns the rows without a session. */
 export function placeBatchReports(reports: readonly BatchReport[]): EventRow[] {
   const loose: EventRow[] = []
-  for (const { row, place, seen, at } of reports) {
+  for (const report of reports) {
+    const { row, place, seen, reportedAt } = report
     if (row === undefined) continue
-    if (place?.isTimely !== true) row.reported_at = new Date(at)
+    if (!isFinal(report)) row.reported_at = new Date(reportedAt)
     if (place === undefined) {
       loose.push(row)
       continue
@@ -99,17 +126,21 @@ export function placeBatchReports(reports: readonly BatchReport[]): EventRow[] {
 /** Returns the changes to stored reports whose place is another one now. */
 export function findPlacements(reports: readonly BatchReport[]): Placement[] {
   const changed = new Map<string, Placement>()
-  for (const { stored, place, seen } of reports) {
+  for (const report of reports) {
+    const { stored, place, seen } = report
     if (stored === undefined || place === undefined) continue
     const { session_id, session_start, arrival } = place.session
     const isSame =
-      stored.session_id === session_id && stored.timestamp.getTime() === place.at && !place.isTimely && !stored.is_loose
+      stored.session_id === session_id &&
+      stored.timestamp.getTime() === place.at &&
+      !isFinal(report) &&
+      !stored.is_loose
     if (isSame) continue
     const { is_loose, session_id: left, session_start: leftStart, timestamp, ...key } = stored
     const to = {
       ...{ session_id, session_start, arrival, timestamp: new Date(place.at) },
       ...{ visitor_id: seen?.visitor_id ?? stored.visitor_id, pathname: seen?.pathname ?? stored.pathname },
-      reported_at: place.isTimely ? null : stored.reported_at,
+      reported_at: isFinal(report) ? null : stored.reported_at,
     }
     const from = left === null || leftStart === null ? undefined : { session_id: left, session_start: leftStart }
     changed.set(Object.values({ ...key, at: key.reported_at.getTime() }).join('\n'), { key, from, to })

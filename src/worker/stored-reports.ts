@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { EventStore } from '../duckdb/event-store.js'
 import { HexId, rowsAsTable } from '../duckdb/query.js'
-import { MAX_LATENESS_MS, MAX_REPORTING_VISITORS } from '../ingest/session-memory.js'
+import { MAX_LATENESS_MS, MAX_OVERTAKING_MS, MAX_REPORTING_VISITORS } from '../ingest/session-memory.js'
 import { type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 
@@ -43,7 +43,7 @@ export async function findReports(
     sql`select * from (${selectReports(
       sql`site_id, visitor_id, session_id, session_start, timestamp, reported_at, kind, hostname, pathname,
       coalesce(engaged_ms, 0) as engaged_ms`,
-      sql`reported_at >= ${new Date(from)} and reported_at <= ${until}
+      sql`reported_at >= ${new Date(from - MAX_OVERTAKING_MS)} and reported_at <= ${until}
       and visitor_id in (select unnest(from_json(${ids}, '["UBIGINT"]')))`,
     )}) r qualify row_number() over (partition by visitor_id order by reported_at desc) <= ${MAX_REPORTS_PER_VISITOR}
     order by reported_at desc limit ${MAX_REPORTS}`,
@@ -51,7 +51,7 @@ export async function findReports(
   return rows.map((row) => StoredReport.parse(row))
 }
 
-/** The visitors with such reports in the day before `at`, and when the last one arrived, so that memory asks about them. */
+/** The visitors with such reports in the day before `at`, and until when an act may place the last one again. */
 export async function readReportingVisitors(
   store: Pick<Store, 'query'>,
   at: Date,
@@ -65,7 +65,7 @@ export async function readReportingVisitors(
   )
   return rows.map((row) => {
     const { visitor_id, last } = z.object({ visitor_id: HexId, last: z.date() }).parse(row)
-    return { visitor_id, at: last.getTime() }
+    return { visitor_id, at: last.getTime() + MAX_OVERTAKING_MS }
   })
 }
 
@@ -85,7 +85,11 @@ export interface FoundView {
   at: number
 }
 
-/** Finds, for each search, the latest stored view of each of its paths in the day up to `at`. */
+/** The last moment at which the view of a report's page may be. A report that names no page follows its view. */
+export const lastViewTime = (path: string | null, reportedAt: number): number =>
+  path === null ? reportedAt : reportedAt + MAX_OVERTAKING_MS
+
+/** Finds, for each search, the latest stored view of each of its paths in the day up to `at`, and the first soon after. */
 export async function findViews(
   store: Pick<EventStore, 'lookUp'>,
   searches: readonly PageSearch[],
@@ -93,20 +97,28 @@ export async function findViews(
   const found = searches.map((): FoundView[] => [])
   const wanted = searches.flatMap(({ ids, at, hostname, pathnames }, n) =>
     ids.flatMap((id) =>
-      pathnames.map((path) => ({ n, of_visitor: String(id), of_at: at, of_host: hostname, of_path: path })),
+      pathnames.map((path) => ({
+        ...{ n, of_visitor: String(id), of_at: at, of_until: lastViewTime(path, at) },
+        ...{ of_host: hostname, of_path: path },
+      })),
     ),
   )
   if (wanted.length === 0) return found
-  const types = { n: 'INTEGER', of_visitor: 'UBIGINT', of_at: 'BIGINT', of_host: 'VARCHAR', of_path: 'VARCHAR' }
+  const texts = { of_host: 'VARCHAR', of_path: 'VARCHAR' }
+  const types = { n: 'INTEGER', of_visitor: 'UBIGINT', of_at: 'BIGINT', of_until: 'BIGINT', ...texts }
   const times = searches.map(({ at }) => at)
   const [from, to] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))]
   const rows = await store.lookUp(sql`
-    select n, visitor_id, arg_max(pathname, timestamp) as pathname, max(timestamp) as viewed_at from events
-    join ${rowsAsTable(wanted, types)} w on visitor_id = of_visitor and hostname = of_host
-      and (of_path is null or pathname = of_path)
-      and timestamp <= make_timestamp(of_at * 1000) and timestamp > make_timestamp((of_at - ${MAX_LATENESS_MS}) * 1000)
-    where kind = 'pageview' and timestamp > ${new Date(from - MAX_LATENESS_MS)} and timestamp <= ${new Date(to)}
-    group by n, visitor_id, of_path`)
+    select n, visitor_id, viewed_at, case when is_later then first_path else last_path end as pathname from (
+      select n, visitor_id, is_later, case when is_later then min(timestamp) else max(timestamp) end as viewed_at,
+        arg_min(pathname, timestamp) as first_path, arg_max(pathname, timestamp) as last_path
+      from (select n, visitor_id, of_path, pathname, timestamp, timestamp > make_timestamp(of_at * 1000) as is_later
+        from events join ${rowsAsTable(wanted, types)} w on visitor_id = of_visitor and hostname = of_host
+          and (of_path is null or pathname = of_path) and timestamp <= make_timestamp(of_until * 1000)
+          and timestamp > make_timestamp((of_at - ${MAX_LATENESS_MS}) * 1000)
+        where kind = 'pageview' and timestamp > ${new Date(from - MAX_LATENESS_MS)}
+          and timestamp <= ${new Date(to + MAX_OVERTAKING_MS)}) v
+      group by n, visitor_id, of_path, is_later) f`)
   for (const row of rows) {
     const { n, viewed_at, ...view } = FoundView.parse(row)
     found[n]?.push({ ...view, at: viewed_at.getTime() })

@@ -27,13 +27,21 @@ interface Presence {
   to: number
 }
 
-/** The moment at which the visitor last saw the report's page, in the day before. */
-const lastView = (report: Fact, facts: readonly Fact[]): number | undefined =>
+/** The moments at which the visitor saw the report's page, in order. */
+const viewsOf = (report: Fact, facts: readonly Fact[]): number[] =>
   facts
-    .filter(({ kind, pathname, at }) => kind === 'pageview' && pathname === report.pathname && at <= report.at)
+    .filter(({ kind, pathname }) => kind === 'pageview' && pathname === report.pathname)
     .map(({ at }) => at)
-    .filter((at) => at > report.at - DAY)
-    .toSorted((a, b) => b - a)[0]
+    .toSorted((a, b) => a - b)
+
+/** The moment at which the visitor last saw the report's page, in the day before, or else first saw it, in the minute after. */
+function findView(report: Fact, facts: readonly Fact[]): number | undefined {
+  const views = viewsOf(report, facts)
+  return (
+    views.findLast((at) => at <= report.at && at > report.at - DAY) ??
+    views.find((at) => at > report.at && at <= report.at + MINUTE)
+  )
+}
 
 /** Joins whatever is less than half an hour apart. */
 function visitsOf(presences: readonly Presence[]): Presence[] {
@@ -49,14 +57,16 @@ function visitsOf(presences: readonly Presence[]): Presence[] {
 /**
  * Recounts the rows of one visitor's facts, in whatever order they arrived. Acts make visits. A report whose page was seen
  * in a visit prolongs it if the visit reaches the report, engaged time included, and this is repeated until no visit grows.
+ * A report that came before the view of its page counts at that view.
  * Other reports of a seen page belong to the visit that saw it, dated after its end; reports of pages not seen, to the
  * visit that runs. The rest has no session, and neither has a report of no page.
  */
 export function recountRows(facts: readonly Fact[], visitor_id: bigint): EventRow[] {
   const acts = facts.filter((fact) => !isReport(fact)).map(({ at }) => ({ from: at, to: at }))
   const seen = facts.filter(isReport).flatMap((fact) => {
-    const view = lastView(fact, facts)
-    return view === undefined ? [] : [{ fact, view, from: Math.max(view, fact.at - fact.engaged), to: fact.at }]
+    const view = findView(fact, facts)
+    if (view === undefined) return []
+    return [{ fact, view, from: Math.max(view, fact.at - fact.engaged), to: Math.max(view, fact.at) }]
   })
   const prolonging = new Set<(typeof seen)[number]>()
   for (let before = -1; before < prolonging.size; ) {
@@ -76,7 +86,7 @@ export function recountRows(facts: readonly Fact[], visitor_id: bigint): EventRo
     const running = visits.findLast(({ from, to }) => from <= moment && moment - to < runsOn)
     const visit = fact.pathname === NO_PAGE ? undefined : running
     const isAside = report !== undefined && !prolonging.has(report)
-    const at = visit && isAside ? Math.min(fact.at, visit.to + fact.engaged) : fact.at
+    const at = visit && isAside ? Math.min(fact.at, visit.to + fact.engaged) : (report?.to ?? fact.at)
     const entry = visit && facts.find((one) => one.at === visit.from && !isReport(one))?.pathname
     return eventRow({
       ...{ kind: fact.kind, pathname: fact.pathname, visitor_id, timestamp: new Date(at), ...fact.row },

@@ -98,7 +98,8 @@ export function dimensionValue(dimension: string, row: Row, world: SiteRows): un
     return found === undefined || found === null ? undefined : typeof found === 'string' ? found : JSON.stringify(found)
   }
   const found: unknown = Reflect.get(row, dimension)
-  return found ?? undefined
+  // A visitor's id is shown as 16 hex digits.
+  return typeof found === 'bigint' ? found.toString(16).padStart(16, '0') : (found ?? undefined)
 }
 
 function matchesValue(filter: Node, actual: unknown): boolean {

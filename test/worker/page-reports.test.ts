@@ -75,6 +75,21 @@ t.test('facts in any order and any split give the same rows', { timeout: 240_000
       'engagement before its pageview waits for it',
     ],
     [
+      [engagement(0, '/a', 1), view(1, '/a')],
+      ['pageview /a 1 in 1', 'engagement /a 1 in 1'],
+      'engagement that overtook its pageview on the way, by at most a minute',
+    ],
+    [
+      [view(-20, '/a'), engagement(0, '/a', 1), view(0.5, '/a')],
+      ['pageview /a -20 in -20', 'engagement /a 0 in -20', 'pageview /a 0.5 in -20'],
+      'it did not overtake if the page was seen before',
+    ],
+    [
+      [view(-20, '/b'), engagement(0, '/a', 1), view(0.5, '/a'), view(0.9, '/a')],
+      ['pageview /b -20 in -20', 'pageview /a 0.5 in -20', 'engagement /a 0.5 in -20', 'pageview /a 0.9 in -20'],
+      'of two views after it the first, although a visit runs',
+    ],
+    [
       [view(0, '/a'), custom(38), engagement(45, '/a', 10)],
       ['pageview /a 0 in 0', 'engagement /a 10 in 0', 'custom /a 38 in 38'],
       'a report after the end of its session does not prolong it',
@@ -245,6 +260,16 @@ t.test('vitals and errors of a visitor without a session are counted, and only t
     'error /a 0 in -1',
     'engagement /a 0 in -1',
   ])
+})
+
+t.test('a report that came more than a minute before its pageview is no report of it', async (t) => {
+  const { record, rows } = await setUp(t)
+  await record(engagement(0, '/a', 1))
+  await record(view(61 / 60, '/a'))
+  t.strictSame(
+    [await rows('loose_reports'), await rows()],
+    [['engagement /a 0'], [`pageview /a ${61 / 60} in ${61 / 60}`]],
+  )
 })
 
 t.test('reports without a session leave with a person and at the end of retention', async (t) => {
