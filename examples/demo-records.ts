@@ -9,9 +9,9 @@ const RECORDS: readonly [string, Record<string, unknown>][] = [
   [
     'funnels',
     {
-      name: 'From an article to a subscription',
+      name: 'From the prices to a subscription',
       steps: [
-        { label: 'Read an article', type: 'page', match: ARTICLE },
+        { label: 'Saw the prices', type: 'page', match: { op: 'is', value: '/pricing' } },
         { label: 'Saw the form', type: 'page', match: { op: 'is', value: '/subscribe' } },
         { label: 'Subscribed', type: 'page', match: { op: 'is', value: '/thank-you' } },
       ],

@@ -9,7 +9,8 @@ import { serviceUrl } from '../src/cli/client.js'
 import { loadConfig, SETTINGS, type SettingName } from '../src/config.js'
 import { createDemoRecords } from './demo-records.js'
 import { createRandom } from './dice.js'
-import { createHistory, deliverHistory, type HistorySize } from './history.js'
+import { createHistory, deliverHistory, type HistorySize, historyStart } from './history.js'
+import { writePastPolicy } from './past-policy.js'
 import { startSite } from './site/server.js'
 import { startTraffic } from './traffic.js'
 import { AGENTS } from './visitors.js'
@@ -96,6 +97,11 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
   const site = await startSite({ port: 0, base })
   const ranges = variables.READERSHIP_RANGES || writeRanges(data)
   const env = { ...variables, READERSHIP_RANGES: ranges }
+  const until = Date.now()
+  if (history) {
+    const since = historyStart(until, history.days)
+    await writePastPolicy({ data, origin: site.url, hostname: new URL(base).hostname, since, until })
+  }
   const proxy = spawn(process.execPath, [program, 'proxy', site.url, ...words], {
     stdio: ['ignore', 'inherit', 'inherit'],
     env,
@@ -114,7 +120,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
     else await waitUntilReady(data, proxy)
     if (proxy.exitCode !== null) throw new Error('the proxy ended')
     const visits = { pages: site.pages, random: createRandom(options.seed), tracked: config.inject }
-    const origin = { base, origin: site.url, until: Date.now() }
+    const origin = { base, origin: site.url, until }
     if (history) await writeHistory({ ...history, ...visits, ...origin }, { admin, run, say })
     const secret = await makeKey(run)
     const { burst, rate } = options

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createDice, type Dice } from './dice.js'
+import { policyChangeOf } from './past-policy.js'
 import { AGENTS } from './visitors.js'
 import { createVisits, type Step, TRACK, type Visit } from './visits.js'
 
@@ -37,8 +38,13 @@ const WEEKDAYS = [0.7, 1.1, 1.2, 1.15, 1.1, 1, 0.75]
 /** The crawler that came in a rush, on which day before the end, and how many times as often. */
 const RUSH = { agent_id: 'perplexitybot', daysAgo: 9, times: 40 }
 
+/** Crawlers read the changed robots.txt this long after the change. */
+const POLICY_CACHE_MS = 9 * 3_600_000
+
 /** Returns when the rush of the history was, for a note about it. */
 export const rushOf = (until: number): Date => new Date(until - RUSH.daysAgo * DAY_MS)
+/** Returns the midnight (UTC) with which a history of so many days begins. */
+export const historyStart = (until: number, days: number): number => (Math.floor(until / DAY_MS) - days + 1) * DAY_MS
 
 /** Makes the rows of past days, in the order of their times, from the same visitors as those of the running demo. */
 export async function createHistory(options: HistoryOptions): Promise<Entry[]> {
@@ -49,6 +55,11 @@ export async function createHistory(options: HistoryOptions): Promise<Entry[]> {
   const responses = createResponses(options.origin)
   const rusher = AGENTS.find(({ agent_id }) => agent_id === RUSH.agent_id)
   const entries: Entry[] = []
+  const ruleKnown = policyChangeOf(until) + POLICY_CACHE_MS
+  const addAgent = (day: number, visitor?: (typeof AGENTS)[number]) => {
+    const hour = 24 * random()
+    return add(visits.agent(visitor, day + hour * 3_600_000 < ruleKnown), day, hour)
+  }
   const add = async (visit: Visit, day: number, hour: number) => {
     let at = day + hour * 3_600_000
     for (const step of visit.steps) {
@@ -57,17 +68,16 @@ export async function createHistory(options: HistoryOptions): Promise<Entry[]> {
       if (entry) entries.push(entry)
     }
   }
-  const midnight = Math.floor(until / DAY_MS) * DAY_MS
   // From a midnight (UTC), so that `range=30d` has all of it and the period before has nothing.
   for (let ago = days - 1; ago >= 0; ago--) {
-    const day = midnight - ago * DAY_MS
+    const day = historyStart(until, ago + 1)
     const growth = 1.25 - (0.5 * ago) / days
     const noise = 0.9 + 0.2 * random()
     const people = options.people * (WEEKDAYS[new Date(day).getUTCDay()] ?? 1) * growth * noise
     for (let i = 0; i < people; i++) await add(visits.person(), day, hourOfPerson(random))
-    for (let i = 0; i < options.agents * growth * noise; i++) await add(visits.agent(), day, 24 * random())
+    for (let i = 0; i < options.agents * growth * noise; i++) await addAgent(day)
     const rush = ago === RUSH.daysAgo ? RUSH.times : ago === RUSH.daysAgo - 1 ? RUSH.times / 3 : 0
-    for (let i = 0; i < (rush * options.agents) / 100; i++) await add(visits.agent(rusher), day, 24 * random())
+    for (let i = 0; i < (rush * options.agents) / 100; i++) await addAgent(day, rusher)
   }
   return entries.sort((a, b) => a.at - b.at)
 }

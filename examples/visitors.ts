@@ -93,7 +93,13 @@ export interface AgentVisitor {
   habit: 'crawl' | 'answer' | 'root' | 'feed' | 'scan'
   /** Fetches what robots.txt forbids. */
   ignoresRobots?: boolean
+  /** Pages that robots.txt forbids to it, which it leaves out. */
+  forbidden?: readonly string[]
 }
+
+/** Pages that robots.txt forbids to crawlers for training, and those that it forbade before its last change. */
+const FORBIDDEN = ['/radio', '/pricing']
+export const FORBIDDEN_BEFORE: readonly string[] = ['/radio']
 
 const WEBKIT = 'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible;'
 const crawl = (weight: number, user_agent: string, network: string, agent_id?: string): AgentVisitor => ({
@@ -106,8 +112,11 @@ const crawl = (weight: number, user_agent: string, network: string, agent_id?: s
 
 export const AGENTS: readonly AgentVisitor[] = [
   crawl(9, 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', '66.249.66', 'googlebot'),
-  crawl(8, `${WEBKIT} GPTBot/1.2; +https://openai.com/gptbot)`, '20.171.207', 'gptbot'),
-  crawl(7, `${WEBKIT} ClaudeBot/1.0; +claudebot@anthropic.com)`, '216.73.216', 'claudebot'),
+  { ...crawl(8, `${WEBKIT} GPTBot/1.2; +https://openai.com/gptbot)`, '20.171.207', 'gptbot'), forbidden: FORBIDDEN },
+  {
+    ...crawl(7, `${WEBKIT} ClaudeBot/1.0; +claudebot@anthropic.com)`, '216.73.216', 'claudebot'),
+    forbidden: FORBIDDEN,
+  },
   crawl(
     5,
     `${WEBKIT} bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/136.0.0.0 Safari/537.36`,

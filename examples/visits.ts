@@ -1,6 +1,6 @@
 import { createDice, type Dice } from './dice.js'
 import { type PageOnScreen, pageHits, type Screen } from './script-hits.js'
-import { AGENTS, type AgentVisitor, BROWSERS, CAMPAIGNS, PLACES, REFERRERS } from './visitors.js'
+import { AGENTS, type AgentVisitor, BROWSERS, CAMPAIGNS, FORBIDDEN_BEFORE, PLACES, REFERRERS } from './visitors.js'
 
 /** The path of the proxy that the tracker sends its hits to. */
 export const TRACK = '/_readership/api/track'
@@ -27,8 +27,8 @@ interface Visits {
   /** Returns the next visit, about three by people to two by agents. */
   next(): Visit
   person(): Visit
-  /** Returns a visit of this agent, or of any. */
-  agent(visitor?: AgentVisitor): Visit
+  /** Returns a visit of this agent, or of any; `before` says that it knows the robots.txt from before the last change. */
+  agent(visitor?: AgentVisitor, before?: boolean): Visit
 }
 
 /**
@@ -41,7 +41,10 @@ export function createVisits(
 ): Visits {
   const dice = createDice(random)
   const known: Person[] = []
-  const agent = (visitor = dice.weighted(AGENTS)) => createAgentVisit(dice, visitor, pages)
+  const agent = (visitor = dice.weighted(AGENTS), before = false) => {
+    const forbidden = visitor.forbidden && before ? FORBIDDEN_BEFORE : visitor.forbidden
+    return createAgentVisit(dice, visitor, forbidden ? pages.filter((page) => !forbidden.includes(page)) : pages)
+  }
   const person = () => {
     const back = known.length > 20 && random() < 0.35
     const person = back ? dice.pick(known) : createPerson(dice, tracked)
@@ -152,7 +155,14 @@ function createPersonVisit(dice: Dice, person: Person, base: string, pages: read
   let wait = 0
   let previous = campaign ? '' : came
   for (let i = 0; i < Math.min(count, 12); i++) {
-    const path = i === 0 && random() < 0.3 ? '/' : random() < 0.015 ? '/articles/the-lost-essay' : dice.popular(pages)
+    const path =
+      i === 0 && random() < 0.3
+        ? '/'
+        : previous === `${base}/pricing` && random() < 0.4
+          ? '/subscribe'
+          : random() < 0.015
+            ? '/articles/the-lost-essay'
+            : dice.popular(pages)
     const query = i === 0 ? campaign : ''
     const page = navigation(previous, i > 0 ? 'same-origin' : previous ? 'cross-site' : 'none')
     const own = { referer: base + path }
@@ -209,11 +219,11 @@ function createAgentVisit(dice: Dice, visitor: AgentVisitor, pages: readonly str
         return pagesFor(1 + dice.integer(2)).map((path) => step(path, 300))
       case 'crawl': {
         const first = deaf ? [] : [step('/robots.txt', 0)]
-        if (!deaf && dice.random() < 0.3) first.push(step(dice.random() < 0.5 ? '/sitemap.xml' : '/llms.txt', 500))
         // robots.txt forbids the whole site to CCBot, which obeys.
         if (user_agent.startsWith('CCBot')) return first
+        if (!deaf && dice.random() < 0.3) first.push(step(dice.random() < 0.5 ? '/sitemap.xml' : '/llms.txt', 500))
         const found = pagesFor(2 + dice.integer(6)).map((path) => {
-          if (deaf && dice.random() < 0.3) return '/proofs'
+          if (deaf && dice.random() < 0.3) return dice.pick(['/proofs', '/pricing'])
           if (path.startsWith('/articles/') && dice.random() < 0.25) return `${path}.md`
           return dice.random() < 0.04 ? '/articles/issue-zero' : path
         })

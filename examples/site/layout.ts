@@ -8,6 +8,7 @@ const NAV = [
   ['/gauge', 'The gauge'],
   ['/radio', 'Radio'],
   ['/about', 'About'],
+  ['/pricing', 'Pricing'],
   ['/subscribe', 'Subscribe'],
 ] as const
 const FOOT = [

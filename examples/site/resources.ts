@@ -65,6 +65,7 @@ function fixedPages(texts: readonly Text[], started: Date): Map<string, Resource
   // The order of the sitemap; the demo's visitors prefer the first pages.
   return new Map([
     ['/', page(homePage(articles, places))],
+    ...texts.filter(({ path }) => path === '/pricing').map(own),
     ...articles.map(own),
     ['/tides', page(tidesPage(started.getTime()), started)],
     ['/gauge', page(gaugePage())],

@@ -31,6 +31,8 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 /** A shorter gap is a restart, which hides little. */
 const MIN_GAP_MS = 10 * MINUTE_MS
+/** The first call notes changes of the policy that are older, for versions that were stored before there were notes. */
+const FIRST_LOOK_BACK_MS = 30 * DAY_MS
 const CATALOG_CAUSE = 'catalog_updated:'
 
 /**
@@ -43,7 +45,7 @@ export function createNotes(deps: NotesDeps): () => Promise<void> {
   const visits = createFirstVisitNotes({ ...deps, catalog: deps.catalog.agents })
   const deployments = createDeploymentNotes(deps)
   /** Notes of the last call: they are written, and need no question to the records. */
-  let noted: ReadonlySet<string> = new Set()
+  let noted: ReadonlySet<string> | undefined
   let isCatalogNoted: ReadonlySet<number> = new Set()
   return async () => {
     const at = now()
@@ -52,11 +54,12 @@ export function createNotes(deps: NotesDeps): () => Promise<void> {
     errors.keep(ids)
     visits.keep(ids)
     deployments.keep(ids)
-    const found = [...(await policyNotes(deps, at)), ...(await gapNotes(deps, at))].map((note) => ({
+    const changedSince = new Date(at.getTime() - (noted ? DAY_MS : FIRST_LOOK_BACK_MS))
+    const found = [...(await policyNotes(deps, changedSince, at)), ...(await gapNotes(deps, at))].map((note) => ({
       note,
       key: `${note.site} ${note.cause}`,
     }))
-    await annotations.addAutomatic(found.filter(({ key }) => !noted.has(key)).map(({ note }) => note))
+    await annotations.addAutomatic(found.filter(({ key }) => !noted?.has(key)).map(({ note }) => note))
     noted = new Set(found.map(({ key }) => key))
     for (const { id } of list)
       if (!isCatalogNoted.has(id)) await annotations.addAutomatic(await catalogNotes(deps, id, at))
@@ -71,8 +74,8 @@ export function createNotes(deps: NotesDeps): () => Promise<void> {
   }
 }
 
-async function policyNotes({ records, siteOf }: NotesDeps, now: Date): Promise<AutomaticNote[]> {
-  const changes = await readPolicyChanges(records, { start: new Date(now.getTime() - DAY_MS), end: now })
+async function policyNotes({ records, siteOf }: NotesDeps, start: Date, end: Date): Promise<AutomaticNote[]> {
+  const changes = await readPolicyChanges(records, { start, end })
   return changes.flatMap(({ hostname, file, at, status, sha256, before }) => {
     const site = siteOf(hostname)?.id
     if (site === undefined) return []

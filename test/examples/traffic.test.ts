@@ -5,7 +5,7 @@ import { startSite } from '../../examples/site/server.js'
 import { startTraffic } from '../../examples/traffic.js'
 import { createVisits, type Visit } from '../../examples/visits.js'
 
-const PAGES = ['/', '/articles/a', '/articles/b', '/gauge', '/subscribe', '/about']
+const PAGES = ['/', '/pricing', '/articles/a', '/articles/b', '/gauge', '/subscribe', '/about']
 const stream = (seed: number, count: number): Visit[] => {
   const visits = createVisits(createRandom(seed), { base: 'http://localhost:8080', pages: PAGES })
   return Array.from({ length: count }, () => visits.next())
@@ -47,9 +47,9 @@ t.test('visits are of the kinds that a site receives', async (t) => {
   for (const { visitor, steps } of visits) {
     if (!/GPTBot|ClaudeBot|Googlebot|CCBot/.test(visitor) || visitor.startsWith('45.148.10')) continue
     if (steps[0]?.path !== '/robots.txt') t.fail(`${visitor} did not begin with robots.txt`)
-    if (visitor.includes('CCBot') && steps.some((step) => !/^\/(robots\.txt|sitemap\.xml|llms\.txt)$/.test(step.path)))
-      t.fail('CCBot is shut out')
-    if (steps.some((step) => step.path === '/proofs')) t.fail(`${visitor} read what robots.txt forbids`)
+    if (visitor.includes('CCBot') && steps.some((step) => step.path !== '/robots.txt')) t.fail('CCBot is shut out')
+    const forbidden = /GPTBot|ClaudeBot/.test(visitor) ? ['/proofs', '/pricing'] : ['/proofs']
+    if (steps.some((step) => forbidden.includes(step.path))) t.fail(`${visitor} read what robots.txt forbids`)
   }
 })
 

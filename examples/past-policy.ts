@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { openRecords } from '../src/duckdb/records.js'
+import { POLICY_PATHS, type PolicyKind, type PolicyVersion } from '../src/policy/version.js'
+import { createVersionWriter } from '../src/policy/version-store.js'
+
+const DAY_MS = 86_400_000
+/** The day before the end of the history on which robots.txt got the rule about the prices. */
+const CHANGED_DAYS_AGO = 12
+const NEW_RULE = /^Disallow: \/pricing\n/m
+
+/** Returns when robots.txt changed in the made-up past: in an afternoon (UTC). */
+export const policyChangeOf = (until: number): number =>
+  (Math.floor(until / DAY_MS) - CHANGED_DAYS_AGO) * DAY_MS + 15 * 3_600_000
+
+interface PastPolicy {
+  /** The data directory, which no readership has opened yet. */
+  data: string
+  /** The site itself, which is asked for its files. */
+  origin: string
+  hostname: string
+  /** Beginning and end of the history, in milliseconds since 1970. */
+  since: number
+  until: number
+}
+
+/**
+ * Stores the versions of robots.txt and llms.txt that the past of the demo had, so that its fetches are judged as those of
+ * the running demo are. Call before the proxy starts: the records belong to one process.
+ */
+export async function writePastPolicy({ data, origin, hostname, since, until }: PastPolicy): Promise<void> {
+  const read = async (kind: PolicyKind) => (await fetch(origin + POLICY_PATHS[kind])).text()
+  const [robots, llms, changed] = [await read('robots'), await read('llms'), policyChangeOf(until)]
+  const version = (kind: PolicyKind, body: string, first_seen: number, last_seen: number): PolicyVersion => ({
+    hostname,
+    kind,
+    url: `http://${hostname}${POLICY_PATHS[kind]}`,
+    status: 200,
+    sha256: createHash('sha256').update(body).digest('hex'),
+    body,
+    truncated: false,
+    content_type: 'text/plain; charset=utf-8',
+    first_seen,
+    last_seen,
+  })
+  const records = await openRecords({
+    file: `${data}/control.duckdb`,
+    settings: { memory_limit: '64MB', threads: 1, temp_limit: '100MB' },
+    now: () => new Date(),
+    clock: () => performance.now(),
+    log: () => {},
+  })
+  try {
+    const writer = createVersionWriter({ records, now: () => until, log: () => {}, hostnames: () => [hostname] })
+    writer.add(version('llms', llms, since, until))
+    writer.add(version('robots', robots.replace(NEW_RULE, ''), since, changed))
+    writer.add(version('robots', robots, changed, until))
+    await writer.flush(true)
+  } finally {
+    await records.close()
+  }
+}
