@@ -50,6 +50,15 @@ const SCREENS = [
     views: ELSEWHERE,
     rules: ['color-contrast', 'target-size'],
   },
+  // The colours are those of the dark desktop, so few views say whether the phone's own parts have them too.
+  {
+    name: 'phone, dark',
+    width: 390,
+    height: 844,
+    colorScheme: 'dark',
+    views: process.env.VIEWS === 'all' ? VIEWS : PARTS.slice(0, 2),
+    rules: ['color-contrast'],
+  },
 ] as const
 
 /** All panels have their answers. */

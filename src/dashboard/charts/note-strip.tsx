@@ -40,7 +40,16 @@ export function NoteStrip({ note, among, metrics, onOpen, onChange }: NoteStripP
         </b>
         <p class="muted small">
           {formatInstant(note.at)}, {parts.note.by(note.by === 'readership' ? parts.note.readership : note.by)}{' '}
-          {note.kind === 'policy_changed' && <a href={hrefTo({ path: viewPath('policy') })}>{t().shell.view.policy}</a>}{' '}
+          {note.kind === 'policy_changed' && (
+            <a
+              href={hrefTo({
+                path: viewPath('policy'),
+                own: { hostname: note.data?.hostname ?? '', version: `${note.data?.file?.slice(1)} ${note.at}` },
+              })}
+            >
+              {parts.note.diff}
+            </a>
+          )}{' '}
           {hasRole('member') && (
             <>
               <button type="button" class="more" onClick={onChange}>

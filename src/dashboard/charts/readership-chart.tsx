@@ -3,10 +3,13 @@ import { Mark } from '../parts/marks.js'
 import { metricName } from '../parts/numbers.js'
 import { Panel } from '../parts/panel.js'
 import { Lacking, Warnings } from '../parts/states.js'
-import type { Audience } from '../state/address.js'
+import { type Audience, go, place } from '../state/address.js'
+import type { Recorded } from '../state/data.js'
+import type { Granularity } from '../state/format.js'
+import { interval, intervals } from '../state/interval.js'
 import { audiences, shareSlug, usePair } from '../state/question.js'
 import { onKey } from '../state/view-keys.js'
-import { windowName, windowOf } from '../state/window.js'
+import { type Window, windowName, windowOf } from '../state/window.js'
 import { t } from '../texts/index.js'
 import { BucketTable } from './bucket-table.js'
 import { ExportMenu } from './export-menu.js'
@@ -27,9 +30,10 @@ interface ReadershipChartProps {
 }
 
 /** The time chart of the readerships on screen, with notes, as a chart or as a table. Long because of its head line. */
-export function ReadershipChart({ label, metrics, more = {}, span = 12, title, only }: ReadershipChartProps) {
+export function ReadershipChart({ label, metrics, more: given = {}, span = 12, title, only }: ReadershipChartProps) {
   const { parts, shell } = t()
   const sides = only === undefined ? audiences.value : [only]
+  const more = interval.value === undefined ? given : { ...given, granularity: interval.value }
   const answers = usePair('/api/stats/timeseries', (of) =>
     sides.includes(of) ? { ...more, metric: metrics[of] } : undefined,
   )
@@ -50,7 +54,7 @@ export function ReadershipChart({ label, metrics, more = {}, span = 12, title, o
     buckets: answers[of].data?.buckets ?? [],
     comparison: answers[of].data?.comparison,
   }))
-  const hasComparison = series.some(({ comparison }) => comparison !== undefined)
+  const hasComparison = series.some(({ comparison }) => comparison?.some(({ value }) => value !== undefined))
   const note = notes.data?.find(({ id }) => id === openNote)
   return (
     <Panel
@@ -74,12 +78,14 @@ export function ReadershipChart({ label, metrics, more = {}, span = 12, title, o
                 {shell.compare.previous}
               </span>
             )}
-            <span class="wide">
-              <span class="key-hatch" />
-              {parts.notRecorded}
-            </span>
+            {isHatched(first?.meta?.recorded, window) && (
+              <span>
+                <span class="key-hatch" />
+                {parts.notRecorded}
+              </span>
+            )}
           </span>
-          <span class="muted small wide">{parts.granularity[granularity]}</span>
+          <IntervalField now={granularity} />
           <button type="button" class="more" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
             {asTable ? parts.chart : parts.table}
           </button>
@@ -119,5 +125,33 @@ export function ReadershipChart({ label, metrics, more = {}, span = 12, title, o
         </>
       )}
     </Panel>
+  )
+}
+
+/** Whether enough of the window is hatched to be seen. */
+function isHatched(recorded: Recorded | undefined, window: Window | undefined): boolean {
+  if (!recorded || !window) return false
+  const [start, end] = [Date.parse(window.start), Date.parse(window.end)]
+  const before = recorded.since === undefined ? 0 : Date.parse(recorded.since) - start
+  return before > (end - start) / 100 || (recorded.gaps ?? []).length > 0
+}
+
+/** The length of a bucket, which the reader may change where the window leaves a choice. */
+function IntervalField({ now }: { now: Granularity }) {
+  const { parts } = t()
+  if (intervals.value.length < 2) return <span class="muted small wide">{parts.granularity[now]}</span>
+  return (
+    <select
+      class="interval"
+      aria-label={parts.interval}
+      value={now}
+      onChange={(event) => go({ own: { ...place.value.own, interval: event.currentTarget.value } }, true)}
+    >
+      {intervals.value.map((each) => (
+        <option key={each} value={each}>
+          {parts.granularity[each]}
+        </option>
+      ))}
+    </select>
   )
 }

@@ -1,5 +1,5 @@
 import { scaleLinear } from 'd3-scale'
-import type { Granularity } from '../state/format.js'
+import { formatBucket, formatDay, type Granularity } from '../state/format.js'
 import { timeZone } from '../state/session.js'
 import { addDays, dayOf, instantOf } from '../state/zone.js'
 
@@ -81,9 +81,32 @@ export function runs(buckets: readonly Bucket[]): number[][] {
   return found
 }
 
-/** Returns which buckets have a label on the axis, about `every` pixels apart. */
-export function labelled(scale: TimeScale, every = 90): number[] {
-  const count = scale.edges.length - 1
+interface Tick {
+  x: number
+  text: string
+  anchor: 'middle' | 'end'
+}
+
+const DAY_MS = 86_400_000
+
+/** Returns the labels of the axis, at least `every` pixels apart: of buckets, or of days if hours make up several. */
+export function ticks(scale: TimeScale, granularity: Granularity, every = 90): Tick[] {
+  const starts = scale.edges.slice(0, -1)
+  const isFine = granularity === 'minute' || granularity === 'hour'
+  const zone = timeZone.value
+  const isMidnight = (at: number) => dayOf(at, zone) !== dayOf(at - 1, zone)
+  if (isFine && (scale.edges.at(-1) ?? 0) - (scale.edges[0] ?? 0) > 2 * DAY_MS) {
+    const days = starts.filter(isMidnight)
+    const step = Math.max(1, Math.ceil((days.length * every) / Math.max(1, scale.right - scale.left)))
+    return days
+      .filter((_, i) => (days.length - 1 - i) % step === 0)
+      .map((at) => ({ x: Math.min(scale.at(at), scale.right - 20), text: formatDay(at), anchor: 'middle' }))
+  }
+  const count = starts.length
   const step = Math.max(1, Math.ceil(count / Math.max(1, (scale.right - scale.left) / every)))
-  return Array.from({ length: count }, (_, i) => i).filter((i) => (count - 1 - i) % step === 0)
+  return starts.flatMap((at, i) => {
+    if ((count - 1 - i) % step !== 0) return []
+    const text = isFine && isMidnight(at) ? formatDay(at) : formatBucket(at, granularity)
+    return [{ x: scale.middle(i), text, anchor: i === count - 1 ? 'end' : 'middle' }]
+  })
 }

@@ -2,20 +2,13 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Mark } from '../parts/marks.js'
 import { formatMetric, kindOf } from '../parts/numbers.js'
 import type { Recorded } from '../state/data.js'
-import {
-  formatBucket,
-  formatDay,
-  formatFullInstant,
-  formatLongDay,
-  formatSeconds,
-  type Granularity,
-} from '../state/format.js'
+import { formatDay, formatFullInstant, formatLongDay, formatSeconds, type Granularity } from '../state/format.js'
 import { zoomTo } from '../state/window.js'
 import { t } from '../texts/index.js'
 import { Band, type BandSeries } from './band.js'
 import { NoteLane } from './note-lane.js'
 import type { Note } from './notes.js'
-import { bucketEdges, labelled, type TimeScale, timeScale } from './scale.js'
+import { bucketEdges, type TimeScale, ticks, timeScale } from './scale.js'
 import { useWidth } from './width.js'
 
 interface TimeChartProps {
@@ -116,9 +109,9 @@ export function TimeChart({
                 shares={kindOf(each_.metric) === 'share'}
               />
             ))}
-            {labelled(scale, narrow ? 70 : 90).map((i) => (
-              <text key={i} x={scale.middle(i)} y={axis + 14} text-anchor={i === count - 1 ? 'end' : 'middle'}>
-                {formatBucket(edges[i] ?? 0, granularity)}
+            {ticks(scale, granularity, narrow ? 70 : 90).map(({ x, text, anchor }) => (
+              <text key={x} x={x} y={axis + 14} text-anchor={anchor}>
+                {text}
               </text>
             ))}
             {notes && <NoteLane notes={notes} scale={scale} top={TOP} y={axis + 36} open={openNote} onOpen={onNote} />}

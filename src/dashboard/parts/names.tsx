@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { hrefTo, viewPath } from '../state/address.js'
 import { isFiltered, toggleFilter } from '../state/filters.js'
 import { formatAgo, formatFullInstant } from '../state/format.js'
@@ -10,6 +11,16 @@ export const Cut = ({ text }: { text: string }) => (
     {text.slice(0, 500)}
   </span>
 )
+
+const MAX_BREAKS = 20
+
+/** Lets a path break after its slashes, where names wrap: on phones. */
+const breakable = (text: string): ComponentChildren => {
+  const parts = text.split(/(?<=\/)/)
+  return text.startsWith('/') && parts.length <= MAX_BREAKS
+    ? parts.map((part, i) => [i > 0 && <wbr key={i} />, part])
+    : text
+}
 
 interface NameProps {
   label: string
@@ -29,7 +40,7 @@ export function RowName({ label, filter, to }: NameProps) {
           <Cut text={label} />
         ) : (
           <a class="cut" href={hrefTo({ path: to })} title={label.slice(0, 2_000)} dir="auto">
-            {label.slice(0, 500)}
+            {breakable(label.slice(0, 500))}
           </a>
         )
       ) : (
@@ -42,7 +53,7 @@ export function RowName({ label, filter, to }: NameProps) {
           aria-label={t().parts.filterBy(label.slice(0, 200))}
           onClick={(event) => toggleFilter(...filter, event.altKey)}
         >
-          {label.slice(0, 500)}
+          {breakable(label.slice(0, 500))}
         </button>
       )}
       {filter !== undefined && to !== undefined && (

@@ -16,3 +16,11 @@ export const VerdictTag = ({ of }: { of: string }) => (
     {t().parts.verdict[of] ?? of}
   </span>
 )
+
+/** How many fetches of a page the robots.txt of their time disallowed. */
+export const DisallowedTag = ({ count }: { count: number }) => (
+  <span class="tag">
+    <Icon name="noEntry" />
+    {t().parts.disallowed(formatNumber(count))}
+  </span>
+)

@@ -20,7 +20,7 @@ export function RangePicker() {
   return (
     <Popover
       menu
-      class="control"
+      class="control range-control"
       label={`${shell.chooseRange}: ${windowName()}`}
       button={
         <>

@@ -110,6 +110,7 @@ export function Search() {
   return (
     <dialog
       ref={box}
+      class="search"
       aria-label={shell.search}
       onCancel={close}
       onClick={(event) => event.target === box.current && close()}

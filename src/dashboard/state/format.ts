@@ -100,6 +100,15 @@ export function formatCountry(code: string): string {
   }
 }
 
+/** The name of a language by its tag, such as `de-AT`; the tag itself if it is unknown. */
+export function formatLanguage(tag: string): string {
+  try {
+    return names('language').of(tag) ?? tag
+  } catch {
+    return tag
+  }
+}
+
 /** Picks a text by count: `plural(n, { one: '1 page', other: `${n} pages` })`. */
 export function plural(count: number, forms: { one: string; other: string }): string {
   return new Intl.PluralRules(locale()).select(count) === 'one' ? forms.one : forms.other

@@ -5,7 +5,7 @@ import { formatFullInstant, formatLongDay } from './format.js'
 import { timeZone } from './session.js'
 import { addDays, dayOf, isDay } from './zone.js'
 
-interface Window {
+export interface Window {
   start: string
   end: string
 }

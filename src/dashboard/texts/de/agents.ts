@@ -77,6 +77,7 @@ export const agents: Texts['agents'] = {
     ...(forbidden === undefined ? [] : ['. Gelesen hat er ', forbidden]),
     '.',
   ],
+  underItsName: (pages) => ` Unter seinem Namen lasen Abrufe, die sich nicht bestätigen ließen, ${pages}.`,
   lanes: (name) => `Wann ${name} robots.txt, Seiten und verbotene Seiten las`,
   inForce: 'Gültige robots.txt',
   readRobots: 'robots.txt gelesen',

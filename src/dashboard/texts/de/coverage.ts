@@ -26,6 +26,8 @@ export const coverage: Texts['coverage'] = {
   age: 'Alter der Kopie',
   never: 'nie gelesen',
   status: 'Status',
+  robots: 'Zuletzt',
+  robotsHint: 'Ob robots.txt dem Agenten, der zuletzt las, das erlaubte',
   allowed: 'erlaubt',
   disallowed: 'verboten',
   listed: { yes: 'ja', no: 'nein' },

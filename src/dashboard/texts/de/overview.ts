@@ -42,7 +42,6 @@ export const overview = {
   disobeyedFoot: (fetches: string) =>
     `${fetches} Abrufe, jeder nach der robots.txt jenes Augenblicks beurteilt. Nur bei einem bestätigten Agenten, dessen Betreiber sagt, dass er sie befolgt, ist es ein Regelbruch.`,
   disobeyedNone: 'Kein Agent rief ab, was robots.txt verbietet.',
-  line: (n: number) => `Zeile ${n}`,
   operators: 'Agenten nach Betreiber',
   allAgents: 'Alle Agenten',
   operator: 'Betreiber',

@@ -27,7 +27,6 @@ export const pages = {
   pageReads: 'Gelesen',
   lastRead: 'Zuletzt gelesen',
   robots: 'robots.txt',
-  disallowed: (n: string) => `${n} untersagt`,
   allowed: 'erlaubt',
   never: 'nicht gelesen',
   empty:

@@ -88,6 +88,8 @@ export const parts = {
     take: 'Die andere nehmen',
   },
   country: 'Land',
+  disallowed: (n: string) => `${n} untersagt`,
+  interval: 'Länge eines Schritts',
   granularity: {
     minute: 'Je Minute',
     hour: 'Je Stunde',
@@ -173,6 +175,7 @@ export const parts = {
     Referral: 'Verweise',
   } as Record<string, string>,
   note: {
+    diff: 'Unterschied',
     by: (who: string) => `von ${who}`,
     readership: 'readership',
     sides: 'je 7 Tage davor und danach',

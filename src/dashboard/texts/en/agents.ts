@@ -58,7 +58,7 @@ export const agents = {
   history: 'Had it read the rules?',
   notSeen: (name: string) => `${name} did not read this site in this time. Choose a longer time.`,
   forbidden: (n: number, shown: string) =>
-    plural(n, { one: `${shown} disallowed page`, other: `${shown} disallowed pages` }),
+    n === 0 ? 'no disallowed page' : plural(n, { one: `${shown} disallowed page`, other: `${shown} disallowed pages` }),
   leadNone: (when: string, name: string): Parts => [when, ` ${name} did not read this site.`],
   leadPlain: (when: string, name: string, fetches: string, forbidden: unknown): Parts => [
     when,
@@ -84,6 +84,7 @@ export const agents = {
     ...(forbidden === undefined ? [] : ['. It read ', forbidden]),
     '.',
   ],
+  underItsName: (pages: string) => ` Under its name, fetches that could not be verified read ${pages}.`,
   lanes: (name: string) => `When ${name} read robots.txt, pages, and disallowed pages`,
   inForce: 'Active robots.txt',
   readRobots: 'Read robots.txt',

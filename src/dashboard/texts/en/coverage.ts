@@ -26,6 +26,8 @@ export const coverage = {
   age: 'Age of the copy',
   never: 'never read',
   status: 'Status',
+  robots: 'Last read was',
+  robotsHint: 'Whether robots.txt allowed the last read to the agent that made it',
   allowed: 'allowed',
   disallowed: 'disallowed',
   listed: { yes: 'listed', no: 'no' },

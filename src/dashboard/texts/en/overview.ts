@@ -42,7 +42,6 @@ export const overview = {
   disobeyedFoot: (fetches: string) =>
     `${fetches} fetches, each judged by the robots.txt of that moment. Only a verified agent whose operator says that it obeys counts as a breach.`,
   disobeyedNone: 'No agent fetched what robots.txt forbids.',
-  line: (n: number) => `line ${n}`,
   operators: 'Agents by operator',
   allAgents: 'All agents',
   operator: 'Operator',

@@ -27,7 +27,6 @@ export const pages = {
   pageReads: 'Page reads',
   lastRead: 'Last read',
   robots: 'robots.txt',
-  disallowed: (n: string) => `${n} disallowed`,
   allowed: 'allowed',
   never: 'not read',
   empty: 'No page was read in this time. Choose a longer time, or open the site through readership.',

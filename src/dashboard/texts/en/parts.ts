@@ -76,6 +76,8 @@ export const parts = {
     take: 'Take theirs',
   },
   country: 'Country',
+  disallowed: (n: string) => `${n} disallowed`,
+  interval: 'Length of a step',
   granularity: {
     minute: 'By minute',
     hour: 'By hour',
@@ -153,6 +155,7 @@ export const parts = {
   /** Names of channels; the API's own name where it is absent. */
   channel: {} as Record<string, string>,
   note: {
+    diff: 'Diff',
     by: (who: string) => `by ${who}`,
     readership: 'readership',
     sides: '7 days each side',

@@ -1,9 +1,9 @@
 import { useRef } from 'preact/hooks'
-import { type Bucket, bucketEdges, labelled, type TimeScale, timeScale } from '../../charts/scale.js'
+import { type Bucket, bucketEdges, type TimeScale, ticks, timeScale } from '../../charts/scale.js'
 import { Unrecorded } from '../../charts/time-chart.js'
 import { useWidth } from '../../charts/width.js'
 import { Table } from '../../parts/table.js'
-import { formatBucket, formatFullInstant, formatLongDay, formatNumber, formatSeconds } from '../../state/format.js'
+import { formatFullInstant, formatLongDay, formatNumber, formatSeconds } from '../../state/format.js'
 import type { Version } from '../../state/versions.js'
 import { t } from '../../texts/index.js'
 import { firstRead, inForce, type Lanes } from './agent-history.js'
@@ -79,14 +79,9 @@ function LaneChart({ name, lanes, buckets, reads, disallowed }: LaneProps) {
             {label(texts.disallowedReads, at.disallowed)}
             <DisallowedLane buckets={disallowed} scale={scale} y={at.disallowed[0]} alert={isBreach} />
             <line class="axis" x1={scale.left} x2={scale.right} y1={bottom} y2={bottom} />
-            {labelled(scale, narrow ? 80 : 110).map((i) => (
-              <text
-                key={i}
-                x={i === buckets.length - 1 ? scale.right : scale.middle(i)}
-                y={bottom + 18}
-                text-anchor={i === buckets.length - 1 ? 'end' : 'middle'}
-              >
-                {formatBucket(scale.edges[i] ?? 0, granularity)}
+            {ticks(scale, granularity, narrow ? 80 : 110).map(({ x, text, anchor }) => (
+              <text key={x} x={anchor === 'end' ? scale.right : x} y={bottom + 18} text-anchor={anchor}>
+                {text}
               </text>
             ))}
           </>
@@ -147,7 +142,7 @@ function ForceLane({ versions, scale, y, readY, bottom }: ForceProps) {
                 at={scale.at(Date.parse(read))}
                 y={readY}
                 delay={Date.parse(read) - Date.parse(version.since)}
-                left={scale.left}
+                scale={scale}
               />
             )}
           </g>
@@ -158,15 +153,21 @@ function ForceLane({ versions, scale, y, readY, bottom }: ForceProps) {
 }
 
 /** The moment at which the agent read a new version, with the time since the change. */
-function FirstRead({ at, y, delay, left }: { at: number; y: number; delay: number; left: number }) {
+function FirstRead({ at, y, delay, scale }: { at: number; y: number; delay: number; scale: TimeScale }) {
   const words = t().agents.readLater(formatSeconds(delay / 1_000))
-  const before = at - left > words.length * 6.4
+  const room = words.length * 6.4
+  const before = at - scale.left > room
+  const fits = before || scale.right - at > room
   return (
     <g>
       <line x1={at} x2={at} y1={y - 15} y2={y + 13} stroke="var(--ink)" stroke-width="2" />
-      <text class="halo strong" x={before ? at - 6 : at + 6} y={y - 14} text-anchor={before ? 'end' : 'start'}>
-        {words}
-      </text>
+      {fits ? (
+        <text class="halo strong" x={before ? at - 6 : at + 6} y={y - 14} text-anchor={before ? 'end' : 'start'}>
+          {words}
+        </text>
+      ) : (
+        <title>{words}</title>
+      )}
     </g>
   )
 }

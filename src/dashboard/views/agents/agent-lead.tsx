@@ -44,7 +44,9 @@ export function AgentLead({ id, name, row, found, lanes: { versions, violations 
       {() => {
         if (row === undefined) return texts.leadNone(whenText(), name)
         const rows = (changed ? since : violations).data
-        const fetches = (rows ?? []).reduce((sum, { fetches: n }) => sum + n, 0)
+        const count = (isOwn: boolean) =>
+          (rows ?? []).reduce((sum, row) => sum + ((row.severity !== 'unverified') === isOwn ? row.fetches : 0), 0)
+        const fetches = count(true)
         const forbidden = (
           <a
             class={rows?.[0]?.severity === 'breach' ? 'alert' : ''}
@@ -56,27 +58,39 @@ export function AgentLead({ id, name, row, found, lanes: { versions, violations 
             {texts.forbidden(fetches, formatNumber(fetches))}
           </a>
         )
+        const others = count(false)
+        // Fetches that may be of another client do not accuse the agent.
+        const underItsName = others > 0 ? texts.underItsName(texts.forbidden(others, formatNumber(others))) : ''
         const times = texts.fetches(row.fetches ?? 0, formatNumber(row.fetches ?? 0))
         if (current?.agents === undefined)
-          return texts.leadPlain(whenText(), name, times, rows === undefined ? undefined : forbidden)
+          return [...texts.leadPlain(whenText(), name, times, rows === undefined ? undefined : forbidden), underItsName]
         const read = firstRead(current)
         const last = current.agents[0]?.last_read
         if (changed && read !== undefined) {
           const delay = formatSeconds((Date.parse(read) - Date.parse(current.since)) / 1_000)
-          return texts.leadChanged(
-            <b>{delay}</b>,
-            <span title={formatInstant(current.since)}>{formatLongDay(current.since)}</span>,
-            rows === undefined ? undefined : forbidden,
-          )
+          return [
+            ...texts.leadChanged(
+              <b>{delay}</b>,
+              <span title={formatInstant(current.since)}>{formatLongDay(current.since)}</span>,
+              rows === undefined ? undefined : forbidden,
+            ),
+            underItsName,
+          ]
         }
         if (read === undefined)
-          return texts.leadUnread(name, formatLongDay(current.since), times, rows === undefined ? undefined : forbidden)
-        return texts.leadRead(
-          name,
-          last === undefined ? '' : formatAgo(last),
-          times,
-          rows === undefined ? undefined : forbidden,
-        )
+          return [
+            ...texts.leadUnread(name, formatLongDay(current.since), times, rows === undefined ? undefined : forbidden),
+            underItsName,
+          ]
+        return [
+          ...texts.leadRead(
+            name,
+            last === undefined ? '' : formatAgo(last),
+            times,
+            rows === undefined ? undefined : forbidden,
+          ),
+          underItsName,
+        ]
       }}
     </Sentence>
   )

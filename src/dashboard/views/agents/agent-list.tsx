@@ -13,6 +13,7 @@ import { type FilterNode, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatNumber } from '../../state/format.js'
+import { interval } from '../../state/interval.js'
 import { envelope, useOne } from '../../state/question.js'
 import { windowName } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -47,7 +48,7 @@ export function AgentList() {
   const ids = rows.map(({ value }) => `${value}`)
   const shown = { filters: filtersWith({ dimension: 'agent_id', op: 'is', value: ids }), compare: undefined }
   const asks = ids.length > 0 ? { ...envelope('agent'), ...shown } : undefined
-  const series = useRead('/api/agents/timeseries', asks && { ...asks, limit: LIMIT })
+  const series = useRead('/api/agents/timeseries', asks && { ...asks, limit: LIMIT, granularity: interval.value })
   const disobeyed = useRead('/api/policy/violations/agents', asks && { ...asks, limit: LIMIT * 4 })
   return (
     <Panel
@@ -98,7 +99,9 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
       cell: ({ value, name, operator }) => (
         <span class="row-name">
           <RowName label={name ?? `${value}`} filter={['agent_id', `${value}`]} to={viewPath('agents', `${value}`)} />
-          {operator !== undefined && operator !== name && <span class="muted small cut">{operator}</span>}
+          {operator !== undefined && !operator.startsWith(name ?? operator) && (
+            <span class="muted small cut">{operator}</span>
+          )}
         </span>
       ),
     },

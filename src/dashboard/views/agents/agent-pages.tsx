@@ -1,3 +1,4 @@
+import type { DataOf } from '../../client/index.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
 import { Ranked } from '../../parts/lists.js'
 import { Ago, PageName } from '../../parts/names.js'
@@ -67,7 +68,7 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
     compare: undefined,
     limit: 10,
   })
-  const rows = answer.data ?? []
+  const rows = foldRows(answer.data ?? [])
   const severities = [...new Set(rows.map(({ severity }) => severity))]
   return (
     <Panel
@@ -75,7 +76,7 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
       title={texts.whatItIgnored}
       aside={texts.atTheTime}
       right={
-        (answer.meta?.total ?? 0) > rows.length && (
+        (answer.meta?.total ?? 0) > (answer.data?.length ?? 0) && (
           <a
             class="more"
             href={hrefTo({
@@ -97,21 +98,21 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
           <Table
             label={texts.whatItIgnored}
             rows={rows}
-            rowKey={({ severity, hostname, pathname, verified }) => `${severity} ${verified} ${hostname}${pathname}`}
+            rowKey={({ severity, hostname, pathname, line }) => `${severity} ${hostname}${pathname} ${line}`}
             columns={[
               {
                 key: 'path',
                 head: texts.path,
                 cell: ({ pathname }) => <PageName path={pathname} />,
               },
-              { key: 'line', head: texts.decidingLine, width: '30%', cell: (row) => <DecidingLine of={row} /> },
+              { key: 'line', head: texts.decidingLine, width: '36%', cell: (row) => <DecidingLine of={row} /> },
               ...(severities.length > 1
                 ? [
                     {
                       key: 'class',
                       head: texts.class,
                       wide: true,
-                      width: '20%',
+                      width: '18%',
                       cell: ({ severity }: (typeof rows)[number]) => <SeverityTag of={severity} />,
                     },
                   ]
@@ -120,7 +121,7 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
                 key: 'fetches',
                 head: t().parts.metric.fetches,
                 right: true,
-                width: '12%',
+                width: '10%',
                 cell: ({ fetches }) => formatNumber(fetches),
               },
               {
@@ -128,7 +129,7 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
                 head: texts.last,
                 right: true,
                 wide: true,
-                width: '18%',
+                width: '16%',
                 cell: ({ last_seen }) => <Ago at={last_seen} />,
               },
             ]}
@@ -143,4 +144,18 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
       )}
     </Panel>
   )
+}
+
+type Ignored = DataOf<'/api/policy/violations'>[number]
+
+/** Joins rows that differ in the verification alone: their class says what that means. */
+function foldRows(rows: readonly Ignored[]): Ignored[] {
+  const folded = new Map<string, Ignored>()
+  for (const row of rows) {
+    const key = JSON.stringify([row.severity, row.hostname, row.pathname, row.line])
+    const same = folded.get(key)
+    const last_seen = same && same.last_seen > row.last_seen ? same.last_seen : row.last_seen
+    folded.set(key, same ? { ...same, fetches: same.fetches + row.fetches, last_seen } : row)
+  }
+  return [...folded.values()]
 }

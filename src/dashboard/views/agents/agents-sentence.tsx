@@ -54,10 +54,11 @@ function IdentitySentence() {
           </a>
         )
         const unknown = indeterminate + unverifiable
-        const shares = (purposes.data ?? []).slice(0, 3).map(({ value, fetches: n = 0 }) => ({
+        const byAi = PURPOSE_TABS.flatMap((tab) => (purposes.data ?? []).filter(({ value }) => value === tab))
+        const shares = byAi.map(({ value, fetches: n = 0 }) => ({
           name: t().parts.purpose[`${value}`] ?? `${value ?? ''}`,
           share: (
-            <a href={hrefTo({ own: { purpose: purposeTab(`${value}`) } })} key={`${value}`}>
+            <a href={hrefTo({ own: { purpose: `${value}` } })} key={`${value}`}>
               {formatShare(n / fetches, 0)}
             </a>
           ),
@@ -77,5 +78,3 @@ function IdentitySentence() {
 }
 
 export const PURPOSE_TABS = ['training', 'search', 'assistant'] as const
-
-const purposeTab = (purpose: string): string => PURPOSE_TABS.find((tab) => tab === purpose) ?? 'other'

@@ -146,11 +146,15 @@ function columns(): Column<Row>[] {
     },
     {
       key: 'robots',
-      head: 'robots.txt',
+      head: <abbr title={texts.robotsHint}>{texts.robots}</abbr>,
       wide: true,
-      width: '11%',
+      width: '12%',
       cell: ({ robots_allowed }) =>
-        robots_allowed === false ? <b>✕ {texts.disallowed}</b> : yes(robots_allowed, { yes: texts.allowed, no: '' }),
+        robots_allowed === false ? (
+          <b class="no-wrap">✕ {texts.disallowed}</b>
+        ) : (
+          yes(robots_allowed, { yes: texts.allowed, no: '' })
+        ),
     },
     {
       key: 'llms',

@@ -7,7 +7,7 @@ import { Lacking } from '../../parts/states.js'
 import { place } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
-import { formatShare } from '../../state/format.js'
+import { formatLanguage, formatShare } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -182,7 +182,12 @@ function Languages() {
   const texts = t().devices
   const answer = useOne('/api/stats/breakdown', 'human', { dimension: 'language', limit: 20 })
   const rows = (answer.data ?? []).map((row) =>
-    rowOf('language', row.value === undefined ? undefined : `${row.value}`, row),
+    rowOf(
+      'language',
+      row.value === undefined ? undefined : `${row.value}`,
+      row,
+      row.value === undefined ? undefined : formatLanguage(`${row.value}`),
+    ),
   )
   return (
     <Panel title={texts.languages} answers={[answer]} empty={rows.length === 0}>

@@ -1,4 +1,4 @@
-import { formatSeconds } from '../../state/format.js'
+import { formatSeconds, formatShare } from '../../state/format.js'
 import { t } from '../../texts/index.js'
 import { type Condition, valueText } from './condition.js'
 
@@ -14,7 +14,7 @@ export function describeCondition({ type, match }: Condition): string {
   const texts = behaviour.goals
   if (type === 'duration') return texts.longerThan(formatSeconds(Number(match.value)))
   if (type === 'scroll')
-    return `${texts.deeperThan(`${valueText(match.value)} %`)}${match.pathname ? ` (${test(match.pathname)})` : ''}`
+    return `${texts.deeperThan(formatShare(Number(match.value) / 100, 0))}${match.pathname ? ` (${test(match.pathname)})` : ''}`
   const props = (match.props ?? []).map((prop) => `${prop.key} ${test(prop)}`)
   return [`${texts.nouns[type]}${match.op === 'is_set' ? ':' : ''} ${test(match)}`, ...props].join(` ${shell.and} `)
 }

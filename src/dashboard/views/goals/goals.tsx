@@ -105,7 +105,9 @@ function GoalList() {
               label={texts.title}
               rows={rows}
               rowKey={({ id }) => `${id}`}
-              columns={goalColumns(goalOf, canWrite ? setOpen : undefined)}
+              columns={goalColumns(goalOf, canWrite ? setOpen : undefined).filter(
+                ({ key }) => key !== 'revenue' || rows.some(({ revenue = [] }) => revenue.length > 0),
+              )}
             />
             <Paging total={answer.meta?.total} limit={LIMIT} />
             <Warnings of={[answer.meta]} />

@@ -122,6 +122,7 @@ export function Sankey({ journeys, nameOf, label, onFollow }: SankeyProps) {
               <rect x={x0} y={y0} width={x1 - x0} height={Math.max(1, y1 - y0)} rx="2" class={node.kind} />
               <text
                 class="halo"
+                aria-hidden="true"
                 x={node.step === last && depths.size > 1 ? x0 - 6 : x1 + 6}
                 text-anchor={node.step === last && depths.size > 1 ? 'end' : 'start'}
                 y={(y0 + y1) / 2 + 4}

@@ -13,8 +13,8 @@ type Totals = Pair<'/api/stats/overview'>
 export function OverviewSentence({ totals }: { totals: Totals }) {
   const show = askable.value
   const texts = t().overview
-  const violations = useOne('/api/policy/violations', 'agent', { compare: undefined, severity: 'breach', limit: 100 })
-  // The question of the panel, so that it is asked once.
+  // These are the questions of the panels, so that each is asked once. The worst class comes first.
+  const violations = useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 6 })
   const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 8 })
   const human = totals.human.data
   const agent = totals.agent.data
@@ -53,10 +53,11 @@ function fetchedChange(agent: DataOf<'/api/stats/overview'> | undefined): readon
   return now > before ? t().overview.fetchedMore(share) : t().overview.fetchedLess(share)
 }
 
-function breaches(rows: DataOf<'/api/policy/violations'> | undefined): readonly unknown[] {
-  if (!rows || rows.length === 0) return []
+function breaches(found: DataOf<'/api/policy/violations/agents'> | undefined): readonly unknown[] {
+  const rows = (found ?? []).filter(({ severity }) => severity === 'breach')
+  if (rows.length === 0) return []
   const texts = t().overview
-  const agents = new Set(rows.map(({ agent_id }) => agent_id)).size
+  const agents = rows.length
   const fetches = rows.reduce((sum, row) => sum + row.fetches, 0)
   const link = (
     <a class="alert" href={hrefTo({ path: viewPath('violations') })}>

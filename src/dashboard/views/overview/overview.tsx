@@ -34,7 +34,7 @@ export default function Overview() {
         {audiences.value.map((of) => (
           <section
             key={of}
-            class={audiences.value.length === 2 ? 'cell half span-6' : 'cell half'}
+            class={audiences.value.length === 2 ? 'cell half figures span-6' : 'cell half'}
             aria-busy={totals[of].loading}
           >
             <h2>

@@ -1,5 +1,5 @@
+import { DecidingLine } from '../../parts/deciding-line.js'
 import { Butterfly } from '../../parts/lists.js'
-import { Cut } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { SeverityTag } from '../../parts/tags.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
@@ -26,7 +26,14 @@ export function PagePanels() {
         answers={audiences.value.map((of) => pages[of])}
         empty={rows.length === 0}
       >
-        {() => <Butterfly head={texts.page} metrics={{ human: 'pageviews', agent: 'fetches' }} rows={rows} />}
+        {() => (
+          <Butterfly
+            head={texts.page}
+            metrics={{ human: 'pageviews', agent: 'fetches' }}
+            rows={rows}
+            {...(isAgents ? { tagHead: 'robots.txt' } : {})}
+          />
+        )}
       </Panel>
       {isAgents && <Disobeyed />}
     </>
@@ -35,7 +42,7 @@ export function PagePanels() {
 
 function Disobeyed() {
   const texts = t().overview
-  const found = useOne('/api/policy/violations', 'agent', { compare: undefined, limit: 6 })
+  const found = useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 6 })
   const rows = found.data ?? []
   return (
     <Panel
@@ -53,15 +60,13 @@ function Disobeyed() {
     >
       {() => (
         <ul class="violations">
-          {rows.map(({ agent_id, operator, severity, hostname, pathname, rule, line, fetches }) => (
-            <li key={`${agent_id} ${severity} ${hostname}${pathname}`}>
+          {rows.map(({ agent_id, name, operator, severity, rule, line, fetches }) => (
+            <li key={`${agent_id} ${severity}`}>
               <a class="cut" href={hrefTo({ path: viewPath('agents', agent_id) })}>
-                <b>{agent_id}</b> <span class="muted small">{operator}</span>
+                <b>{name}</b> <span class="muted small">{operator}</span>
               </a>
-              <span>{formatNumber(fetches)}</span>
-              <span class="mono muted">
-                <Cut text={`${rule ?? pathname}${line === undefined ? '' : `  ${texts.line(line)}`}`} />
-              </span>
+              <span class="right-align">{formatNumber(fetches)}</span>
+              <DecidingLine of={{ ...(rule === undefined ? {} : { rule }), ...(line === undefined ? {} : { line }) }} />
               <SeverityTag of={severity} />
             </li>
           ))}

@@ -57,7 +57,7 @@ export function OnePage({ pathname }: { pathname: string }) {
       <Sheet>
         <PageSentence pages={pages} gap={gap} agents={agents} />
         {audiences.value.map((of) => (
-          <section key={of} class={isBoth ? 'cell half span-6' : 'cell half'} aria-busy={pages[of].loading}>
+          <section key={of} class={isBoth ? 'cell half figures span-6' : 'cell half'} aria-busy={pages[of].loading}>
             <h2>
               <Mark of={of} />
               {t().shell.show[of]}

@@ -1,11 +1,12 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import { Bar } from '../../parts/lists.js'
-import { Icon, Mark } from '../../parts/marks.js'
+import { Mark } from '../../parts/marks.js'
 import { Ago, PageLink, PageName } from '../../parts/names.js'
 import { metricName, metricOf, writeMetric } from '../../parts/numbers.js'
 import { Paging } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Lacking, Warnings } from '../../parts/states.js'
+import { DisallowedTag } from '../../parts/tags.js'
 import { type Audience, go, hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatNumber } from '../../state/format.js'
@@ -249,12 +250,7 @@ function Row({ row, rows, columns }: RowProps) {
 function Robots({ disallowed }: { disallowed: number }) {
   const texts = t().pages
   if (disallowed === 0) return <span class="muted small">{texts.allowed}</span>
-  return (
-    <span class="tag">
-      <Icon name="noEntry" />
-      {texts.disallowed(formatNumber(disallowed))}
-    </span>
-  )
+  return <DisallowedTag count={disallowed} />
 }
 
 /** A page that a readership was asked about and did not read was read 0 times by it. */

@@ -30,25 +30,30 @@ export function PageVersions({ agents }: { agents: ReturnType<typeof useAgentsOf
       emptyText={texts.none}
     >
       {() => (
-        <ul class="versions">
+        <ol class="versions-line">
           {versions.slice(0, 6).map((version) => (
-            <li key={`${version.kind} ${version.since}`}>
-              {formatInstant(version.since)}{' '}
-              <span class="muted small">
-                {version.kind}.txt {version.until === undefined && texts.inForce}
-              </span>
-              {version === newest &&
-                version.text !== undefined &&
-                (before === undefined || before.text !== undefined) && (
-                  <Diff
-                    before={before?.text ?? ''}
-                    after={version.text}
-                    label={before === undefined ? texts.all : texts.changes(formatInstant(version.since))}
-                  />
-                )}
+            <li
+              key={`${version.kind} ${version.since}`}
+              aria-current={version.until === undefined ? 'true' : undefined}
+            >
+              <div class="version-head">
+                <a
+                  href={hrefTo({
+                    path: viewPath('policy'),
+                    own: { hostname: hostname ?? '', version: `${version.kind}.txt ${version.since}` },
+                  })}
+                >
+                  {formatInstant(version.since)}
+                </a>
+                <b>{version.kind}.txt</b>
+                {version.until === undefined && <span class="muted small">{texts.inForce}</span>}
+              </div>
+              {version === newest && version.text !== undefined && before?.text !== undefined && (
+                <Diff before={before.text} after={version.text} label={texts.changes(formatInstant(version.since))} />
+              )}
             </li>
           ))}
-        </ul>
+        </ol>
       )}
     </Panel>
   )

@@ -106,24 +106,24 @@ function ZoneScale({ vital, figures }: { vital: Vital; figures: Figures | undefi
           <p class="vital-value">
             <b>{formatVital(vital, figures.p75)}</b> <Rating of={figures.rating} />
           </p>
-          <svg class="chart" viewBox="0 0 300 34" role="img">
+          <svg class="chart" height="36" role="img">
             <title>{texts.scale(PERCENTILES.map((at) => `${at} ${formatVital(vital, figures[at])}`).join(', '))}</title>
             {[0, 1, 2].map((zone) => (
-              <rect key={zone} x={zone * 100 + 1} width="98" y="12" height="8" rx="2" class={`zone zone-${zone}`} />
+              <rect key={zone} x={`${zone * 33.4}%`} width="33%" y="6" height="8" rx="2" class={`zone zone-${zone}`} />
             ))}
             {PERCENTILES.map((at) => (
-              <g key={at} transform={`translate(${2 + onScale(vital, figures[at]) * 296} 16)`}>
+              <svg key={at} class="on-scale" x={`${2 + onScale(vital, figures[at]) * 96}%`} y="10">
                 {at === 'p75' ? (
                   <path d="M0 -8l5 8-5 8-5-8z" fill="var(--people)" stroke="var(--panel)" stroke-width="1.5" />
                 ) : (
                   <circle r="3.5" fill="var(--panel)" stroke="var(--people)" stroke-width="1.5" />
                 )}
-              </g>
+              </svg>
             ))}
-            <text x="100" y="33" text-anchor="middle">
+            <text x="33.3%" y="32" text-anchor="middle">
               {formatVital(vital, good)}
             </text>
-            <text x="200" y="33" text-anchor="middle">
+            <text x="66.7%" y="32" text-anchor="middle">
               {formatVital(vital, poor)}
             </text>
           </svg>

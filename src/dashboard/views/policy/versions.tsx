@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Diff } from '../../parts/diff.js'
 import { Panel } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
-import { hrefTo, viewPath } from '../../state/address.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
 import { formatFullInstant, formatNumber, formatSeconds } from '../../state/format.js'
 import { envelope } from '../../state/question.js'
 import { useVersions, type Version } from '../../state/versions.js'
@@ -17,7 +17,8 @@ export function Versions({ hostname }: { hostname: string | undefined }) {
   const versions = answer.data ?? []
   const [open, setOpen] = useState<string>()
   const newest = versions.find(({ kind }) => kind === 'robots')
-  const shown = open ?? (newest && keyOf(newest))
+  const linked = versions.find(isLinked)
+  const shown = open ?? (linked ? keyOf(linked) : newest && keyOf(newest))
   return (
     <Panel
       title={texts.versions}
@@ -49,6 +50,12 @@ export function Versions({ hostname }: { hostname: string | undefined }) {
 
 const keyOf = ({ kind, since }: Version): string => `${kind} ${since}`
 
+/** Whether the address names this version, as the notes of changes do: `version=robots.txt 2026-11-11T15:00:00Z`. */
+function isLinked({ kind, since }: Version): boolean {
+  const [file, at = ''] = (place.value.own.version ?? '').split(' ')
+  return file === `${kind}.txt` && Date.parse(at) === Date.parse(since)
+}
+
 interface EntryProps {
   version: Version
   before: Version | undefined
@@ -59,6 +66,11 @@ interface EntryProps {
 function Entry({ version, before, isOpen, onToggle }: EntryProps) {
   const texts = t().policy
   const { kind, since, until, standing, rules, groups, links, readers } = version
+  const line = useRef<HTMLLIElement>(null)
+  const linked = isLinked(version)
+  useEffect(() => {
+    if (linked) line.current?.scrollIntoView({ block: 'center' })
+  }, [linked])
   const size =
     standing !== 'served'
       ? t().agents.standing[standing]
@@ -68,7 +80,7 @@ function Entry({ version, before, isOpen, onToggle }: EntryProps) {
           ? ''
           : texts.links(formatNumber(links))
   return (
-    <li aria-current={until === undefined ? 'true' : undefined}>
+    <li ref={line} aria-current={until === undefined ? 'true' : undefined}>
       <div class="version-head">
         <button type="button" aria-expanded={isOpen} onClick={onToggle}>
           {formatFullInstant(since)}

@@ -174,7 +174,7 @@ function Cell({ cell, top, counts }: CellProps) {
   const shade = cell.period === 0 ? 0 : (cell.rate / top) * 45
   return (
     <td
-      class="right-align"
+      class={cell.visitors === 0 ? 'right-align muted' : 'right-align'}
       style={{ background: `color-mix(in srgb, var(--people) ${shade.toFixed(0)}%, transparent)` }}
       title={`${formatNumber(cell.visitors)}, ${formatShare(cell.rate)}`}
     >

@@ -1,7 +1,8 @@
 import { type ButterflyRow, joinSides } from '../../parts/lists.js'
-import { type Audience, viewPath } from '../../state/address.js'
+import { DisallowedTag } from '../../parts/tags.js'
+import { type Audience, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
-import { type Pair, usePair } from '../../state/question.js'
+import { type Pair, useOne, usePair } from '../../state/question.js'
 
 const ROWS = 10
 const METRICS = { human: 'pageviews', agent: 'fetches' } as const
@@ -20,6 +21,12 @@ export function useTopPages(): { pages: Pair<'/api/stats/pages'>; rows: Butterfl
     if (pages[of].data === undefined || isWhole(of) || paths.length === 0) return undefined
     return { filters: filtersWith({ dimension: 'pathname', op: 'is', value: paths }), limit: ROWS, compare: undefined }
   })
+  const paths = joined.map(({ key }) => key)
+  const asked = { filters: filtersWith({ dimension: 'pathname', op: 'is', value: paths }), limit: 100 }
+  const isAsked = paths.length > 0 && place.value.show !== 'human'
+  const violations = useOne('/api/policy/violations/pages', 'agent', { ...asked, compare: undefined }, isAsked)
+  const disallowed = (path: string): number =>
+    (violations.data ?? []).reduce((sum, { pathname, fetches }) => sum + (pathname === path ? fetches : 0), 0)
   const numberFor = (of: Audience, path: string): number | undefined => {
     const found = [...(pages[of].data ?? []), ...(others[of].data ?? [])].find(({ pathname }) => pathname === path)
     if (found) return found[METRICS[of]]
@@ -30,6 +37,7 @@ export function useTopPages(): { pages: Pair<'/api/stats/pages'>; rows: Butterfl
     label: key,
     human: numberFor('human', key),
     agent: numberFor('agent', key),
+    tag: disallowed(key) > 0 && <DisallowedTag count={disallowed(key)} />,
     filter: ['pathname', key] as const,
     to: viewPath('pages', key),
   }))
