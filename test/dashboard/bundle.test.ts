@@ -35,3 +35,20 @@ t.test('the page names nothing beyond the instance and has no script of its own'
   t.notMatch(page, /<script(?![^>]*\bsrc=)/)
   t.notMatch(page, /<style|style=|\son\w+=/)
 })
+
+t.test('each warning of the reads has German words', async (t) => {
+  // These have words of their own: the gaps of the recording, and what one readership never has.
+  const apart = ['audience_fixed', 'not_for_audience', 'not_recorded']
+  const files = ['src/reads', 'src/query'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+  )
+  const code = files.filter((name) => name.endsWith('.ts')).map((name) => readFileSync(name, 'utf8'))
+  const codes = code.flatMap((text) => [...text.matchAll(/(?:\bcode: |\bwarn\()'([a-z_]+)'/g)].map(([, name]) => name))
+  const german = /\n {2}warning: \{\n([\s\S]*?)\n {2}\}/.exec(readFileSync('src/dashboard/texts/de/parts.ts', 'utf8'))
+  const known = [...(german?.[1] ?? '').matchAll(/^ {4}(\w+):/gm)].map(([, name]) => name)
+  t.ok(codes.length > 10, `${codes.length} codes are found`)
+  t.same(
+    [...new Set(codes)].filter((name) => name && !apart.includes(name) && !known.includes(name)),
+    [],
+  )
+})

@@ -42,23 +42,35 @@ interface Toast {
 }
 const toasts = signal<readonly Toast[]>([])
 
-/** Shows a short message for six seconds. */
-export function toast(text: string, action?: Toast['action']): void {
+/** Shows a short message for six seconds. Returns a function that takes it away before. */
+export function toast(text: string, action?: Toast['action']): () => void {
   const shown = action ? { text, action } : { text }
   toasts.value = [...toasts.value, shown]
-  setTimeout(() => {
+  const remove = () => {
     toasts.value = toasts.value.filter((each) => each !== shown)
-  }, 6_000)
+  }
+  setTimeout(remove, 6_000)
+  return remove
 }
+
+/** After this time a reader wants to know that the server is being waited for. */
+const SLOW_MS = 400
 
 /** Runs what a button does and says how it went; `done` is left out if the page itself shows it. */
 export async function act(run: () => Promise<unknown>, done?: string): Promise<void> {
+  let remove = () => {}
+  const slow = setTimeout(() => {
+    remove = toast(t().parts.waiting)
+  }, SLOW_MS)
   try {
     await run()
     if (done !== undefined) toast(done)
   } catch (error) {
     if (!isProblem(error)) throw error
     toast(error.message || (t().parts.problem[error.code] ?? error.code))
+  } finally {
+    clearTimeout(slow)
+    remove()
   }
 }
 
@@ -117,7 +129,7 @@ export function Form({ submit, action, danger, onCancel, children }: FormProps) 
         </p>
       )}
       <div class="buttons">
-        <button type="submit" class={danger ? 'button danger' : 'button'} disabled={busy}>
+        <button type="submit" class={danger ? 'button danger' : 'button'} disabled={busy} aria-busy={busy}>
           {action}
         </button>
         {onCancel && (

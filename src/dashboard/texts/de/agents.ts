@@ -17,7 +17,7 @@ export const agents: Texts['agents'] = {
     ` und ${unchecked}.`,
   ],
   sentenceNone: (when) => [when, ' hat kein Agent diese Website gelesen.'],
-  sentencePeople: (when, people) => [when, ' kamen ', people, ' von KI-Assistenten.'],
+  sentencePeople: (when, people) => [when, ' schickten KI-Assistenten ', people, '.'],
   purposes: (shares) => [
     ' Anteile: ',
     ...shares.flatMap(({ name, share }, i) => [i === 0 ? `${name} ` : `, ${name} `, share]),

@@ -1,5 +1,7 @@
-import { plural } from '../../state/format.js'
+import { formatNumber, plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
+
+const countPeople = (n: number): string => plural(n, { one: 'ein Mensch', other: `${formatNumber(n)} Menschen` })
 
 /** Texts of Live, Events, Goals, Funnels, Journeys, Retention, Performance and Errors. */
 export const behaviour = {
@@ -83,7 +85,10 @@ export const behaviour = {
           ],
     one: (when: string, people: string, nPeople: number, times: string, n: number): Parts => [
       when,
-      ` taten dies ${plural(nPeople, { one: `${people} Mensch`, other: `${people} Menschen` })}, zusammen `,
+      plural(nPeople, {
+        one: ` tat dies ${people} Mensch, zusammen `,
+        other: ` taten dies ${people} Menschen, zusammen `,
+      }),
       `${plural(n, { one: 'einmal', other: `${times}-mal` })}.`,
     ],
     chart: 'Ereignisse im Zeitverlauf',
@@ -104,13 +109,18 @@ export const behaviour = {
   goals: {
     agents:
       'Agenten haben keine Ziele: Sie lesen Seiten und gehen. Wie oft ihr Lesen Menschen bringt, sagt die Zitatlücke.',
-    sentence: (when: string, n: number, best: unknown, people: string, rate: string): Parts =>
+    sentence: (when: string, n: number, best: unknown, people: number, rate: string): Parts =>
       n === 0
         ? [
             'Noch kein Ziel. Ein Ziel zählt, was Menschen tun sollen: eine Seite lesen, sich anmelden, etwas herunterladen.',
           ]
         : best
-          ? [when, ` erreichten ${people} Menschen das Ziel `, best, ...(rate ? [`, ${rate} von allen.`] : ['.'])]
+          ? [
+              when,
+              ` ${plural(people, { one: 'erreichte', other: 'erreichten' })} ${countPeople(people)} das Ziel `,
+              best,
+              ...(rate ? [`, ${rate} von allen.`] : ['.']),
+            ]
           : [when, ' wurde kein Ziel erreicht.'],
     title: 'Ziele',
     empty:
@@ -175,11 +185,14 @@ export const behaviour = {
       'Agenten folgen keinen Schritten: Jeder Abruf steht für sich. Welche Seiten sie lasen, steht unter Abdeckung.',
     sentence: (when: string, people: string, rate: string | undefined, worst: unknown, lost: string): Parts => [
       when,
-      ` begannen ${people}`,
+      `: Begonnen haben ${people}`,
       ...(rate === undefined ? ['.'] : [`; ${rate} kamen ans Ende.`]),
       ...(worst ? [' Die meisten gingen verloren vor ', worst, `: ${lost}.`] : []),
     ],
-    counted: { session: (n: string) => `${n} Besuche`, visitor: (n: string) => `${n} Menschen` },
+    counted: {
+      session: (n: number) => plural(n, { one: 'ein Besuch', other: `${formatNumber(n)} Besuche` }),
+      visitor: countPeople,
+    },
     title: 'Trichter',
     all: 'Trichter',
     empty:
@@ -270,13 +283,19 @@ export const behaviour = {
   errors: {
     agents:
       'Agenten führen kein Skript aus und melden also keine Fehler. Antworten mit einem Fehlerstatus stehen bei jedem Agenten.',
-    sentence: (when: string, n: number, shown: string, first: unknown, people: string): Parts =>
+    sentence: (when: string, n: number, shown: string, first: unknown, people: number): Parts =>
       n === 0
         ? [when, ' schlug kein Skript fehl.']
         : [
             when,
             ` trafen Menschen auf ${plural(n, { one: 'einen Fehler', other: `${shown} verschiedene Fehler` })} in Skripten`,
-            ...(first ? ['; am häufigsten „', first, `“, den ${people} Menschen sahen.`] : ['.']),
+            ...(first
+              ? [
+                  '; am häufigsten „',
+                  first,
+                  `“, den ${countPeople(people)} ${plural(people, { one: 'sah', other: 'sahen' })}.`,
+                ]
+              : ['.']),
           ],
     all: 'Fehler',
     empty:
@@ -301,10 +320,9 @@ export const behaviour = {
   retention: {
     agents: 'Agenten haben keine Besuche, von denen sie wiederkommen: Sie rufen ab, wann sie wollen.',
     sentence: (when: string, people: unknown, share: string, after: string): Parts => [
-      when,
-      ' kamen ',
+      `${when}: zum ersten Mal da `,
       people,
-      ` zum ersten Mal; ${share} davon kamen ${after} wieder.`,
+      `, davon ${share} ${after} wieder.`,
     ],
     tooEarly: {
       day: (when: string): Parts => [
@@ -320,7 +338,7 @@ export const behaviour = {
         ' ist nach einem ersten Besuch noch kein Monat vergangen; für Wiederkehrer ist es zu früh.',
       ],
     },
-    people: (shown: string) => `${shown} Menschen`,
+    people: countPeople,
     after: { day: 'am Tag danach', week: 'in der Woche danach', month: 'im Monat danach' },
     title: 'Menschen, die wiederkamen',
     aside: {

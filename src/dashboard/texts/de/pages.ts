@@ -62,15 +62,15 @@ export const pages = {
     end: '.',
     ofThem: (n: number, shown: string) => plural(n, { one: 'einer von ihnen', other: `${shown} von ihnen` }),
     cameBack: (times: string, people: unknown): Parts => [
-      ` Assistenten und KI-Suche lasen sie ${times}, und von dort kamen `,
+      ` Assistenten und KI-Suche lasen sie ${times} und schickten `,
       people,
-      ' zurück.',
+      '.',
     ],
     noneCameBack: (times: string): Parts => [
       ` Assistenten und KI-Suche lasen sie ${times}; niemand kam von dort zurück.`,
     ],
     notReadByAssistants: (people: unknown): Parts => [
-      ' Assistenten und KI-Suche lasen sie nicht; von dort kamen ',
+      ' Assistenten und KI-Suche lasen sie nicht, schickten aber ',
       people,
       '.',
     ],

@@ -58,10 +58,21 @@ export const parts = {
     arrivals_are_a_floor: 'Ankünfte sind eine Untergrenze: Apps und Links ohne Referrer zählen nicht.',
     first_cohort_partial:
       'Der Zeitraum beginnt mitten in einem Abschnitt; die erste Gruppe hat nur Besucher, die danach zum ersten Mal kamen.',
+    blocked_not_all_judged: 'Ob eine Seite gesperrt ist, wurde nur für die meistgelesenen geprüft.',
+    cohorts_truncated: 'Es gibt mehr Gruppen, als hier stehen.',
+    no_city_data: 'Keine Zeile hat eine Stadt: Das braucht eine Datei mit Städten (--geoip).',
+    no_engagement_data: 'Kein Browser hat das gemeldet: Es braucht das Skript.',
+    nothing_verified: 'Ein Anteil fehlt, wo kein Abruf bestätigt und keiner gefälscht war.',
     people_only: 'Agenten haben das nicht: Hier zählen nur Menschen.',
     salt_rotated_in_grid: 'Die Kennungen der Besucher wechseln in dieser Zeit: Wer danach wiederkommt, zählt als neu.',
     salt_rotated_in_window:
       'Die Kennungen der Besucher wechseln in dieser Zeit: Wer davor und danach kommt, zählt zweimal.',
+    properties_cut: 'Es gibt mehr Eigenschaften, als hier stehen.',
+    site_wide_change_taken_out:
+      'Auch die Aufrufe der ganzen Website haben sich verändert; die Urteile rechnen das heraus.',
+    timeline_truncated: 'Der Besuch hat mehr Schritte, als hier stehen.',
+    verification_indeterminate: 'Ohne Abrufe, die sich zu ihrer Zeit nicht prüfen ließen.',
+    window_too_short: 'Für ein Urteil ist die Zeit zu kurz: Es braucht 28 Tage.',
     text_left_out: 'Sehr lange Texte und die sehr alter Fassungen sind ausgelassen.',
   } as Record<string, string>,
   beforeFirst: 'vor der ersten Zeile',
@@ -89,6 +100,7 @@ export const parts = {
   },
   country: 'Land',
   disallowed: (n: string) => `${n} untersagt`,
+  waiting: 'Warten auf den Server …',
   interval: 'Länge eines Schritts',
   granularity: {
     minute: 'Je Minute',

@@ -8,11 +8,10 @@ export const sessions = {
   people: (n: number, shown: string) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
   pages: (n: number, shown: string) => plural(n, { one: 'eine Seite', other: `${shown} Seiten` }),
   events: (n: number, shown: string) => plural(n, { one: 'ein Ereignis', other: `${shown} Ereignisse` }),
-  sentence: (when: string, visits: unknown): Parts => [when, ' begannen ', visits, '; die neuesten stehen oben.'],
+  sentence: (when: string, visits: unknown): Parts => [`${when}: `, visits, '; die neuesten stehen oben.'],
   none: (when: string): Parts => [when, ' begann kein Besuch.'],
   visitorsSentence: (when: string, people: unknown): Parts => [
-    when,
-    ' kamen ',
+    `${when}: `,
     people,
     '; wer zuletzt da war, steht oben.',
   ],

@@ -1,5 +1,7 @@
-import { plural } from '../../state/format.js'
+import { formatNumber, plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
+
+const countPeople = (n: number): string => plural(n, { one: 'one person', other: `${formatNumber(n)} people` })
 
 /** Texts of Live, Events, Goals, Funnels, Journeys, Retention, Performance and Errors. */
 export const behaviour = {
@@ -103,11 +105,11 @@ export const behaviour = {
   },
   goals: {
     agents: 'Agents have no goals: they read pages and leave. How often their reads bring people is the citation gap.',
-    sentence: (when: string, n: number, best: unknown, people: string, rate: string): Parts =>
+    sentence: (when: string, n: number, best: unknown, people: number, rate: string): Parts =>
       n === 0
         ? ['No goal yet. A goal counts what people should do: read a page, sign up, download.']
         : best
-          ? [when, ` ${people} people reached the goal `, best, ...(rate ? [`, ${rate} of all.`] : ['.'])]
+          ? [when, ` ${countPeople(people)} reached the goal `, best, ...(rate ? [`, ${rate} of all.`] : ['.'])]
           : [when, ' no goal was reached.'],
     title: 'Goals',
     empty: 'Goals count a page, an event, a click, a download, a form, a scroll depth or the length of a visit.',
@@ -173,7 +175,10 @@ export const behaviour = {
       ...(rate === undefined ? ['.'] : [`; ${rate} came to the end.`]),
       ...(worst ? [' Most were lost before ', worst, `: ${lost}.`] : []),
     ],
-    counted: { session: (n: string) => `${n} visits`, visitor: (n: string) => `${n} people` },
+    counted: {
+      session: (n: number) => plural(n, { one: 'one visit', other: `${formatNumber(n)} visits` }),
+      visitor: countPeople,
+    },
     title: 'Funnel',
     all: 'Funnels',
     empty: 'A funnel shows where people leave on the way to a goal. It needs two steps, such as a page and an event.',
@@ -261,13 +266,13 @@ export const behaviour = {
   },
   errors: {
     agents: 'Agents run no script, so they report no errors. Responses with an error status stand with each agent.',
-    sentence: (when: string, n: number, shown: string, first: unknown, people: string): Parts =>
+    sentence: (when: string, n: number, shown: string, first: unknown, people: number): Parts =>
       n === 0
         ? [when, ' no script failed.']
         : [
             when,
             ` people met ${plural(n, { one: 'one error', other: `${shown} different errors` })} of scripts`,
-            ...(first ? ['; most often “', first, `”, which ${people} people saw.`] : ['.']),
+            ...(first ? ['; most often “', first, `”, which ${countPeople(people)} saw.`] : ['.']),
           ],
     all: 'Errors',
     empty: 'No error in this time. The script reports uncaught errors of your pages; each kind appears here once.',
@@ -310,7 +315,7 @@ export const behaviour = {
         ' no month has ended after a first visit, so it is too early to say who came back.',
       ],
     },
-    people: (shown: string) => `${shown} people`,
+    people: countPeople,
     after: { day: 'the day after', week: 'the week after', month: 'the month after' },
     title: 'People who came back',
     aside: {

@@ -77,6 +77,7 @@ export const parts = {
   },
   country: 'Country',
   disallowed: (n: string) => `${n} disallowed`,
+  waiting: 'Waiting for the server …',
   interval: 'Length of a step',
   granularity: {
     minute: 'By minute',

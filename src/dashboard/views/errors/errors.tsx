@@ -48,7 +48,7 @@ function AllErrors() {
             <a href={hrefTo({ path: viewPath('errors', first.fingerprint) })}>{first.message.slice(0, 80)}</a>
           )
           const total = answer.meta?.total ?? rows.length
-          return texts.sentence(whenText(), total, formatNumber(total), link, formatNumber(first?.visitors ?? 0))
+          return texts.sentence(whenText(), total, formatNumber(total), link, first?.visitors ?? 0)
         }}
       </Sentence>
       <Panel

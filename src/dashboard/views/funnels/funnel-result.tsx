@@ -46,7 +46,7 @@ export function FunnelResult({ id }: { id: number }) {
           const worst = worstStep(steps)
           return texts.sentence(
             whenText(),
-            texts.counted[per](formatNumber(entered)),
+            texts.counted[per](entered),
             last?.rate === undefined ? undefined : formatShare(last.rate),
             worst && <b>{worst.label.slice(0, 80)}</b>,
             worst?.drop_off === undefined ? '' : formatShare(worst.drop_off),

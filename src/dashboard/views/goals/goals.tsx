@@ -67,7 +67,7 @@ function GoalList() {
             whenText(),
             rows.length,
             link,
-            formatNumber(best?.visitors ?? 0),
+            best?.visitors ?? 0,
             best?.rate === undefined ? '' : formatShare(best.rate),
           )
         }}

@@ -13,7 +13,7 @@ type Totals = Pair<'/api/stats/overview'>
 export function OverviewSentence({ totals }: { totals: Totals }) {
   const show = askable.value
   const texts = t().overview
-  // These are the questions of the panels, so that each is asked once. The worst class comes first.
+  // Questions of the panels, so that each is asked once. The worst class comes first.
   const violations = useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 6 })
   const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 8 })
   const human = totals.human.data

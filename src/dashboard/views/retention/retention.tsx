@@ -53,7 +53,7 @@ function Grid() {
         {() => {
           const back = backSoon(cohorts)
           if (back === undefined) return texts.tooEarly[unit](whenText())
-          const people = <a href={hrefTo({ path: viewPath('visitors') })}>{texts.people(formatNumber(back.people))}</a>
+          const people = <a href={hrefTo({ path: viewPath('visitors') })}>{texts.people(back.people)}</a>
           return texts.sentence(whenText(), people, formatShare(back.share), texts.after[unit])
         }}
       </Sentence>
