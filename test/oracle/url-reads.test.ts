@@ -15,11 +15,11 @@ import { type Metrics, recount } from './recount.js'
 import { recountUrlReads, type UrlQuestion, type UrlWorld } from './url-reads.js'
 
 /**
- * Stores 20,000 fetches and 20,000 pageviews of two sites, asks every read about URLs and agents, and recounts them.
+ * Stores 10,000 fetches and 10,000 pageviews of two sites, asks every read about URLs and agents, and recounts them.
  */
 const TZ = 'Europe/Berlin'
 const NOW = Date.parse('2026-11-01T12:34:56.789Z')
-const rows = peopleAndAgents({ seed: 20261101, people: 20_000, agents: 20_000 })
+const rows = peopleAndAgents({ seed: 20261101, people: 10_000, agents: 10_000 })
 const store = await openStore(t)
 await store.append(rows)
 const urls = SITEMAP.map(([hostname, pathname]) => sql`(${hostname}, ${pathname}, null)`)
@@ -132,7 +132,9 @@ for (const [query, window] of WINDOWS) {
         const own = recountUrlReads(given, q)
         const all = `${query}&limit=1000`
 
-        for (const order of ['fetches', 'stale'] as const) {
+        // Without filters everything is asked; each further filter set meets half of the questions.
+        const some = <T>(questions: readonly T[]): T[] => questions.filter((_, n) => i === 0 || (n + i) % 2 === 0)
+        for (const order of some(['fetches', 'stale'] as const)) {
           const wanted = own.coverage(order)
           const { data, meta } = await ask('agents/coverage', q, `${all}&order=${order}`)
           assertEqual(t, data, rounded(wanted), `coverage, ${order}`)
@@ -168,7 +170,7 @@ for (const [query, window] of WINDOWS) {
           ...own.versionReads('one.example', version),
         }))
         assertEqual(t, versions.data, rounded(readOf), 'policy/versions')
-        for (const path of ['/', '/members/one', '/p/1', '/nothing']) {
+        for (const path of some(['/', '/members/one', '/p/1', '/nothing'])) {
           const { data } = await ask('policy', q, `${query}&path=${path}?x=y`)
           const { agents } = SeenAgents.parse(data)
           const seen = agents.flatMap(({ agent_id, seen }) => (seen === undefined ? [] : [[agent_id, seen]]))
@@ -176,7 +178,7 @@ for (const [query, window] of WINDOWS) {
           assertEqual(t, seen.sort(), rounded([...expected].sort()), `policy, ${path}`)
         }
         for (const { severity } of own.violations()) tallies.violations?.add(severity)
-        for (const only of [undefined, 'unbound']) {
+        for (const only of some([undefined, 'unbound'])) {
           const summed: [path: string, wanted: readonly object[]][] = [
             ['policy/violations', own.violations(only)],
             ['policy/violations/agents', own.violationsByAgent(only)],
