@@ -141,6 +141,11 @@ const Settings = z.strictObject({
   ),
   disable_registration: switchSetting('close registration of new accounts; also SERVICE_DISABLE_REGISTRATION'),
   private_webhooks: switchSetting('allow webhooks to addresses of private networks'),
+  workers: setting(
+    'number',
+    'processes that serve the site and share its port; the store stays one more process',
+    wholeNumber(1, 64).default(1),
+  ),
   collector: setting(
     'url',
     'URL of another readership to ship rows to, instead of storing them here',

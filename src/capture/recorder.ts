@@ -29,6 +29,13 @@ export interface RecorderOptions {
 
 export type Recorder = ReturnType<typeof createRecorder>
 
+/** State of a recorder: rows that wait to be stored, drops by reason, and whether it is on. */
+export interface RecorderStats {
+  waiting: number
+  drops: DropCounts
+  on: boolean
+}
+
 const MINUTE_MS = 60_000
 /** Rows are watched for this long after a read. */
 const WATCH_MS = 5_000
@@ -145,7 +152,7 @@ export function createRecorder({
       clearTimeout(timer)
       sendLater()
     },
-    stats: (): { waiting: number; drops: DropCounts; on: boolean } => ({
+    stats: (): RecorderStats => ({
       waiting: sent + packer.count,
       drops: { ...drops },
       on: !isOff && !isClosed,

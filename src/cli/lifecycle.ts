@@ -39,7 +39,7 @@ const MAX_UNCAUGHT_ERRORS_PER_MINUTE = 20
  * Logs uncaught errors and keeps the process running: the website comes first, and the fault is probably in readership.
  * Too many errors end the process, so that a supervisor starts a new one.
  */
-export function logUncaughtErrors(terminal: Terminal, log: Log): void {
+export function logUncaughtErrors(terminal: Pick<Terminal, 'onUncaughtError' | 'exit'>, log: Log): void {
   let recent: number[] = []
   terminal.onUncaughtError((error) => {
     const now = Date.now()

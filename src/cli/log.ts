@@ -4,15 +4,18 @@ import type { Log } from '../instance/instance.js'
 import { escapeText } from './escape.js'
 import { style, type Terminal } from './terminal.js'
 
+/** The parts of a terminal that a log needs. */
+type LogTerminal = Pick<Terminal, 'out' | 'columns' | 'colour'>
+
 /** Logs one JSON object a line; on a terminal, one readable line with time, level and message. */
-export function createLog(terminal: Terminal, level: Config['log_level']): Log {
+export function createLog(terminal: LogTerminal, level: Config['log_level']): Log {
   const lines: DestinationStream = {
     write: (line) => terminal.out(terminal.columns === undefined ? line : formatForPerson(terminal, line)),
   }
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, lines)
 }
 
-function formatForPerson(terminal: Terminal, line: string): string {
+function formatForPerson(terminal: LogTerminal, line: string): string {
   const { level, time, msg, err, ...details }: Record<string, unknown> = JSON.parse(line)
   const name = pino.levels.labels[Number(level)] ?? ''
   const cause = err && typeof err === 'object' && 'message' in err ? [String(err.message)] : []

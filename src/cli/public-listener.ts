@@ -1,22 +1,34 @@
 import { once } from 'node:events'
 import { clientAddress, isTrusted, parseTrust, type Trust } from '../address.js'
 import type { Config } from '../config.js'
-import { createPublicApp } from '../http/app.js'
 import type { ProxyCounts } from '../http/metrics.js'
 import { scriptName } from '../http/tracker-script.js'
 import type { Instance, Log } from '../instance/instance.js'
 import { readCertificate, type TlsCertificate } from '../proxy/certificate.js'
-import { isUnderBasePath, toNodeHandler } from '../proxy/node-handler.js'
+import { isUnderBasePath } from '../proxy/node-handler.js'
 import { schemeOf } from '../proxy/observe-request.js'
-import { createProxy, type ProxyOptions } from '../proxy/proxy.js'
+import { createProxy } from '../proxy/proxy.js'
+import type { Incoming, Outgoing } from '../proxy/response-writer.js'
 import { createTlsListener } from '../proxy/tls-listener.js'
 import { createUpgrader } from '../proxy/upgrade.js'
 import { Failure } from './terminal.js'
 
-type Incoming = Parameters<ProxyOptions['clientAddress']>[0]
+/** The client of a request of the service, as the listener knows it. */
+export interface ServiceClient {
+  ip: string
+  scheme: 'http' | 'https'
+}
 
 /** The listener of the site, which also serves the exposed parts of readership under the base path. */
-export type PublicListener = ReturnType<typeof createPublicListener>
+export interface PublicListener {
+  stats(): ProxyCounts
+  /** Returns the port it listens on. Rejects with Node's error if it cannot listen. */
+  listen(host: string, port: number): Promise<number>
+  /** Reads the certificate again; if it is unusable, the previous one stays in use. */
+  reload(): Promise<void>
+  /** Waits up to `graceMs` for running requests. */
+  close(graceMs: number): Promise<void>
+}
 
 /** Parses `--trust-proxy`; throws `Failure` (wrong usage) that names an invalid value. */
 export function parseTrustedProxies(config: Config): Trust {
@@ -41,14 +53,9 @@ export async function loadCertificate({ tls_cert, tls_key }: Config): Promise<Tl
 export const requestAddress = ({ socket, headers }: Incoming, trust: Trust): string =>
   clientAddress(socket.remoteAddress, joinHeader(headers['x-forwarded-for']), trust)
 
-const connectionInfo = ({ socket }: Incoming, proto: 'http' | 'https', trust: Trust) => ({
-  proto,
-  trusted: isTrusted(socket.remoteAddress ?? '', trust),
-})
-
 /** Returns the scheme that a request's client uses: from a trusted peer's header, else the listener's own `proto`. */
 export const requestScheme = (req: Incoming, proto: 'http' | 'https', trust: Trust): 'http' | 'https' =>
-  schemeOf(req, connectionInfo(req, proto, trust))
+  schemeOf(req, { proto, trusted: isTrusted(req.socket.remoteAddress ?? '', trust) })
 
 // Long because it connects the parts of the proxy; each part is its own module.
 /** Creates the site's listener: forwarding, upgrades, TLS, client addresses and the base path. */
@@ -58,13 +65,15 @@ export function createPublicListener(
     origin: URL
     trust: Trust
     certificate: TlsCertificate | undefined
-    instance: Instance
+    instance: Pick<Instance, 'record' | 'siteOf' | 'policySeen'>
+    /** Responds to a request under the base path. */
+    serve(req: Incoming, res: Outgoing, client: ServiceClient): void
     log: Log
     /** Number of files this process may open; undefined if the system does not say. */
     openFiles?: number | undefined
   },
-) {
-  const { origin, trust, certificate, instance, log, openFiles } = deps
+): PublicListener {
+  const { origin, trust, certificate, instance, serve, log, openFiles } = deps
   const address = (req: Incoming) => requestAddress(req, trust)
   const trusts = (peer: string) => isTrusted(peer, trust)
   const record: Instance['record'] = (observation) => instance.record(observation)
@@ -90,20 +99,13 @@ export function createPublicListener(
     },
   })
   const scheme = certificate ? 'https' : 'http'
-  const handleServiceRequest = toNodeHandler(
-    {
-      fetch: createPublicApp((request, peer) => instance.fetch(request, peer), config.expose),
-      hit: (req, res, context) => instance.hit(req, res, context),
-    },
-    { basePath: config.base_path },
-  )
   const proxy = createProxy({
     origin,
     record,
     clientAddress: address,
     isTrustedPeer: trusts,
     isServicePath,
-    serve: (req, res) => void handleServiceRequest(req, res, address(req), { hop: connectionInfo(req, scheme, trust) }),
+    serve: (req, res) => serve(req, res, { ip: address(req), scheme: requestScheme(req, scheme, trust) }),
     onPolicyChange: (hostname, path, at) => instance.policySeen(hostname, path, at),
     ...(config.inject ? { scriptFor } : {}),
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
@@ -118,24 +120,21 @@ export function createPublicListener(
   const server = tls?.server ?? proxy.server
 
   return {
-    stats: (): ProxyCounts => proxy.stats(),
-    /** Returns the port it listens on. */
-    async listen(host: string, port: number): Promise<number> {
+    stats: () => proxy.stats(),
+    async listen(host, port) {
       server.listen({ host, port })
       await once(server, 'listening')
       const bound = server.address()
       return typeof bound === 'object' && bound ? bound.port : port
     },
-    /** Reads the certificate again; if it is unusable, the previous one stays in use. */
-    async reload(): Promise<void> {
+    async reload() {
       if (!tls) return
       const result = await tls.reload(async () => (await loadCertificate(config)) ?? certificate)
       if (result.ok)
         log.info({}, `the certificate was read again; it is valid until ${result.certificate.expires.toISOString()}`)
       else log.error({}, `the certificate was not replaced: ${result.reason}`)
     },
-    /** Waits up to `graceMs` for running requests. */
-    async close(graceMs: number): Promise<void> {
+    async close(graceMs) {
       await Promise.all([tls?.close(graceMs), proxy.close(graceMs), upgrader.close(graceMs)])
     },
   }

@@ -43,6 +43,7 @@ export const proxy: Command = {
     'expose',
     'origin_headers_timeout',
     'origin_idle_timeout',
+    'workers',
     'collector',
     'site',
     'ingest_key',

@@ -23,6 +23,8 @@ import {
   requestAddress,
   requestScheme,
 } from './public-listener.js'
+import { createPublicService } from './public-service.js'
+import { createSiteProcesses, type SiteProcesses } from './site-processes/start.js'
 import { Failure } from './terminal.js'
 
 /** After a stop signal, requests of the site may continue for this long. */
@@ -39,18 +41,25 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
   const trust = parseTrustedProxies(config)
   const certificate = await loadCertificate(config)
   await runUntilStopped({ config, terminal }, async (log, socket, addClose) => {
-    let listener: PublicListener | undefined
+    let listener: PublicListener | SiteProcesses | undefined
     const deps = {
       log,
       version: terminal.version,
       proxy: () => listener?.stats(),
+      others: () => (listener && 'recorders' in listener ? listener.recorders : undefined),
       status: () => ({ origin: config.origin, dashboard: exposedDashboardUrl(config) }),
       service: () => serviceUrl(config),
     }
     const instance = isShipping(config) ? await openShipping(config, deps) : await openInstance(config, deps)
     addClose(isShipping(config) ? 'the spool' : 'the store', () => instance.close())
     const { openFiles } = terminal
-    const site = createPublicListener(config, { origin, trust, certificate, instance, log, openFiles })
+    const site =
+      config.workers > 1
+        ? createSiteProcesses(config, { instance, log, terminal })
+        : createPublicListener(config, {
+            ...{ origin, trust, certificate, instance, log, openFiles },
+            serve: createPublicService(instance, config),
+          })
     listener = site
     addClose('the site', () => site.close(SITE_GRACE_MS))
     terminal.onSignal('SIGHUP', () => void site.reload())

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { DropCounts, DropReason, IngestEndpoint } from '../capture/drops.js'
+import type { DropReason, IngestEndpoint } from '../capture/drops.js'
+import type { RecorderStats } from '../capture/recorder.js'
 import type { EngineStatus } from '../engine/engine.js'
 
 /** The proxy's counters since its start. */
@@ -15,11 +16,13 @@ export interface ProxyCounts {
 /** The counters that metrics are read from at each scrape, so that no hot path depends on this file. */
 export interface MetricSources {
   health(): EngineStatus
-  recorder(): { waiting: number; drops: DropCounts; on: boolean }
+  recorder(): RecorderStats
   /** Drops of the ingest endpoints, over all sites. */
   ingestDrops?(): readonly { door: IngestEndpoint; reason: DropReason; count: number }[]
   /** Undefined without a proxy. */
   proxy(): ProxyCounts | undefined
+  /** Brings the counters up to date that other processes report. */
+  refresh?(): Promise<void>
 }
 
 export interface Metrics {
@@ -28,7 +31,7 @@ export interface Metrics {
 }
 
 /** Creates a registry with the default metrics of the process, and helpers that add metrics read at each scrape. */
-export function createMetricRegistry() {
+export function createMetricRegistry(refresh?: MetricSources['refresh']) {
   const registry = new Registry()
   const registers = [registry]
   let isScraped = false
@@ -64,6 +67,7 @@ export function createMetricRegistry() {
     // From the first scrape on: their samples wake the process a hundred times a second.
     if (!isScraped) collectDefaultMetrics({ register: registry })
     isScraped = true
+    await refresh?.()
     return { text: await registry.metrics(), type: registry.contentType }
   }
   return { counter, gauge, registers, render }
@@ -94,7 +98,7 @@ export function addProxyMetrics(
 
 /** The metrics of one instance with a store. */
 export function createMetrics(sources: MetricSources): Metrics {
-  const { counter, gauge, registers, render } = createMetricRegistry()
+  const { counter, gauge, registers, render } = createMetricRegistry(sources.refresh)
   const { health, recorder, proxy } = sources
   counter('readership_rows_total', 'Rows committed, by audience.', 'audience', () => health().rows)
   counter('readership_drops_total', 'Observations that became no row, by reason.', 'reason', () => {

@@ -1,8 +1,6 @@
 import { once } from 'node:events'
-import { existsSync, unlinkSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
 import { listenPrivately, shortSocketPath } from '../private-socket.js'
@@ -97,31 +95,13 @@ export async function listenAdmin(
   return { at, port: bound, close: (grace = 0) => createClose(server)(grace) }
 }
 
-/** Whether a process listens at a socket. */
-const isListening = async (path: string): Promise<boolean> => {
-  const socket = connect(path)
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
-}
-
 /** Returns the path of the control socket in a data directory. Throws as `shortSocketPath`. */
 export const socketPath = (data: string): string => shortSocketPath(join(data, 'control.sock'))
 
 /**
- * Opens the control socket with mode 0600: a process that can open it is the operator. The socket of a dead process is removed,
- * but only if no process listens there.
+ * Opens the control socket with mode 0600: a process that can open it is the operator. Rejects as `listenPrivately`.
  */
 export async function listenControl(app: App, path: string): Promise<Listener> {
-  if (existsSync(path)) {
-    if (await isListening(path)) throw new Error(`another readership listens at ${path}`)
-    unlinkSync(path)
-  }
   const server = createListenerServer(app, true)
   // `tail` streams for hours; the time for a request to arrive stays bounded.
   server.timeout = 0

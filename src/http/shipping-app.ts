@@ -7,7 +7,7 @@ import type { Peer } from './route.js'
 import { textResponse } from './service-routes.js'
 
 /** The dependencies of the service of an instance that ships its rows. */
-interface ShippingSources extends Pick<MetricSources, 'ingestDrops' | 'proxy'> {
+interface ShippingSources extends Pick<MetricSources, 'ingestDrops' | 'proxy' | 'refresh'> {
   /** The URL of the collector, which stores the rows. */
   collector: string
   shipping(): ShipperStats
@@ -57,8 +57,8 @@ export function createShippingApp(source: ShippingSources): App {
   }
 }
 
-function createShippingMetrics({ shipping, ingestDrops, proxy }: ShippingSources): Metrics {
-  const { counter, gauge, registers, render } = createMetricRegistry()
+function createShippingMetrics({ shipping, ingestDrops, proxy, refresh }: ShippingSources): Metrics {
+  const { counter, gauge, registers, render } = createMetricRegistry(refresh)
   counter('readership_shipped_rows_total', 'Rows that the collector has committed.', 'list', () => shipping().shipped)
   const losses = () => shipping().losses
   counter('readership_drops_total', 'Observations that became no row, and rows lost, by reason.', 'reason', losses)

@@ -45,7 +45,7 @@ export async function compose(
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const { disable_registration = false, private_webhooks = false } = config
-  const core = await createCore(engine, { log, now })
+  const core = await createCore(engine, { log, now, ...(deps.others && { others: deps.others }) })
   const mail = createMail(config, deps, now)
   const accounts = await createAccountArea(core, mail, disable_registration)
   const ingest = createIngest(core)
@@ -66,6 +66,9 @@ export async function compose(
     control: (request) => app(request, { ip: '', operator: true }),
     policySeen: (hostname, path, at) => notePolicy({ hostname, path, at }),
     siteOf: (hostname) => core.siteOf(hostname)?.id,
+    recordBatch: (batch) => engine.record(batch),
+    countDrop: core.manage.drops.add,
+    watchSites: core.watchSites,
     endStreams: () => streams.abort(),
     async close() {
       streams.abort()
@@ -108,6 +111,7 @@ function createServiceApp(
     recorder: () => recorder.stats(),
     ingestDrops: drops.totals,
     proxy: () => deps.proxy?.(),
+    refresh: async () => deps.others?.()?.refresh(),
   })
   return createApp({
     routes: [

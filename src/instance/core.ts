@@ -1,31 +1,34 @@
 import { randomBytes } from 'node:crypto'
+import { DROP_REASONS } from '../capture/drops.js'
 import { createRecorder, type Recorder } from '../capture/recorder.js'
-import { createSiteLookup } from '../capture/site.js'
+import { createSiteLookup, type Site } from '../capture/site.js'
 import type { Engine, EngineStatus } from '../engine/engine.js'
 import { createRateLimit } from '../http/rate-limit.js'
 import { createManage } from '../manage/manage.js'
 import { createRecordingSpans } from '../manage/recording-spans.js'
 import { createRemovals, RemovalProgress } from '../manage/removals.js'
 import { openStoreLosses } from '../manage/store-losses.js'
-import type { Log } from './instance.js'
+import type { InstanceDeps } from './instance.js'
 
 export type Core = Awaited<ReturnType<typeof createCore>>
 
 /** The parts that every area of an instance uses: the recorder, the records, the sites by hostname and the removals. */
-export async function createCore(engine: Engine, { log, now }: { log: Log; now: () => Date }) {
+export async function createCore(
+  engine: Engine,
+  { log, now, others }: Pick<InstanceDeps, 'log' | 'others'> & { now: () => Date },
+) {
   const { records } = engine
   const clock = () => now().getTime()
-  const recorder = createRecorder({
+  const own = createRecorder({
     send: (batch) => engine.record(batch),
     now: clock,
     log,
     isFollowed: engine.isTailed,
   })
+  const recorder = joinRecorders(own, () => others?.())
   const spans = createSpans(engine, recorder, now)
-  let siteOf = createSiteLookup([])
-  const refreshSites = async () => {
-    siteOf = createSiteLookup(await manage.sites.list())
-  }
+  const current = createCurrentSites()
+  const refreshSites = async () => current.set(await manage.sites.list())
   const manage = createManage({
     records,
     now,
@@ -77,7 +80,9 @@ export async function createCore(engine: Engine, { log, now }: { log: Log; now: 
     clock,
     refreshSites,
     /** Returns the site that a hostname belongs to. */
-    siteOf: (hostname: string) => siteOf(hostname),
+    siteOf: current.siteOf,
+    /** Calls the listener with the sites, now and whenever they were read again. */
+    watchSites: current.watch,
     /** Makes a rate limit: by default the number of hits that a site accepts from one address in a minute. */
     newLimit: (bounds: { per?: number; window?: number } = {}) =>
       createRateLimit({ now: clock, random: randomBytes, ...bounds }),
@@ -93,6 +98,41 @@ export async function createCore(engine: Engine, { log, now }: { log: Log; now: 
     },
   }
 }
+
+/** Keeps the sites as they were read last. */
+function createCurrentSites() {
+  let sites: readonly Site[] = []
+  let siteOf = createSiteLookup(sites)
+  const listeners: ((sites: readonly Site[]) => void)[] = []
+  return {
+    set(read: readonly Site[]): void {
+      sites = read
+      siteOf = createSiteLookup(sites)
+      for (const listener of listeners) listener(sites)
+    },
+    siteOf: (hostname: string) => siteOf(hostname),
+    watch(listener: (sites: readonly Site[]) => void): void {
+      listeners.push(listener)
+      listener(sites)
+    },
+  }
+}
+
+/** Joins this process's recorder with those of the site's other processes, whose rows come as batches. */
+const joinRecorders = (own: Recorder, others: NonNullable<InstanceDeps['others']>): Recorder => ({
+  ...own,
+  stats() {
+    const [mine, theirs] = [own.stats(), others()?.stats()]
+    if (theirs === undefined) return mine
+    const drops = { ...mine.drops }
+    for (const reason of DROP_REASONS)
+      if (theirs.drops[reason] !== undefined) drops[reason] = (drops[reason] ?? 0) + theirs.drops[reason]
+    return { waiting: mine.waiting + theirs.waiting, drops, on: mine.on && theirs.on }
+  },
+  async flush() {
+    await Promise.all([own.flush(), others()?.flush()])
+  },
+})
 
 /** Keeps the times in which everything that this instance observed was stored. */
 const createSpans = (engine: Engine, recorder: Recorder, now: () => Date) =>

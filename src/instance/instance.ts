@@ -1,3 +1,7 @@
+import type { DropReason, IngestEndpoint } from '../capture/drops.js'
+import type { PackedBatch } from '../capture/packed-batch.js'
+import type { RecorderStats } from '../capture/recorder.js'
+import type { Site } from '../capture/site.js'
 import type { ProxyCounts } from '../http/metrics.js'
 import type { SendMail } from '../notify/mail-message.js'
 import type { OpenReadership } from '../readership.js'
@@ -10,6 +14,22 @@ export interface Instance extends Required<Omit<OpenReadership, 'mounted'>> {
   policySeen(hostname: string, path: string, at: number): void
   /** Returns the id of the site that a hostname (lower case, without port) belongs to, at most ten seconds old. */
   siteOf(hostname: string): number | undefined
+  /** Stores what another process of the site has packed; rejects if it is lost. */
+  recordBatch(batch: PackedBatch): Promise<void>
+  /** Counts hits that another process of the site dropped; `site` is undefined if they name no existing site. */
+  countDrop(site: number | undefined, door: IngestEndpoint, reason: DropReason, count: number): void
+  /** Calls the listener with the sites, now and whenever they were read again. */
+  watchSites(listener: (sites: readonly Site[]) => void): void
+}
+
+/** The recorders of the site's other processes, as one. */
+export interface OtherRecorders {
+  /** As the processes reported last. */
+  stats(): RecorderStats
+  /** Resolves when everything that they had recorded is stored or dropped; `stats` is then up to date. */
+  flush(): Promise<void>
+  /** Brings `stats` up to date. */
+  refresh(): Promise<void>
 }
 
 /** The logger that an instance writes to; `details` are the fields of a structured log line. */
@@ -26,6 +46,8 @@ export interface InstanceDeps {
   now?(): Date
   /** Counters of the proxy in front of the instance, where there is one. */
   proxy?(): ProxyCounts | undefined
+  /** The recorders of other processes that serve the same site, where there are any. */
+  others?(): OtherRecorders | undefined
   /** Further facts for the operator's status, such as the origin. */
   status?(): Record<string, unknown>
   /** Sends mails; absent, `smtp` decides, and without `smtp` links go to the log. */

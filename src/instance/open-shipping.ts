@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { DropReason } from '../capture/drops.js'
+import { type Hit, isHit } from '../capture/hit.js'
+import { readEvidence, unpackBatch } from '../capture/packed-batch.js'
 import { writePayload } from '../capture/payload.js'
 import type { Site } from '../capture/site.js'
 import type { Config } from '../config.js'
@@ -31,7 +33,7 @@ export const isShipping = <C extends Pick<Config, 'collector'>>(config: C): conf
  */
 export async function openShipping(
   config: ShippingConfig,
-  deps: Pick<InstanceDeps, 'log' | 'version' | 'now' | 'proxy' | 'status'>,
+  deps: Pick<InstanceDeps, 'log' | 'version' | 'now' | 'proxy' | 'others' | 'status'>,
 ): Promise<Instance> {
   const { log, version = '0', now = () => new Date() } = deps
   const { collector, site, ingest_key, ingest_key_file, spool_limit, min_free_disk } = config
@@ -55,20 +57,15 @@ export async function openShipping(
     throw error
   })
   const drops = new Map<DropReason, number>()
-  // The collector applies its site's excluded paths and opt-outs; any hostname is accepted here.
-  const localSite: Site = {
-    id: site,
-    domains: [],
-    timezone: 'UTC',
-    respect_gpc: false,
-    visitor_salt: 'month',
-    excluded_paths: [],
-  }
+  const localSite = createLocalSite(site)
+  const recordHit = ({ timestamp, ip, user_agent, headers, ...payload }: Hit) =>
+    shipper.hit({ timestamp, ip, user_agent, ...(headers && { headers }), payload: writePayload(payload) })
+  const countDrop = (_site: unknown, _door: unknown, reason: DropReason, count = 1) =>
+    void drops.set(reason, (drops.get(reason) ?? 0) + count)
   const endpoints = createTrackEndpoints({
     sites: async () => [localSite],
-    record: ({ timestamp, ip, user_agent, headers, ...payload }) =>
-      shipper.hit({ timestamp, ip, user_agent, ...(headers && { headers }), payload: writePayload(payload) }),
-    drop: (_site, _door, reason, count = 1) => void drops.set(reason, (drops.get(reason) ?? 0) + count),
+    record: recordHit,
+    drop: countDrop,
     limit: createRateLimit({ now: () => now().getTime(), random: randomBytes }),
     now: () => now().getTime(),
     log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
@@ -79,6 +76,7 @@ export async function openShipping(
     shipping: () => shipper.stats(),
     ingestDrops: () => [...drops].map(([reason, count]) => ({ door: 'track', reason, count })),
     proxy: () => deps.proxy?.(),
+    refresh: async () => deps.others?.()?.refresh(),
     status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
   })
   const script = createScriptHandler()
@@ -87,6 +85,15 @@ export async function openShipping(
     hit: createNodeTrackHandler(endpoints),
     fetch: async (request, { ip }) => script(request) ?? app(request, { ip, operator: false }),
     siteOf: () => site,
+    async recordBatch(batch) {
+      for (const packed of unpackBatch(batch)) {
+        const evidence = readEvidence(packed)
+        if (isHit(evidence)) recordHit(evidence)
+        else shipper.record(evidence)
+      }
+    },
+    countDrop,
+    watchSites: (listener) => listener([localSite]),
     control: (request) => app(request, { ip: '', operator: true }),
     // The collector fetches the site's policies itself.
     policySeen() {},
@@ -97,3 +104,13 @@ export async function openShipping(
     },
   }
 }
+
+/** The collector applies its site's excluded paths and opt-outs; any hostname is accepted here. */
+const createLocalSite = (id: number): Site => ({
+  id,
+  domains: [],
+  timezone: 'UTC',
+  respect_gpc: false,
+  visitor_salt: 'month',
+  excluded_paths: [],
+})

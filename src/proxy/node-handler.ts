@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clientAddress, parseTrust } from '../address.js'
-import type { Readership } from '../readership.js'
+import type { Readership, TrackTarget } from '../readership.js'
 import { forEachHeader, readResponseHead } from './message-heads.js'
 import { observe } from './observe-node.js'
 import { type RequestOverrides, schemeAndTarget, schemeOf, splitTarget } from './observe-request.js'
@@ -64,9 +64,9 @@ export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: M
     overrides: RequestOverrides = {},
   ): Promise<void> => {
     const url = overrides.url ?? req.url ?? '/'
-    const target = stripBasePath(basePath, url)
-    const host = hostOf(req, overrides)
-    if (app.hit?.(req, res, { target, host, ip, asked: schemeAndTarget(req, overrides), body: parsedBody(req) })) return
+    const to = trackTarget(req, ip, basePath, overrides)
+    if (app.hit?.(req, res, to)) return
+    const { target, host } = to
     const left = new AbortController()
     const end: ResponseEnd = { closed: false, whenClosed: new Promise((resolve) => res.once('close', resolve)) }
     res.once('close', () => {
@@ -92,6 +92,20 @@ export function toNodeHandler(app: Pick<Readership, 'fetch' | 'hit'>, options: M
     req.resume()
   }
 }
+
+/** Returns the facts about a request under the base path that `hit` needs. */
+export const trackTarget = (
+  req: Incoming,
+  ip: string,
+  basePath: string,
+  overrides: RequestOverrides = {},
+): TrackTarget => ({
+  target: stripBasePath(basePath, overrides.url ?? req.url ?? '/'),
+  host: hostOf(req, overrides),
+  ip,
+  asked: schemeAndTarget(req, overrides),
+  body: parsedBody(req),
+})
 
 const textResponse = (status: number, text: string): Response =>
   new Response(text, { status, headers: { 'content-type': 'text/plain; charset=utf-8' } })

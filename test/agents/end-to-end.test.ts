@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { startSite } from '../../examples/site/server.js'
 import { createPublicListener, parseTrustedProxies } from '../../src/cli/public-listener.js'
+import { createPublicService } from '../../src/cli/public-service.js'
 import { loadConfig } from '../../src/config.js'
 import { startEngine } from '../../src/engine/engine.js'
 import { openInstance } from '../../src/instance/open-instance.js'
@@ -67,6 +68,7 @@ async function openLocalInstance(t: Test, origin: string, outside: { web: string
     trust: parseTrustedProxies(config),
     certificate: undefined,
     instance,
+    serve: createPublicService(instance, config),
     log,
   })
   const port = await front.listen('127.0.0.1', 0)
