@@ -77,6 +77,8 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
     )
     return instance
   })
+  // A connection that node:cluster accepted while the last process closed stays in its queue, and keeps this process alive.
+  if (config.workers > 1) terminal.exit(0)
 }
 
 /** Returns whether the proxy itself listens at the origin, so that each request would loop. */
