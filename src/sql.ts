@@ -51,6 +51,13 @@ export const compile = (query: Sql, placeholder: (position: number, value: Param
   values: query.values,
 })
 
+/** A text that two statements share only if they are equal, with the types of their values. */
+export const keyOf = ({ text, values }: Sql): string => JSON.stringify([text, values.map(tagType)])
+const tagType = (value: Param) => {
+  if (typeof value === 'string') return value
+  return value instanceof Date ? ['date', value.getTime()] : [typeof value, String(value)]
+}
+
 export const GRANULARITIES = ['minute', 'hour', 'day', 'week', 'month'] as const
 export type Granularity = (typeof GRANULARITIES)[number]
 

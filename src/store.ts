@@ -8,14 +8,24 @@ import type { Dialect, Sql } from './sql.js'
  */
 export type ResultRow = Record<string, unknown>
 
+/**
+ * The site and the caller of a read. Statements with a scope may share their results (`duckdb/shared-reads.ts`): they read
+ * rows of this site alone, none that happened after the latest of their values that is a time.
+ */
+export interface QueryScope {
+  readonly site: number
+  /** The caller, so that one with many questions does not keep the others waiting. */
+  readonly asker: string
+}
+
 /** Stores and queries events. */
 export interface Store {
   readonly dialect: Dialect
   /**
    * Throws `ApiError('database_error')` if the query fails; the cause goes to the log, never to a client. Aborting
-   * `signal` stops the query.
+   * `signal` stops the query. With a scope, equal queries may get one result, whose rows must not be changed.
    */
-  query(query: Sql, signal?: AbortSignal): Promise<ResultRow[]>
+  query(query: Sql, signal?: AbortSignal, scope?: QueryScope): Promise<ResultRow[]>
   /** As `query`, in chunks, and no faster than the caller takes them: for results larger than memory. */
   stream(query: Sql, signal?: AbortSignal): AsyncIterable<ResultRow[]>
   /** Stores all rows or none; they are durable when it resolves. */

@@ -1,4 +1,5 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
+import { z } from 'zod'
 import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import { type CommitPosition, formatCommitPosition } from '../engine/commit-position.js'
 import type { Addition, EventRow, LooseReport, Rows } from '../rows.js'
@@ -13,6 +14,7 @@ import {
   type Placement,
   type SessionMove,
 } from './row-updates.js'
+import type { Change } from './shared-reads.js'
 
 /** Changes that a commit makes besides adding rows. */
 export interface StoredChanges {
@@ -24,14 +26,14 @@ export interface StoredChanges {
   deliveries?: readonly EdgeDelivery[]
 }
 
-/** Changes stored rows, then appends rows, deliveries and the position, in one transaction. */
+/** Changes stored rows, then appends rows, deliveries and the position, in one transaction. Returns what changed. */
 export const appendCommit = (
   writer: DuckDBConnection,
   aggregates: AggregateTracker,
   rows: Rows,
   position: CommitPosition | undefined,
   { moves = [], placements = [], loose = [], additions = [], deliveries = [] }: StoredChanges,
-): Promise<void> =>
+): Promise<Change[]> =>
   withAppenders(writer, async (appender) => {
     if (moves.length > 0) await runQuery(writer, buildSessionMoves(moves))
     const changed = additions.length > 0 ? await runQuery(writer, buildViewAdditions(additions)) : []
@@ -59,7 +61,34 @@ export const appendCommit = (
       commits.appendVarchar(formatCommitPosition(position))
       commits.endRow()
     }
+    return listChanges([
+      ...[rows.events, rows.agent_events, loose, changed.map((row) => ChangedRow.parse(row))].flat(),
+      ...additions.map(({ to }) => to),
+      // Sessions that these rows were in may have begun at any time.
+      ...moves.map(({ site_id }) => ({ site_id, timestamp: BEGINNING_OF_TIME })),
+      ...placements.map(({ key: { site_id } }) => ({ site_id, timestamp: BEGINNING_OF_TIME })),
+    ])
   })
+
+const BEGINNING_OF_TIME = new Date(0)
+/** A session without a start is one of every time. */
+const ChangedRow = z.object({
+  site_id: z.int(),
+  session_start: z
+    .date()
+    .nullable()
+    .transform((at) => at ?? BEGINNING_OF_TIME),
+})
+
+/** The earliest change of each site. A row changes what is said about its whole session. */
+function listChanges(rows: readonly { site_id: number; timestamp?: Date; session_start?: Date | null }[]): Change[] {
+  const earliest = new Map<number, number>()
+  for (const { site_id, timestamp, session_start } of rows) {
+    const at = Math.min(timestamp?.getTime() ?? Infinity, session_start?.getTime() ?? Infinity)
+    earliest.set(site_id, Math.min(at, earliest.get(site_id) ?? Infinity))
+  }
+  return [...earliest].map(([site, at]) => ({ site, since: new Date(at) }))
+}
 
 const NO_SESSION = {
   ...{ session_id: null, session_start: null, entry_page: null, referrer: null, source: null, channel: null },
@@ -86,19 +115,20 @@ export const replaceSitemapRows = (
   })
 
 /** Runs `work` in a transaction, and flushes the appenders that it requests before the commit. */
-async function withAppenders(
+async function withAppenders<T>(
   writer: DuckDBConnection,
-  work: (appender: (table: string) => Promise<DuckDBAppender>) => Promise<void>,
-): Promise<void> {
+  work: (appender: (table: string) => Promise<DuckDBAppender>) => Promise<T>,
+): Promise<T> {
   const appenders: DuckDBAppender[] = []
-  await inTransaction(writer, async () => {
+  return inTransaction(writer, async () => {
     try {
-      await work(async (table) => {
+      const result = await work(async (table) => {
         const appender = await writer.createAppender(table)
         appenders.push(appender)
         return appender
       })
       for (const appender of appenders) appender.closeSync()
+      return result
     } catch (error) {
       for (const appender of appenders) discard(appender)
       throw error

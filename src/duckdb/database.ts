@@ -8,6 +8,12 @@ import { createSlots, type Slots } from './slots.js'
 type Work<T> = (connection: DuckDBConnection) => Promise<T>
 type Run = <T>(work: Work<T>) => Promise<T>
 
+export interface ReadOptions {
+  signal?: AbortSignal | undefined
+  /** As `QueryScope`. */
+  asker?: string | undefined
+}
+
 interface DatabaseOptions {
   /** Milliseconds of a monotonic clock. */
   clock: () => number
@@ -49,7 +55,8 @@ export type Database = ReturnType<typeof createReopeningDatabase>
 
 /**
  * One open DuckDB file. A checkpoint that fails (on a full disk) invalidates the whole instance: every statement fails
- * until the file is closed and opened again, which brings every committed row back. This does so.
+ * until the file is closed and opened again, which brings every committed row back. This does so. Long because its methods
+ * share the queues.
  */
 export function createReopeningDatabase(
   opened: Connections,
@@ -70,11 +77,11 @@ export function createReopeningDatabase(
   const inQueue = async <T>(
     slots: Slots,
     task: (slot: number) => Promise<T>,
-    signal: AbortSignal | undefined,
+    { signal, asker }: ReadOptions,
   ): Promise<T> => {
     reading++
     try {
-      return await slots(task, { signal, wait_ms, late: () => queueTimedOut(wait_ms) })
+      return await slots(task, { signal, asker, wait_ms, late: () => queueTimedOut(wait_ms) })
     } catch (error) {
       throw signal?.aborted && error === signal.reason ? queryCancelled() : error
     } finally {
@@ -85,20 +92,20 @@ export function createReopeningDatabase(
 
   return {
     /**
-     * Runs `work` alone on a reading connection; if none is free it waits, in order. The work is interrupted when it
+     * Runs `work` alone on a reading connection; if none is free it waits, as `Slots` says. The work is interrupted when it
      * takes too long or `signal` is aborted, and not started if that happens before its turn. Throws `ApiError` then,
      * and what `work` throws.
      */
-    read: <T>(work: Work<T>, signal?: AbortSignal): Promise<T> =>
+    read: <T>(work: Work<T>, options: ReadOptions = {}): Promise<T> =>
       inQueue(
         readSlots,
         async (slot) => {
           const connections = await instance.connections()
           const reader = connections.readers[slot]
           if (!reader) throw new RangeError(`there is no reading connection ${slot}`)
-          return readOn(connections, reader, work, signal)
+          return readOn(connections, reader, work, options.signal)
         },
-        signal,
+        options,
       ),
     /**
      * Waits, in order, for the one connection that is kept over several pieces of work, and runs `task` with it. `run`
@@ -115,7 +122,7 @@ export function createReopeningDatabase(
             (work) => readOn(connections, connections.streamer, work),
           )
         },
-        signal,
+        { signal },
       ),
     /** Runs `work` on the writing connection, after every write requested before. */
     write: <T>(work: Work<T>): Promise<T> =>

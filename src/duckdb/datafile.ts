@@ -27,6 +27,8 @@ export interface DataFileOptions {
   lock_ms?: number
   /** Called when a file had to be repaired that was opened again: what it lost is found at the next start only. */
   onRepaired?: () => void
+  /** Called when the file was opened again. */
+  onReopen?: () => void
 }
 
 const LOCK_RETRY_MS = 50
@@ -64,6 +66,7 @@ export async function openDataFile(options: DataFileOptions) {
   const reopen = async () => {
     const reopened = await open()
     if (reopened.repairs.length > 0) options.onRepaired?.()
+    options.onReopen?.()
     return reopened.connections
   }
   const database = createReopeningDatabase(connections, reopen, {

@@ -2,7 +2,7 @@ import { duckdbDialect } from '../dialects/duckdb.js'
 import { type CommitPosition, parseCommitPosition } from '../engine/commit-position.js'
 import type { Rows } from '../rows.js'
 import { type Sql, sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import type { QueryScope, ResultRow } from '../store.js'
 import { type AggregationOptions, createAggregation, openAggregateTracker } from './aggregate-tracker.js'
 import { appendCommit, replaceSitemapRows, type StoredChanges } from './append.js'
 import { type CheckpointOptions, createCheckpoints } from './checkpoints.js'
@@ -16,16 +16,34 @@ import type { Repair } from './repair.js'
 import { RowError } from './row-appender.js'
 import { streamRows } from './row-stream.js'
 import { buildVerdictUpdate, type LateVerdict } from './row-updates.js'
+import { createSharedReads } from './shared-reads.js'
 
 export type EventStoreOptions = Omit<DataFileOptions, 'migrations'> & CheckpointOptions & AggregationOptions
 
 export type EventStore = Awaited<ReturnType<typeof openEvents>>
 
+/** Results of reads that are kept for the next that asks the same. */
+const MAX_SHARED_BYTES = 16 << 20
+
 /**
  * Opens `events.duckdb`, the store of hits and fetches. Throws `StoreOpenError`. Long because it lists the store's methods.
  */
 export async function openEvents(options: EventStoreOptions) {
-  const file = await openDataFile({ ...options, migrations: EVENTS_SCHEMA })
+  const shared = createSharedReads(
+    (query, { signal, asker, onStart }) =>
+      asApiError('The query failed.', () =>
+        file.read(
+          (reader) => {
+            onStart()
+            return runQuery(reader, query)
+          },
+          { signal, asker },
+        ),
+      ),
+    MAX_SHARED_BYTES,
+  )
+  const onReopen = () => shared.changed('everything')
+  const file = await openDataFile({ ...options, migrations: EVENTS_SCHEMA, onReopen })
   const losses = await findLosses(file)
   for (const { rows, backup } of losses) {
     const count = rows ?? 'an unknown number of'
@@ -33,12 +51,16 @@ export async function openEvents(options: EventStoreOptions) {
   }
   const aggregates = await openAggregateTracker(file)
   const checkpoints = createCheckpoints(file, options)
-  const aggregation = createAggregation(file, aggregates, checkpoints, options)
+  /** Runs `work` on the writing connection. Forgets all shared results after it, even if it failed. */
+  const change: typeof file.write = (work) => file.write(work).finally(() => shared.changed('everything'))
+  const aggregation = createAggregation({ write: change }, aggregates, checkpoints, options)
   /** An append failed after its commit began: whether its rows are stored must be asked. */
   let uncertain = false
 
-  const query = (query: Sql, signal?: AbortSignal): Promise<ResultRow[]> =>
-    asApiError('The query failed.', () => file.read((reader) => runQuery(reader, query), signal))
+  const query = (query: Sql, signal?: AbortSignal, scope?: QueryScope): Promise<ResultRow[]> =>
+    scope
+      ? shared.query(query, signal, scope)
+      : asApiError('The query failed.', () => file.read((reader) => runQuery(reader, query), { signal }))
   const lastCommit = async (run: string): Promise<CommitPosition | undefined> => {
     const [row] = await file.write((writer) =>
       runQuery(writer, sql`select mark from commits where run = ${run} order by sequence desc limit 1`),
@@ -72,9 +94,11 @@ export async function openEvents(options: EventStoreOptions) {
       try {
         if (uncertain && position && ((await lastCommit(position.run))?.sequence ?? 0) >= position.sequence) return
         uncertain = true
-        await file.write((writer) => appendCommit(writer, aggregates, rows, position, changes))
+        const changed = await file.write((writer) => appendCommit(writer, aggregates, rows, position, changes))
         uncertain = false
+        for (const one of changed) shared.changed(one)
       } catch (cause) {
+        shared.changed('everything')
         if (cause instanceof RowError) throw cause
         throw toApiError(cause, 'The rows could not be stored.')
       }
@@ -85,13 +109,13 @@ export async function openEvents(options: EventStoreOptions) {
     /** Gives stored rows the verdicts that came late. */
     updateVerdicts: async (verdicts: readonly LateVerdict[]): Promise<void> => {
       await asApiError('The verdicts could not be stored.', () =>
-        file.write((writer) => runQuery(writer, buildVerdictUpdate(verdicts))),
+        change((writer) => runQuery(writer, buildVerdictUpdate(verdicts))),
       )
     },
     /** Replaces the stored URLs of a hostname's sitemaps, in one transaction. */
     async replaceSitemap(hostname: string, urls: readonly { pathname: string; lastmod: Date | null }[]): Promise<void> {
       await asApiError('The sitemap could not be stored.', () =>
-        file.write((writer) => replaceSitemapRows(writer, hostname, urls)),
+        change((writer) => replaceSitemapRows(writer, hostname, urls)),
       )
       await checkpoints.run()
     },
@@ -102,7 +126,7 @@ export async function openEvents(options: EventStoreOptions) {
      */
     async updateRows(build: (query: (query: Sql) => Promise<ResultRow[]>) => Promise<readonly Sql[]>): Promise<void> {
       await asApiError('The rows could not be changed.', () =>
-        file.write(async (writer) => runTransaction(writer, await build((query) => runQuery(writer, query)))),
+        change(async (writer) => runTransaction(writer, await build((query) => runQuery(writer, query)))),
       )
       await checkpoints.run()
     },
@@ -112,16 +136,14 @@ export async function openEvents(options: EventStoreOptions) {
      */
     async remove(removal: Removal): Promise<RemovalStep> {
       const step = await asApiError('The rows could not be removed.', () =>
-        file.write((writer) => removeStep(writer, removal, () => aggregates.refreshStale(writer))),
+        change((writer) => removeStep(writer, removal, () => aggregates.refreshStale(writer))),
       )
       await checkpoints.afterRemoval(step.rows)
       return step
     },
     /** Gives rows of a site to another, one bounded step, as `remove` does. Throws `ApiError('database_error')`. */
     async assign(sites: { from: number; to: number }): Promise<{ rows: number; more: boolean }> {
-      const step = await asApiError('The rows could not be moved.', () =>
-        file.write((writer) => assignStep(writer, sites)),
-      )
+      const step = await asApiError('The rows could not be moved.', () => change((writer) => assignStep(writer, sites)))
       await checkpoints.afterRemoval(step.rows)
       return step
     },

@@ -1,7 +1,11 @@
-/** Runs a task on a free slot; tasks that find none wait in order. */
+/**
+ * Runs a task on a free slot. Tasks that find none wait: the askers take turns, and the tasks of one asker start in order.
+ */
 export type Slots = <T>(task: (slot: number) => Promise<T>, turn?: WaitOptions) => Promise<T>
 
 interface WaitOptions {
+  /** Tasks without one are those of one asker. */
+  asker?: string | undefined
   /** A task whose signal is aborted while it waits never starts; the call rejects with the signal's reason. */
   signal?: AbortSignal | undefined
   /** The call rejects with `late()` after the task waited this many milliseconds. */
@@ -9,15 +13,38 @@ interface WaitOptions {
   late?: () => Error
 }
 
+type Enter = (slot: number) => void
+
 /** Runs at most `count` tasks at once, each alone on a slot, numbered from 0. */
 export function createSlots(count: number): Slots {
   const free = Array.from({ length: count }, (_, slot) => slot)
-  const waiting = new Set<(slot: number) => void>()
+  /** Waiting tasks by asker, the asker whose turn is next first. */
+  const waiting = new Map<string, Set<Enter>>()
 
-  const turnOf = ({ signal, wait_ms, late }: WaitOptions): Promise<number> =>
+  const add = (asker: string, enter: Enter): void => {
+    waiting.set(asker, (waiting.get(asker) ?? new Set()).add(enter))
+  }
+  const remove = (asker: string, enter: Enter): void => {
+    const tasks = waiting.get(asker)
+    tasks?.delete(enter)
+    if (tasks?.size === 0) waiting.delete(asker)
+  }
+  /** Takes the next task; its asker becomes the last of those who wait. */
+  const takeNext = (): Enter | undefined => {
+    for (const [asker, tasks] of waiting) {
+      waiting.delete(asker)
+      const [next] = tasks
+      if (next) tasks.delete(next)
+      if (tasks.size > 0) waiting.set(asker, tasks)
+      return next
+    }
+    return undefined
+  }
+
+  const turnOf = ({ asker = '', signal, wait_ms, late }: WaitOptions): Promise<number> =>
     new Promise((resolve, reject) => {
       const settle = () => {
-        waiting.delete(enter)
+        remove(asker, enter)
         signal?.removeEventListener('abort', leave)
         clearTimeout(timer)
       }
@@ -37,7 +64,7 @@ export function createSlots(count: number): Slots {
               reject(late?.())
             }, wait_ms)
       signal?.addEventListener('abort', leave, { once: true })
-      waiting.add(enter)
+      add(asker, enter)
     })
 
   return async (task, turn = {}) => {
@@ -46,7 +73,7 @@ export function createSlots(count: number): Slots {
     try {
       return await task(slot)
     } finally {
-      const [next] = waiting
+      const next = takeNext()
       if (next) next(slot)
       else free.push(slot)
     }

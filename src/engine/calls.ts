@@ -1,6 +1,6 @@
 import { ApiError } from '../errors.js'
 import type { Sql } from '../sql.js'
-import { queryCancelled, type ResultRow } from '../store.js'
+import { type QueryScope, queryCancelled, type ResultRow } from '../store.js'
 import type { FromWorker, Statement, ToWorker } from './protocol.js'
 import { createStreamReceiver } from './stream-receiver.js'
 
@@ -34,10 +34,15 @@ export function createCalls(worker: { post: (message: ToWorker) => void; postIfR
   }
 
   return {
-    async query(file: 'events' | 'control', query: Sql, signal?: AbortSignal): Promise<ResultRow[]> {
+    async query(
+      file: 'events' | 'control',
+      query: Sql,
+      signal?: AbortSignal,
+      scope?: QueryScope,
+    ): Promise<ResultRow[]> {
       if (signal?.aborted) throw queryCancelled()
       const id = ++lastId
-      const rows = send(queries, id, { type: 'query', id, file, statement: toStatement(query) })
+      const rows = send(queries, id, { type: 'query', id, file, statement: toStatement(query), scope })
       const cancel = () => worker.postIfRunning({ type: 'cancel', id })
       signal?.addEventListener('abort', cancel, { once: true })
       try {

@@ -92,7 +92,7 @@ export async function startEngine(options: EngineOptions) {
   const records: Records = { query: (query) => calls.query('control', query), write: calls.write }
   const events: Pick<Store, 'query' | 'stream' | 'dialect'> = {
     dialect: duckdbDialect,
-    query: (query, signal) => calls.query('events', query, signal),
+    query: (query, signal, scope) => calls.query('events', query, signal, scope),
     stream: calls.stream,
   }
   await supervisor.start()

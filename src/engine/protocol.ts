@@ -5,7 +5,7 @@ import type { Code } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { AgentEventRow, EventRow } from '../rows.js'
 import type { Param } from '../sql.js'
-import type { ReadTimeouts, ResultRow } from '../store.js'
+import type { QueryScope, ReadTimeouts, ResultRow } from '../store.js'
 import type { CommitPosition } from './commit-position.js'
 
 /** The worker's settings, its first message. */
@@ -50,7 +50,7 @@ export const MAX_UNACKNOWLEDGED_CHUNKS = 2
 
 export type ToWorker =
   | { type: 'batch'; sequence: number; batch: PackedBatch; delivery?: EdgeDelivery }
-  | { type: 'query'; id: number; file: 'events' | 'control'; statement: Statement }
+  | { type: 'query'; id: number; file: 'events' | 'control'; statement: Statement; scope?: QueryScope | undefined }
   /** Answered by `chunk`s, at most `MAX_UNACKNOWLEDGED_CHUNKS` ahead of `more`, and by empty `rows` after the last. */
   | { type: 'stream'; id: number; statement: Statement }
   | { type: 'more'; id: number }

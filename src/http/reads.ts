@@ -12,7 +12,7 @@ import { GAP_REASONS } from '../query/recording.js'
 import { formatStatement } from '../query/statement.js'
 import { reads } from '../reads/index.js'
 import type { Sql } from '../sql.js'
-import { canReachSite } from './auth.js'
+import { canReachSite, type Principal } from './auth.js'
 import { type Call, jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
 import type { SiteRecords } from './site-records.js'
 
@@ -75,6 +75,7 @@ export function createReadDeps(
   return {
     ...rest,
     signal: call.request.signal,
+    asker: askerOf(principal),
     assistants: ASSISTANTS,
     site: async (id) => {
       const site = await sites.get(id)
@@ -89,6 +90,20 @@ export function createReadDeps(
     },
     ...(share ? { mandatory: share.filters, checkDimension: share.assertDimension } : {}),
     funnel: async (id, site) => findInSite(funnels, site, id),
+  }
+}
+
+/** The callers among which the store is shared: a key, a person and a share link are one each. */
+function askerOf(principal: Principal): string {
+  switch (principal.kind) {
+    case 'key':
+      return `key ${principal.key.id}`
+    case 'person':
+      return `person ${principal.user.id}`
+    case 'share':
+      return `share ${principal.share.id}`
+    default:
+      return principal.kind
   }
 }
 

@@ -66,8 +66,8 @@ export function createReads({ engine, manage, recorder, spans, log, now }: Core,
 /** Returns the store, with a call of `note` before each query. */
 const noteReads = (store: Core['engine']['events'], note: () => void): Core['engine']['events'] => ({
   ...store,
-  query(query, signal) {
+  query(...query) {
     note()
-    return store.query(query, signal)
+    return store.query(...query)
   },
 })

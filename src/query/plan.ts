@@ -100,13 +100,20 @@ export function resolveWindow(
   first: Date | undefined,
 ): Window {
   const lastDay = end && !(end instanceof Date) ? startOfDay(end, tz) : undefined
-  const until = end && !(end instanceof Date) ? startOfDay(end, tz, 1) : (end ?? now)
-  if (!start) return rangeWindow(range, tz, { end: until, latest: lastDay ?? until }, first)
+  const until = end && !(end instanceof Date) ? startOfDay(end, tz, 1) : (end ?? endOfMoment(now))
+  if (!start) return rangeWindow(range, tz, { end: until, latest: lastDay ?? (end ? until : now) }, first)
   const window = { start: start instanceof Date ? start : startOfDay(start, tz), end: until }
   // A day as `end` includes it, so a start at the next midnight is after it.
-  if (lastDay ? window.start < window.end : window.start <= window.end) return window
+  if (lastDay ? window.start < until : window.start <= (end ? until : now)) return window
   throw new ApiError('validation_error', `start must not be after ${end ? 'end' : 'now'}.`, 'start')
 }
+
+/**
+ * The end of a window that runs until now: up to ten seconds later, so that readers who ask at about the same time ask the
+ * same question. No row is left out: what happens until then changes the result.
+ */
+const endOfMoment = (now: Date): Date => new Date(Math.ceil(now.getTime() / MOMENT_MS) * MOMENT_MS)
+const MOMENT_MS = 10_000
 
 /**
  * `7d`, `30d`, `90d`: whole days, the day of `latest` being the last; `12mo`: whole months, its month being the last;

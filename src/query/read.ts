@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { join, raw, type Sql, sql } from '../sql.js'
+import { join, keyOf, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 import { readAggregateState } from './aggregate-split.js'
 import type { BlockedUrls } from './blocked-urls.js'
@@ -104,6 +104,8 @@ export interface ReadDependencies {
   readonly store: Pick<Store, 'query' | 'dialect'>
   /** Aborted when the client has gone: running queries stop. */
   readonly signal?: AbortSignal
+  /** As `QueryScope`. */
+  readonly asker?: string
   now(): Date
   site(id: number): Promise<Site | undefined>
   /** The filters of a saved segment; undefined unless it belongs to the site. */
@@ -204,7 +206,6 @@ export async function prepareRead(
   words: Readonly<Record<string, string>> = {},
 ): Promise<PreparedRead> {
   const { signal, mandatory = [], catalog, assistants, onStatement } = dependencies
-  const store = { dialect: dependencies.store.dialect, query: (asked: Sql) => dependencies.store.query(asked, signal) }
   const now = dependencies.now()
   const window = read.window?.(now)
   const { own, shared } = read.ownsParameter ? splitQuery(query, read.ownsParameter) : { own: query, shared: query }
@@ -216,6 +217,9 @@ export async function prepareRead(
   const paging = read.list ? parseParameters(Paging, shared) : undefined
   const { params, run } = read.prepare(own, words)
   const { site, segment } = await findSiteAndSegment(envelope, dependencies)
+  const { dialect } = dependencies.store
+  const scope = { site: site.id, asker: dependencies.asker ?? '' }
+  const store = { dialect, query: (asked: Sql) => dependencies.store.query(asked, signal, scope) }
   checkDimensions([envelope.filters ?? [], segment], params.dimension, dependencies)
   const { audience, shown: shownAudience, note } = resolveAudience(read.audience, envelope.audience)
   const mixesAudiences = 'only' in read.audience && read.audience.mixesAudiences === true
@@ -225,7 +229,7 @@ export async function prepareRead(
   const known = startsAtFirstRow ? await firstRow() : undefined
   const recording = (await dependencies.recording?.(site.id)) ?? { since: known ?? (await firstRow()), gaps: [] }
   const plan = createPlan(envelope, {
-    dialect: store.dialect,
+    dialect,
     site,
     audience,
     mixesAudiences,
@@ -236,7 +240,11 @@ export async function prepareRead(
     firstRow: known,
     aggregates: audience === 'agent' && !mixesAudiences ? undefined : await readAggregateState(store),
   })
-  await checkPatterns(regexPatterns(plan.filters), store)
+  // Without the scope: the result must be the engine's own, and of now.
+  await checkPatterns(regexPatterns(plan.filters), {
+    dialect,
+    query: (asked) => dependencies.store.query(asked, signal),
+  })
 
   const options = {
     plan,
@@ -344,9 +352,7 @@ function cacheFirstQueries(store: ReadDependencies['store'], cursor: Cursor): Pi
   const cache = new Map<string, Promise<ResultRow[]>>()
   return {
     query(statement) {
-      const key = JSON.stringify([statement.text, statement.values], (_, value) =>
-        typeof value === 'bigint' ? `${value}n` : value,
-      )
+      const key = keyOf(statement)
       const cached = cache.get(key)
       if (cached) return cached
       const rows = store.query(statement)

@@ -60,13 +60,13 @@ export function createRequests(deps: {
   return {
     /** Posts the message that `work` returns, or its error. */
     run: (id: number, work: (signal: AbortSignal) => Promise<FromWorker>): void => void answer(id, work),
-    query: ({ id, file, statement }: Extract<ToWorker, { type: 'query' }>): void =>
+    query: ({ id, file, statement, scope }: Extract<ToWorker, { type: 'query' }>): void =>
       void answer(id, async (signal) => {
         const query = toSql(statement)
         return {
           type: 'rows',
           id,
-          rows: await (file === 'events' ? events.query(query, signal) : records.query(query)),
+          rows: await (file === 'events' ? events.query(query, signal, scope) : records.query(query)),
         }
       }),
     stream: ({ id, statement }: Extract<ToWorker, { type: 'stream' }>): void =>

@@ -17,6 +17,8 @@ import { type Metrics, type Question, recount } from './recount.js'
 
 const TZ = 'Europe/Berlin'
 const NOW = Date.parse('2026-11-01T12:34:56.789Z')
+/** Windows that run until now end with the ten seconds in which it is. */
+const END = Date.parse('2026-11-01T12:35:00.000Z')
 
 /**
  * Sends observations through the classifier to rows, and rows through the store to reads; recounts the same rows. There
@@ -67,8 +69,8 @@ type Window = readonly [number, number]
 const at = (iso: string) => Date.parse(iso)
 /** The window as the query has it, and its bounds by the oracle's own calendar. */
 const WINDOWS: readonly [query: string, window: Window, unit: string][] = [
-  ['range=30d', [midnight(NOW, TZ, -29), NOW], 'day'],
-  ['range=7d', [midnight(NOW, TZ, -6), NOW], 'hour'],
+  ['range=30d', [midnight(NOW, TZ, -29), END], 'day'],
+  ['range=7d', [midnight(NOW, TZ, -6), END], 'hour'],
   ['start=2026-10-24T22:00:00Z&end=2026-10-25T23:00:00Z', [at('2026-10-24T22:00Z'), at('2026-10-25T23:00Z')], 'hour'],
   ['start=2026-10-25T00:10:00Z&end=2026-10-25T02:20:00Z', [at('2026-10-25T00:10Z'), at('2026-10-25T02:20Z')], 'minute'],
   ['start=2026-03-20T05:00:00Z&end=2026-03-31T07:30:00Z', [at('2026-03-20T05:00Z'), at('2026-03-31T07:30Z')], 'hour'],

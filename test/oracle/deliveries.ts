@@ -159,7 +159,11 @@ const numberedSite = (id: number): Site => ({
 })
 
 /** Delivers messages in the order of their arrival, in requests of any size, with restarts and aggregation between. */
-async function deliver(store: EventStore, messages: readonly Message[], random: Random, sites: readonly Site[]) {
+async function deliver(
+  store: EventStore,
+  messages: readonly Message[],
+  { random, sites, half }: { random: Random; sites: readonly Site[]; half: () => Promise<void> },
+) {
   let now = messages[0]?.arrives ?? 0
   const salts = createTestSalts(() => now)
   const from = { run: '00000000000000aa', sequence: 0, human: 0, agent: 0, drops: {} }
@@ -174,6 +178,7 @@ async function deliver(store: EventStore, messages: readonly Message[], random: 
       writing = await start()
     }
     await writing.record(batch.map(({ evidence }) => evidence))
+    if (n >= messages.length / 2 && n - batch.length < messages.length / 2) await half()
     if (random() < 0.1) await store.aggregate(new Date(now - random.of([0, 2 * HOUR, 12 * HOUR])))
   }
   await writing.stop()
@@ -228,7 +233,11 @@ export async function checkDeliveries(t: Test, open: () => Promise<EventStore>):
       Array.from({ length: 1 + random.int(3) }, (_, n) => drawPerson(random, site, n, FIRST_DAY)),
     )
     const messages = drawn.flatMap((one) => one.messages).toSorted((a, b) => a.arrives - b.arrives)
-    await deliver(store, messages, random, numbers.map(numberedSite))
+    // Results of half of it, which are shared until the next write: none may be an answer at the end.
+    const half = async () => {
+      for (const site of numbers) await askAboutHalf(store, site)
+    }
+    await deliver(store, messages, { random, sites: numbers.map(numberedSite), half })
     const { visitors, fingerprint } = await readNames(store)
     for (const site of numbers) {
       const rows = drawn
@@ -260,16 +269,40 @@ export async function checkDeliveries(t: Test, open: () => Promise<EventStore>):
   )
 }
 
+const NOW = FIRST_DAY + 4 * DAY
+const WINDOWS = [
+  [FIRST_DAY - DAY, NOW],
+  [FIRST_DAY, NOW],
+  [FIRST_DAY + 3 * HOUR, FIRST_DAY + 10 * HOUR],
+] as const
+
+const readDependencies = (store: EventStore): ReadDependencies => ({
+  ...{ store, catalog: [], assistants: [], now: () => new Date(NOW), segment: async () => undefined },
+  ...storedGoals(GOALS, FUNNELS),
+  site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'never', owns: () => true }),
+})
+
+async function askAboutHalf(store: EventStore, site: number): Promise<void> {
+  for (const judged of EXPECTED_READS.filter(({ audiences }) => audiences.includes('human')))
+    for (const window of WINDOWS) {
+      const q: Question = {
+        ...{ site, audience: 'human', window, tz: 'UTC', filters: [], goals: GOALS, first: window[0] },
+      }
+      const [start, end] = window.map((each) => new Date(each).toISOString())
+      const put: ReadCase = {
+        ...{ q, compare: 'none', window: `start=${start}&end=${end}` },
+        more: { now: NOW, funnels: FUNNELS, unit: 'day', pick: 0 },
+      }
+      await checkRead(judged, { events: [], agent_events: [] }, put, readDependencies(store))
+    }
+}
+
 async function checkSite(
   t: Test,
   { store, site, rows, random }: { store: EventStore; site: number; rows: EventRow[]; random: Random },
 ): Promise<number> {
-  const now = FIRST_DAY + 4 * DAY
-  const deps: ReadDependencies = {
-    ...{ store, catalog: [], assistants: [], now: () => new Date(now), segment: async () => undefined },
-    ...storedGoals(GOALS, FUNNELS),
-    site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'never', owns: () => true }),
-  }
+  const now = NOW
+  const deps = readDependencies(store)
   const all = { events: rows, agent_events: [] }
   const withSession = { events: rows.filter((row) => row.session_id !== NO_SESSION), agent_events: [] }
   // A report without a session is a row like any other: it says since when the site is recorded.
@@ -277,11 +310,7 @@ async function checkSite(
   let asked = 0
   for (const judged of EXPECTED_READS) {
     if (!judged.audiences.includes('human')) continue
-    const window = random.of([
-      [FIRST_DAY - DAY, now],
-      [FIRST_DAY, now],
-      [FIRST_DAY + 3 * HOUR, FIRST_DAY + 10 * HOUR],
-    ] as const)
+    const window = random.of(WINDOWS)
     const q: Question = {
       ...{ site, audience: 'human', window, tz: 'UTC', filters: random.of(FILTERS), goals: GOALS, first },
     }

@@ -14,6 +14,8 @@ import type { Question } from './site-rows.js'
  * neighbours the others, and each meets each zone and each comparison; `ORACLE=all` asks all combinations.
  */
 const NOW = Date.parse('2026-11-01T12:34:56.789Z')
+/** Windows that run until now end with the ten seconds in which it is. */
+const END = Date.parse('2026-11-01T12:35:00.000Z')
 const ZONES = ['Europe/Berlin', 'Australia/Lord_Howe', 'America/Los_Angeles', 'Asia/Kolkata'] as const
 const COMPARES = ['none', 'previous', 'year'] as const
 const rows = generateRows({ seed: 20261102, sessions: 700, agents: 700 })
@@ -42,16 +44,16 @@ type Unit = ReadCase['more']['unit']
 type WindowFor = (tz: string, site: number) => readonly [query: string, window: Question['window'], unit: Unit]
 /** The window as the query has it, and its bounds by the oracle's own calendar. */
 const WINDOWS: readonly [WindowFor, ...WindowFor[]] = [
-  (tz) => ['range=30d', [midnight(NOW, tz, -29), NOW], 'day'],
-  (tz) => ['range=7d', [midnight(NOW, tz, -6), NOW], 'hour'],
+  (tz) => ['range=30d', [midnight(NOW, tz, -29), END], 'day'],
+  (tz) => ['range=7d', [midnight(NOW, tz, -6), END], 'hour'],
   () => [...between('2026-10-24T22:00:00Z', '2026-10-25T23:00:00Z'), 'hour'],
   () => [...between('2026-10-25T00:10:00Z', '2026-10-25T02:20:00Z'), 'minute'],
   () => [...between('2026-03-20T05:00:00Z', '2026-03-31T07:30:00Z'), 'week'],
   (tz) => ['range=yesterday', [midnight(NOW, tz, -1), midnight(NOW, tz)], 'hour'],
-  (tz) => ['range=today', [midnight(NOW, tz), NOW], 'minute'],
-  () => ['range=24h', [NOW - 86_400_000, NOW], 'hour'],
-  (tz) => ['range=90d', [midnight(NOW, tz, -89), NOW], 'week'],
-  (_, site) => ['range=all', [FIRST[site - 1] ?? 0, NOW], 'month'],
+  (tz) => ['range=today', [midnight(NOW, tz), END], 'minute'],
+  () => ['range=24h', [END - 86_400_000, END], 'hour'],
+  (tz) => ['range=90d', [midnight(NOW, tz, -89), END], 'week'],
+  (_, site) => ['range=all', [FIRST[site - 1] ?? 0, END], 'month'],
   () => [...between('2026-10-05T00:00:00Z', '2026-10-31T23:30:00+05:30'), 'day'],
 ]
 

@@ -19,6 +19,8 @@ import { recountUrlReads, type UrlQuestion, type UrlWorld } from './url-reads.js
  */
 const TZ = 'Europe/Berlin'
 const NOW = Date.parse('2026-11-01T12:34:56.789Z')
+/** Windows that run until now end with the ten seconds in which it is. */
+const END = Date.parse('2026-11-01T12:35:00.000Z')
 const rows = peopleAndAgents({ seed: 20261101, people: 10_000, agents: 10_000 })
 const store = await openStore(t)
 await store.append(rows)
@@ -70,8 +72,8 @@ const deps: ReadDependencies = {
 
 const at = (iso: string) => Date.parse(iso)
 const WINDOWS: readonly [query: string, window: readonly [number, number]][] = [
-  ['range=30d', [midnight(NOW, TZ, -29), NOW]],
-  ['range=7d', [midnight(NOW, TZ, -6), NOW]],
+  ['range=30d', [midnight(NOW, TZ, -29), END]],
+  ['range=7d', [midnight(NOW, TZ, -6), END]],
   ['start=2026-10-24T22:00:00Z&end=2026-10-25T23:00:00Z', [at('2026-10-24T22:00Z'), at('2026-10-25T23:00Z')]],
   // 28 days in Berlin, an hour longer than elsewhere; and an hour less than that.
   ['start=2026-10-03T22:00:00Z&end=2026-10-31T23:00:00Z', [at('2026-10-03T22:00Z'), at('2026-10-31T23:00Z')]],

@@ -46,6 +46,9 @@ const windows: [range: (typeof RANGES)[number], tz: string, now: string, start: 
   ],
   ['7d', 'Africa/Cairo', '2026-04-24T12:00Z', '2026-04-17T22:00Z', '2026-04-24T12:00Z', 'counted from such a day'],
   ['12mo', 'Europe/Berlin', '2026-03-31T12:00Z', '2025-03-31T22:00Z', '2026-03-31T12:00Z', 'from the 31st'],
+  ['24h', 'UTC', '2026-11-21T08:00:00.001Z', '2026-11-20T08:00:10Z', '2026-11-21T08:00:10Z', 'with these ten seconds'],
+  ['30d', 'UTC', '2026-11-21T23:59:51Z', '2026-10-23T00:00Z', '2026-11-22T00:00Z', 'and with the last of the day'],
+  ['today', 'UTC', '2026-11-21T23:59:51Z', '2026-11-21T00:00Z', '2026-11-22T00:00Z', 'which is still today'],
 ]
 t.test('a range becomes a window in its zone', async (t) => {
   for (const [range, tz, now, start, end, why] of windows) {
