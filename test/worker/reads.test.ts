@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type RequestOptions, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -39,6 +40,29 @@ async function isFree(t: Test, engine: Engine, why: string) {
   t.strictSame(answers, [[{ n: 1 }], [{ n: 2 }], [{ n: 3 }], [{ n: 4 }]], `free ${why}`)
   t.equal(await count(engine.events.stream(sql`select * from range(5000)`)), 5_000, `and for a stream, ${why}`)
 }
+
+/** Priority and CPU time of the threads of a process beside its first one, as Linux counts both. */
+const listThreads = (pid: number) =>
+  readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+    // The name, in brackets, is the second of the fields and may have spaces.
+    const fields = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
+    return thread === String(pid) ? [] : [{ nice: Number(fields[16]), ticks: Number(fields[11]) + Number(fields[12]) }]
+  })
+
+t.test('statements run on threads of low priority', { skip: process.platform !== 'linux' }, async (t) => {
+  const { engine } = await startTestEngine(t, { limits: { timeout_ms: 1_000, wait_ms: 60_000 } })
+  await waitFor(() => engine.status().worker !== undefined, 'the worker says its number')
+  const pid = engine.status().worker?.pid ?? 0
+  const before = listThreads(pid).reduce((sum, { ticks }) => sum + ticks, 0)
+  await t.rejects(engine.events.query(endless), { message: /took longer/ })
+  const threads = listThreads(pid)
+  const after = threads.reduce((sum, { ticks }) => sum + ticks, 0)
+  t.ok(after > before, 'the statement took CPU')
+  // The threads of V8 compile and collect garbage for some milliseconds at a start.
+  const busy = threads.filter(({ ticks }) => ticks > (after - before) / 4)
+  t.ok(busy.length > 0, `${busy.length} threads had most of it`)
+  t.strictSame([...new Set(busy.map(({ nice }) => nice))], [10])
+})
 
 t.test('a query in the worker times out, and is interrupted when its caller leaves', async (t) => {
   const { engine } = await startTestEngine(t, { limits: { timeout_ms: 1_000, wait_ms: 60_000 } })
