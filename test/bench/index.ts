@@ -14,6 +14,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   beside: () => import('./beside.js'),
   track: () => import('./track.js'),
   dashboard: () => import('./dashboard.js'),
+  crowd: () => import('./crowd.js'),
   auth: () => import('./auth.js'),
   size: () => import('./size.js'),
   truth: () => import('./truth.js'),
