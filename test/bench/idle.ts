@@ -12,7 +12,7 @@ const PER_SECOND = 10
 /** Connections that a handful of visitors keep open. */
 const CONNECTIONS = 4
 
-/** What a server does in a second: CPU in per cent of a core, wake-ups of its threads, and kilobytes written to disk. */
+/** The load of a server in a second: CPU in per cent of a core, wake-ups of its threads, and kilobytes written to disk. */
 interface Activity {
   cpu: number
   wakeups: number
@@ -20,7 +20,7 @@ interface Activity {
 }
 
 /**
- * What readership costs a machine on which little happens: nothing at all, then ten pages a second, beside the same of
+ * Measures readership on a machine on which little happens: nothing at all, then ten pages a second, beside the same of
  * http-proxy and nginx at the same time. All threads of all processes count. The argument is the seconds of each part.
  */
 export async function run(args: string[] = []): Promise<void> {
