@@ -109,7 +109,9 @@ export class SessionMemory {
   ): { session: Session; at: number } | undefined {
     this.rotate(at)
     const { visitor_id, previous, next } = visitor
-    if (next !== undefined || this.unsettled.has(visitor_id) || this.precedesReport(visitor, at)) return undefined
+    // An earlier report may lie in the time that this one covers.
+    const from = Math.max(view.at, at - engaged_ms)
+    if (next !== undefined || this.unsettled.has(visitor_id) || this.precedesReport(visitor, from)) return undefined
     const session = this.cache.get(visitor_id) ?? (previous === undefined ? undefined : this.cache.get(previous))
     if (session === undefined || at < view.at || session.key !== view.session) return undefined
     if (isTimely(at, engaged_ms, view.at, session.last)) return { session: extend(session, at), at }

@@ -29,8 +29,8 @@ export interface BatchReport extends PageReport {
 }
 
 /**
- * Finds the reports that the late rows of a batch may place, with the last view of each one's page until then, or the first
- * one after a report that overtook it.
+ * Finds the reports that the late rows of a batch may place again, with the last view of each one's page until then, or the
+ * first one after a report that overtook it.
  */
 export async function findPageReports(
   store: Pick<EventStore, 'lookUp'>,
@@ -39,13 +39,19 @@ export async function findPageReports(
 ): Promise<BatchReport[]> {
   const visitorOf = new Map(unplaced.flatMap(({ visitor }) => allVisitorIds(visitor).map((id) => [id, visitor])))
   const times = unplaced.map(({ row }) => row.timestamp.getTime())
-  const [first, last] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))]
+  // A report covers its engaged time, in which others may lie.
+  const starts = unplaced.map(({ row }) => row.timestamp.getTime() - (row.engaged_ms ?? 0))
+  const [first, last] = [starts.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))]
   const stored = await findReports(store, [...visitorOf.keys()], first, last)
-  const own = unplaced.filter(({ follows }) => follows === true)
+  const aside = rows.flatMap((row) => {
+    const visitor = row.reported_at === null ? undefined : visitorOf.get(row.visitor_id)
+    return visitor ? [{ row, visitor }] : []
+  })
+  const own = [...unplaced.filter(({ follows }) => follows === true), ...aside]
   const found = [
     ...own.map(({ row, visitor }) => ({
       ...pageOf(row),
-      at: row.timestamp.getTime(),
+      at: (row.reported_at ?? row.timestamp).getTime(),
       visitor,
       row,
       stored: undefined,
@@ -109,7 +115,7 @@ export function placeBatchReports(reports: readonly BatchReport[]): EventRow[] {
   for (const report of reports) {
     const { row, place, seen, reportedAt } = report
     if (row === undefined) continue
-    if (!isFinal(report)) row.reported_at = new Date(reportedAt)
+    row.reported_at = isFinal(report) ? null : new Date(reportedAt)
     if (place === undefined) {
       loose.push(row)
       continue

@@ -122,7 +122,19 @@ t.test('facts in any order and any split give the same rows', { timeout: 240_000
   ]
   const leaving = (minute: number, pathname: string, engagedMinutes: number) =>
     hit(minute, pathname, { engaged_ms: engagedMinutes * MINUTE, scroll: 30 })
+  const error = (minute: number, pathname: string) =>
+    hit(minute, pathname, { kind: 'error', props: { message: 'x is undefined' } })
   visits.push(
+    [
+      [view(0, '/a'), error(45, '/never'), engagement(100, '/a', 80)],
+      ['pageview /a 0 in 0', 'error /never 45 in 0', 'engagement /a 100 in 0'],
+      'a report in the time that a later one covers',
+    ],
+    [
+      [view(0, '/a'), view(1, '/b'), engagement(50, '/b', 2), engagement(100, '/a', 80)],
+      ['pageview /a 0 in 0', 'pageview /b 1 in 0', 'engagement /b 50 in 0', 'engagement /a 100 in 0'],
+      'the same of a page that was seen',
+    ],
     [
       [view(0, '/a'), leaving(45, '/b', 40)],
       ['pageview /a 0 in 0', 'engagement /a 45 in 0', 'pageview /b 45 in 0'],
