@@ -63,7 +63,10 @@ export const sessionTimeline = ({ rows }: Session): AnswerRow[] => {
   return rank(
     rows,
     (row) => [-row.timestamp.getTime(), isView(row) ? 1 : 0],
-    (row) => [row.pathname, row.kind, text(row) ?? undefined, row.props ?? undefined],
+    (row) => [
+      ...[row.pathname, row.kind, text(row) ?? undefined, row.props ?? undefined],
+      ...[row.engaged_ms ?? undefined, row.scroll ?? undefined],
+    ],
   ).map((row) =>
     withoutAbsent<unknown>({
       timestamp: iso(row.timestamp),

@@ -106,7 +106,16 @@ t.test('sessions/{id}', async (t) => {
       ['20T10:00:00', '/', { props: '{"a":null,"deep":{"b":[1]}}' }],
       ['20T10:00:01', '/', { props: '{' }],
     ),
-    ...session(7, 82, {}, ['20T12:00:00', '/', custom('late', '"text"')], ['20T12:00:00', '/z'], ['20T12:00:00', '/a']),
+    ...session(
+      7,
+      82,
+      {},
+      ['20T12:00:00', '/', custom('late', '"text"')],
+      ['20T12:00:00', '/z'],
+      ['20T12:00:00', '/a'],
+      ['20T12:00:00', '/', { kind: 'engagement', engaged_ms: 9_000, scroll: 50 }],
+      ['20T12:00:00', '/', { kind: 'engagement', engaged_ms: 5_000, scroll: 60 }],
+    ),
     ...session(
       8,
       81,
@@ -147,8 +156,10 @@ t.test('sessions/{id}', async (t) => {
         page('20T12:00:00', '/a'),
         page('20T12:00:00', '/z'),
         page('20T12:00:00', '/', { kind: 'custom', name: 'late' }),
+        page('20T12:00:00', '/', { kind: 'engagement', engaged_ms: 5_000, scroll: 60 }),
+        page('20T12:00:00', '/', { kind: 'engagement', engaged_ms: 9_000, scroll: 50 }),
       ],
-      'at one moment pages first, by path; text is no properties',
+      'at one moment pages first, by path, equal reports by what they measured; text is no properties',
     ],
   ]
   for (const [id, timeline, why] of timelines) {

@@ -50,7 +50,7 @@ export default defineRead({
     const rows = await context.rows(sql`
       select timestamp, kind, ${name} as name, hostname, pathname, props, engaged_ms, scroll
       from events where ${startedInWindow(planAround(context.plan, begun))} and session_id = ${id}
-      order by timestamp, case when kind = 'pageview' then 0 else 1 end, pathname, kind, name, props
+      order by timestamp, case when kind = 'pageview' then 0 else 1 end, pathname, kind, name, props, engaged_ms, scroll
       limit ${MAX_TIMELINE_ROWS + 1}`)
     if (rows.length > MAX_TIMELINE_ROWS) {
       const message = `The session has more than ${MAX_TIMELINE_ROWS} hits; the timeline has the first of them.`

@@ -59,5 +59,6 @@ where site_id = 1
   and session_start >= timestamp '2026-10-25 00:30:00.000'
   and session_start < timestamp '2026-10-25 00:30:00.001'
   and session_id = 1
-order by timestamp, case when kind = 'pageview' then 0 else 1 end, pathname, kind, name, props
+order by timestamp, case when kind = 'pageview' then 0 else 1 end, pathname, kind, name, props,
+    engaged_ms, scroll
 limit 1001;
