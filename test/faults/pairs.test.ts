@@ -30,7 +30,7 @@ import {
 
 const SEED = Number(process.env.PAIRS_SEED ?? 4_476)
 /** `PAIRS=1000` compares more. */
-const PAIRS = Number(process.env.PAIRS ?? 120)
+const PAIRS = Number(process.env.PAIRS ?? 90)
 /** Files of each kind, each in a state of its own; any two make a pair. */
 const FILES = 40
 /** So many pairs are also served and read through the API, every fourth as a whole instance with all its routes. */
