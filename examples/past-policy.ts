@@ -5,7 +5,7 @@ import { createVersionWriter } from '../src/policy/version-store.js'
 
 const DAY_MS = 86_400_000
 /** The day before the end of the history on which robots.txt got the rule about the prices. */
-const CHANGED_DAYS_AGO = 12
+const CHANGED_DAYS_AGO = 16
 const NEW_RULE = /^Disallow: \/pricing\n/m
 
 /** Returns when robots.txt changed in the made-up past: in an afternoon (UTC). */

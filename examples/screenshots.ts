@@ -12,7 +12,7 @@ const [admin = 'http://127.0.0.1:8081', data = 'readership-demo', folder = 'exam
 /** Name, address and colour scheme of each picture. */
 const PICTURES = [
   ['overview', 'sites/1', 'light'],
-  ['page', 'sites/1/pages/%2Farticles%2Ftwo-bulges', 'light'],
+  ['page', 'sites/1/pages/%2Fpricing', 'light'],
   ['agents', 'sites/1/agents', 'light'],
   ['live', 'sites/1/live', 'dark'],
 ] as const

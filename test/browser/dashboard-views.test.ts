@@ -91,6 +91,25 @@ for (const { name, width, height, colorScheme, views, rules } of SCREENS)
     await context.close()
   })
 
+t.test('the feed of Live says who an agent is', { timeout: 60_000 }, async (t) => {
+  const { context, page } = await signIn(browser, app)
+  const seen = { audience: 'agent', t: new Date().toISOString(), pathname: '/', agent_id: 'gptbot' }
+  const rows: [fields: Record<string, unknown>, shown: RegExp, why: string][] = [
+    [{ verification: 'ranges', verified: true }, /verified/, 'by the addresses that its operator publishes'],
+    [{ verification: 'spoofed', verified: false }, /spoofed/, 'not from there'],
+    [{ verification: 'spoofed', verified: false, severity: 'unverified', line: 10 }, /line 10/, 'and what it broke'],
+  ]
+  const events = rows.map(([fields]) => `event: row\ndata: ${JSON.stringify({ ...seen, ...fields })}\n\n`)
+  const body = events.join('')
+  await page.route('**/realtime/stream*', (route) => route.fulfill({ contentType: 'text/event-stream', body }))
+  await page.goto(`${app.admin}/sites/1/live`)
+  const lines = page.locator('.feed-table tbody tr')
+  await eventually('the rows are there', async () => (await lines.count()) >= rows.length)
+  const texts = (await lines.allTextContents()).slice(-rows.length).toReversed()
+  for (const [i, [, shown, why]] of rows.entries()) t.match(texts[i], shown, why)
+  await context.close()
+})
+
 t.test('a view whose script is gone after an upgrade reloads the page, once', { timeout: 60_000 }, async (t) => {
   const { context, page } = await signIn(browser, app)
   await page.waitForSelector('main h1')

@@ -13,8 +13,8 @@ interface NoteLaneProps {
 }
 
 /**
- * The notes below the axis: a filled square is readership's, a hollow one a person's. A label that does not fit vanishes;
- * its mark stays.
+ * The notes below the axis: a filled square is readership's, a hollow one a person's. A label that does not fit is
+ * shortened to the kind of the note, then it vanishes; its mark stays.
  */
 export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) {
   const shown = notes.filter(({ at }) => {
@@ -27,7 +27,9 @@ export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) 
         const x = scale.at(Date.parse(note.at))
         const next = shown[i + 1]
         const room = (next ? scale.at(Date.parse(next.at)) : scale.right + 14) - x - 22
-        const fits = note.text.length * 6 < room
+        const labels = [note.text, t().parts.note.kinds[note.kind] ?? '']
+        const label = labels.find((text) => text.length * 6 < room) ?? ''
+        const fits = label !== ''
         const isOpen = note.id === open
         const press = () => onOpen?.(isOpen ? undefined : note.id)
         return (
@@ -66,16 +68,10 @@ export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) 
             />
             {fits && (
               <text class={isOpen ? 'halo strong' : 'halo'} x={x + 10} y={y + 1}>
-                {note.text}
+                {label}
               </text>
             )}
-            <rect
-              x={x - 12}
-              y={y - 15}
-              width={fits ? note.text.length * 6.4 + 24 : 24}
-              height="24"
-              fill="transparent"
-            />
+            <rect x={x - 12} y={y - 15} width={fits ? label.length * 6.4 + 24 : 24} height="24" fill="transparent" />
           </g>
         )
       })}

@@ -50,7 +50,7 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
   const series = drawn.map((of) => ({
     of,
     metric: metrics[of],
-    unit: metricName(metrics[of]).toLowerCase(),
+    unit: parts.unit(metricName(metrics[of])),
     buckets: answers[of].data?.buckets ?? [],
     comparison: answers[of].data?.comparison,
   }))

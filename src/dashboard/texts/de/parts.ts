@@ -100,6 +100,7 @@ export const parts = {
   },
   country: 'Land',
   disallowed: (n: string) => `${n} untersagt`,
+  unit: (metric: string) => metric,
   waiting: 'Warten auf den Server …',
   interval: 'Länge eines Schritts',
   granularity: {
@@ -187,6 +188,14 @@ export const parts = {
     Referral: 'Verweise',
   } as Record<string, string>,
   note: {
+    kinds: {
+      policy_changed: 'Regeln geändert',
+      not_recorded: 'Lücke',
+      first_visit: 'Erster Besuch',
+      server_errors: 'Serverfehler',
+      deployment: 'Neue Fassung',
+      catalog_updated: 'Katalog',
+    } as Record<string, string>,
     diff: 'Unterschied',
     by: (who: string) => `von ${who}`,
     readership: 'readership',

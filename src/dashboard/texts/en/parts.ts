@@ -77,6 +77,7 @@ export const parts = {
   },
   country: 'Country',
   disallowed: (n: string) => `${n} disallowed`,
+  unit: (metric: string) => metric.toLowerCase(),
   waiting: 'Waiting for the server …',
   interval: 'Length of a step',
   granularity: {
@@ -156,6 +157,14 @@ export const parts = {
   /** Names of channels; the API's own name where it is absent. */
   channel: {} as Record<string, string>,
   note: {
+    kinds: {
+      policy_changed: 'Policy changed',
+      not_recorded: 'Not recorded',
+      first_visit: 'First visit',
+      server_errors: 'Server errors',
+      deployment: 'Deployment',
+      catalog_updated: 'Catalogue',
+    } as Record<string, string>,
     diff: 'Diff',
     by: (who: string) => `by ${who}`,
     readership: 'readership',

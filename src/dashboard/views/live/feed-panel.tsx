@@ -175,7 +175,7 @@ function Finding({ row }: { row: FeedRow }) {
         <Icon name="close" /> {behaviour.live.spoofed}
       </span>
     )
-  if (row.verification === 'verified')
+  if (row.verified)
     return (
       <span class="muted wide">
         <span class="agents">

@@ -21,6 +21,7 @@ export interface FeedRow {
   agent_id?: string
   operator?: string
   verification?: string
+  verified?: boolean
   rule?: string
   line?: number
   severity?: string
@@ -57,6 +58,8 @@ function readRow(json: string): FeedRow | undefined {
     const text = field(name)
     if (typeof text === 'string') row[name] = text
   }
+  const verified = field('verified')
+  if (typeof verified === 'boolean') row.verified = verified
   for (const name of NUMBERS) {
     const number = field(name)
     if (typeof number === 'number') row[name] = number

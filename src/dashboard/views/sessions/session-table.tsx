@@ -22,7 +22,7 @@ export function SessionTable({ rows, label }: { rows: readonly Session[]; label:
           width: '132px',
           cell: ({ id, started_at }) => (
             <a
-              class="cut instant"
+              class="cut"
               href={hrefTo({ path: viewPath('sessions', id) })}
               title={formatFullInstant(started_at)}
               aria-label={t().parts.open(formatInstant(started_at))}
