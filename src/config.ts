@@ -216,6 +216,11 @@ const Settings = z.strictObject({
 })
 
 export type Config = z.output<typeof Settings>
+
+/** Tells whether the settings name a collector. */
+export const isShipping = <C extends Pick<Config, 'collector'>>(config: C): config is C & { collector: string } =>
+  config.collector !== undefined
+
 export type SettingName = keyof Config
 
 const isSetting = (name: string): name is SettingName => Object.hasOwn(Settings.shape, name)

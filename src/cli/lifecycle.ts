@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Log } from '../instance/instance.js'
@@ -14,12 +14,17 @@ function makeDirectory(path: string): void {
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** Creates the data directory, readable by this user only. Throws `Failure` if it cannot be created. */
+/** Creates the data directory, readable by this user only. Throws `Failure` if it cannot be created or written. */
 export function makeDataDirectory(data: string): void {
   try {
     makeDirectory(resolve(data))
   } catch (error) {
     throw new Failure(`The data directory ${data} cannot be created (${errorCode(error)}); choose another with --data.`)
+  }
+  try {
+    accessSync(data, constants.W_OK)
+  } catch (error) {
+    throw new Failure(`The data directory ${data} cannot be written (${errorCode(error)}); choose another with --data.`)
   }
 }
 

@@ -1,8 +1,8 @@
-import type { Config } from '../config.js'
+import { type Config, isShipping } from '../config.js'
 import { listenAdmin, listenControl, socketPath } from '../http/server.js'
-import type { Instance, Log } from '../instance/instance.js'
+import type { Instance, InstanceDeps, Log } from '../instance/instance.js'
 import { openInstance } from '../instance/open-instance.js'
-import { isShipping, openShipping } from '../instance/open-shipping.js'
+import { createOpeningInstance } from '../instance/opening-instance.js'
 import { dashboardUrl, exposedDashboardUrl, serviceUrl, urlHost } from './client.js'
 import type { CommandCall } from './command.js'
 import {
@@ -50,7 +50,14 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       status: () => ({ origin: config.origin, dashboard: exposedDashboardUrl(config) }),
       service: () => serviceUrl(config),
     }
-    const instance = isShipping(config) ? await openShipping(config, deps) : await openInstance(config, deps)
+    const control = createControl(socket)
+    const onOpen = async (opened: Instance) => {
+      await control.open(opened)
+      await logSignInLink(opened, log)
+    }
+    const instance: Instance & { open?(): void } = isShipping(config)
+      ? await openSpool(config, deps)
+      : createOpeningInstance(config, { ...deps, onOpen })
     addClose(isShipping(config) ? 'the spool' : 'the store', () => instance.close())
     const { openFiles } = terminal
     const site =
@@ -67,7 +74,11 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
     const port = await site.listen(config.host, config.port).catch((error) => {
       throw listenFailure(error, config.host, config.port, '--port')
     })
-    const service = await openServiceListeners(instance, config, socket, addClose)
+    addClose('the control socket', control.close)
+    const service = await openServiceListener(instance, config, addClose)
+    addClose('the streams', async () => instance.endStreams())
+    if (isShipping(config)) await control.open(instance)
+    instance.open?.()
     const siteUrl = `${config.tls_cert ? 'https' : 'http'}://${urlHost(config.host)}:${port}`
     const exposed = config.expose.includes('api') ? ` and ${siteUrl}${config.base_path}/` : ''
     const pages = isShipping(config) ? `service ${service}` : `dashboard and API ${service}/${exposed}`
@@ -75,10 +86,15 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       { pid: terminal.pid },
       `listening: site ${siteUrl} for ${config.origin}, ${pages}, data ${config.data}${isShipping(config) ? `, rows to ${config.collector} as site ${config.site}` : ''}`,
     )
-    return instance
   })
   // A connection that node:cluster accepted while the last process closed stays in its queue, and keeps this process alive.
   if (config.workers > 1) terminal.exit(0)
+}
+
+/** Opens the spool of a proxy whose rows are stored elsewhere; its code is loaded for such a proxy alone. */
+async function openSpool(config: Config & { collector: string }, deps: InstanceDeps): Promise<Instance> {
+  const { openShipping } = await import('../instance/open-shipping.js')
+  return openShipping(config, deps)
 }
 
 /** Returns whether the proxy itself listens at the origin, so that each request would loop. */
@@ -99,16 +115,20 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
     })
     addClose('the store', () => instance.close())
     logUncaughtErrors(terminal, log)
-    const url = await openServiceListeners(instance, service, socket, addClose)
+    const control = createControl(socket)
+    addClose('the control socket', control.close)
+    const url = await openServiceListener(instance, service, addClose)
+    addClose('the streams', async () => instance.endStreams())
+    await control.open(instance)
     log.info({ pid: terminal.pid }, `listening: dashboard and API ${url}/, data ${config.data}`)
-    return instance
+    await logSignInLink(instance, log)
   })
 }
 
 /** Starts an instance, waits for a stop signal, and closes in reverse order what `start` has opened. */
 async function runUntilStopped(
   { config, terminal }: Pick<CommandCall, 'config' | 'terminal'>,
-  start: (log: Log, socket: string, addClose: AddClose) => Promise<Instance>,
+  start: (log: Log, socket: string, addClose: AddClose) => Promise<void>,
 ): Promise<void> {
   const log = createLog(terminal, config.log_level)
   // Registered before anything opens, so that a signal during the start also closes everything in order.
@@ -121,8 +141,7 @@ async function runUntilStopped(
   // Logged at once, because a store that was not closed takes seconds to open.
   log.info({}, `opening ${config.data}`)
   try {
-    const instance = await start(log, socket, closeStack.add)
-    await logSignInLink(instance, log)
+    await start(log, socket, closeStack.add)
     await stop
   } finally {
     await closeStack.close()
@@ -130,13 +149,25 @@ async function runUntilStopped(
   log.info({}, 'stopped')
 }
 
-/** Opens the service's listener and the control socket. Returns the service's URL. */
-async function openServiceListeners(
-  instance: Instance,
-  config: Config,
-  socket: string,
-  addClose: AddClose,
-): Promise<string> {
+/** The operator's socket: opened when the store is, and closed before it. */
+function createControl(socket: string) {
+  let listener: { close(): Promise<void> } | undefined
+  let isClosed = false
+  return {
+    async open(instance: Instance): Promise<void> {
+      if (isClosed) return
+      listener = await listenControl((request) => instance.control(request), socket)
+      if (isClosed) await listener.close()
+    },
+    async close(): Promise<void> {
+      isClosed = true
+      await listener?.close()
+    },
+  }
+}
+
+/** Opens the service's listener and returns its URL. */
+async function openServiceListener(instance: Instance, config: Config, addClose: AddClose): Promise<string> {
   const { admin_host: host, admin_port: port } = config
   const trust = parseTrustedProxies(config)
   const admin = await listenAdmin((request, peer) => instance.fetch(request, peer), host, port, {
@@ -147,8 +178,5 @@ async function openServiceListeners(
     throw listenFailure(error, host, port, '--admin-port')
   })
   addClose('the service', () => admin.close(SERVICE_GRACE_MS))
-  const control = await listenControl((request) => instance.control(request), socket)
-  addClose('the control socket', () => control.close())
-  addClose('the streams', async () => instance.endStreams())
   return admin.at
 }

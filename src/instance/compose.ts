@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import type { Recorder } from '../capture/recorder.js'
 import type { Config } from '../config.js'
 import type { Engine } from '../engine/engine.js'
 import type { PdfRenderer } from '../export/pdf.js'
@@ -41,19 +42,23 @@ const MAX_POLICY_NOTES = 64
 export async function compose(
   engine: Engine,
   config: { pdf: PdfRenderer } & ServiceConfig,
-  deps: InstanceDeps,
+  deps: InstanceDeps & {
+    /** A recorder that was there before the engine. */
+    recorder?: Recorder
+  },
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const { disable_registration = false, private_webhooks = false } = config
-  const core = await createCore(engine, { log, now, ...(deps.others && { others: deps.others }) })
+  const { recorder: given, others } = deps
+  const core = await createCore(engine, { log, now, ...(given && { recorder: given }), ...(others && { others }) })
   const mail = createMail(config, deps, now)
   const accounts = await createAccountArea(core, mail, disable_registration)
+  await core.refreshSites()
   const ingest = createIngest(core)
   const streams = new AbortController()
   const reads = createReads(core, config.pdf, streams.signal)
   const notify = startNotifications(core, reads, mail, { private_webhooks, version })
   const app = createServiceApp({ core, accounts, ingest, reads, notify }, config, deps)
-  await core.refreshSites()
   const notes = startNotes(core)
   const timers = startTimers(core)
   const { recorder } = core

@@ -15,16 +15,17 @@ export type Core = Awaited<ReturnType<typeof createCore>>
 /** The parts that every area of an instance uses: the recorder, the records, the sites by hostname and the removals. */
 export async function createCore(
   engine: Engine,
-  { log, now, others }: Pick<InstanceDeps, 'log' | 'others'> & { now: () => Date },
+  {
+    log,
+    now,
+    others,
+    recorder: given,
+  }: Pick<InstanceDeps, 'log' | 'others'> & { now: () => Date; recorder?: Recorder },
 ) {
   const { records } = engine
   const clock = () => now().getTime()
-  const own = createRecorder({
-    send: (batch) => engine.record(batch),
-    now: clock,
-    log,
-    isFollowed: engine.isTailed,
-  })
+  const own =
+    given ?? createRecorder({ send: (batch) => engine.record(batch), now: clock, log, isFollowed: engine.isTailed })
   const recorder = joinRecorders(own, () => others?.())
   const spans = createSpans(engine, recorder, now)
   const current = createCurrentSites()

@@ -1,16 +1,11 @@
-import { randomBytes } from 'node:crypto'
+import type { Recorder } from '../capture/recorder.js'
 import type { Config } from '../config.js'
-import { startEngine } from '../engine/engine.js'
-import { createPdfRenderer } from '../export/pdf.js'
-import { createIngestKeys } from '../manage/ingest-keys.js'
-import { bootstrap } from '../manage/orgs.js'
-import { createSites } from '../manage/sites.js'
-import type { Records } from '../store.js'
-import { compose, type ServiceConfig } from './compose.js'
+import { type Engine, startEngine } from '../engine/engine.js'
+import type { ServiceConfig } from './compose.js'
 import type { Instance, InstanceDeps } from './instance.js'
 
 /** The settings of an instance that has a store of its own. */
-type InstanceConfig = Pick<
+export type InstanceConfig = Pick<
   Config,
   'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
 > &
@@ -26,13 +21,15 @@ export async function openInstance(
   deps: InstanceDeps & {
     /** Starts the worker; tests give another. */
     start?: typeof startEngine
+    /** A recorder that exists already; its batches are for the engine that `onEngine` gets. */
+    recorder?: Recorder
+    onEngine?(engine: Engine): void
   },
 ): Promise<Instance> {
-  const { log, version, start = startEngine, now = () => new Date() } = deps
+  const { log, version, start = startEngine, now = () => new Date(), recorder } = deps
   const { data, memory_limit, min_free_disk, geoip, ranges, offline, origin } = config
   const { spam_referrers, trusted_referrers } = config
-  const prepare = createPreparation(config.domain, now)
-  const engine = await start({
+  const starting = start({
     data,
     memory_limit,
     min_free_disk,
@@ -44,27 +41,26 @@ export async function openInstance(
     origin,
     version,
     log,
-    prepare,
+    prepare: async (records) => (await parts).prepare(records),
   })
+  // Loaded while the worker starts: most of the program is here, and neither the proxy nor the worker waits for it.
+  const parts = loadParts(config, now)
+  const engine = await starting
   try {
-    return await compose(engine, { ...config, pdf: createPdfRenderer(config.pdf_font) }, deps)
+    const { compose, pdf } = await parts
+    deps.onEngine?.(engine)
+    return await compose(engine, { ...config, pdf }, { ...deps, ...(recorder && { recorder }) })
   } catch (error) {
     await engine.close()
     throw error
   }
 }
 
-/** Returns a function that adds what the records must hold before rows are stored; it runs after each opening. */
-function createPreparation(domains: readonly string[], now: () => Date) {
-  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  let isStart = true
-  return async (records: Records) => {
-    await bootstrap(records, { domains, timezone, now: now() })
-    const sites = createSites(records)
-    // Only at start: after a crash of the worker, the site's owner may have removed a domain on purpose.
-    if (isStart) await sites.addDomains(domains)
-    isStart = false
-    const ids = (await sites.list()).map(({ id }) => id)
-    await createIngestKeys({ records, now, random: randomBytes }).ensure(ids)
-  }
+async function loadParts({ domain, pdf_font }: InstanceConfig, now: () => Date) {
+  const [{ compose }, { createPreparation }, { createPdfRenderer }] = await Promise.all([
+    import('./compose.js'),
+    import('./preparation.js'),
+    import('../export/pdf.js'),
+  ])
+  return { compose, prepare: createPreparation(domain, now), pdf: createPdfRenderer(pdf_font) }
 }

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { plainAddress } from '../address.js'
-import { type Config, ConfigError, loadConfig } from '../config.js'
+import { type Config, ConfigError, isShipping, loadConfig } from '../config.js'
 import { listenControl, socketPath } from '../http/server.js'
 import { userAgent } from '../outbound/guarded-outbound.js'
 import { BASE_PATH } from '../proxy/node-handler.js'
 import type { MountPoint, OpenReadership } from '../readership.js'
 import type { Log } from './instance.js'
 import { openInstance } from './open-instance.js'
-import { isShipping, openShipping } from './open-shipping.js'
+import { openShipping } from './open-shipping.js'
 
 const OPTIONS = [
   ...(['data', 'domain', 'memory_limit', 'min_free_disk', 'geoip', 'pdf_font', 'ranges', 'offline', 'origin'] as const),

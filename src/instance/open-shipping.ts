@@ -23,10 +23,6 @@ type ShippingConfig = Pick<
   'data' | 'min_free_disk' | 'site' | 'ingest_key' | 'ingest_key_file' | 'spool_limit'
 > & { collector: string }
 
-/** Tells whether the settings name a collector. */
-export const isShipping = <C extends Pick<Config, 'collector'>>(config: C): config is C & { collector: string } =>
-  config.collector !== undefined
-
 /**
  * Opens the spool in the data directory and ships rows to the collector. Rejects with an error of one line where the key
  * cannot be read, or where the spool cannot be written or belongs to another process.

@@ -44,12 +44,6 @@ t.test('a dead origin gives 502 at once, and service returns with the origin', a
     writeFileSync(file, '')
     for (const [args, code, says, why] of [
       [
-        [origin.url, '--data', app.data, ...(await free())],
-        1,
-        new RegExp(`${app.child.pid}`),
-        'store locked: names the process',
-      ],
-      [
         [origin.url, '--data', other, '--port', new URL(app.site).port, '--admin-port', `${await freePort()}`],
         1,
         new RegExp(new URL(app.site).port),
@@ -210,6 +204,34 @@ t.test('SIGTERM refuses connections, finishes running responses, flushes rows an
   const store = await openStoreAt(join(data, 'events.duckdb'))
   t.teardown(() => store.close())
   t.strictSame(await store.query(sql`select count(*) as n from agent_events`), [{ n: 21 }], 'every row is there')
+})
+
+t.test('a store that another process has: the site is served, and its rows are stored when it is free', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const data = dataDir(t)
+  const first = await startInstance(origin.url, data)
+  t.teardown(() => first.stop())
+  const second = await startInstance(origin.url, data)
+  t.teardown(() => second.stop())
+  t.equal((await crawl(second.site, '/waits')).status, 200)
+  t.match(await second.ready(), { status: 503, body: /"degraded"/ })
+  t.notMatch((await second.ready()).body, /events|PID/, 'what anybody may read names no file and no process')
+  t.match(second.output(), /events\.duckdb is in use by another process .*started by \d+/, 'the log says why')
+  t.ok(second.output().includes(`${first.child.pid}`), 'and by which')
+  t.equal((await fetch(`${second.admin}/healthz`)).status, 200, 'the process serves')
+  t.equal((await fetch(`${second.admin}/api/stats/overview?site=1`)).status, 503)
+  t.equal((await crawl(first.site, '/stored')).status, 200)
+  await eventually('a row', async () => (await first.fetches()) === 1)
+  t.equal(await first.stop(), 0)
+  await eventually('the second has opened it', async () => (await second.ready()).status === 200)
+  await eventually('the row that waited', async () => (await second.fetches()) === 2)
+  const third = await startInstance(origin.url, data)
+  t.teardown(() => third.stop())
+  await crawl(third.site, '/lost')
+  t.equal(await third.stop(), 0, 'one that never opened it stops in order')
+  t.match(third.output(), /"rows":1.*are lost/, 'and says what is lost')
+  t.equal(await second.stop(), 0)
 })
 
 t.test('a store that is garbage is set aside, never deleted', async (t) => {
