@@ -68,27 +68,17 @@ export function createReopeningDatabase(
   const readSlots = createSlots(READ_CONNECTIONS)
   const streamSlots = createSlots(1)
   const writeSlots = createSlots(1)
-  /** Reads that run or wait, and when the last one ended. */
-  let reading = 0
-  let lastRead = Number.NEGATIVE_INFINITY
+  const { during, isIdleFor } = createReadActivity(options.clock)
 
   const readOn = createInterruptibleRead(instance, options)
-  const isIdleFor = (ms: number) => reading === 0 && options.clock() - lastRead >= ms
-  const inQueue = async <T>(
-    slots: Slots,
-    task: (slot: number) => Promise<T>,
-    { signal, asker }: ReadOptions,
-  ): Promise<T> => {
-    reading++
-    try {
-      return await slots(task, { signal, asker, wait_ms, late: () => queueTimedOut(wait_ms) })
-    } catch (error) {
-      throw signal?.aborted && error === signal.reason ? queryCancelled() : error
-    } finally {
-      reading--
-      lastRead = options.clock()
-    }
-  }
+  const inQueue = <T>(slots: Slots, task: (slot: number) => Promise<T>, { signal, asker }: ReadOptions): Promise<T> =>
+    during(async () => {
+      try {
+        return await slots(task, { signal, asker, wait_ms, late: () => queueTimedOut(wait_ms) })
+      } catch (error) {
+        throw signal?.aborted && error === signal.reason ? queryCancelled() : error
+      }
+    })
 
   return {
     /**
@@ -133,13 +123,27 @@ export function createReopeningDatabase(
           return work(writer)
         })
       }),
-    freeIdleCache: createCacheRelease(instance, options, {
-      readSlots,
-      writeSlots,
-      isIdle: () => isIdleFor(READS_IDLE_MS),
-    }),
+    freeIdleCache: createCacheRelease(instance, options, { readSlots, writeSlots, isIdleFor }),
     /** Interrupts the running reads, waits for the writes, and closes with a checkpoint. */
     close: (): Promise<void> => instance.close((markClosed) => writeSlots(markClosed)),
+  }
+}
+
+/** Counts the reads that run or wait, and tells the time since the last one. */
+function createReadActivity(clock: () => number) {
+  let reading = 0
+  let lastRead = Number.NEGATIVE_INFINITY
+  return {
+    async during<T>(read: () => Promise<T>): Promise<T> {
+      reading++
+      try {
+        return await read()
+      } finally {
+        reading--
+        lastRead = clock()
+      }
+    },
+    isIdleFor: (ms: number): boolean => reading === 0 && clock() - lastRead >= ms,
   }
 }
 
@@ -152,11 +156,11 @@ const createCacheRelease =
   (
     instance: ReturnType<typeof createInstance>,
     { memory_limit }: Pick<DatabaseOptions, 'memory_limit'>,
-    { readSlots, writeSlots, isIdle }: { readSlots: Slots; writeSlots: Slots; isIdle: () => boolean },
+    { readSlots, writeSlots, isIdleFor }: { readSlots: Slots; writeSlots: Slots; isIdleFor: (ms: number) => boolean },
   ) =>
   (): Promise<void> =>
     writeSlots(async () => {
-      if (!isIdle()) return
+      if (!isIdleFor(READS_IDLE_MS)) return
       const connections = await instance.connections()
       const setLimit = (size: string) =>
         instance.run(connections, connections.writer, (writer) => writer.run(`set memory_limit = '${size}'`))

@@ -78,11 +78,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
     forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
   }
 
-  let usage: WorkerUsage | undefined
-  const sendUsage = (now: WorkerUsage) => {
-    usage = now
-    post({ type: 'usage', usage: now })
-  }
+  const reportUsage = createUsageReport(post)
   let ending = false
   const end = (code: number): void => {
     if (ending) return
@@ -97,8 +93,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
     parts.tick()
     void Promise.all([lateVerdicts.flush(), lateJudgements.flush()])
     void events.maintain()
-    const now = processUsage()
-    if (isNews(now, usage)) sendUsage(now)
+    reportUsage()
     if (heapShare() > MAX_HEAP_SHARE) {
       log('error', 'the worker’s heap is nearly full: it is started again')
       end(1)
@@ -116,14 +111,23 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
   }
   listen(port, { events, records, sites, api, writer, setTailing, end, log })
   post({ type: 'ready', position: from, losses: formatLosses(events, records) })
-  sendUsage(processUsage())
+  reportUsage()
 }
 
-/** Tells whether the usage has changed by more than a resting process does in minutes: each message wakes the parent. */
-const isNews = (now: WorkerUsage, sent: WorkerUsage | undefined): boolean =>
-  sent === undefined ||
-  now.cpu_seconds - sent.cpu_seconds >= 0.05 ||
-  Math.abs(now.resident_bytes - sent.resident_bytes) >= 1 << 20
+/** Sends the usage where it has changed by more than that of a resting process in minutes: each message wakes the parent. */
+function createUsageReport(post: ParentPort['post']): () => void {
+  let sent: WorkerUsage | undefined
+  return () => {
+    const usage = processUsage()
+    const isSame =
+      sent !== undefined &&
+      usage.cpu_seconds - sent.cpu_seconds < 0.05 &&
+      Math.abs(usage.resident_bytes - sent.resident_bytes) < 1 << 20
+    if (isSame) return
+    sent = usage
+    post({ type: 'usage', usage })
+  }
+}
 
 function formatLosses(events: EventStore, records: RecordStore): string[] {
   return [

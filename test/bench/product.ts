@@ -41,7 +41,7 @@ export async function startProduct(origin: string, given: { data?: string } = {}
 }
 
 /** Resolves when a GET is answered with 200; rejects after half a minute. */
-export async function answers(port: number, path: string): Promise<void> {
+async function answers(port: number, path: string): Promise<void> {
   const until = performance.now() + 30_000
   while (performance.now() < until) {
     const status = await new Promise<number>((resolve) => {
