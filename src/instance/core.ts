@@ -12,16 +12,14 @@ import type { InstanceDeps } from './instance.js'
 
 export type Core = Awaited<ReturnType<typeof createCore>>
 
+interface CoreDeps extends Pick<InstanceDeps, 'log' | 'others'> {
+  now(): Date
+  /** A recorder that was there before the engine. */
+  recorder?: Recorder
+}
+
 /** The parts that every area of an instance uses: the recorder, the records, the sites by hostname and the removals. */
-export async function createCore(
-  engine: Engine,
-  {
-    log,
-    now,
-    others,
-    recorder: given,
-  }: Pick<InstanceDeps, 'log' | 'others'> & { now: () => Date; recorder?: Recorder },
-) {
+export async function createCore(engine: Engine, { log, now, others, recorder: given }: CoreDeps) {
   const { records } = engine
   const clock = () => now().getTime()
   const own =
