@@ -85,17 +85,17 @@ export async function createCore(engine: Engine, { log, now, others, recorder: g
     /** Makes a rate limit: by default the number of hits that a site accepts from one address in a minute. */
     newLimit: (bounds: { per?: number; window?: number } = {}) =>
       createRateLimit({ now: clock, random: randomBytes, ...bounds }),
-    /** Returns the engine's status; a recorder that switched itself off and an undecided loss make it degraded. */
-    health(): EngineStatus {
-      const status = engine.status()
-      if (status.state !== 'ready') return status
-      const [loss] = losses.list()
-      const reason = !recorder.stats().on
-        ? 'recording is off after repeated faults; it is retried automatically'
-        : loss && `${loss.message} Rows are recorded; \`readership store status\` says what to decide.`
-      return reason === undefined ? status : { ...status, state: 'degraded', reason }
-    },
+    health: () => healthOf(engine.status(), recorder, losses.list()),
   }
+}
+
+/** Returns the engine's status; a recorder that switched itself off and an undecided loss make it degraded. */
+function healthOf(status: EngineStatus, recorder: Recorder, [loss]: readonly { message: string }[]): EngineStatus {
+  if (status.state !== 'ready') return status
+  const reason = !recorder.stats().on
+    ? 'recording is off after repeated faults; it is retried automatically'
+    : loss && `${loss.message} Rows are recorded; \`readership store status\` says what to decide.`
+  return reason === undefined ? status : { ...status, state: 'degraded', reason }
 }
 
 /** Keeps the sites as they were read last. */
