@@ -1,4 +1,7 @@
-/** Returns the known name with the smallest edit distance, if it is close enough for "did you mean". */
+/**
+ * Returns the known name with the smallest edit distance, if it is close enough for "did you mean"; else the longest known
+ * name with which it begins, as `7days` begins with `7d`.
+ */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   // A sender chooses the name, and the time is proportional to its length.
   if (name.length > MAX_NAME_CHARS) return undefined
@@ -6,7 +9,8 @@ export function nearestName(name: string, known: readonly string[]): string | un
     .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
     .sort((a, b) => a.edits - b.edits || startsAlike(b.candidate, name) - startsAlike(a.candidate, name))
   const most = Math.min(Math.max(2, Math.floor(name.length / 3)), name.length - 1)
-  return best && best.edits <= most ? best.candidate : undefined
+  if (best && best.edits <= most) return best.candidate
+  return known.filter((one) => one.length > 1 && name.startsWith(one)).sort((a, b) => b.length - a.length)[0]
 }
 const MAX_NAME_CHARS = 60
 /** Decides between names at the same distance: the one with the same first letter is likelier. */

@@ -156,6 +156,12 @@ t.test('applies each matching rule of the catalog', async (t) => {
     ['CCBot/2.0 (https://commoncrawl.org/faq/)', 'ccbot', 'of Common Crawl, although some lists say Reddit'],
     ['Dart/3.5 (dart:io)', 'dart', 'a library that isbot takes for a browser'],
     ['containerd/v2.0.0 (linux; amd64)', 'containerd', 'another'],
+    ['ReactorNetty/1.1.22', 'reactor-netty', 'another'],
+    [
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/74.0.3729.169 Safari/537.36 Assetnote/1.0.0',
+      'assetnote',
+      'a scanner in the form of a browser',
+    ],
     [
       'Mozilla/5.0 (linux) AppleWebKit/537.36 (KHTML, like Gecko) jsdom/22.1.0',
       'jsdom',

@@ -8,6 +8,7 @@ import { openRecords } from '../../src/duckdb/records.js'
 import { REPORT_NAMES } from '../../src/export/report-names.js'
 import { sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
+import { openInProcessEngine } from '../fixtures/in-process-engine.js'
 import { seeded } from '../fixtures/random.js'
 import { storeOptions } from '../fixtures/store.js'
 import {
@@ -278,6 +279,19 @@ t.test(`pairs of files, seed ${SEED}: no row reaches a site that it does not bel
     for (const what of ['together', 'records_lost', 'events_lost', 'events_foreign'])
       t.ok((totals[what] ?? 0) > 0, `some are ${what.replace('_', ' ')}`)
     t.comment(JSON.stringify(totals))
+  })
+
+  await t.test('what was read of the sitemaps of lost sites is deleted', async (t) => {
+    const data = join(root, 'sitemaps')
+    mkdirSync(data)
+    const stored = snapshots.find(({ label }) => label === 'A2')?.files['events.duckdb']
+    writeFiles(data, stored ? { 'events.duckdb': stored } : {})
+    const before = await openEvents(storeOptions(join(data, 'events.duckdb')).options)
+    await before.updateRows(async () => [sql`insert into sitemap_urls values ('own-A2.example', '/plan', null)`])
+    await before.close()
+    const { engine } = await openInProcessEngine(data)
+    t.teardown(() => engine.close())
+    t.strictSame(await engine.events.query(sql`select * from sitemap_urls`), [], 'a new tenant may name the hostname')
   })
 
   await t.test(`${SERVED_PAIRS} pairs are served and read`, async (t) => {

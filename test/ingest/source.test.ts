@@ -85,6 +85,7 @@ t.test('assistants by their hosts, paths and apps', async (t) => {
     ['https://felo.ai/search/x', 'Felo'],
     ['https://liner.com/', 'Liner'],
     ['https://app.liner.com/', 'Liner'],
+    ['https://www.bing.com/copilotsearch?q=x', 'Copilot'],
     ['https://venice.ai/chat', 'Venice'],
     ['https://elicit.com/', 'Elicit'],
     ['https://consensus.app/results/', 'Consensus'],

@@ -18,6 +18,7 @@ async function open(
     records?: Records
     step: (leaving: RemovalTarget) => RemovalProgress | Error
     days?: () => (number | undefined)[]
+    mayRemoveSites?: () => boolean
   },
 ) {
   const records = given.records ?? (await createInProcessEngine(t)).engine.records
@@ -26,7 +27,7 @@ async function open(
   let time = Date.parse('2026-11-21T10:00:00Z')
   const removals = createRemovals({
     records,
-    mayRemoveSites: () => true,
+    mayRemoveSites: given.mayRemoveSites ?? (() => true),
     sites: {
       list: async () =>
         (given.days?.() ?? [undefined, 30]).map((retention_days, i) => ({
@@ -139,6 +140,20 @@ t.test('expired rows are removed once a day, for sites with a retention', async 
   later(1)
   removals.tick()
   await until(() => asked.length === 2)
+})
+
+t.test('while a loss of data waits for a decision, only rows of an erased person are removed', async (t) => {
+  let waits = true
+  const { removals, records, asked, until } = await open(t, { mayRemoveSites: () => !waits, step: () => none })
+  await records.write(...siteDeletionStatements({ id: 7, domains: [] }, deed.at))
+  removals.tick()
+  await removals.erase(1, 'd'.repeat(16), deed)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.match(asked, [{ visitor: 'd'.repeat(16) }])
+  t.equal(asked.length, 1, 'neither a deleted site nor what expired: an older copy may name sites that exist')
+  waits = false
+  removals.tick()
+  await until(() => asked.some(({ site }) => site === 7) && asked.some((one) => 'before' in one))
 })
 
 t.test('a retention that is raised during the daily removal takes effect at once', async (t) => {

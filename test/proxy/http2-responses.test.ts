@@ -1,6 +1,7 @@
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
+import { connect } from 'node:net'
 import t from 'tap'
-import { portOf, startProxy, startRawServer } from './fixtures/sockets.js'
+import { portOf, startProxy, startRawServer, waitUntil } from './fixtures/sockets.js'
 
 const OK = 'HTTP/1.1 200 OK\r\n'
 const HELLO = 'Content-Length: 5\r\n\r\nhello'
@@ -70,6 +71,66 @@ const ROWS: [answer: string, expected: Record<string, unknown>, why: string][] =
     'regression: the client waited for ever, and the twentieth such response ended the process',
   ],
 ]
+
+/** A HEADERS frame that ends its request, with literal fields that no client library would send (RFC 7541 6.2.2). */
+function headersFrame(fields: readonly (readonly [name: string, value: string])[]): Buffer {
+  const text = (part: string) => Buffer.concat([Buffer.from([part.length]), Buffer.from(part, 'latin1')])
+  const block = Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]))
+  return Buffer.concat([Buffer.from([0, block.length >> 8, block.length & 255, 1, 5, 0, 0, 0, 1]), block])
+}
+
+t.test('no field of a request with CR, LF or NUL reaches the origin', async (t) => {
+  const heads: string[] = []
+  const origin = await startRawServer((socket) => {
+    socket.on('data', (part) => {
+      heads.push(part.toString('latin1'))
+      socket.write(`${OK}${HELLO}`)
+    })
+  })
+  const { proxy } = await startProxy(origin.port)
+  const server = createHttp2Server(proxy.handler)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const rows: [name: string, value: string, asked: number, why: string][] = [
+    ['x-a', 'good', 1, 'a field as any other'],
+    ['x-a', 'a\r\nx-evil: 1', 1, 'a second line: Node leaves the field out'],
+    ['x-a', 'a\nx-evil: 1', 1, 'a bare LF'],
+    ['x-a', 'a\rx-evil: 1', 1, 'a bare CR'],
+    ['x-a', 'a\0', 1, 'NUL'],
+    [':path', '/\r\nx-evil: 1', 0, 'Node resets a request without a path'],
+  ]
+  for (const [name, value, asked, why] of rows) {
+    heads.length = 0
+    const fields = [
+      [':method', 'GET'],
+      [':scheme', 'http'],
+      [':authority', 's'],
+      ...(name === ':path' ? [] : [[':path', '/'] as const]),
+      [name, value],
+    ] as const
+    const socket = connect(portOf(server), '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+    socket.write(Buffer.concat([Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]), headersFrame(fields)]))
+    // The stream ends with DATA or RST_STREAM, of the types 0 and 3.
+    let read = Buffer.alloc(0)
+    const isOver = () => {
+      for (let at = 0; at + 9 <= read.length; at += 9 + read.readUIntBE(at, 3))
+        if (read.readUInt32BE(at + 5) === 1 && [0, 3].includes(read[at + 3] ?? -1)) return true
+      return false
+    }
+    socket.on('data', (part) => {
+      read = Buffer.concat([read, part])
+    })
+    t.ok(await waitUntil(isOver, 5_000), `${why}: the stream ends`)
+    t.equal(heads.length, asked, why)
+    t.notMatch(heads.join(''), /evil|\0/, why)
+    if (value === 'good') t.match(heads.join(''), /\r\nx-a: good\r\n/, why)
+    socket.destroy()
+  }
+  await proxy.close(100)
+  await new Promise((resolve) => server.close(resolve))
+  await origin.close()
+})
 
 t.test('translates HTTP/1.1 responses to HTTP/2', async (t) => {
   const origin = await startRawServer((socket) => {

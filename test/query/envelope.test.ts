@@ -48,6 +48,8 @@ const refused: [query: string, field: string, message: RegExp][] = [
   ['site=1&range=', 'range', /range ""/],
   ['site=1&range=toString', 'range', /range/],
   ['site=1&range=7d&range=30d', 'range', /twice/],
+  ['site=1&range=7days', 'range', /did you mean 7d\?/],
+  ['site=1&range=12months', 'range', /did you mean 12mo\?/],
   ['site=1&compare=next', 'compare', /compare/],
   ['site=1&granularity=second', 'granularity', /granularity/],
   ['site=1&audience=bots', 'audience', /audience/],
