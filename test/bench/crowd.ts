@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Instance, startInstance } from '../fixtures/instance.js'
 import { printAims } from './aims.js'
 import { makeDataDirectory } from './data-directory.js'
+import { usageOf, usageOfAll } from './usage.js'
 
 /** Proxied pages a second beside the dashboards. */
 const RATE = 300
@@ -32,7 +33,7 @@ export async function run(args: string[] = []): Promise<void> {
   const { port } = await nextMessage<{ port: number }>(origin)
   const app = await startInstance(`http://127.0.0.1:${port}`, data)
   const readers = fork(new URL('./reader.js', import.meta.url), [new URL(app.site).port, String(RATE)])
-  const times = { one: [] as number[], equal: [] as number[], different: [] as number[] }
+  const found = { quiet: [] as Cost[], one: [] as Cost[], equal: [] as Cost[], different: [] as Cost[] }
   const pages = { without: [] as number[], beside: [] as number[] }
   const dashboards = createDashboards(app)
   try {
@@ -40,12 +41,12 @@ export async function run(args: string[] = []): Promise<void> {
     await sleep(3_000)
     for (let round = 0; round < rounds; round++) {
       await p99(readers)
-      await sleep(5_000)
+      found.quiet.push(await costOf(app, () => sleep(5_000)))
       pages.without.push(await p99(readers))
-      times.one.push(await dashboards.open(1, 'equal'))
+      found.one.push(await costOf(app, () => dashboards.open(1, 'equal')))
       await p99(readers)
-      times.equal.push(await dashboards.open(DASHBOARDS, 'equal'))
-      times.different.push(await dashboards.open(DASHBOARDS, 'different'))
+      found.equal.push(await costOf(app, () => dashboards.open(DASHBOARDS, 'equal')))
+      found.different.push(await costOf(app, () => dashboards.open(DASHBOARDS, 'different')))
       pages.beside.push(await p99(readers))
     }
   } finally {
@@ -55,14 +56,32 @@ export async function run(args: string[] = []): Promise<void> {
     origin.disconnect()
     rmSync(dirname(data), { recursive: true, force: true })
   }
-  const [one, without] = [median(times.one), median(pages.without)]
+  const of = (which: keyof typeof found, what: keyof Cost) => median(found[which].map((cost) => cost[what]))
+  /** CPU milliseconds of a process without those of the proxied pages. */
+  const cpu = (which: keyof typeof found, process: 'site' | 'worker') =>
+    median(found[which].map((cost) => cost[process] - (of('quiet', process) / of('quiet', 'ms')) * cost.ms))
+  const [one, without] = [of('one', 'ms'), median(pages.without)]
   console.log(`${people} hits, ${agents} fetches, 30 days, ${RATE} pages a second; ms, median of ${rounds}`)
   printAims([
     { what: 'one dashboard of eight reads', ours: one, peers: [] },
-    { what: 'eight, equal, of one', ours: median(times.equal), peers: [one], aim: 1.2 * one },
-    { what: 'eight, different, of one', ours: median(times.different), peers: [one], aim: 6 * one },
+    { what: 'eight, equal, of one', ours: of('equal', 'ms'), peers: [one], aim: 1.2 * one },
+    { what: 'eight, different, of one', ours: of('different', 'ms'), peers: [one], aim: 6 * one },
+    { what: 'worker, CPU: eight, equal, of one', ours: cpu('equal', 'worker'), peers: [cpu('one', 'worker')] },
+    { what: 'worker, CPU: eight, different, of one', ours: cpu('different', 'worker'), peers: [cpu('one', 'worker')] },
+    { what: 'site, CPU: eight, equal, of one', ours: cpu('equal', 'site'), peers: [cpu('one', 'site')] },
     { what: 'page, p99, of without a dashboard', ours: median(pages.beside), peers: [without], aim: 1.3 * without },
   ])
+}
+
+/** Milliseconds, and CPU milliseconds of the site's process and of the worker. */
+type Cost = Record<'ms' | 'site' | 'worker', number>
+
+async function costOf({ child }: Instance, act: () => Promise<unknown>): Promise<Cost> {
+  const cpu = () => [usageOf(child.pid ?? 0).cpu, usageOfAll(child.pid).cpu].map((us) => us / 1e3)
+  const [from, [site = 0, all = 0]] = [performance.now(), cpu()]
+  await act()
+  const [siteNow = 0, allNow = 0] = cpu()
+  return { ms: performance.now() - from, site: siteNow - site, worker: allNow - all - (siteNow - site) }
 }
 
 /** Asks for what dashboards show; windows of 30 days until now, each of which begins at another second. */
@@ -71,13 +90,11 @@ function createDashboards(app: Instance) {
   const nextWindow = () => `start=${new Date(Date.now() - 30 * DAY + ++windows * 1_000).toISOString()}`
   const ask = (window: string) => READS.map((read) => app.ask(`/api/${read}&site=1&${window}`))
   return {
-    /** Returns the milliseconds until the last of `count` dashboards has all its answers. */
-    async open(count: number, which: 'equal' | 'different'): Promise<number> {
+    /** Resolves when the last of `count` dashboards has all its answers. */
+    async open(count: number, which: 'equal' | 'different'): Promise<void> {
       const same = nextWindow()
-      const from = performance.now()
       const asked = Array.from({ length: count }, () => ask(which === 'equal' ? same : nextWindow()))
       await Promise.all(asked.flat())
-      return performance.now() - from
     },
   }
 }
