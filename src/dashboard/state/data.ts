@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { DataOf, MetaOf, ReadPath } from '../client/index.js'
 import { root } from './address.js'
 import { type Problem, toProblem } from './client.js'
@@ -105,6 +105,10 @@ export function useRead<P extends ReadPath>(
 ): Result<P> {
   const key = query === undefined ? undefined : addressOf(path, query, params)
   const [shown, setShown] = useState<{ key?: string; answer?: Answer; problem?: Problem }>(() => initial(key))
+  const asked = useRef<string | undefined>(undefined)
+  // Asks while drawing, because effects run from the bottom of the page to its top: the top of the page is asked first.
+  if (key !== undefined && key !== asked.current && !answers.has(key)) askOnce(key).catch(() => {})
+  asked.current = key
 
   useEffect(() => {
     if (key === undefined) return

@@ -13,11 +13,12 @@ type Totals = Pair<'/api/stats/overview'>
 export function OverviewSentence({ totals }: { totals: Totals }) {
   const show = askable.value
   const texts = t().overview
-  // Questions of the panels, so that each is asked once. The worst class comes first.
-  const violations = useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 6 })
-  const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 8 })
   const human = totals.human.data
   const agent = totals.agent.data
+  // Questions of the panels, so that each is asked once, and after the numbers and the chart. The worst class comes first.
+  const isAsked = human !== undefined || agent !== undefined
+  const violations = useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 6 }, isAsked)
+  const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 8 }, isAsked)
   const answers = show === 'both' ? [totals.human, totals.agent] : [totals[show]]
   return (
     <Sentence answers={answers}>
