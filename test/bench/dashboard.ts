@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
@@ -17,8 +18,8 @@ const AIMS = { first: 1_500, switch: 500 }
 
 /**
  * `npm run bench -- dashboard [hits] [fetches] [rounds]` (500,000 each, 7): milliseconds until a view of the dashboard in
- * Chromium shows its numbers, with everything else in it; and the p99 of proxied pages without a dashboard and with one
- * that goes from view to view, in turns. Medians.
+ * Chromium shows its numbers, with everything else in it; and the p99 of proxied pages without a dashboard, with one
+ * that goes from view to view, and with a browser that does the same at another server, in turns. Medians.
  */
 export async function run(args: string[] = []): Promise<void> {
   const [people = 500_000, agents = 500_000, rounds = 7] = args.map(Number)
@@ -78,29 +79,71 @@ async function measureViews(browser: Browser, app: Instance, rounds: number): Pr
 async function measurePages(browser: Browser, app: Instance, rounds: number): Promise<void> {
   const { page, context } = await signIn(browser, app)
   const readers = fork(new URL('./reader.js', import.meta.url), [new URL(app.site).port, String(RATE)])
-  const times = { without: [] as number[], beside: [] as number[] }
+  const times = { without: [] as number[], control: [] as number[], beside: [] as number[] }
+  const replay = await startReplay(page)
   try {
+    for (const view of VIEWS) await openView(page, app.admin, view)
     await sleep(3_000)
     for (let round = 0; round < rounds; round++) {
       await page.goto('about:blank')
       await p99(readers)
       await sleep(5_000)
       times.without.push(await p99(readers))
-      const until = Date.now() + 5_000
-      for (let n = 0; Date.now() < until; n++) {
-        await page.goto(`${app.admin}/sites/1/${VIEWS[n % VIEWS.length]}?range=30d`)
-        await isFilled(page)
-        await sleep(500)
+      // Forth and back, so that what grows on the machine meanwhile is in both.
+      for (const which of round % 2 === 0 ? (['control', 'beside'] as const) : (['beside', 'control'] as const)) {
+        await page.goto('about:blank')
+        await p99(readers)
+        await lookAround(page, which === 'control' ? replay.url : app.admin)
+        times[which].push(await p99(readers))
       }
-      times.beside.push(await p99(readers))
     }
   } finally {
     readers.disconnect()
     await once(readers, 'exit')
     await context.close()
+    replay.close()
   }
   print(`page at ${RATE} a second, p99, no dashboard`, times.without)
+  print('the same beside a browser that has the same from another server', times.control)
   print('the same beside a dashboard', times.beside)
+  const ratios = times.beside.map((ms, i) => ms / (times.control[i] ?? Number.NaN))
+  print('dashboard, of that other server, in the same round', ratios, 1.3)
+}
+
+/** Goes from view to view for five seconds. */
+async function lookAround(page: Page, at: string): Promise<void> {
+  const until = Date.now() + 5_000
+  for (let n = 0; Date.now() < until; n++) {
+    await openView(page, at, VIEWS[n % VIEWS.length] ?? '')
+    await sleep(500)
+  }
+}
+
+async function openView(page: Page, at: string, view: string): Promise<void> {
+  await page.goto(`${at}/sites/1/${view}?range=30d`)
+  await isFilled(page)
+}
+
+/**
+ * Starts a server that answers as the dashboard's did: what the page has received by then, by address, or else by path. A
+ * browser is as busy with it as with the dashboard.
+ */
+async function startReplay(page: Page) {
+  const answers = new Map<string, { type: string; body: Buffer }>()
+  page.on('response', async (response) => {
+    const { pathname, search } = new URL(response.url())
+    const body = await response.body().catch(() => undefined)
+    const answer = body && { type: response.headers()['content-type'] ?? '', body }
+    if (answer && response.ok()) for (const key of [pathname, pathname + search]) answers.set(key, answer)
+  })
+  const server = createServer((request, response) => {
+    const answer = answers.get(request.url ?? '') ?? answers.get(request.url?.split('?')[0] ?? '')
+    response.writeHead(answer ? 200 : 404, { 'content-type': answer?.type ?? 'text/plain' }).end(answer?.body)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new TypeError('no port')
+  return { url: `http://127.0.0.1:${address.port}`, close: () => server.close() }
 }
 
 /** Whether the numbers and every panel on screen are there. */
