@@ -239,20 +239,36 @@ interface ParsedAddress {
   readonly text: string
 }
 
-/** Caches recent results: parsing and formatting IPv6 for each request would be a measurable part of its cost. */
-const parsedAddresses = new Map<string, ParsedAddress | undefined>()
-const MAX_CACHED_ADDRESSES = 4_096
+/** A text, as a string of its own, and its address if it is one. */
+interface CachedAddress {
+  readonly text: string
+  readonly parsed: ParsedAddress | undefined
+}
+
+/**
+ * Caches recent results, in two generations: parsing and formatting IPv6 for each request would be a measurable part of
+ * its cost. Clients that send many addresses fill the current generation, and the one before it is then dropped.
+ */
+let currentAddresses = new Map<string, CachedAddress>()
+let previousAddresses = new Map<string, CachedAddress>()
+const MAX_ADDRESSES_OF_A_GENERATION = 4_096
 const MAX_ADDRESS_LENGTH = 64
 
 function parseCached(text: string): ParsedAddress | undefined {
   if (text.length > MAX_ADDRESS_LENGTH) return undefined
-  const cached = parsedAddresses.get(text)
-  if (cached !== undefined || parsedAddresses.has(text)) return cached
+  const cached = currentAddresses.get(text)
+  if (cached !== undefined) return cached.parsed
+  const entry = previousAddresses.get(text) ?? parseEntryText(text)
+  if (currentAddresses.size >= MAX_ADDRESSES_OF_A_GENERATION) {
+    previousAddresses = currentAddresses
+    currentAddresses = new Map()
+  }
+  currentAddresses.set(entry.text, entry)
+  return entry.parsed
+}
+
+function parseEntryText(text: string): CachedAddress {
   const address = parseAddress(text)
-  const parsed = address && { address, text: addressText(address) }
-  // Cleared as a whole: a client that sends many addresses must not make each one cost a search for the oldest.
-  if (parsedAddresses.size >= MAX_CACHED_ADDRESSES) parsedAddresses.clear()
-  // A copy of the key: a slice of a header would keep the whole header in memory.
-  parsedAddresses.set(Buffer.from(text).toString(), parsed)
-  return parsed
+  // A copy of the text: a slice of a header would keep the whole header in memory.
+  return { text: Buffer.from(text).toString(), parsed: address && { address, text: addressText(address) } }
 }
