@@ -1,41 +1,48 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import httpProxy from 'http-proxy'
 import { type Dispatcher, Pool } from 'undici'
+import { clientAddress, parseTrust } from '../../src/address.js'
 import type { Observation } from '../../src/capture/observation.js'
 import { createRecorder } from '../../src/capture/recorder.js'
 import { startEngine } from '../../src/engine/engine.js'
 import { createProxy } from '../../src/proxy/proxy.js'
 import { addSite } from '../fixtures/engine.js'
-import { usageOfAll } from './usage.js'
 
-/** One server of the bench in a process of its own: it says where it listens, and its CPU time when asked. */
+/** One server of the bench in a process of its own: it says where it listens, and how many rows it dropped when asked. */
 const [kind = '', originPort = '0'] = process.argv.slice(2)
 const origin = new URL(`http://127.0.0.1:${originPort}`)
 
 let drops = () => 0
 
 const ours = (record: (observation: Observation) => void): Server => {
-  const clientAddress = (req: { socket: { remoteAddress?: string | undefined } }) => req.socket.remoteAddress ?? ''
-  return createProxy({ origin, record, clientAddress, isTrustedPeer: () => true }).server
-}
-
-/** CPU time of the thread that serves, in microseconds; the kernel counts in ticks of 10 ms. */
-function threadCpu(): number {
-  const fields = readFileSync(`/proc/self/task/${process.pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * 10_000
+  const trust = parseTrust(['loopback'])
+  return createProxy({
+    origin,
+    record,
+    clientAddress: ({ socket, headers }) =>
+      clientAddress(socket.remoteAddress, String(headers['x-forwarded-for'] ?? ''), trust),
+    isTrustedPeer: () => true,
+  }).server
 }
 
 const servers: Record<string, () => Server | Promise<Server>> = {
   origin: () => {
     const pages = new Map([1_024, 102_400].map((size) => [`/${size}`, Buffer.alloc(size, 'x')]))
     return createServer((req, res) => {
-      const page = pages.get(req.url ?? '') ?? Buffer.alloc(0)
+      const [path = ''] = (req.url ?? '').split('?')
+      const split = path.startsWith('/split')
+      const page = pages.get(split ? path.slice('/split'.length) : path) ?? Buffer.alloc(0)
       res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': page.length, ETag: '"x"' })
-      res.end(page)
+      if (!split) res.end(page)
+      else {
+        // The head in a packet of its own.
+        res.flushHeaders()
+        setImmediate(() => res.end(page))
+      }
     })
   },
 
@@ -117,6 +124,6 @@ server.listen(0, '127.0.0.1', () => {
   process.send?.({ port: typeof address === 'object' && address !== null ? address.port : 0 })
 })
 process.on('message', () => {
-  process.send?.({ ...usageOfAll(), thread: threadCpu(), drops: drops() })
+  process.send?.({ drops: drops() })
 })
 process.on('disconnect', () => process.exit(0))

@@ -35,7 +35,12 @@ export async function run(args: string[] = []): Promise<void> {
     console.log('RSS is the sum over both processes; shared out: pages that both have count once')
     console.log('minute   RSS MB   shared out MB   req/s   p99 ms')
     while (performance.now() - from < minutes * 60_000) {
-      const { requests, seconds, latencies } = await load(port, PAGE, CONNECTIONS, 30_000)
+      const { requests, seconds, latencies } = await load(port, {
+        path: '/',
+        size: PAGE,
+        connections: CONNECTIONS,
+        ms: 30_000,
+      })
       rss.push(Math.round(usageOfAll(app.child.pid).rss / 1e6))
       const minute = ((performance.now() - from) / 60_000).toFixed(1)
       const p99 = latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN

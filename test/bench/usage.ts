@@ -1,5 +1,31 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
+/** CPU microseconds of one thread so far, as the scheduler counts them. */
+const threadCpu = (pid: number, thread: number | string): number => {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1_000
+  } catch {
+    return 0
+  }
+}
+
+const threadsCpu = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + threadCpu(pid, thread), 0)
+
+/** CPU microseconds so far of a process with its children, of the process alone, and of its first thread. */
+export function preciseCpu(pid: number): { cpu: number; alone: number; thread: number } {
+  const alone = threadsCpu(pid)
+  const cpu = childrenOf(pid).reduce((sum, child) => sum + threadsCpu(child), alone)
+  return { cpu, alone, thread: threadCpu(pid, pid) }
+}
+
+/** CPU microseconds so far of the whole machine, in the kernel's ticks of 10 ms. */
+export function machineCpu(): number {
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] =
+    readFileSync('/proc/stat', 'utf8').split('\n')[0]?.split(/\s+/).slice(1).map(Number) ?? []
+  return (user + nice + system + irq + softirq) * 10_000
+}
+
 /** CPU microseconds so far, in the kernel's ticks of 10 ms, and resident bytes of a process; nothing of one that ended. */
 export function usageOf(pid: number): { cpu: number; rss: number } {
   try {
