@@ -119,13 +119,7 @@ const HOME: Record<string, readonly string[]> = {
   'structured-headers': ['src/agents/signature/header-fields.ts'],
   '@duckdb/node-api': ['src/duckdb/'],
   // One file for each use.
-  undici: [
-    'src/proxy/forward.ts',
-    'src/proxy/origin-connector.ts',
-    'src/proxy/origin-pools.ts',
-    'src/outbound/',
-    'src/ship/collector-client.ts',
-  ],
+  undici: ['src/outbound/', 'src/ship/collector-client.ts'],
   'mmdb-lib': ['src/ingest/place/'],
   'temporal-polyfill': ['src/query/'],
   '@hono/node-server': ['src/http/'],

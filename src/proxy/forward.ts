@@ -1,10 +1,15 @@
 import { ServerResponse } from 'node:http'
-import type { Dispatcher, Pool } from 'undici'
 import type { Exchange } from './exchange.js'
 import { createInjection, type Injection, type ScriptFor } from './inject/injection.js'
 import type { Page, PageClient } from './inject/page.js'
-import { type ResponseHead, readResponseHead, readTrailers } from './message-heads.js'
-import { type ConnectionState, createConnector, type OriginFailure, originFailure } from './origin-connector.js'
+import { type RequestHead, type ResponseHead, readResponseHead, readTrailers } from './message-heads.js'
+import type { OriginConnection, OriginRequest } from './origin/connection.js'
+import { Deadlines } from './origin/deadlines.js'
+import type { OriginFailure } from './origin/failure.js'
+import { createOpenSocket } from './origin/open-socket.js'
+import type { OriginPool } from './origin/pool.js'
+import { formatRequestHead } from './origin/request-head.js'
+import type { OriginHead } from './origin/response-head.js'
 import { createOriginPools } from './origin-pools.js'
 import {
   createPolicyChangeDetector,
@@ -17,7 +22,6 @@ import {
   acceptsTrailers,
   cutResponse,
   endResponse,
-  type Outgoing,
   sendBody,
   sendErrorPage,
   sendHead,
@@ -60,40 +64,34 @@ export type Forwarder = ReturnType<typeof createForwarder>
 /** The idempotent methods (RFC 9110 9.2.2) of requests without a body. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
-/** An origin that sends more 1xx responses than this will not send a final one. */
-const MAX_INFORMATIONAL_RESPONSES = 100
-
 /** Time between the packets of an origin that does not pause, ms. */
 const HEAD_FLUSH_DELAY_MS = 25
 
+/** Largest interval between two looks at the timeouts, ms; shorter timeouts are looked at eight times. */
+const MAX_TICK_MS = 1_000
+
 /** Creates the part of the proxy that sends requests to the origin and its responses to the clients. */
 export function createForwarder(options: ForwarderOptions) {
-  const { origin } = options
+  const { origin, connectTimeout, headersTimeout, bodyIdleTimeout, maxHeaderSize } = options
   const counters: OriginCounters = { retries: 0, failures: {} }
-  const connections: ConnectionState = {
-    endedByReset: false,
-    continued: false,
-    reading: undefined,
-    resume: new WeakMap(),
-  }
-  const pools = createOriginPools(origin.origin, {
-    connect: createConnector(origin, { timeout: options.connectTimeout, ...options.originTls }, connections),
-    headersTimeout: options.headersTimeout,
-    bodyTimeout: options.bodyIdleTimeout,
-    maxHeaderSize: options.maxHeaderSize,
+  const shortest = Math.min(connectTimeout, headersTimeout, bodyIdleTimeout)
+  const pools = createOriginPools({
+    open: createOpenSocket(origin, options.originTls ?? {}),
+    connectTimeout,
+    headersTimeout,
+    bodyIdleTimeout,
+    maxHeaderSize,
+    deadlines: new Deadlines(Math.min(MAX_TICK_MS, Math.ceil(shortest / 8))),
   })
   const policyChanges = options.onPolicyChange && createPolicyChangeDetector(options.onPolicyChange)
   const injection = options.scriptFor && createInjection(options.scriptFor)
-  const context: ForwarderState = { servername: origin.hostname, counters, connections, policyChanges, injection }
+  const context: ForwarderState = { host: origin.host, counters, policyChanges, injection }
   return {
-    /**
-     * Sends a request to the origin and its response to the client. `fields` is name, value, name, value. A body has its
-     * `Content-Length` among them, or is sent chunked.
-     */
-    forward(exchange: Exchange, fields: string[], body: Upload | null): ForwardedRequest {
-      injection?.restoreValidators(exchange, fields)
-      const request = new OriginExchange(exchange, fields, body, pools.poolFor(exchange.req), context)
-      request.dispatch()
+    /** Sends a request to the origin and its response to the client. */
+    forward(exchange: Exchange, head: RequestHead, body: Upload | null): ForwardedRequest {
+      injection?.restoreValidators(exchange, head.fields)
+      const request = new OriginExchange(exchange, body, pools.poolFor(exchange.req), context)
+      request.dispatch(head)
       return request
     },
     counters: () => counters,
@@ -104,27 +102,20 @@ export function createForwarder(options: ForwarderOptions) {
 
 /** The state that all exchanges share. */
 interface ForwarderState {
-  servername: string
+  /** The origin's own name, for clients that name no host. */
+  host: string
   counters: OriginCounters
-  connections: ConnectionState
   policyChanges: PolicyChangeDetector | undefined
   injection: Injection | undefined
 }
 
-/**
- * Handles one exchange with the origin as undici's dispatch handler: sends the response to the client part by part. It
- * uses the older of undici 7's two handler shapes, which delivers the fields as bytes. The newer one first builds an
- * object of them that nothing here reads (15 % of the CPU of a request of 1 KB, measured). undici 8, which needs Node 22,
- * will need the newer.
- */
-class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, PageClient {
-  #abort: ((reason: Error) => void) | undefined
-  #resume: (() => void) | undefined
-  #responseStarted = false
+/** Handles one exchange with the origin: sends the response to the client part by part. */
+class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
+  connection: OriginConnection | undefined
+  isAbandoned = false
+  head = ''
   #sized = false
-  #abandoned = false
   #retried = false
-  #informationalResponses = 0
   #onDrain: (() => void) | undefined
   #policyHash: PolicyBodyHash | undefined
   #page: Page | undefined
@@ -132,53 +123,44 @@ class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, Pa
 
   constructor(
     readonly exchange: Exchange,
-    readonly fields: string[],
     readonly upload: Upload | null,
-    readonly pool: Pool,
+    readonly pool: OriginPool,
     readonly context: ForwarderState,
   ) {}
 
-  dispatch(): void {
+  get method(): string {
+    return this.exchange.method
+  }
+
+  dispatch({ fields, host = this.context.host }: RequestHead): void {
     const { path, method } = this.exchange
-    const { servername } = this.context
-    const request = { path, method, headers: this.fields, body: this.upload, idempotent: false, servername }
-    this.pool.dispatch(request, this)
+    const length = this.upload === null ? undefined : (this.upload.length ?? 'chunked')
+    try {
+      this.head = formatRequestHead({ method, path, host, fields }, length)
+    } catch {
+      this.#fail('other')
+      return
+    }
+    this.pool.send(this)
   }
 
   abandon(): void {
-    this.#abandoned = true
-    this.upload?.destroy()
+    this.isAbandoned = true
     this.#page?.abandon()
-    if (!this.exchange.ended) this.#abort?.(new Error('the client left'))
+    this.connection?.abort(this)
   }
 
-  onConnect(abort: (reason?: Error) => void): void {
-    this.#abort = abort
-    if (this.#abandoned) abort(new Error('the client left'))
+  onInformation({ status, message, fields }: OriginHead): void {
+    const { req, res } = this.exchange
+    if (acceptsTrailers(req)) sendInformation(res, status, message, readResponseHead(fields, status, false).fields)
   }
 
-  onResponseStarted(): void {
-    this.#responseStarted = true
-  }
-
-  onHeaders(parsedStatus: number, raw: Buffer[], resume: () => void, message: string): boolean {
+  onHead({ status, message, fields }: OriginHead): void {
     const { exchange } = this
     const { req, res, method } = exchange
-    this.#resume = resume
-    const { connections, policyChanges } = this.context
-    const status = connections.continued ? 100 : parsedStatus
-    if (connections.reading !== undefined) connections.resume.set(connections.reading, resume)
-    const modern = acceptsTrailers(req)
-    const trailers = modern && method !== 'HEAD' && status !== 304 && status !== 204
-    const head = readResponseHead(raw, status, trailers)
-    if (status < 200) {
-      this.#informationalResponses += 1
-      // After an unrequested 101 the origin no longer speaks HTTP; 0 to 99 are not statuses.
-      if (status < 100 || status === 101 || this.#informationalResponses > MAX_INFORMATIONAL_RESPONSES)
-        throw new Error(`unexpected status ${status} from the origin`)
-      if (modern) sendInformation(res, status, message, head.fields)
-      return true
-    }
+    const { policyChanges } = this.context
+    const trailers = acceptsTrailers(req) && method !== 'HEAD' && status !== 304 && status !== 204
+    const head = readResponseHead(fields, status, trailers)
     this.#message = message
     this.#page = this.#createPage(status, head)
     if (this.#page === undefined) {
@@ -192,17 +174,15 @@ class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, Pa
       if (status === 200) this.#policyHash = policyChanges.hashBody(exchange, head.fields)
       else if (status === 404 || status === 410) policyChanges.reportMissing(exchange)
     }
-    this.#flushHeadIfOriginPauses(res)
-    // Such a response only quotes a length (RFC 9110 8.6); undici takes it for a body that is missing.
-    if (head.sized && (status === 304 || status === 204)) this.end([])
-    return true
   }
 
   /**
    * Sends the head while the origin pauses after it: an event stream is then open, and the client fetches what the head
    * links to. Without this, HTTP/1.1 would send the head with the first part of the body.
    */
-  #flushHeadIfOriginPauses(res: Outgoing): void {
+  onHeadRead(): void {
+    const { res, bytes } = this.exchange
+    if (bytes > 0) return
     if (!(res instanceof ServerResponse)) {
       if (this.#page !== undefined) setImmediate(() => this.#page?.flushHead())
     } else if (this.#page === undefined) setImmediate(flushHead, this.exchange)
@@ -224,16 +204,14 @@ class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, Pa
     }
   }
 
-  onData(chunk: Buffer): boolean {
-    // undici resumes a response that was paused at the end of its data with an empty chunk.
-    if (chunk.length === 0) return true
-    this.#policyHash?.update(chunk)
-    return this.#page === undefined ? this.sendBody(chunk) : this.#page.write(chunk)
+  onBody(part: Buffer): boolean {
+    this.#policyHash?.update(part)
+    return this.#page === undefined ? this.#send(own(part), part.length) : this.#page.write(Buffer.from(part))
   }
 
   sendHead(fields: readonly string[], sized: boolean): void {
     const { res, status, ended } = this.exchange
-    if (ended || this.#abandoned) return
+    if (ended || this.isAbandoned) return
     this.#sized = sized
     try {
       sendHead(res, status, this.#message, [...fields])
@@ -243,10 +221,16 @@ class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, Pa
   }
 
   sendBody(part: Buffer): boolean {
+    return this.#send(part, part.length)
+  }
+
+  #send(part: Buffer | string, bytes: number): boolean {
     const { exchange } = this
     if (exchange.ended) return true
-    exchange.bytes += part.length
+    exchange.bytes += bytes
     if (sendBody(exchange.res, part)) return true
+    // A packet may have many chunks, and all of them are read.
+    if (exchange.backpressured) return false
     exchange.backpressured = true
     this.#onDrain ??= () => {
       exchange.backpressured = false
@@ -261,36 +245,40 @@ class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, Pa
     return false
   }
 
-  onComplete(raw: readonly (Buffer | string)[] | null): void {
-    if (this.exchange.ended) return
-    if (this.context.connections.endedByReset) {
-      this.#fail('closed')
+  onEnd(last: Buffer, raw: readonly string[]): void {
+    const { exchange } = this
+    if (exchange.ended) return
+    const trailers = raw.length > 0 && acceptsTrailers(exchange.req) ? readTrailers(raw) : []
+    if (last.length > 0) this.#policyHash?.update(last)
+    if (this.#page === undefined) {
+      exchange.bytes += last.length
+      this.end(trailers, last.length === 0 ? undefined : own(last))
       return
     }
-    const trailers = raw !== null && raw.length > 0 && acceptsTrailers(this.exchange.req) ? readTrailers(raw) : []
-    if (this.#page === undefined) this.end(trailers)
-    else this.#page.end(trailers)
+    if (last.length > 0) this.#page.write(Buffer.from(last))
+    this.#page.end(trailers)
   }
 
-  onError(error: Error): void {
-    if (this.#abandoned || this.exchange.ended) return
-    if (this.#mayRetry(error)) {
+  onFailure(failure: OriginFailure, stale: boolean): void {
+    if (this.isAbandoned || this.exchange.ended) return
+    // Retries only a request that the origin cannot have begun to process, on a connection of its own.
+    if (stale && !this.#retried && this.upload === null && IDEMPOTENT.has(this.method)) {
       this.#retried = true
       this.context.counters.retries += 1
-      setImmediate(() => (this.#abandoned ? undefined : this.dispatch()))
+      this.pool.connect(this)
       return
     }
-    this.#fail(originFailure(error))
+    this.#fail(failure)
   }
 
   resumeOrigin(): void {
-    this.#resume?.()
+    this.connection?.resume()
   }
 
-  fail(error: Error): void {
-    if (this.#abandoned || this.exchange.ended) return
+  fail(_error: Error): void {
+    if (this.isAbandoned || this.exchange.ended) return
     this.#fail('protocol')
-    this.#abort?.(error)
+    this.connection?.abort(this)
   }
 
   #fail(failure: OriginFailure): void {
@@ -298,6 +286,7 @@ class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, Pa
     const { req, res } = exchange
     const { failures } = this.context.counters
     failures[failure] = (failures[failure] ?? 0) + 1
+    flushHead(exchange)
     exchange.ended = true
     this.#page?.abandon()
     if (res.headersSent) {
@@ -312,19 +301,12 @@ class OriginExchange implements Dispatcher.DispatchHandler, ForwardedRequest, Pa
     exchange.bytes += sendErrorPage(res, exchange.status, exchange.method, !req.complete)
   }
 
-  /** Retries only a request that the origin cannot have begun to process, on a stale connection that worked before. */
-  #mayRetry(error: Error): boolean {
-    if (this.#retried || this.#responseStarted || this.upload !== null) return false
-    if (!IDEMPOTENT.has(this.exchange.method)) return false
-    return 'code' in error && error.code === 'UND_ERR_SOCKET' && hasReadBytes(error)
-  }
-
-  end(trailers: [string, string][]): void {
+  end(trailers: [string, string][], last?: Buffer | string): void {
     const { exchange } = this
     if (exchange.ended) return
     exchange.ended = true
     try {
-      endResponse(exchange.res, trailers)
+      endResponse(exchange.res, trailers, last)
     } catch {
       // The trailers cannot be sent, so the client must see that the response is incomplete.
       cutResponse(exchange.res, this.#sized)
@@ -339,7 +321,9 @@ function flushHead({ res, bytes, ended }: Exchange): void {
 }
 const EMPTY = Buffer.alloc(0)
 
-function hasReadBytes(error: Error): boolean {
-  if (!('socket' in error) || typeof error.socket !== 'object' || error.socket === null) return false
-  return 'bytesRead' in error.socket && typeof error.socket.bytesRead === 'number' && error.socket.bytesRead > 0
-}
+/** Parts up to this size are sent as text, which Node writes together with the head at a third of the cost. */
+const MAX_TEXT_BYTES = 16_384
+
+/** Copies a part of the body, which is only valid during the call that brought it. */
+const own = (part: Buffer): Buffer | string =>
+  part.length <= MAX_TEXT_BYTES ? part.toString('latin1') : Buffer.from(part)

@@ -181,10 +181,10 @@ export interface ResponseHead {
 
 /**
  * Prepares the origin's head for the client: removes the fields of the origin's connection. `raw` is name, value, name,
- * value, as bytes (from undici) or text (from Node). `trailers` says whether the client can receive trailers. Throws if
+ * value. `trailers` says whether the client can receive trailers. Throws if
  * the body has a transfer coding that this hop would have to decode.
  */
-export function readResponseHead(raw: readonly (Buffer | string)[], status: number, trailers: boolean): ResponseHead {
+export function readResponseHead(raw: readonly string[], status: number, trailers: boolean): ResponseHead {
   const fields: string[] = []
   let named: Set<string> | undefined
   let content_type = ''
@@ -192,8 +192,8 @@ export function readResponseHead(raw: readonly (Buffer | string)[], status: numb
   let announced: string | undefined
   let observed: Record<string, string> | undefined
   for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = latin1Text(raw[i])
-    const value = fieldValue(raw[i + 1])
+    const name = raw[i] ?? ''
+    const value = fieldValue(raw[i + 1] ?? '')
     switch (responseKind(name)) {
       case 'end_to_end':
         fields.push(name, value)
@@ -237,11 +237,11 @@ export function readResponseHead(raw: readonly (Buffer | string)[], status: numb
 }
 
 /** Returns the trailer fields to forward: none that frame, route or authenticate a message (RFC 9110 6.5.1). */
-export function readTrailers(raw: readonly (Buffer | string)[]): [string, string][] {
+export function readTrailers(raw: readonly string[]): [string, string][] {
   const fields: [string, string][] = []
   for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = latin1Text(raw[i])
-    if (!NOT_IN_TRAILERS.has(name.toLowerCase())) fields.push([name, fieldValue(raw[i + 1])])
+    const name = raw[i] ?? ''
+    if (!NOT_IN_TRAILERS.has(name.toLowerCase())) fields.push([name, fieldValue(raw[i + 1] ?? '')])
   }
   return fields
 }
@@ -290,12 +290,8 @@ function withoutFields(fields: readonly string[], names: ReadonlySet<string>): s
 }
 
 const joinValues = (before: string, value: string): string => (before === '' ? value : `${before}, ${value}`)
-const latin1Text = (bytes: Buffer | string | undefined): string =>
-  typeof bytes === 'string' ? bytes : (bytes?.toString('latin1') ?? '')
-
 /** Removes the space that may follow a value (RFC 9110 5.5); HTTP/2 clients silently drop a field that has it. */
-function fieldValue(bytes: Buffer | string | undefined): string {
-  const value = latin1Text(bytes)
+function fieldValue(value: string): string {
   let end = value.length
   while (end > 0 && (value[end - 1] === ' ' || value[end - 1] === '\t')) end -= 1
   return end === value.length ? value : value.slice(0, end)

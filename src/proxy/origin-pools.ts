@@ -1,4 +1,5 @@
-import { Pool } from 'undici'
+import type { ConnectionOptions } from './origin/connection.js'
+import { OriginPool } from './origin/pool.js'
 import type { Incoming } from './response-writer.js'
 
 /**
@@ -8,37 +9,35 @@ import type { Incoming } from './response-writer.js'
 const CONNECTION_AUTH_SCHEMES = /^(?:ntlm|negotiate)(?:\s|$)/i
 
 /** As long as an idle client connection is kept: each new connection would ask the client to sign in again. */
-const OWN_POOL_KEEP_ALIVE_MS = 75_000
+const OWN_POOL_IDLE_MS = 75_000
 
 /**
  * Creates the connections to the origin. All clients share them, except a client that signs its connection in: from then
  * on it has connections of its own, which end with its own connection.
  */
-export function createOriginPools(origin: string, options: Pool.Options) {
-  const shared = new Pool(origin, options)
-  const ownPools = new Map<object, Pool>()
+export function createOriginPools(options: ConnectionOptions) {
+  const shared = new OriginPool(options)
+  const ownPools = new Map<object, OriginPool>()
   return {
     /** Returns the pool for a request. */
-    poolFor(req: Incoming): Pool {
-      const isHttp2 = 'stream' in req
-      const client = isHttp2 ? (req.stream.session ?? req.stream) : req.socket
-      const existing = ownPools.size === 0 ? undefined : ownPools.get(client)
+    poolFor(req: Incoming): OriginPool {
+      if (ownPools.size === 0 && req.headers.authorization === undefined) return shared
+      const client = 'stream' in req ? (req.stream.session ?? req.stream) : req.socket
+      const existing = ownPools.get(client)
       if (existing !== undefined) return existing
       const { authorization } = req.headers
       if (authorization === undefined || client.destroyed || !CONNECTION_AUTH_SCHEMES.test(authorization)) return shared
-      // HTTP/1.1 sends one request at a time; HTTP/2 streams must not wait for one another.
-      const limit = isHttp2 ? {} : { connections: 1 }
-      const pool = new Pool(origin, { ...options, ...limit, keepAliveTimeout: OWN_POOL_KEEP_ALIVE_MS })
+      const pool = new OriginPool(options, OWN_POOL_IDLE_MS)
       ownPools.set(client, pool)
       client.once('close', () => {
         ownPools.delete(client)
-        void pool.destroy()
+        pool.destroy()
       })
       return pool
     },
     /** Closes all connections, also those in use. */
-    async destroy(): Promise<void> {
-      await Promise.all([shared, ...ownPools.values()].map((pool) => pool.destroy()))
+    destroy(): void {
+      for (const pool of [shared, ...ownPools.values()]) pool.destroy()
     },
   }
 }

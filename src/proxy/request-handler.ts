@@ -14,7 +14,7 @@ import {
   sendErrorPage,
   startClientTimeout,
 } from './response-writer.js'
-import { readUpload, type Upload } from './upload.js'
+import { Upload } from './upload.js'
 
 export interface RequestHandlerOptions {
   /** Called once for each exchange, when it is over. */
@@ -241,7 +241,7 @@ export class RequestHandler {
       this.#finish(exchange)
     })
     if (refused) this.#refuse(exchange, target)
-    else forwarded = this.#forwarder.forward(exchange, originFields(head), this.#bodyFor(exchange, head))
+    else forwarded = this.#forwarder.forward(exchange, head, this.#bodyFor(exchange, head))
   }
 
   #serve(req: Incoming, res: Outgoing, serve: NonNullable<RequestHandlerOptions['serve']>): void {
@@ -284,7 +284,7 @@ export class RequestHandler {
   #bodyFor({ req, res }: Exchange, head: RequestHead): Upload | null {
     const empty = 'stream' in req ? req.stream.endAfterHeaders : head.transfers === 0 && Number(head.length ?? 0) === 0
     if (empty) return null
-    return readUpload(req, res, head.length, this.#options.clientTimeout, () => {
+    return new Upload(req, res, head.length, this.#options.clientTimeout, () => {
       if (req.headers.expect !== undefined && !res.headersSent) res.writeContinue()
     })
   }
@@ -304,12 +304,6 @@ const STATUS_BY_PARSER_ERROR: Readonly<Record<string, number>> = {
 }
 
 const STATUS_CLASSES = ['0xx', '1xx', '2xx', '3xx', '4xx', '5xx', '6xx', '7xx', '8xx']
-
-function originFields({ fields, host, length }: RequestHead): string[] {
-  if (host !== undefined) fields.push('host', host)
-  if (length !== undefined && Number(length) > 0) fields.push('content-length', length)
-  return fields
-}
 
 /** Reads the rest of a request that got its response early, for `ms`: nothing else bounds that rest. */
 function lingerUnread(req: Incoming, res: Outgoing, ms: number): void {

@@ -13,7 +13,7 @@ export const acceptsTrailers = (req: Incoming): boolean => req.httpVersionMajor 
 /** Sends a final head. `fields` is name, value, name, value. Throws if a name or value cannot be sent. */
 export function sendHead(res: Outgoing, status: number, message: string, fields: string[]): void {
   if (res instanceof ServerResponse) {
-    res.writeHead(status, toLatin1(message), fields)
+    res.writeHead(status, message, fields)
     return
   }
   try {
@@ -31,22 +31,24 @@ export function sendInformation(res: Outgoing, status: number, message: string, 
     if (!res.stream.destroyed) res.stream.additionalHeaders({ ':status': status, ...toHttp2Fields(fields) })
     return
   }
-  let head = `HTTP/1.1 ${status} ${toLatin1(message)}\r\n`
+  let head = `HTTP/1.1 ${status} ${message}\r\n`
   for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`
   res.socket?.write(`${head}\r\n`, 'latin1')
 }
 
-/** Sends a part of the body. Returns false if the client has to drain first; `drain` follows. */
+/** Sends a part of the body; text is latin1. Returns false if the client has to drain first; `drain` follows. */
 export const sendBody = (res: Outgoing, part: Buffer | string): boolean =>
-  res instanceof ServerResponse ? res.write(part) : res.write(part)
+  res instanceof ServerResponse ? res.write(part, 'latin1') : res.write(part, 'latin1')
 
-/** Ends a response. `trailers` only reach a client whose framing has room for them. */
-export function endResponse(res: Outgoing, trailers: [string, string][]): void {
+/** Ends a response with the last part of its body. `trailers` only reach a client whose framing has room for them. */
+export function endResponse(res: Outgoing, trailers: [string, string][], last?: Buffer | string): void {
   if (trailers.length > 0) {
     if (res instanceof ServerResponse) res.addTrailers(trailers)
     else res.addTrailers(toHttp2Fields(trailers.flat()))
   }
-  res.end()
+  if (last === undefined) res.end()
+  else if (typeof last === 'string') res.end(last, 'latin1')
+  else res.end(last)
 }
 
 /**
@@ -122,10 +124,6 @@ export function startClientTimeout(res: Outgoing, ms: number): void {
 
 /** Stops the timeout, because the origin is to act next and the client may be silent for as long as it likes. */
 export const stopClientTimeout = (res: Outgoing): void => void res.setTimeout(0)
-
-/** Returns the bytes of a reason phrase as latin1: undici reads them as UTF-8. */
-const toLatin1 = (message: string): string =>
-  /^[\t\x20-\x7e]*$/.test(message) ? message : Buffer.from(message).toString('latin1')
 
 /**
  * Fields that Node's HTTP/2 refuses to send twice, although the protocol carries them and origins do send them (a server

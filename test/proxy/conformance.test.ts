@@ -14,9 +14,9 @@ const EVERYWHERE = {
     ['keep-alive', 'of the connection: 75 s, not Node’s 5'],
   ],
   request: [
-    ['host', 'the same value; undici writes it first and in lower case'],
+    ['host', 'the same value, written first and in lower case'],
     ['connection', 'of the connection'],
-    ['content-length', 'the same value; undici writes it last and in lower case'],
+    ['content-length', 'the same value, written last and in lower case'],
     ['transfer-encoding', 'of the connection'],
     ['x-forwarded-for', 'appended'],
     ['x-forwarded-proto', 'set'],
@@ -124,7 +124,7 @@ const ROWS: Row[] = [
   [
     'request trailers',
     [chunked('/', ['text'], 'POST', 'X-Sum: 42\r\n')],
-    { ask: ['POST /'], why: 'dropped (RFC 9110 6.5.1 allows it); undici cannot send them' },
+    { ask: ['POST /'], why: 'dropped (RFC 9110 6.5.1 allows it)' },
   ],
   ['two slashes', [last('//x//y')]],
   ['dots', [last('/a/../b/./c')]],
@@ -181,7 +181,7 @@ const ROWS: Row[] = [
     { see: ['501'], ask: [], why: 'a coding that nothing would decode' },
   ],
   ['TRACE', [last('/', '', 'TRACE')], { see: ['405'], ask: [], why: 'it would echo what proxies add' }],
-  ['OPTIONS *', [last('*', '', 'OPTIONS')], { see: ['400'], ask: [], why: 'of the server; undici cannot send it' }],
+  ['OPTIONS *', [last('*', '', 'OPTIONS')], { see: ['400'], ask: [], why: 'of the server' }],
   [
     'CONNECT',
     ['CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n'],
@@ -273,6 +273,6 @@ function valueIn(fields: readonly string[], name: string): string | undefined {
   const at = fields.findIndex((one, i) => i % 2 === 0 && one.toLowerCase() === name)
   return at < 0 ? undefined : fields[at + 1]
 }
-/** Ignores a length of 0, which has no meaning (GET), or which undici adds (POST): there is no body in either case. */
+/** Ignores a length of 0, which has no meaning (GET), or which is added (POST): there is no body in either case. */
 const portless = (framing: (string | undefined)[][]) =>
   framing.map(([host, length]) => [host?.replace(/^127\.0\.0\.1:\d+$/, ''), length === '0' ? undefined : length])

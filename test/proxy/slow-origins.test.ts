@@ -7,7 +7,6 @@ import { exchangeBytes, portOf, sleep, startProxy, startRawServer, waitUntil } f
 
 t.test('a reset of the origin during backpressure is a failure, and the process goes on', async (t) => {
   // The response has no length and ends by close; its client does not read but still uploads, so the reset meets a write.
-  // undici takes it for the end of the body, and asserts that the body is not paused.
   const origin = createRawServer({ pauseOnConnect: true }, (socket) => {
     socket.on('error', () => {})
     setTimeout(() => {
@@ -77,6 +76,41 @@ t.test('a reset with unread bytes is not the end of a body without a length', as
   t.equal(proxy.stats().failures.closed, 2)
   await proxy.close(100)
   origin.close()
+})
+
+t.test('many small chunks wait for a slow client as one pause', async (t) => {
+  const count = 60_000
+  const origin = await startRawServer((socket) => {
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      // The client's kernel and the proxy hold the first of them.
+      for (let i = 0; i < 100; i++) socket.write(`10000\r\n${'z'.repeat(65_536)}\r\n`)
+      socket.write(`${'1\r\nx\r\n'.repeat(count)}0\r\n\r\n`)
+    })
+  })
+  const { proxy, port } = await startProxy(origin.port)
+  const warnings: Error[] = []
+  const onWarning = (warning: Error) => void warnings.push(warning)
+  process.on('warning', onWarning)
+  const socket = openClient(port, request('/'))
+  let received = 0
+  socket.on('data', (part: Buffer) => {
+    for (const byte of part) if (byte === 120) received += 1
+  })
+  socket.pause()
+  for (let i = 0; i < 20; i++) {
+    await sleep(20)
+    socket.resume()
+    await sleep(2)
+    socket.pause()
+  }
+  socket.resume()
+  t.ok(await waitUntil(() => received >= count), `${received} chunks`)
+  t.same(warnings, [])
+  process.off('warning', onWarning)
+  socket.destroy()
+  await proxy.close(100)
+  await origin.close()
 })
 
 t.test('relays the whole response of an origin that closes during backpressure', async (t) => {
