@@ -53,7 +53,8 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
     const control = createControl(socket)
     const onOpen = async (opened: Instance) => {
       await control.open(opened)
-      await logSignInLink(opened, log)
+      // Not awaited: requests of the service need not wait for the link.
+      void logSignInLink(opened, log).catch((error) => log.error({ err: error }, 'no sign-in link could be made'))
     }
     const instance: Instance & { open?(): void } = isShipping(config)
       ? await openSpool(config, deps)

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { freePort } from './proxy.js'
 
 const PROGRAM = fileURLToPath(new URL('../../bin/readership.js', import.meta.url))
-const POLL_MS = 5
+const POLL_MS = 25
 
 /** Starts `readership proxy` as an operator does, with an empty data directory or `data`, and without a network. */
 export async function startProduct(origin: string, given: { data?: string } = {}) {
