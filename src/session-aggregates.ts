@@ -18,6 +18,8 @@ export const PRIOR_DIMENSIONS: Readonly<Record<string, readonly string[]>> = {
   prior_channel: ['channel'],
   prior_source: ['source', 'channel'],
   prior_campaign: ['utm_campaign', 'utm_source', 'utm_medium'],
+  prior_entry_page: ['entry_page'],
+  prior_exit_page: ['exit_page'],
   prior_country: ['country'],
   prior_region: ['country', 'region'],
   prior_city: ['country', 'region', 'city'],
@@ -27,3 +29,9 @@ export const PRIOR_DIMENSIONS: Readonly<Record<string, readonly string[]>> = {
   prior_screen_class: ['screen_class'],
 }
 export const PRIOR_COLUMNS: readonly string[] = Object.keys(PRIOR_DIMENSIONS)
+
+/**
+ * Columns of `sessions` for cohorts, over all sessions of the visitor: when the first began, and the one before this.
+ * Unlike `prior`, they include sessions of several visitors, which count for the visitor with the least id.
+ */
+export const COHORT_COLUMNS = ['first_seen', 'previous'] as const

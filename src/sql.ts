@@ -80,6 +80,8 @@ export interface Dialect {
    * value of a JSON null is null. A text that is not a JSON object has no rows.
    */
   jsonEach(from: Sql, column: Sql): Sql
+  /** Selects the columns of `from` with `word`: one row for each of the words of its text `column`, separated by spaces. */
+  eachWord(from: Sql, column: Sql): Sql
   /** Several values as one, to group and join by; any of them may be null. */
   tuple(values: readonly Sql[]): Sql
   /** One value of a tuple; positions start at 1. */

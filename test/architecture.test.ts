@@ -13,6 +13,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/nearest-name': [],
   'src/sql': [],
   'src/session-aggregates': [],
+  'src/daily-counts': ['src/sql'],
   'src/cache': [],
   'src/private-socket': [],
   'src/rows': [],
@@ -32,7 +33,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/policy': ['src/agents', 'src/cache', 'src/outbound', 'src/store', 'src/sql', 'src/errors'],
   // Both processes read what an exchange or a browser said.
   'src/capture': ['src/agents', 'src/rows', 'src/cache', 'src/address'],
-  'src/query': ['src/session-aggregates', 'src/nearest-name', 'src/sql', 'src/store', 'src/errors'],
+  'src/query': ['src/daily-counts', 'src/session-aggregates', 'src/nearest-name', 'src/sql', 'src/store', 'src/errors'],
   'src/reads': ['src/query', 'src/sql', 'src/store', 'src/errors'],
   // The worker's process.
   'src/ingest': ['src/capture', 'src/policy', 'src/agents', 'src/rows', 'src/cache', 'src/address'],
@@ -40,6 +41,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/dialects',
     'src/capture',
     'src/engine',
+    'src/daily-counts',
     'src/session-aggregates',
     'src/rows',
     'src/store',

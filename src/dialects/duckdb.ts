@@ -27,6 +27,7 @@ export const duckdbDialect: Dialect = {
   jsonEach: (from, column) => sql`
     select f.*, unnest(map_keys(pairs)) as key, unnest(map_values(pairs)) as value
     from (select *, try(from_json(${column}, '"map(varchar, varchar)"')) as pairs from (${from}) j) f`,
+  eachWord: (from, column) => sql`select w.*, unnest(string_split(${column}, ' ')) as word from (${from}) w`,
   tuple: (values) => sql`row(${join(values, ', ')})`,
   tupleMember: (tuple, position) => sql`${tuple}[${raw(String(position))}]`,
   distinctList: (column, from) => sql`select unnest(list(distinct ${column})) from ${from}`,

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ARRIVAL_COLUMNS } from '../rows.js'
-import { PRIOR_COLUMNS, PRIOR_DIMENSIONS, SESSION_TRAITS } from '../session-aggregates.js'
+import { COHORT_COLUMNS, PRIOR_COLUMNS, PRIOR_DIMENSIONS, SESSION_TRAITS } from '../session-aggregates.js'
 import { raw, type Sql, sql } from '../sql.js'
 import { inTransaction, runQuery } from './query.js'
 
@@ -43,7 +43,7 @@ const SESSION = ['site_id', 'session_id', 'visitor_id', 'started', 'ended']
 const STEPS = Array.from({ length: 8 }, (_, i) => `step_${i + 1}`)
 const SESSION_COLUMNS = [
   ...[...SESSION, 'ms', 'views', 'acts', 'bounced', 'ids', 'mixed', 'entry_page', 'exit_page'],
-  ...[...ARRIVAL, ...SESSION_TRAITS, ...STEPS, ...PRIOR_COLUMNS],
+  ...[...ARRIVAL, ...SESSION_TRAITS, ...STEPS, ...PRIOR_COLUMNS, ...COHORT_COLUMNS],
 ].join(', ')
 const PAGE_COLUMNS = [
   ...[...SESSION, 'pathname', 'page_views', 'page_acts', 'engaged_ms', 'scroll', 'entered', 'exited', 'ms', 'views'],
@@ -67,7 +67,9 @@ const sessionsWithPriors = (): string => {
   const priors = Object.entries(PRIOR_DIMENSIONS).map(([name, columns]) => `${priorColumn(columns)} as ${name}`)
   return `
     select f.*, p.* exclude (site_id, session_id) from fresh f join (
-      select site_id, session_id, ${priors.join(', ')}
+      select site_id, session_id, ${priors.join(', ')},
+        min(started) over (partition by site_id, visitor_id) as first_seen,
+        lag(started) over (partition by site_id, visitor_id order by started, session_id) as previous
       from (select ${own} from fresh union all
         select ${own} from sessions where visitor_id in (select visitor_id from fresh)) b) p
       on p.site_id = f.site_id and p.session_id = f.session_id`

@@ -1,15 +1,22 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
-import type { EventRow } from '../rows.js'
+import type { EventRow, Rows } from '../rows.js'
 import type { ResultRow } from '../store.js'
 import { type AggregateStep, aggregateStep, readWatermark } from './aggregate-step.js'
 import type { Checkpoints } from './checkpoints.js'
+import { DAY_MS, dailyStep, readDailySeal, startOfDay } from './daily-step.js'
 import type { DataFile, DataFileOptions } from './datafile.js'
 import { HexId } from './query.js'
-import type { Placement, SessionMove } from './row-updates.js'
+import type { LateVerdict, Placement, SessionMove } from './row-updates.js'
 
 /** A session that was aggregated and got a hit since: reads take it from its hits until it is aggregated again. */
 export type StaleSession = Pick<EventRow, 'site_id' | 'session_id' | 'session_start'>
+
+/** A counted day that got or changed a row since: reads take it from its rows until it is counted again. */
+export interface ChangedDay {
+  site_id: number
+  day: Date
+}
 
 const ChangedSession = z.object({
   site_id: z.int(),
@@ -19,21 +26,51 @@ const ChangedSession = z.object({
 
 export type AggregateTracker = Awaited<ReturnType<typeof openAggregateTracker>>
 
-/** Knows how far sessions are aggregated, so that an append finds the aggregated sessions that it makes stale. */
+/**
+ * Knows how far sessions are aggregated and days are counted, so that an append finds the aggregated sessions and counted
+ * days that it makes stale.
+ */
 export async function openAggregateTracker(file: Pick<DataFile, 'read'>) {
   let watermark = await file.read(readWatermark)
-  const step = async (writer: DuckDBConnection, target: Date): Promise<AggregateStep> => {
+  let countedUntil = await file.read(readDailySeal)
+  const later = (a: Date, b: Date | undefined) => (b && b > a ? b : a)
+  const aggregateSessions = async (writer: DuckDBConnection, target: Date): Promise<AggregateStep> => {
     // While the step runs, and if it fails in an unknown state, too many sessions count as stale, which harms nothing.
-    watermark = new Date(Math.max(target.getTime(), watermark?.getTime() ?? 0))
+    watermark = later(target, watermark)
     const done = await aggregateStep(writer, target)
     watermark = done.watermark
     return done
   }
   return {
-    step,
+    /** One step of sessions; of days after all sessions. */
+    async step(writer: DuckDBConnection, target: Date): Promise<Pick<AggregateStep, 'deleted' | 'more'>> {
+      const sessions = await aggregateSessions(writer, target)
+      if (sessions.more) return sessions
+      countedUntil = later(startOfDay(target), countedUntil)
+      const days = await dailyStep(writer, target)
+      countedUntil = days.until
+      return { deleted: sessions.deleted || days.deleted, more: days.more }
+    },
     /** A step that only aggregates stale sessions again. */
     async refreshStale(writer: DuckDBConnection): Promise<void> {
-      if (watermark) await step(writer, watermark)
+      if (watermark) await aggregateSessions(writer, watermark)
+    },
+    /** The counted days that get these rows, have rows of these moves, or get these verdicts. */
+    findChangedDays(
+      { events, agent_events }: Partial<Rows>,
+      { moves = [], verdicts = [] }: { moves?: readonly SessionMove[]; verdicts?: readonly LateVerdict[] } = {},
+    ): ChangedDay[] {
+      const limit = countedUntil
+      if (limit === undefined) return []
+      const days = new Map<string, ChangedDay>()
+      const add = (site_id: number, at: Date) => {
+        if (at < limit) days.set(`${site_id} ${startOfDay(at).getTime()}`, { site_id, day: startOfDay(at) })
+      }
+      for (const row of events ?? []) if (row.kind === 'pageview') add(row.site_id, row.timestamp)
+      for (const row of [agent_events ?? [], verdicts].flat()) add(row.site_id, row.timestamp)
+      for (const { site_id, first, last } of moves)
+        for (let at = startOfDay(first); at <= last; at = new Date(at.getTime() + DAY_MS)) add(site_id, at)
+      return [...days.values()]
     },
     /**
      * The aggregated sessions that get these rows, get or lose rows in these moves and placements, or have `changed` rows.

@@ -4,13 +4,15 @@ import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import { type CommitPosition, formatCommitPosition } from '../engine/commit-position.js'
 import type { Addition, EventRow, LooseReport, Rows } from '../rows.js'
 import { sql } from '../sql.js'
-import type { AggregateTracker, StaleSession } from './aggregate-tracker.js'
+import type { AggregateTracker, ChangedDay, StaleSession } from './aggregate-tracker.js'
 import { inTransaction, runQuery, toTimestamp } from './query.js'
 import { appendRows, COLUMN_TYPES } from './row-appender.js'
 import {
   buildPlacements,
   buildSessionMoves,
+  buildVerdictUpdate,
   buildViewAdditions,
+  type LateVerdict,
   type Placement,
   type SessionMove,
 } from './row-updates.js'
@@ -53,6 +55,8 @@ export const appendCommit = (
       appendRows(await appender('agent_events'), 'agent_events', COLUMN_TYPES.agent_events, rows.agent_events)
     }
     if (stale.length > 0) appendStale(await appender('unsealed'), stale)
+    const days = aggregates.findChangedDays(rows, { moves })
+    if (days.length > 0) appendChangedDays(await appender('daily_changed'), days)
     if (deliveries.length > 0) appendDeliveries(await appender('deliveries'), deliveries)
     if (position) {
       const commits = await appender('commits')
@@ -95,6 +99,18 @@ const NO_SESSION = {
   ...{ utm_source: null, utm_medium: null, utm_campaign: null, utm_content: null, utm_term: null },
 }
 const withoutSession = (row: EventRow): LooseReport => ({ ...row, ...NO_SESSION })
+
+/** Gives rows verdicts that came late. */
+export const storeVerdicts = (
+  writer: DuckDBConnection,
+  aggregates: AggregateTracker,
+  verdicts: readonly LateVerdict[],
+): Promise<void> =>
+  withAppenders(writer, async (appender) => {
+    await runQuery(writer, buildVerdictUpdate(verdicts))
+    const days = aggregates.findChangedDays({}, { verdicts })
+    if (days.length > 0) appendChangedDays(await appender('daily_changed'), days)
+  })
 
 /** Replaces the stored URLs of a hostname's sitemaps. */
 export const replaceSitemapRows = (
@@ -152,6 +168,14 @@ function appendStale(appender: DuckDBAppender, sessions: readonly StaleSession[]
     appender.appendInteger(site_id)
     appender.appendUBigInt(session_id)
     appender.appendTimestamp(toTimestamp(session_start))
+    appender.endRow()
+  }
+}
+
+function appendChangedDays(appender: DuckDBAppender, days: readonly ChangedDay[]): void {
+  for (const { site_id, day } of days) {
+    appender.appendInteger(site_id)
+    appender.appendTimestamp(toTimestamp(day))
     appender.endRow()
   }
 }

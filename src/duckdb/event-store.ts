@@ -4,7 +4,7 @@ import type { Rows } from '../rows.js'
 import { type Sql, sql } from '../sql.js'
 import type { QueryScope, ResultRow } from '../store.js'
 import { type AggregationOptions, createAggregation, openAggregateTracker } from './aggregate-tracker.js'
-import { appendCommit, replaceSitemapRows, type StoredChanges } from './append.js'
+import { appendCommit, replaceSitemapRows, type StoredChanges, storeVerdicts } from './append.js'
 import { type CheckpointOptions, createCheckpoints } from './checkpoints.js'
 import { DEFAULT_READ_TIMEOUTS } from './database.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
@@ -15,7 +15,7 @@ import { assignStep, forgetRemovals, type Removal, type RemovalStep, removeStep 
 import type { Repair } from './repair.js'
 import { RowError } from './row-appender.js'
 import { streamRows } from './row-stream.js'
-import { buildVerdictUpdate, type LateVerdict } from './row-updates.js'
+import type { LateVerdict } from './row-updates.js'
 import { createSharedReads } from './shared-reads.js'
 
 export type EventStoreOptions = Omit<DataFileOptions, 'migrations'> & CheckpointOptions & AggregationOptions
@@ -109,7 +109,7 @@ export async function openEvents(options: EventStoreOptions) {
     /** Gives stored rows the verdicts that came late. */
     updateVerdicts: async (verdicts: readonly LateVerdict[]): Promise<void> => {
       await asApiError('The verdicts could not be stored.', () =>
-        change((writer) => runQuery(writer, buildVerdictUpdate(verdicts))),
+        change((writer) => storeVerdicts(writer, aggregates, verdicts)),
       )
     },
     /** Replaces the stored URLs of a hostname's sitemaps, in one transaction. */
@@ -154,7 +154,7 @@ export async function openEvents(options: EventStoreOptions) {
       )
       if (forgotten > 0) await checkpoints.run()
     },
-    /** Aggregates all sessions that started before `target`, in bounded steps. */
+    /** Aggregates all sessions that started before `target` and counts all days that ended by then, in bounded steps. */
     aggregate: aggregation.until,
     /** Call about once a second: one step of aggregation, and the checkpoint of an idle store. Never throws. */
     async maintain(): Promise<void> {

@@ -96,4 +96,24 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     // Site ids that were given; the highest counts.
     'create table site_ids (last integer)',
   ],
+  [
+    ...['prior_entry_page', 'prior_exit_page', 'first_seen', 'previous'].map(
+      (name) => `alter table sessions add column ${name} timestamp`,
+    ),
+    ...EMPTY_AGGREGATES,
+    // Counts by day; `src/daily-counts.ts` says what the columns mean.
+    `create table daily_urls (
+      site_id integer, day timestamp, hostname varchar, pathname varchar, fetches bigint, pages bigint, bytes bigint,
+      verified_fetches bigint, spoofed bigint, indeterminate bigint, unverifiable bigint, last_seen timestamp,
+      attempts bigint, page_reads bigint, refused bigint, readings bigint, first_crawl timestamp, last_crawl timestamp,
+      last_response bigint, agents varchar)`,
+    `create table daily_agents (
+      site_id integer, day timestamp, agent_id varchar, operator varchar, purpose varchar, fetches bigint, pages bigint,
+      bytes bigint, verified_fetches bigint, spoofed bigint, indeterminate bigint, unverifiable bigint,
+      last_seen timestamp, attempts bigint, page_reads bigint)`,
+    `create table daily_views (
+      site_id integer, day timestamp, hostname varchar, pathname varchar, assistant varchar, views bigint, arrivals bigint)`,
+    'create table daily_changed (site_id integer, day timestamp)',
+    'create table daily_seals (day timestamp)',
+  ],
 ]

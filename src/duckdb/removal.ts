@@ -1,8 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
+import { DAILY_TABLES } from '../daily-counts.js'
 import { PRIOR_COLUMNS } from '../session-aggregates.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import { readWatermark } from './aggregate-step.js'
+import { DAY_MS, daysBetween, daysIn, readDailySeal, recountDays, startOfDay } from './daily-step.js'
 import { HexId, inTransaction, runQuery, toHexId } from './query.js'
 
 /**
@@ -39,6 +41,7 @@ const AGGREGATE_TABLES = [
   ['session_pages', 'started'],
   ['unsealed', 'session_start'],
 ] as const
+const DAILY = Object.keys(DAILY_TABLES)
 /** Later than any stored row. */
 const END_OF_TIME = new Date('9999-01-01T00:00:00Z')
 
@@ -89,6 +92,7 @@ async function removePerson(
   { site, visitor, key }: { site: number; visitor: bigint; key?: string | undefined },
 ): Promise<RemovalStep> {
   const watermark = await readWatermark(writer)
+  const seal = (await readDailySeal(writer)) ?? new Date(0)
   const run = (query: Sql) => runQuery(writer, query)
   const done = await readRemovalNote(writer, key)
   // If the person came again since, they are a new visitor.
@@ -104,19 +108,22 @@ async function removePerson(
     // Other visitors with rows of these sessions: all of their own sessions must be aggregated again.
     await run(sql`create or replace temp table others as select distinct visitor_id from events where site_id = ${site}
       and session_id in (select session_id from touched) and visitor_id not in (select visitor_id from leaving)`)
+    await run(sql`create or replace temp table touched_days as select distinct date_trunc('day', timestamp) as day
+      from events where ${ofPerson} and kind = 'pageview' and timestamp < ${seal}`)
     const loose = changedRows((await run(sql`delete from loose_reports where ${ofPerson}`))[0])
     const rows = loose + changedRows((await run(sql`delete from events where ${ofPerson}`))[0])
     for (const table of ['sessions', 'session_pages', 'unsealed'])
       await run(
         sql`delete from ${raw(table)} where site_id = ${site} and session_id in (select session_id from touched)`,
       )
+    await recountDays(writer, daysIn('touched_days'), [site], ['daily_views'])
     if (watermark)
       await run(sql`insert into unsealed select site_id, session_id, min(session_start) from events
         where site_id = ${site} and session_start < ${watermark} and visitor_id in (select visitor_id from others)
         group by site_id, session_id`)
     const visitor_ids = await selectIds(writer, 'select visitor_id as id from leaving order by id')
     const session_ids = await selectIds(writer, 'select session_id as id from touched')
-    for (const table of ['leaving', 'touched', 'others']) await writer.run(`drop table ${table}`)
+    for (const table of ['leaving', 'touched', 'touched_days', 'others']) await writer.run(`drop table ${table}`)
     await saveRemovalNote(writer, key, { rows, visitor_ids })
     return { rows, more: false, visitor_ids, session_ids }
   })
@@ -175,12 +182,20 @@ async function removeBefore(
   }
   return inTransaction(writer, async () => {
     const run = async (query: Sql) => changedRows((await runQuery(writer, query))[0])
+    const cutDays = await findCutDays(writer, site, end)
     const views = await run(sql`delete from events where site_id = ${site} and session_start < ${end}`)
     const fetches = await run(sql`delete from agent_events where site_id = ${site} and timestamp < ${end}`)
     const loose = await run(sql`delete from loose_reports where site_id = ${site} and timestamp < ${end}`)
     for (const [table, began] of AGGREGATE_TABLES)
       await run(sql`delete from ${raw(table)} where site_id = ${site} and ${raw(began)} < ${end}`)
-    await run(clearPriors('sessions', PRIOR_COLUMNS, site, end))
+    for (const table of [...DAILY, 'daily_changed'])
+      await run(sql`delete from ${raw(table)} where site_id = ${site} and day < ${startOfDay(end)}`)
+    if (cutDays) await recountDays(writer, cutDays, [site])
+    await run(clearPriors('sessions', [...PRIOR_COLUMNS, 'previous'], site, end))
+    await run(sql`update sessions set first_seen = f.first from (
+        select visitor_id, min(started) as first from sessions where site_id = ${site} group by visitor_id
+        having min(first_seen) < ${end}) f
+      where sessions.site_id = ${site} and sessions.visitor_id = f.visitor_id`)
     await run(clearPriors('session_pages', ['prior'], site, end))
     if (stepEnd === undefined && whole) {
       await run(sql`delete from deliveries where site_id = ${site}`)
@@ -215,11 +230,31 @@ export async function assignStep(
         )[0],
       )
     const moveBefore = (table: string, began: string) => move(table, sql`${raw(began)} < ${stepEnd ?? END_OF_TIME}`)
+    const cutDays = stepEnd && (await findCutDays(writer, from, stepEnd))
     const rows = (await moveBefore('events', 'session_start')) + (await moveBefore('agent_events', 'timestamp'))
     for (const [table, began] of AGGREGATE_TABLES) await moveBefore(table, began)
+    for (const table of [...DAILY, 'daily_changed']) await move(table, sql`day < ${startOfDay(stepEnd ?? END_OF_TIME)}`)
+    if (cutDays) await recountDays(writer, cutDays, [from, to])
     if (stepEnd === undefined) for (const table of ['loose_reports', 'deliveries']) await move(table, sql`true`)
     return { rows, more: stepEnd !== undefined }
   })
+}
+
+/**
+ * The counted days that a removal of what began before `end` leaves in part: the day of `end`, and later ones to which
+ * such sessions last.
+ */
+async function findCutDays(writer: DuckDBConnection, site: number, end: Date) {
+  const seal = await readDailySeal(writer)
+  const from = startOfDay(end)
+  if (seal === undefined || from >= seal) return undefined
+  const [row] = await runQuery(
+    writer,
+    sql`select max(timestamp) as last from events where site_id = ${site} and session_start < ${end}`,
+  )
+  const last = row?.last instanceof Date && row.last > end ? row.last : end
+  const until = Math.min(startOfDay(last).getTime() + DAY_MS, seal.getTime())
+  return daysBetween(from, new Date(until))
 }
 
 /** The remaining sessions have no session before `end` any more. */

@@ -1,6 +1,14 @@
 import { join, raw, type Sql, sql } from '../sql.js'
-import { canUsePageAggregates, excludesMixed, priorColumn, splitHits, splitSessions } from './aggregate-split.js'
+import {
+  canUsePageAggregates,
+  canUseSessionAggregates,
+  excludesMixed,
+  priorColumn,
+  splitHits,
+  splitSessions,
+} from './aggregate-split.js'
 import { filterCondition, sourceRows } from './conditions.js'
+import { isBehavioural } from './filters.js'
 import { type Grouping, groupColumns, TOTAL } from './grouping.js'
 import type { Plan } from './plan.js'
 import { IS_INTERACTIVE, sessionsFromHits } from './sessions.js'
@@ -147,7 +155,8 @@ const PAGE_SUMS: Sums = {
  */
 export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]): Sql | undefined {
   const { aggregates, hits: sessionHits } = splitSessions(plan, false, 'session_pages')
-  if (!aggregates || !canUsePageAggregates(plan.filters)) return undefined
+  if (!aggregates) return undefined
+  if (!canUsePageAggregates(plan.filters)) return pageMetricsOfSessions(plan, metrics, aggregates)
   const { hits } = splitHits({ ...plan, filters: [] }, TOTAL)
   const where = filterCondition(plan)
   const isWhole = sql`ended < ${plan.window.end} and ids = 1`
@@ -166,26 +175,10 @@ export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]
       },
       from: sql`from ${aggregates} s where ${where} group by pathname`,
     },
+    pagesFromHits(sql`${sessionHits} e where ${where}`, sessionHits, plan),
     {
       value,
-      sums: PAGE_SUMS,
-      from: sql`
-        from (
-          select pathname, ms, views, bounced, engaged_ms, scroll,
-            case when entry_page = pathname then 1 else 0 end as entered,
-            case when exit_page = pathname then 1 else 0 end as exited
-          from (select session_id, pathname, sum(engaged_ms) as engaged_ms, max(scroll) as scroll
-            from ${sessionHits} e where ${where} group by session_id, pathname) p
-          join (${sessionsFromHits(sessionHits, plan.dialect)}) s on s.session_id = p.session_id) m
-        group by pathname`,
-    },
-    {
-      value,
-      sums: {
-        visitors: raw('count(distinct visitor_id)'),
-        pageviews: raw("count(*) filter (where kind = 'pageview')"),
-        events: sql`count(*) filter (where ${IS_INTERACTIVE})`,
-      },
+      sums: { visitors: raw('count(distinct visitor_id)'), ...PAGE_HITS },
       from: raw('from hit group by pathname'),
     },
     {
@@ -201,4 +194,65 @@ export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]
     with hit as materialized (
       select pathname, visitor_id, kind from ${hits} e where ${where})
     ${metricsFromSums(metrics, sources)}`
+}
+
+/**
+ * The same with filters that hold on all hits of a session or on none: the pages of the sessions that pass. Visitors are
+ * counted as a set, because an earlier session with the page need not pass.
+ */
+function pageMetricsOfSessions(plan: Plan, metrics: readonly string[], pages: Sql): Sql | undefined {
+  const { filters } = plan
+  if (filters.some(isBehavioural) || !canUseSessionAggregates(filters)) return undefined
+  const { aggregates, hits: sessionHits } = splitSessions(plan, excludesMixed(filters))
+  const { isWhole, hits } = splitHits(plan, TOTAL)
+  if (!aggregates) return undefined
+  const where = filterCondition(plan)
+  const passing = (from: Sql) => sql`${sourceRows('events', plan, filters, undefined, from)} as e where ${where}`
+  const value = raw('pathname')
+  const sources: SumSource[] = [
+    {
+      value,
+      sums: {
+        ...PAGE_SUMS,
+        pageviews: raw('sum(case when whole then page_views else 0 end)'),
+        events: raw('sum(case when whole then page_acts else 0 end)'),
+      },
+      from: raw('from page group by pathname'),
+    },
+    pagesFromHits(passing(sessionHits), sessionHits, plan),
+    { value, sums: PAGE_HITS, from: raw('from hit group by pathname') },
+  ]
+  return sql`
+    with hit as materialized (select pathname, visitor_id, kind from ${passing(hits)}),
+    page as materialized (
+      select p.*, whole from ${pages} p
+      join (select session_id, ${isWhole} as whole from ${aggregates} a where ${where}) s on s.session_id = p.session_id)
+    select * from (${metricsFromSums(
+      metrics.filter((metric) => metric !== 'visitors'),
+      sources,
+    )}) m
+    left join (
+      select pathname as value, count(distinct visitor_id) as visitors
+      from (select pathname, visitor_id from page where whole union all select pathname, visitor_id from hit) b
+      group by pathname) v using (value)`
+}
+
+/** Pages of sessions that no aggregate replaces: `passing` selects the hits that count, `hits` has all of the sessions. */
+const pagesFromHits = (passing: Sql, hits: Sql, plan: Plan): SumSource => ({
+  value: raw('pathname'),
+  sums: PAGE_SUMS,
+  from: sql`
+    from (
+      select pathname, ms, views, bounced, engaged_ms, scroll,
+        case when entry_page = pathname then 1 else 0 end as entered,
+        case when exit_page = pathname then 1 else 0 end as exited
+      from (select session_id, pathname, sum(engaged_ms) as engaged_ms, max(scroll) as scroll
+        from ${passing} group by session_id, pathname) p
+      join (${sessionsFromHits(hits, plan.dialect)}) s on s.session_id = p.session_id) m
+    group by pathname`,
+})
+
+const PAGE_HITS: Sums = {
+  pageviews: raw("count(*) filter (where kind = 'pageview')"),
+  events: sql`count(*) filter (where ${IS_INTERACTIVE})`,
 }

@@ -4,7 +4,7 @@ import type { Store } from '../store.js'
 import { type Dimension, findDimension } from './dimensions.js'
 import { type Filter, isBehavioural } from './filters.js'
 import type { Grouping } from './grouping.js'
-import type { AggregateState, Plan } from './plan.js'
+import type { AggregateState, CountedDays, Plan } from './plan.js'
 import { inWindow, startedInWindow } from './window-conditions.js'
 
 /**
@@ -16,6 +16,16 @@ export async function readAggregateState(store: Pick<Store, 'query'>): Promise<A
     select max(watermark) as watermark, (select min(session_start) from unsealed) as broken from seals`)
   if (!(row?.watermark instanceof Date)) return undefined
   return { watermark: row.watermark, staleSince: row.broken instanceof Date ? row.broken : undefined }
+}
+
+/** Asks the store which days of a site it has counted, once before a read; a changed day is right from its rows too. */
+export async function readCountedDays(store: Pick<Store, 'query'>, site: number): Promise<CountedDays | undefined> {
+  const rows = await store.query(sql`
+    select until, day from (select max(day) as until from daily_seals) s
+    left join (select distinct day from daily_changed where site_id = ${site}) c on true order by day`)
+  const until = rows[0]?.until
+  if (!(until instanceof Date)) return undefined
+  return { until, changed: rows.flatMap(({ day }) => (day instanceof Date ? [day] : [])) }
 }
 
 /** Splits the sessions of a read: some are read from aggregates, the others from their hits. */
@@ -81,7 +91,8 @@ const isAggregated = ({ site, window, aggregates }: Plan): Sql => {
   return sql`site_id = ${site} and started >= ${window.start} and started < ${until}`
 }
 
-const staleSessions = ({ site, aggregates }: Plan): Sql | undefined =>
+/** Selects the aggregated sessions that got hits since; undefined without such sessions. */
+export const staleSessions = ({ site, aggregates }: Plan): Sql | undefined =>
   aggregates?.staleSince &&
   sql`select session_id from unsealed where site_id = ${site} and session_start >= ${aggregates.staleSince}`
 

@@ -2,6 +2,7 @@ import { raw, sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
 import { findDimension, requireDimension } from './dimensions.js'
 import { combineDimensions, groupByDimension, selectParts } from './grouping.js'
+import { agentsOfPaths } from './late-metrics.js'
 import { METRICS, type Metric, metricsBy } from './metrics.js'
 import type { Plan } from './plan.js'
 import type { ReadContext } from './read-context.js'
@@ -22,11 +23,13 @@ export async function breakdown(context: ReadContext, name: string, more: readon
   const dimension = findDimension(name, 'dimension')
   requireDimension(dimension, audience, 'dimension')
   const named = dimension.optional ? raw(' where value is not null') : raw('')
-  const metrics = METRICS[audience]
+  const metrics: readonly string[] = METRICS[audience]
+  const late = audience === 'agent' && dimension.name === 'pathname' ? agentsOfPaths('value') : undefined
+  const early = metrics.filter((metric) => !late?.metrics.includes(metric))
   const by = groupByDimension(dimension, context.plan.dialect)
   const data = await context.list(
-    { key: 'value', order: RANKING[audience], metrics },
-    (plan) => sql`select * from (${metricsBy(plan, by, [...metrics, ...more])}) v${named}`,
+    { key: 'value', order: RANKING[audience], metrics, late },
+    (plan) => sql`select * from (${metricsBy(plan, by, [...early, ...more])}) v${named}`,
   )
   return { data, rows: data.length }
 }

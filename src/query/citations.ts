@@ -1,7 +1,6 @@
-import { type Dialect, isIn, join, raw, type Sql, sql } from '../sql.js'
-import { sourceRows, whereClause } from './conditions.js'
-import { NOT_SPOOFED } from './metrics.js'
-import { type Plan, planForTable, withoutUrlFilters } from './plan.js'
+import { isIn, join, raw, type Sql, sql } from '../sql.js'
+import { dailyCounts } from './daily-counts.js'
+import { type Plan, withoutUrlFilters } from './plan.js'
 import type { Assistant, ReadContext, Site } from './read-context.js'
 
 /** In the order in which they are tried: the first that applies is the verdict. */
@@ -25,32 +24,14 @@ const MIN_FETCHES = 10
 const MIN_ARRIVALS = 3
 const DEFAULT_GAP_THRESHOLD = 3
 
-/** Selects successful page reads. A 304 names no content type; `is_pageview` or the path's ending decides then. */
-const isPageRead = (dialect: Dialect): Sql => {
-  const endings = ['.md', '.markdown', '.pdf'].map((end) => dialect.endsWith(raw('lower(pathname)'), sql`${end}`))
-  return sql`method = 'GET' and status in (200, 206, 304) and case when content_type is null
-    then status = 304 and (is_pageview or ${join(endings, ' or ')})
-    else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf')
-    end`
-}
+const ofOperator = (operator: string | undefined): Sql | undefined =>
+  operator === undefined ? undefined : sql`operator = ${operator}`
 
-/** Selects the pageview with which a session from an AI assistant began; a session has one. */
-const IS_ARRIVAL = raw("channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page")
-
-/** Selects fetches that may serve an answer, or the index that answers come from. */
-const answerFetches = (plan: Plan, operator: string | undefined): Sql => sql`
-  agent_events where ${whereClause(planForTable(plan, 'agent_events'))} and purpose in ('search', 'assistant')
-    and ${NOT_SPOOFED} and ${operator === undefined ? raw('true') : sql`operator = ${operator}`}`
-
-const pageviews = (plan: Plan): Sql => {
-  const side = planForTable(plan, 'events')
-  return sql`${sourceRows('events', side)} as e where ${whereClause(side)} and kind = 'pageview'`
-}
-
-const arrivalCondition = ({ assistants, operator }: CitationScope): Sql => {
-  if (operator === undefined) return IS_ARRIVAL
+/** The arrivals that count, of `daily_views`: with an operator those from its assistants. */
+const countedArrivals = ({ assistants, operator }: CitationScope): Sql => {
+  if (operator === undefined) return raw('arrivals')
   const sources = assistants.filter((each) => each.operator === operator).map(({ source }) => source)
-  return sql`${IS_ARRIVAL} and ${isIn(raw('source'), sources)}`
+  return sql`case when ${isIn(raw('assistant'), sources)} then arrivals else 0 end`
 }
 
 const ratio = raw('case when arrivals > 0 then fetches * 1.0 / arrivals end as ratio')
@@ -65,13 +46,11 @@ const urlCounts = (plan: Plan, of: CitationScope): Sql => sql`
     select hostname, pathname, sum(f) as fetches, sum(a) as arrivals, sum(n) as attempts, sum(r) as refused,
       sum(v) as views
     from (
-      select hostname, pathname, count(*) filter (where ${isPageRead(plan.dialect)}) as f, 0 as a, count(*) as n,
-        count(*) filter (where status in (401, 403, 429)) as r, 0 as v
-      from ${answerFetches(plan, of.operator)} group by hostname, pathname
+      select hostname, pathname, page_reads as f, 0 as a, attempts as n, refused as r, 0 as v
+      from (${dailyCounts(plan, 'daily_urls', ['page_reads', 'attempts', 'refused'], ofOperator(of.operator))}) f
       union all
-      select hostname, pathname, 0 as f, count(distinct case when ${arrivalCondition(of)} then session_id end) as a, 0 as n,
-        0 as r, count(*) as v
-      from ${pageviews(plan)} group by hostname, pathname) s
+      select hostname, pathname, 0 as f, ${countedArrivals(of)} as a, 0 as n, 0 as r, views as v
+      from (${dailyCounts(plan, 'daily_views', ['views', 'arrivals'])}) p) s
     group by hostname, pathname) u
   where fetches > 0 or views > 0 or refused * 2 > attempts`
 
@@ -128,18 +107,17 @@ export const totalsFromCounts = ({ fetches, arrivals }: { fetches: number; arriv
  */
 export const citationOperators = (plan: Plan, of: CitationScope): Sql => {
   const names = of.assistants.map(({ source, operator }) => sql`when ${source} then ${operator}`)
-  const name = names.length === 0 ? raw('null') : sql`case source ${join(names, ' ')} end`
+  const name = names.length === 0 ? raw('null') : sql`case assistant ${join(names, ' ')} end`
   return sql`
     select operator, fetches, arrivals, ${ratio}
     from (
       select operator, sum(f) as fetches, sum(a) as arrivals
       from (
-        select operator, count(*) filter (where ${isPageRead(plan.dialect)}) as f, 0 as a
-        from ${answerFetches(plan, of.operator)} group by operator
+        select operator, page_reads as f, 0 as a
+        from (${dailyCounts(plan, 'daily_agents', ['page_reads'], ofOperator(of.operator))}) f
         union all
-        select operator, 0 as f, count(distinct session_id) as a
-        from (select ${name} as operator, session_id from ${pageviews(plan)} and ${arrivalCondition(of)}) p
-        group by operator) s
+        select ${name} as operator, 0 as f, ${countedArrivals(of)} as a
+        from (${dailyCounts(plan, 'daily_views', ['arrivals'])}) p) s
       group by operator) o
     where fetches > 0 or arrivals > 0`
 }

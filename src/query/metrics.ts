@@ -1,12 +1,14 @@
+import { DAILY_TABLES, type DailyTableName } from '../daily-counts.js'
 import { ApiError } from '../errors.js'
 import { suggestName } from '../nearest-name.js'
 import { raw, type Sql, sql } from '../sql.js'
 import { metricsFromAggregates, pageMetricsFromAggregates } from './aggregate-metrics.js'
 import { canUseSessionAggregates, excludesMixed, splitHits, splitSessions } from './aggregate-split.js'
 import { filterCondition, sourceRows, whereClause } from './conditions.js'
+import { canUseDailyCounts, dailyCounts } from './daily-counts.js'
 import { type Audience, quote } from './dimensions.js'
 import { type Filter, replaceConditions } from './filters.js'
-import { type Grouping, groupColumns } from './grouping.js'
+import { type Grouping, groupColumns, TOTAL } from './grouping.js'
 import type { Plan } from './plan.js'
 import { IS_INTERACTIVE, sessionsFromHits, sessionsInWindow } from './sessions.js'
 import { startedInWindow } from './window-conditions.js'
@@ -194,6 +196,8 @@ const VERIFIED_BY = ['ranges', 'rdns', 'web_bot_auth']
  * fastest.
  */
 export function agentMetrics(plan: Plan, by: Grouping, metrics: readonly string[] = METRICS.agent): Sql {
+  const counted = agentMetricsFromCounts(plan, by, metrics)
+  if (counted) return counted
   const agents = metrics.includes('agents')
   const lastSeen = metrics.includes('last_seen')
   const groups = raw(agents ? 'value, verification, agent_id' : 'value, verification')
@@ -209,6 +213,29 @@ export function agentMetrics(plan: Plan, by: Grouping, metrics: readonly string[
         count(*) filter (where is_pageview) as pages, ${raw(lastSeen ? 'max(timestamp) as last,' : '')} sum(bytes) as size
       from agent_events where ${whereClause(plan)} group by ${groups}) f
     group by value`
+}
+
+const DAILY_COUNTS = [
+  ...['fetches', 'pages', 'verified_fetches', 'spoofed', 'indeterminate', 'unverifiable', 'last_seen', 'bytes'],
+]
+
+/** The same from daily counts; undefined if these do not have the dimension, the filters or the metrics. */
+function agentMetricsFromCounts(plan: Plan, by: Grouping, metrics: readonly string[]): Sql | undefined {
+  const { dimension } = by
+  if (!plan.countedDays || (!dimension && by !== TOTAL)) return undefined
+  const has = (name: DailyTableName) =>
+    canUseDailyCounts(name, plan.filters) && (!dimension || Object.hasOwn(DAILY_TABLES[name].keys, dimension.name))
+  const agents = metrics.includes('agents')
+  const table = has('daily_agents') ? 'daily_agents' : has('daily_urls') && !agents ? 'daily_urls' : undefined
+  if (!table) return undefined
+  return sql`
+    select ${raw(dimension?.name ?? '0')} as value, sum(fetches) as fetches, sum(pages) as pageviews,
+      ${raw(agents ? 'count(distinct agent_id) as agents,' : '')}
+      sum(verified_fetches) * 1.0 / nullif(sum(verified_fetches) + sum(spoofed), 0) as verified,
+      sum(verified_fetches) as verified_fetches, sum(spoofed) as spoofed, sum(indeterminate) as indeterminate,
+      sum(unverifiable) as unverifiable, ${raw(metrics.includes('last_seen') ? 'max(last_seen) as last_seen,' : '')}
+      sum(bytes) as bytes
+    from (${dailyCounts(plan, table, DAILY_COUNTS)}) d group by value`
 }
 
 /** Selects `value` and these metrics of the plan's audience; a metric that cannot be computed is null. */

@@ -15,6 +15,14 @@ export interface AggregateState {
   readonly staleSince: Date | undefined
 }
 
+/** How far the store has counted days, and the counted days of the site that are read from their rows nevertheless. */
+export interface CountedDays {
+  /** A midnight (UTC). */
+  readonly until: Date
+  /** Midnights, ascending. */
+  readonly changed: readonly Date[]
+}
+
 /** A query with everything resolved: SQL is built from it. */
 export interface Plan {
   /** The storage engine's own words. */
@@ -34,6 +42,8 @@ export interface Plan {
   readonly comparison?: Window
   /** Absent: every session is read from its hits. */
   readonly aggregates?: AggregateState
+  /** Absent: no day of the site is counted. */
+  readonly countedDays?: CountedDays
 }
 
 interface PlanInput {
@@ -49,6 +59,7 @@ interface PlanInput {
   /** The time of the site's first row, for `range=all`; undefined if it has none. */
   readonly firstRow?: Date | undefined
   readonly aggregates?: AggregateState | undefined
+  readonly countedDays?: CountedDays | undefined
 }
 
 /** Resolves an envelope to a plan. Pure. Throws `validation_error` with the field. */
@@ -64,6 +75,7 @@ export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input:
     now,
     firstRow,
     aggregates,
+    countedDays,
   } = input
   const { filters = [] } = envelope
   const tz = envelope.tz ?? site.timezone
@@ -86,6 +98,7 @@ export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input:
     goals,
     ...(comparison ? { comparison } : {}),
     ...(aggregates ? { aggregates } : {}),
+    ...(countedDays ? { countedDays } : {}),
   }
 }
 

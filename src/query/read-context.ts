@@ -6,6 +6,7 @@ import type { Window } from './calendar.js'
 import type { Cursor } from './cursor.js'
 import type { Audience } from './dimensions.js'
 import type { Funnel } from './funnels.js'
+import { findLateMetrics, type LateMetrics } from './late-metrics.js'
 import { hasMetric, isCount } from './metrics.js'
 import { type Plan, withWindow } from './plan.js'
 import type { PolicyQuery, PolicyVersionsQuery } from './policy-query.js'
@@ -66,6 +67,8 @@ interface ListOptions {
   readonly limit?: number
   /** False: rows get no `comparison`, because they compare two windows already. */
   readonly compare?: boolean
+  /** Computes the `metrics` that `build` does not select. */
+  readonly late?: LateMetrics | undefined
   /** Selects the number of rows on all pages as `n`, if that is cheaper than counting them with the page. */
   readonly totalQuery?: Sql
 }
@@ -188,23 +191,29 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
 
     /** Returns sorted rows, each with `comparison` and `change`. `build` selects all rows, unsorted. */
     async list(
-      { key, order, metrics, limit: top, compare = true, totalQuery }: ListOptions,
+      { key, order, metrics, late, limit: top, compare = true, totalQuery }: ListOptions,
       build: (plan: Plan) => Sql,
     ): Promise<ResultRow[]> {
+      const early = metrics.filter((metric) => !late?.metrics.includes(metric))
       noteMetrics(metrics)
       const keys = typeof key === 'string' ? [key] : key
       const sorting = raw([...order, ...keys].map((column) => `${column} nulls last`).join(', '))
       const comparison = compare ? plan.comparison : undefined
       const isRecorded = recorded(plan.window) !== 'none'
       const wasRecorded = comparison === undefined || recorded(comparison) !== 'none'
+      const nameOf = (row: ResultRow) => JSON.stringify(keys.map((column) => row[column] ?? null))
+      const findLate = (rows: readonly ResultRow[], of: Plan) => findLateMetrics(late, rows, of, { query, nameOf })
       if (cursor && top === undefined) {
         const other = comparison && build(withWindow(plan, comparison))
-        const all = other ? joinComparison(build(plan), other, keys, metrics) : build(plan)
+        const all = other ? joinComparison(build(plan), other, keys, early) : build(plan)
         const found = await cursor.next(tagged(sql`select * from (${all}) r order by ${sorting}`))
+        const lateNow = await findLate(found, plan)
+        const lateThen = comparison ? await findLate(found, withWindow(plan, comparison)) : () => ({})
         const rows = found.map((row) => {
-          if (!other) return withoutNulls(row, metrics, isRecorded)
-          const [now, then] = splitComparison(row, metrics)
-          return withComparison(withoutNulls(now, metrics, isRecorded), then, metrics, wasRecorded)
+          if (!other) return withoutNulls({ ...row, ...lateNow(row) }, metrics, isRecorded)
+          const [now, then] = splitComparison(row, early)
+          const whole = withoutNulls({ ...now, ...lateNow(row) }, metrics, isRecorded)
+          return withComparison(whole, { ...then, ...lateThen(row) }, metrics, wasRecorded)
         })
         warnOfVerification(rows, metrics)
         return rows
@@ -220,14 +229,17 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
         const [counted] = counting ? await query(counting) : []
         total = Number(counted?.n ?? found[0]?.total_rows ?? 0)
       }
-      const page = found.map(({ total_rows, ...row }) => withoutNulls(row, metrics, isRecorded))
+      const lateNow = await findLate(found, plan)
+      const page = found.map(({ total_rows, ...row }) => withoutNulls({ ...row, ...lateNow(row) }, metrics, isRecorded))
       warnOfVerification(page, metrics)
       if (!comparison || page.length === 0) return page
       const others = await query(sql`
         select * from (${build(withWindow(plan, comparison))}) r where ${keyMatches(keys, page)}`)
-      const nameOf = (row: ResultRow) => JSON.stringify(keys.map((column) => row[column] ?? null))
+      const lateThen = await findLate(page, withWindow(plan, comparison))
       const byName = new Map(others.map((row) => [nameOf(row), row]))
-      return page.map((row) => withComparison(row, byName.get(nameOf(row)) ?? {}, metrics, wasRecorded))
+      return page.map((row) =>
+        withComparison(row, { ...byName.get(nameOf(row)), ...lateThen(row) }, metrics, wasRecorded),
+      )
     },
 
     /** Tells how much of a time was recorded; the response says so where it is nothing. */

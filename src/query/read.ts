@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { join, keyOf, raw, type Sql, sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
-import { readAggregateState } from './aggregate-split.js'
+import { readAggregateState, readCountedDays } from './aggregate-split.js'
 import type { BlockedUrls } from './blocked-urls.js'
 import type { Window } from './calendar.js'
 import { regexPatterns } from './conditions.js'
@@ -239,6 +239,7 @@ export async function prepareRead(
     now,
     firstRow: known,
     aggregates: audience === 'agent' && !mixesAudiences ? undefined : await readAggregateState(store),
+    countedDays: audience === 'human' ? undefined : await readCountedDays(store, site.id),
   })
   // Without the scope: the result must be the engine's own, and of now.
   await checkPatterns(regexPatterns(plan.filters), {

@@ -109,7 +109,7 @@ export function createReclassify({ store, catalog, clock, obstacle }: Reclassify
         if ((n + 1) % USER_AGENTS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve))
       }
       return [
-        ...(changes.size > 0 ? [updateAgents(range, [...changes.values()])] : []),
+        ...(changes.size > 0 ? [markDays(range), updateAgents(range, [...changes.values()])] : []),
         sql`update agent_events set catalog_version = ${catalog.version} where ${range}`,
       ]
     })
@@ -206,6 +206,10 @@ function addMove(result: ReclassifyStep, { from, to }: { from: string; to: strin
   if (move) move.rows += rows
   else result.moves.push({ from, to, rows })
 }
+
+/** Has the days of the rows of `range` counted again. */
+const markDays = (range: Sql): Sql => sql`
+  insert into daily_changed select distinct site_id, date_trunc('day', timestamp) from agent_events where ${range}`
 
 /** Gives the rows of `range` their new agents. */
 const updateAgents = (range: Sql, changes: readonly AgentChange[]): Sql => sql`

@@ -13,6 +13,9 @@ import { fillTraffic } from './traffic.js'
 
 const END = new Date('2026-11-20T10:00:00Z')
 const RUNS = 15
+/** The aims of a read if nothing else runs, for the least of all runs. */
+const AIM_MS = 300
+const FILTERED_AIM_MS = 600
 const contains = encodeURIComponent(JSON.stringify([{ dimension: 'pathname', op: 'contains', value: '12' }]))
 const german = encodeURIComponent(JSON.stringify([{ dimension: 'country', op: 'is', value: 'DE' }]))
 
@@ -60,19 +63,24 @@ const ASKED: readonly [path: string, query: string][] = [
   ['stats/errors', ''],
   ['agents/overview', ''],
   ['agents/breakdown', 'dimension=pathname'],
+  ['agents/breakdown', `dimension=pathname&filters=${contains}`],
   ['agents/breakdown', 'dimension=agent_id'],
   ['agents/timeseries', ''],
   ['agents/coverage', ''],
+  ['agents/coverage', `filters=${contains}`],
+  ['agents/coverage', `filters=${german}`],
   ['citation-gap', ''],
   ['citation-gap/summary', ''],
+  ['citation-gap/summary', `filters=${contains}`],
   ['policy/violations', ''],
   ['content/decay', ''],
+  ['content/decay', `filters=${contains}`],
 ]
 
 /**
  * `npm run bench -- reads [people] [agents] [URLs] [word]`: milliseconds of each read over so many hits of people and
- * fetches of agents (10,000,000 each) in 90 days and so many URLs (2,000): the first, and median and p95 of 15 more; then
- * the peak of memory. Under a limit of 2 GB, on as many threads as in service; without HTTP. What
+ * fetches of agents (10,000,000 each) in 90 days and so many URLs (2,000): the first; median, p95, least and least CPU of
+ * 15 more, with the aim of the least; then the peak of memory. Under a limit of 2 GB, on as many threads as in service; without HTTP. What
  * it asks is kept in the temporary directory between runs. With `word`, only reads whose name has it.
  */
 export async function run([
@@ -87,7 +95,8 @@ export async function run([
   const settings = { memory_limit: '2GB', threads, temp_limit: '8GB' }
   const store = await openEvents({ file, settings, now: () => END, clock: () => performance.now(), log: () => {} })
   const deps: ReadDependencies = {
-    store,
+    // Without a scope: a result that is kept would be measured from the second time on.
+    store: { dialect: store.dialect, query: (query, signal) => store.query(query, signal) },
     now: () => END,
     site: async (id) => ({ id, timezone: 'Europe/Berlin', visitor_salt: 'month', owns: () => true }),
     segment: async () => undefined,
@@ -102,23 +111,29 @@ export async function run([
   }
   try {
     console.log(`${people} hits, ${agents} fetches, ${paths} URLs, ${threads} thread(s), 90 days, ms`)
-    console.log('| read | first | median | p95 | rows |\n|---|---|---|---|---|')
+    console.log('| read | first | median | p95 | least | CPU | aim | | rows |\n|---|---|---|---|---|---|---|---|---|')
     for (const [path, query] of ASKED.filter(([path]) => path.includes(word))) {
       const found = readOf(path)
       if (!found) continue
       const ask = async () => {
-        const from = performance.now()
+        const [from, cpu] = [performance.now(), process.cpuUsage()]
         const asked = new URLSearchParams(`site=1&range=90d&${query}`)
         const { meta } = await runRead(found.read, asked, deps, found.words)
-        return { ms: performance.now() - from, rows: meta.total ?? meta.rows }
+        const { user, system } = process.cpuUsage(cpu)
+        return { ms: performance.now() - from, cpu: (user + system) / 1000, rows: meta.total ?? meta.rows }
       }
       const first = await ask()
-      const times: number[] = []
-      for (let i = 0; i < RUNS; i++) times.push((await ask()).ms)
-      times.sort((a, b) => a - b)
+      const runs = []
+      for (let i = 0; i < RUNS; i++) runs.push(await ask())
+      const times = runs.map(({ ms }) => ms).sort((a, b) => a - b)
+      const least = times[0] ?? 0
+      const cpu = runs.reduce((a, each) => Math.min(a, each.cpu), Number.POSITIVE_INFINITY)
+      const aim = query.includes('filters=') ? FILTERED_AIM_MS : AIM_MS
       const at = (share: number) => Math.round(times[Math.min(RUNS - 1, Math.floor(RUNS * share))] ?? 0)
       const name = `${path}${query && `?${decodeURIComponent(query)}`}`.replaceAll('|', '\\|')
-      console.log(`| ${name} | ${Math.round(first.ms)} | ${at(0.5)} | ${at(0.95)} | ${first.rows} |`)
+      console.log(
+        `| ${name} | ${Math.round(first.ms)} | ${at(0.5)} | ${at(0.95)} | ${Math.round(least)} | ${Math.round(cpu)} | ${aim} | ${least <= aim ? 'held' : 'missed'} | ${first.rows} |`,
+      )
     }
     console.log(`peak RSS ${Math.round(process.resourceUsage().maxRSS / 1024)} MB`)
   } finally {

@@ -2,16 +2,20 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { z } from 'zod'
+import { DAILY_TABLES } from '../../src/daily-counts.js'
 import type { EventRow } from '../../src/rows.js'
 import { PRIOR_COLUMNS } from '../../src/session-aggregates.js'
-import { type Sql, sql } from '../../src/sql.js'
+import { raw, type Sql, sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { openStore } from '../fixtures/open-store.js'
 import {
   arbitraryVisit,
   askRead,
+  DAILY_FILTERS,
+  DAILY_READS,
   DAY,
   FILTERS,
+  fetchesOf,
   filterQuery,
   READS,
   roundNumbers,
@@ -33,18 +37,22 @@ t.test('reads return the same from aggregates as from hits, whenever sessions we
       fc.constantFrom(...FILTERS),
       fc.shuffledSubarray(READS, { minLength: 3, maxLength: 3 }),
       fc.constantFrom('', '&compare=previous'),
-      async (visits, watermarks, edges, filter, readCases, compare) => {
+      fc.tuple(fc.constantFrom(...DAILY_READS), fc.constantFrom(...DAILY_FILTERS)),
+      async (visits, watermarks, edges, filter, readCases, compare, [dailyRead, dailyFilter]) => {
         base += 6 * DAY
         const rows = rowsOf(visits, base)
+        const fetches = fetchesOf(rows)
         for (const batch of [0, 1, 2]) {
           const events = rows.filter((each) => each.batch === batch).map((each) => each.row)
-          for (const store of [plain, aggregated]) await store.append({ events, agent_events: [] })
+          const agent_events = fetches.filter((each) => each.batch === batch).map((each) => each.row)
+          for (const store of [plain, aggregated]) await store.append({ events, agent_events })
           await aggregated.aggregate(new Date(base + (watermarks[batch] ?? 0) * DAY))
         }
         const [from, to] = [Math.min(...edges), Math.max(...edges)].map((hour) => new Date(base + hour * 3_600_000))
-        for (const read of readCases) {
+        const cases = [...readCases.map((read) => [read, filter] as const), [dailyRead, dailyFilter] as const]
+        for (const [read, filters] of cases) {
           const [path = '', own = ''] = read.split('?')
-          const query = `site=1&start=${from?.toISOString()}&end=${to?.toISOString()}&${own}${compare}${filterQuery(filter)}`
+          const query = `site=1&start=${from?.toISOString()}&end=${to?.toISOString()}&${own}${compare}${filterQuery(filters)}`
           const [expected, found] = [
             await askRead(plain, base, path, query),
             await askRead(aggregated, base, path, query),
@@ -60,6 +68,10 @@ t.test('reads return the same from aggregates as from hits, whenever sessions we
     sql`select count(*) as n, max(ids) as ids, bool_or(mixed) as mixed from sessions`,
   )
   t.ok(Number(sum?.n) > 20 && sum?.ids === 2 && sum.mixed, 'sessions of every kind were aggregated')
+  for (const table of Object.keys(DAILY_TABLES)) {
+    const [found] = await aggregated.query(sql`select count(*) as n from ${raw(table)}`)
+    t.ok(Number(found?.n) > 20, `${table} was filled`)
+  }
 })
 
 t.test('visitors are counted by their previous session for every dimension with a prior column', async (t) => {
@@ -67,19 +79,21 @@ t.test('visitors are counted by their previous session for every dimension with 
   const timestamp = new Date('2026-03-01T10:00:00Z')
   await store.append({ events: [eventRow({ timestamp })], agent_events: [] })
   await store.aggregate(new Date(timestamp.getTime() + DAY))
-  const reads: [read: string, columns: readonly string[]][] = [
+  const reads: [read: string, columns: readonly string[], own?: string][] = [
     ['overview', ['prior']],
+    ['breakdown', ['prior_entry_page'], '&dimension=entry_page'],
+    ['breakdown', ['prior_exit_page'], '&dimension=exit_page'],
     ['sources', ['prior_channel', 'prior_source', 'prior_campaign']],
     ['locations', ['prior_country', 'prior_region', 'prior_city']],
     ['devices', ['prior_browser', 'prior_os', 'prior_device_type', 'prior_screen_class']],
   ]
-  for (const [read, columns] of reads) {
+  for (const [read, columns, own = ''] of reads) {
     const statements: string[] = []
     const query = (statement: Sql) => {
       statements.push(statement.text.join('?'))
       return store.query(statement)
     }
-    await askRead({ dialect: store.dialect, query }, timestamp.getTime() + DAY, read, 'site=1')
+    await askRead({ dialect: store.dialect, query }, timestamp.getTime() + DAY, read, `site=1${own}`)
     const words = new Set(statements.join('\n').match(/\bprior(_\w+)?\b/g))
     t.strictSame([...words].sort(), [...columns].sort(), read)
   }

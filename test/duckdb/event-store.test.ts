@@ -14,6 +14,7 @@ import { raw, sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { openStoreAt, SETTINGS, storeOptions } from '../fixtures/store.js'
+import { findWrongDailyCounts } from '../fixtures/wrong-daily-counts.js'
 import { storeContract } from './store-contract.js'
 
 const opened = async (t: Test, given: Parameters<typeof openStoreAt>[1] = {}) => {
@@ -189,6 +190,7 @@ t.test('a late verdict changes its own rows and no others', async (t) => {
     [{ verification: 'spoofed', verified: false }, 'spoofed', 'settled already'],
   ]
   await store.append({ events: [], agent_events: cases.map(([given]) => agentRow({ ...open, ...given })) })
+  await store.aggregate(new Date('2026-12-01T00:00:00Z'))
   const { timestamp, ip_hash } = open
   const verdict = { site_id: 1, agent_id: 'gptbot', timestamp, ip_hash, verified: true, verification: 'rdns' }
   const other = { ...verdict, timestamp: new Date(0), verification: 'ranges' }
@@ -197,6 +199,10 @@ t.test('a late verdict changes its own rows and no others', async (t) => {
   cases.forEach(([, expected, why], n) => {
     t.equal(rows[n]?.verification, expected, why)
   })
+  t.strictSame(await findWrongDailyCounts(store), [], 'no read takes outdated counts of its day')
+  await store.aggregate(new Date('2026-12-01T00:00:00Z'))
+  t.strictSame(await store.query(sql`select * from daily_changed`), [])
+  t.strictSame(await findWrongDailyCounts(store), [], 'counted again')
 })
 
 t.test('checkpoints keep the log short, under load and when idle', async (t) => {

@@ -1,22 +1,23 @@
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openDataFile } from '../../src/duckdb/datafile.js'
 import type { EventStore } from '../../src/duckdb/event-store.js'
 import { EVENTS_SCHEMA } from '../../src/duckdb/events-schema.js'
 import { runQuery, runTransaction } from '../../src/duckdb/query.js'
 import type { EventRow } from '../../src/rows.js'
 import { PRIOR_COLUMNS } from '../../src/session-aggregates.js'
-import { join as joined, raw, type Sql, sql } from '../../src/sql.js'
+import { join as joined, type Param, raw, type Sql, sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { generateRows } from '../fixtures/generated-sessions.js'
 import { openStoreAt, storeOptions } from '../fixtures/store.js'
+import { findWrongDailyCounts } from '../fixtures/wrong-daily-counts.js'
 import { checkRead } from '../oracle/check-read.js'
 import { EXPECTED_READS } from '../oracle/expected-reads.js'
 import type { Question } from '../oracle/site-rows.js'
 
 const NOW = Date.parse('2026-11-01T12:34:56.789Z')
 const LATER = new Date('2026-12-01T00:00:00Z')
-const rows = generateRows({ seed: 20261122, sessions: 150, agents: 0 })
+const rows = generateRows({ seed: 20261122, sessions: 150, agents: 200 })
 
 /** A row by its present columns. */
 const columnsOf = ({ vitals, error, ...row }: EventRow) =>
@@ -36,25 +37,26 @@ const SUMMED: readonly Sql[] = [
   sql`insert into seals values (${LATER})`,
 ]
 
-/** A file as version 5 left it, with every row stored and aggregated. */
-async function oldFile(file: string): Promise<void> {
-  const old = await openDataFile({ ...storeOptions(file).options, migrations: EVENTS_SCHEMA.slice(0, 5) })
+/** A file as an earlier version left it, with every row stored; version 5 has aggregated them. */
+async function oldFile(file: string, version: 1 | 5): Promise<void> {
+  const old = await openDataFile({ ...storeOptions(file).options, migrations: EVENTS_SCHEMA.slice(0, version) })
   await old.write(async (writer) => {
-    const known = await runQuery(
-      writer,
-      sql`select column_name as name from information_schema.columns where table_name = 'events'`,
-    )
+    const known = await runQuery(writer, sql`select table_name || column_name as name from information_schema.columns`)
     const then = new Set(known.map(({ name }) => name))
-    const stored = rows.events.map((row) => {
-      const columns = columnsOf(row).filter(([name, value]) => value !== null && then.has(name))
+    const insert = (table: string, row: [name: string, value: Param][]) => {
+      const columns = row.filter(([name, value]) => value !== null && then.has(`${table}${name}`))
       const names = raw(columns.map(([name]) => name).join(', '))
       const values = joined(
         columns.map(([, value]) => sql`${value}`),
         ', ',
       )
-      return sql`insert into events (${names}) values (${values})`
-    })
-    await runTransaction(writer, [...stored, ...SUMMED])
+      return sql`insert into ${raw(table)} (${names}) values (${values})`
+    }
+    const stored = [
+      ...rows.events.map((row) => insert('events', columnsOf(row))),
+      ...rows.agent_events.map((row) => insert('agent_events', Object.entries(row))),
+    ]
+    await runTransaction(writer, [...stored, ...(version === 5 ? SUMMED : [])])
   })
   await old.close()
 }
@@ -71,9 +73,11 @@ const counts = async (store: EventStore) => {
   return found
 }
 
-t.test('a file without prior columns for channel, place and device is migrated', async (t) => {
+for (const from of [1, 5] as const) t.test(`a file of version ${from} is migrated`, (t) => checkMigration(t, from))
+
+async function checkMigration(t: Test, from: 1 | 5): Promise<void> {
   const file = join(directory(t), 'events.duckdb')
-  await oldFile(file)
+  await oldFile(file, from)
   const answersAsItsHits = async (store: EventStore, when: string) => {
     const window: Question['window'] = [Date.parse('2026-10-05T00:00Z'), Date.parse('2026-10-31T00:00Z')]
     const deps = {
@@ -110,6 +114,9 @@ t.test('a file without prior columns for channel, place and device is migrated',
   await answersAsItsHits(store, 'nothing aggregated')
 
   await store.aggregate(LATER)
+  t.strictSame(await findWrongDailyCounts(store), [], 'every day is counted')
+  const [counted] = await store.query(sql`select sum(fetches)::integer as fetches from daily_urls`)
+  t.equal(counted?.fetches, rows.agent_events.length)
   const filled = { ...emptied, sessions: all, session_pages: pages, seals: 1 }
   t.strictSame(await counts(store), filled, 'all is aggregated again')
   for (const column of PRIOR_COLUMNS) {
@@ -123,4 +130,4 @@ t.test('a file without prior columns for channel, place and device is migrated',
   t.strictSame(await counts(again), filled, 'it is emptied once')
   await answersAsItsHits(again, 'opened again')
   await again.close()
-})
+}

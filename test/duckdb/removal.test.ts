@@ -2,20 +2,24 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { z } from 'zod'
-import type { EventRow } from '../../src/rows.js'
+import type { AgentEventRow, EventRow } from '../../src/rows.js'
 import { raw, sql } from '../../src/sql.js'
 import { openStore } from '../fixtures/open-store.js'
 import {
   arbitraryVisit,
   askRead,
+  DAILY_FILTERS,
+  DAILY_READS,
   DAY,
   FILTERS,
+  fetchesOf,
   filterQuery,
   READS,
   roundNumbers,
   rowsOf,
 } from '../fixtures/random-visits.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
+import { findWrongDailyCounts } from '../fixtures/wrong-daily-counts.js'
 
 /** The ids of a person and their identified id, computed a second time without SQL. */
 function personOf(rows: readonly EventRow[], visitor: bigint): { ids: Set<bigint>; name: string | null } {
@@ -55,7 +59,8 @@ t.test('aggregates equal the remaining hits, in whichever order rows are removed
       fc.tuple(fc.nat(4 * 24), fc.nat(4 * 24)),
       fc.constantFrom(...FILTERS),
       fc.shuffledSubarray(READS, { minLength: 2, maxLength: 2 }),
-      async (visits, acts, seals, edges, filter, asked) => {
+      fc.tuple(fc.constantFrom(...DAILY_READS), fc.constantFrom(...DAILY_FILTERS)),
+      async (visits, acts, seals, edges, filter, asked, [dailyRead, dailyFilter]) => {
         // Two sites have the same ids: rows of the first are removed.
         sites += 2
         const [site, beside] = [sites - 1, sites]
@@ -64,18 +69,23 @@ t.test('aggregates equal the remaining hits, in whichever order rows are removed
           batch,
         }))
         const [from, to] = [Math.min(...edges), Math.max(...edges)].map((hour) => new Date(base + hour * 3_600_000))
-        const queryOf = (each: number, own = '') =>
-          `site=${each}&start=${from?.toISOString()}&end=${to?.toISOString()}&${own}${filterQuery(filter)}`
+        const queryOf = (each: number, own = '', filters: readonly object[] = filter) =>
+          `site=${each}&start=${from?.toISOString()}&end=${to?.toISOString()}&${own}${filterQuery(filters)}`
+        const fetches = fetchesOf(rows)
+        const cases = [...asked.map((read) => [read, filter] as const), [dailyRead, dailyFilter] as const]
         let kept: EventRow[] = []
+        let keptFetches: AgentEventRow[] = []
         for (const batch of [0, 1, 2]) {
           // Results that are shared until the next write: none may be the answer at the end.
-          for (const read of asked) {
+          for (const [read, filters] of cases) {
             const [path = '', own] = read.split('?')
-            await askRead(aggregated, base, path, queryOf(site, own))
+            await askRead(aggregated, base, path, queryOf(site, own, filters))
           }
           const events = rows.filter((each) => each.batch === batch).map((each) => each.row)
-          await aggregated.append({ events, agent_events: [] })
+          const agent_events = fetches.filter((each) => each.batch === batch).map((each) => each.row)
+          await aggregated.append({ events, agent_events })
           kept.push(...events)
+          keptFetches.push(...agent_events)
           await aggregated.aggregate(new Date(base + (seals[batch] ?? 0) * DAY))
           const next = acts[batch]
           if (next === undefined) continue
@@ -102,13 +112,16 @@ t.test('aggregates equal the remaining hits, in whichever order rows are removed
             const left = kept.filter((row) => row.site_id !== site || row.session_start >= before)
             expired += kept.length - left.length
             kept = left
+            keptFetches = keptFetches.filter((row) => row.site_id !== site || row.timestamp >= before)
           }
         }
-        await plain.append({ events: kept, agent_events: [] })
+        const wrong = await findWrongDailyCounts(aggregated)
+        if (wrong.length > 0) throw new Error(`wrong counts by day: ${JSON.stringify(wrong)}`)
+        await plain.append({ events: kept, agent_events: keptFetches })
         for (const each of [site, beside])
-          for (const read of asked) {
+          for (const [read, filters] of cases) {
             const [path = '', own] = read.split('?')
-            const query = queryOf(each, own)
+            const query = queryOf(each, own, filters)
             const [expected, found] = [
               await askRead(plain, base, path, query),
               await askRead(aggregated, base, path, query),
@@ -215,6 +228,24 @@ t.test('a site is removed completely, in steps, and the other site stays', async
     t.strictSame(found, [{ gone: 0, there: Reflect.get(there, table) ?? 0 }], table)
   }
   t.strictSame(await store.query(sql`select hostname from sitemap_urls`), [{ hostname: 'two.example' }])
+})
+
+t.test('rows that another site gets are counted there', async (t) => {
+  const store = await openStore(t)
+  const agent_events = Array.from({ length: 150_000 }, (_, i) =>
+    agentRow({ timestamp: new Date(+at('01T00:00') + i * 1_000) }),
+  )
+  // Its session lasts beyond the first step.
+  const events = [row('01T10:00', 1n, 1n), row('03T00:00', 1n, 1n, { session_start: at('01T10:00') })]
+  await store.append({ events, agent_events })
+  await store.aggregate(at('20T00:00'))
+  for (let more = true; more; ) {
+    more = (await store.assign({ from: 1, to: 2 })).more
+    t.strictSame(await findWrongDailyCounts(store), [], 'after each step')
+  }
+  t.strictSame(await store.query(sql`select sum(fetches)::integer as n from daily_urls where site_id = 2`), [
+    { n: 150_000 },
+  ])
 })
 
 t.test('retention removes whole sessions, and the remaining visitors are counted correctly', async (t) => {

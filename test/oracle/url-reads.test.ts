@@ -23,7 +23,15 @@ const NOW = Date.parse('2026-11-01T12:34:56.789Z')
 const END = Date.parse('2026-11-01T12:35:00.000Z')
 const rows = peopleAndAgents({ seed: 20261101, people: 10_000, agents: 10_000 })
 const store = await openStore(t)
-await store.append(rows)
+/** Hits of a few days arrive after these days were counted, so reads mix counted days, changed ones and rows. */
+const isLate = ({ timestamp }: { timestamp: Date }, i: number) => i % 4 === 0 && timestamp.getUTCDate() % 9 === 2
+const delivery = (late: boolean) => ({
+  events: rows.events.filter((row, i) => isLate(row, i) === late),
+  agent_events: rows.agent_events.filter((row, i) => isLate(row, i) === late),
+})
+await store.append(delivery(false))
+await store.aggregate(new Date('2026-10-29T12:00:00Z'))
+await store.append(delivery(true))
 const urls = SITEMAP.map(([hostname, pathname]) => sql`(${hostname}, ${pathname}, null)`)
 await store.query(sql`insert into sitemap_urls values ${join(urls, ', ')}`)
 

@@ -15,6 +15,7 @@ import { agentRow, eventRow } from '../fixtures/rows.js'
 import { openStoreAt } from '../fixtures/store.js'
 import { createTestSalts, startWritePath } from '../fixtures/write-path.js'
 import { startWriter } from '../fixtures/writer-process.js'
+import { findWrongDailyCounts } from '../fixtures/wrong-daily-counts.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -138,9 +139,12 @@ t.test('shuffled and delayed streams are stored as if all hits had come in order
     }
     await writing.stop()
     t.strictSame(await findWrongAggregates(store), [], 'what is aggregated is what the rows say')
+    t.strictSame(await findWrongDailyCounts(store), [], 'and what is counted by day')
     await store.aggregate(new Date(now + DAY))
     t.strictSame(await store.query(sql`select * from unsealed`), [])
     t.strictSame(await findWrongAggregates(store), [], 'all of it')
+    t.strictSame(await store.query(sql`select * from daily_changed`), [])
+    t.strictSame(await findWrongDailyCounts(store), [], 'all days')
     const stored = await rowsOf(store, from)
     const ids = new Map<string, string>()
     const wrong = stored.filter((row) => {

@@ -10,6 +10,7 @@ import { directory } from '../fixtures/files.js'
 import { openStore } from '../fixtures/open-store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { storeOptions } from '../fixtures/store.js'
+import { findWrongDailyCounts } from '../fixtures/wrong-daily-counts.js'
 
 const entry = (id: string, token: string, more: object = {}) => ({
   id,
@@ -74,6 +75,8 @@ t.test('each row gets the agent of the present catalogue', async (t) => {
       old({ pathname: '/9', ...unknown, user_agent: '' }),
     ],
   })
+  await store.aggregate(new Date('2030-01-01T00:00:00Z'))
+  t.strictSame(await store.query(sql`select sum(fetches)::integer as n from daily_urls`), [{ n: 9 }])
   const step = reclassifier(store)
   t.strictSame(
     await step(),
@@ -155,6 +158,10 @@ t.test('each row gets the agent of the present catalogue', async (t) => {
     { catalog_version: version, rows: 0, changed: 0, remaining: 0, moves: [] },
     'and again: nothing',
   )
+  t.strictSame(await findWrongDailyCounts(store), [], 'no read takes outdated counts')
+  await store.aggregate(new Date('2030-01-01T00:00:00Z'))
+  t.strictSame(await store.query(sql`select * from daily_changed`), [])
+  t.strictSame(await findWrongDailyCounts(store), [], 'counted again')
 })
 
 t.test('stored systems and televisions get their present names, and the aggregates follow', async (t) => {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { filterCondition, sourceRows, whereClause } from '../../query/conditions.js'
+import { filterCondition } from '../../query/conditions.js'
+import { agentsOfUrls, dailyCounts } from '../../query/daily-counts.js'
 import { NOT_SPOOFED } from '../../query/metrics.js'
-import { type Plan, planForTable, planForUrlList } from '../../query/plan.js'
+import { type Plan, planForTable, planForUrlList, withWindow } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { columnsMatch, type ReadContext } from '../../query/read-context.js'
 import { beforeWindowEnd } from '../../query/window-conditions.js'
@@ -79,32 +80,22 @@ async function sitemapRows(context: ReadContext): Promise<Sql> {
   return sql`sitemap_urls where ${isIn(raw('hostname'), own)} and ${filterCondition(planForUrlList(context.plan))}`
 }
 
-/**
- * Selects every URL: `hostname, pathname, first_crawl, last_crawl, fetches, spoofed, pageviews, listed`. Fetches are
- * counted by verification and by the side of the window's start, which have few values, and summed from there.
- */
+/** Selects every URL: `hostname, pathname, first_crawl, last_crawl, fetches, spoofed, pageviews, listed`. */
 const urlRows = (plan: Plan, sitemap: Sql): Sql => {
-  const [agents, people] = [planForTable(plan, 'agent_events'), planForTable(plan, 'events')]
-  const now = sql`timestamp >= ${plan.window.start}`
-  const nothing = raw('null as first_crawl, null as last_crawl, 0 as f, 0 as s')
+  const nothing = raw('null as first_crawl, null as last_crawl, 0 as fetches, 0 as spoofed')
+  const before = withWindow(plan, { start: new Date(0), end: plan.window.start })
   return sql`
     select * from (
-      select hostname, pathname, min(first_crawl) as first_crawl, max(last_crawl) as last_crawl, sum(f) as fetches,
-        sum(s) as spoofed, sum(v) as pageviews, max(l) as listed
+      select hostname, pathname, min(first_crawl) as first_crawl, max(last_crawl) as last_crawl, sum(fetches) as fetches,
+        sum(spoofed) as spoofed, sum(v) as pageviews, max(l) as listed
       from (
-        select hostname, pathname, min(case when now and ${NOT_SPOOFED} then first end) as first_crawl,
-          max(case when ${NOT_SPOOFED} then last end) as last_crawl, sum(case when now then n else 0 end) as f,
-          sum(case when now and not ${NOT_SPOOFED} then n else 0 end) as s, 0 as v, 0 as l
-        from (
-          select hostname, pathname, verification, ${now} as now, count(*) as n, min(timestamp) as first,
-            max(timestamp) as last
-          from agent_events where ${beforeWindowEnd(agents)} and ${filterCondition(agents)}
-          group by hostname, pathname, verification, now) c
-        group by hostname, pathname
+        select hostname, pathname, first_crawl, last_crawl, fetches, spoofed, 0 as v, 0 as l
+        from (${dailyCounts(plan, 'daily_urls', ['fetches', 'spoofed', 'first_crawl', 'last_crawl'])}) now
         union all
-        select hostname, pathname, ${nothing}, count(*) as v, 0 as l
-        from ${sourceRows('events', people)} as e where ${whereClause(people)} and kind = 'pageview'
-        group by hostname, pathname
+        select hostname, pathname, null as first_crawl, last_crawl, 0 as fetches, 0 as spoofed, 0 as v, 0 as l
+        from (${dailyCounts(before, 'daily_urls', ['last_crawl'])}) earlier
+        union all
+        select hostname, pathname, ${nothing}, views as v, 0 as l from (${dailyCounts(plan, 'daily_views', ['views'])}) p
         union all
         select hostname, pathname, ${nothing}, 0 as v, 1 as l from ${sitemap}) b
       group by hostname, pathname) u
@@ -113,11 +104,9 @@ const urlRows = (plan: Plan, sitemap: Sql): Sql => {
 
 /** The agents that fetched each of these URLs in the window, sorted by id. */
 async function agentsByUrl({ plan, rows: query }: ReadContext, page: readonly ResultRow[]) {
-  const side = planForTable(plan, 'agent_events')
   const found = await query(sql`
-    select hostname, pathname, agent_id from agent_events
-    where ${whereClause(side)} and ${NOT_SPOOFED} and ${columnsMatch(URL_KEY, page)}
-    group by hostname, pathname, agent_id order by agent_id`)
+    select distinct hostname, pathname, agent_id from (${agentsOfUrls(plan, columnsMatch(URL_KEY, page))}) a
+    where state <> 's' order by agent_id`)
   const agents = new Map<string, string[]>()
   for (const row of found) agents.set(urlKey(row), [...(agents.get(urlKey(row)) ?? []), String(row.agent_id)])
   return agents
@@ -128,11 +117,15 @@ async function lastCrawlByUrl({ plan, rows: query }: ReadContext, page: readonly
   const side = planForTable(plan, 'agent_events')
   const crawled = page.filter(({ last_crawl }) => last_crawl !== undefined)
   const at = crawled.map((url) => ({ ...url, timestamp: url.last_crawl }))
+  // With these bounds the engine skips most rows.
+  const times = at.flatMap(({ timestamp }) => (timestamp instanceof Date ? [timestamp.getTime()] : []))
+  const near = sql`timestamp >= ${new Date(times.reduce((a, b) => Math.min(a, b), plan.window.end.getTime()))}`
   const found = await query(sql`
     select hostname, pathname, max(status) as last_status, min(case when robots_allowed then 1 else 0 end) as allowed,
       count(*) filter (where robots_allowed is null) as unknown, min(llms_listed) as llms_listed
     from agent_events
-    where ${beforeWindowEnd(side)} and ${filterCondition(side)} and ${NOT_SPOOFED} and ${columnsMatch([...URL_KEY, 'timestamp'], at)}
+    where ${beforeWindowEnd(side)} and ${near} and ${filterCondition(side)} and ${NOT_SPOOFED}
+      and ${columnsMatch([...URL_KEY, 'timestamp'], at)}
     group by hostname, pathname`)
   return new Map(
     found.map((row) => [

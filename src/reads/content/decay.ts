@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { filterBlocked, type Url } from '../../query/blocked-urls.js'
 import { shift } from '../../query/calendar.js'
-import { sourceRows, whereClause } from '../../query/conditions.js'
-import { NOT_SPOOFED } from '../../query/metrics.js'
-import { type Plan, planForTable, withoutUrlFilters, withWindow } from '../../query/plan.js'
+import { agentsOfUrls, dailyCounts } from '../../query/daily-counts.js'
+import { type Plan, withoutUrlFilters, withWindow } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { columnsMatch, type ReadContext } from '../../query/read-context.js'
 import { raw, type Sql, sql } from '../../sql.js'
@@ -51,9 +50,11 @@ export default defineRead({
       const message = `The window is shorter than ${MIN_DAYS} days, so every verdict is insufficient.`
       context.warn({ metric: 'verdict', code: 'window_too_short', message })
     }
-    const [site = {}] = await context.rows(sql`
-      select ${beforeAndNow(plan, 'people')} from ${pageviews(withoutUrlFilters(overBothWindows(plan, then)))}`)
-    const [was, is] = [Number(site.people_before), Number(site.people_now)]
+    const [before, now] = bothWindows(withoutUrlFilters(plan), then).map(
+      (p) => sql`(select sum(views) from (${dailyCounts(p, 'daily_views', ['views'])}) v)`,
+    )
+    const [site = {}] = await context.rows(sql`select ${before ?? raw('0')} as was, ${now ?? raw('0')} as now`)
+    const [was, is] = [Number(site.was ?? 0), Number(site.now ?? 0)]
     const factor = was > 0 && is > 0 ? is / was : undefined
     if (was > 0) {
       const percent = Math.round((is / was - 1) * 1000) / 10
@@ -72,9 +73,9 @@ export default defineRead({
         from (
           select *, case when not (${enough}) then 'insufficient' when not (${fell}) then 'steady'
             when ${held} then 'decaying' else 'fading' end as verdict
-          from (${urlRows(overBothWindows(p, then), p)}) u) v`,
+          from (${urlRows(p, then)}) u) v`,
     )
-    const shut = await urlsNowUnreadable(context, overBothWindows(plan, then), page)
+    const shut = await urlsNowUnreadable(context, then, page)
     const data = page.map((found) => {
       const { hostname, pathname, verdict } = found
       const change = (name: 'people' | 'agents') => {
@@ -97,33 +98,33 @@ export default defineRead({
   },
 })
 
-/** The plan over both windows, which are adjacent. */
-const overBothWindows = (plan: Plan, then: Plan['window']): Plan =>
-  withWindow(plan, { start: then.start, end: plan.window.end })
-
-const beforeAndNow = ({ window }: Plan, name: 'people' | 'agents'): Sql => sql`
-  count(*) filter (where timestamp < ${window.start}) as ${raw(name)}_before,
-  count(*) filter (where timestamp >= ${window.start}) as ${raw(name)}_now`
-
-const pageviews = (plan: Plan): Sql => {
-  const own = planForTable(plan, 'events')
-  return sql`${sourceRows('events', own)} as e where ${whereClause(own)} and kind = 'pageview'`
-}
-const agentFetches = (plan: Plan): Sql => sql`
-  agent_events where ${whereClause(planForTable(plan, 'agent_events'))} and ${NOT_SPOOFED}
-    and purpose not in ('monitor', 'seo')`
+/** The plan over the window before, and over the window. */
+const bothWindows = (plan: Plan, then: Plan['window']) =>
+  [withWindow(plan, { start: then.start, end: plan.window.start }), plan] as const
 
 /**
  * Selects the URLs that people read in either window: `hostname, pathname, people_before, people_now, agents_before,
  * agents_now`.
  */
-const urlRows = (wide: Plan, plan: Plan): Sql => sql`
-  select p.hostname, p.pathname, people_before, people_now, coalesce(agents_before, 0) as agents_before,
-    coalesce(agents_now, 0) as agents_now
-  from (select hostname, pathname, ${beforeAndNow(plan, 'people')} from ${pageviews(wide)}
-    group by hostname, pathname) p
-  left join (select hostname, pathname, ${beforeAndNow(plan, 'agents')} from ${agentFetches(wide)}
-    group by hostname, pathname) a on a.hostname = p.hostname and a.pathname = p.pathname`
+const urlRows = (plan: Plan, then: Plan['window']): Sql => {
+  const [before, now] = bothWindows(plan, then)
+  const part = (p: Plan, table: 'daily_views' | 'daily_urls', count: string, name: string) => {
+    const columns = ['people_before', 'people_now', 'agents_before', 'agents_now']
+    const values = columns.map((each) => `${each === name ? count : '0'} as ${each}`).join(', ')
+    return sql`select hostname, pathname, ${raw(values)} from (${dailyCounts(p, table, [count])}) c`
+  }
+  return sql`
+    select * from (
+      select hostname, pathname, sum(people_before) as people_before, sum(people_now) as people_now,
+        sum(agents_before) as agents_before, sum(agents_now) as agents_now
+      from (
+        ${part(before, 'daily_views', 'views', 'people_before')}
+        union all ${part(now, 'daily_views', 'views', 'people_now')}
+        union all ${part(before, 'daily_urls', 'readings', 'agents_before')}
+        union all ${part(now, 'daily_urls', 'readings', 'agents_now')}) b
+      group by hostname, pathname) u
+    where people_before + people_now > 0`
+}
 
 /**
  * Returns those of these URLs that agents can no longer read: the last response before was a page and the last one now
@@ -133,47 +134,37 @@ const urlRows = (wide: Plan, plan: Plan): Sql => sql`
  */
 async function urlsNowUnreadable(
   context: ReadContext,
-  wide: Plan,
+  then: Plan['window'],
   page: readonly ResultRow[],
 ): Promise<ReadonlySet<string>> {
-  const { plan } = context
-  const now = sql`timestamp >= ${plan.window.start}`
-  const good = raw('case when status between 200 and 299 or status = 304 then 1 else 0 end')
-  const last = (value: Sql, when: Sql) =>
-    sql`${plan.dialect.lastBy(value, sql`(timestamp, ${value})`)} filter (where ${when})`
-  const allowed = raw('case when robots_allowed then 1 else 0 end')
-  const judged = raw('robots_allowed is not null')
-  const found = await context.rows(sql`
-    select hostname, pathname, agent_id, max(timestamp) filter (where not ${now}) as seen_before,
-      max(timestamp) filter (where ${now}) as seen_now, ${last(good, sql`not ${now}`)} as good_before,
-      ${last(good, now)} as good_now, ${last(allowed, sql`not ${now} and ${judged}`)} as allowed_before,
-      ${last(allowed, sql`${now} and ${judged}`)} as allowed_now
-    from ${agentFetches(wide)} and ${columnsMatch(URL_KEY, page)}
-    group by hostname, pathname, agent_id`)
+  const ofPage = columnsMatch(URL_KEY, page)
+  const [before, now] = bothWindows(context.plan, then)
+  const lastResponses = async (plan: Plan) => {
+    const found = await context.rows(sql`
+      select * from (${dailyCounts(plan, 'daily_urls', ['last_response'])}) r where ${ofPage}`)
+    return new Map(found.map((row) => [urlKey(row), Number(row.last_response)]))
+  }
+  /** Whether the last judged fetch of each agent was allowed, by URL and agent. */
+  const judgements = async (plan: Plan) => {
+    const last = plan.dialect.lastBy(raw('state'), raw('moment'))
+    return context.rows(sql`
+      select hostname, pathname, agent_id, ${last} as state from (${agentsOfUrls(plan, ofPage)}) a
+      where state in ('+', '-') group by hostname, pathname, agent_id`)
+  }
+  const nameOf = (row: ResultRow) => JSON.stringify([urlKey(row), row.agent_id])
   const shut = new Set<string>()
+  const disallowed = new Set((await judgements(now)).filter(({ state }) => state === '-').map(nameOf))
   const open = new Map<string, Url>()
-  const latest = new Map<string, { before: LatestFetch; now: LatestFetch }>()
-  for (const row of found) {
-    const name = urlKey(row)
-    if (row.allowed_before === 1 && row.allowed_now === 0) shut.add(name)
-    if (row.allowed_before === 1) open.set(name, { hostname: String(row.hostname), pathname: String(row.pathname) })
-    const best = latest.get(name)
-    latest.set(name, {
-      before: laterFetch(best?.before, row.seen_before, row.good_before),
-      now: laterFetch(best?.now, row.seen_now, row.good_now),
-    })
+  for (const row of await judgements(before)) {
+    if (row.state !== '+') continue
+    if (disallowed.has(nameOf(row))) shut.add(urlKey(row))
+    open.set(urlKey(row), { hostname: String(row.hostname), pathname: String(row.pathname) })
   }
   const blocked = await context.blockedUrls(undefined)
   for (const url of blocked ? await filterBlocked(blocked, [...open.values()]) : []) shut.add(urlKey({ ...url }))
-  for (const [name, { before: then, now: last }] of latest) if (then?.good && last && !last.good) shut.add(name)
+  // An odd number is a success.
+  const latest = await lastResponses(now)
+  for (const [name, response] of await lastResponses(before))
+    if (response % 2 === 1 && (latest.get(name) ?? 1) % 2 === 0) shut.add(name)
   return shut
-}
-
-type LatestFetch = { at: number; good: boolean } | undefined
-/** Returns the later of two fetches; of two at the same time the successful one. */
-function laterFetch(best: LatestFetch, seen: unknown, good: unknown): LatestFetch {
-  if (!(seen instanceof Date)) return best
-  const at = seen.getTime()
-  if (best && (best.at > at || (best.at === at && best.good))) return best
-  return { at, good: good === 1 }
 }

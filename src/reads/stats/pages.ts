@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { pageMetricsFromAggregates } from '../../query/aggregate-metrics.js'
 import { findDimension } from '../../query/dimensions.js'
 import { groupByDimension } from '../../query/grouping.js'
+import { agentsOfPaths } from '../../query/late-metrics.js'
 import { hitMetrics, METRICS, matchingSessions, metricsBy } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
@@ -33,14 +34,16 @@ export default defineRead({
   run: async (context) => {
     const { plan } = context
     const human = plan.audience === 'human'
+    const late = plan.audience === 'agent' ? agentsOfPaths('pathname') : undefined
     context.meaningful(PAGE_METRICS)
     const data = await context.list(
       {
         key: 'pathname',
         order: human ? ['visitors desc', 'pageviews desc', 'sessions desc'] : ['pageviews desc'],
         metrics: human ? PAGE_METRICS : METRICS[plan.audience],
+        late,
       },
-      (p) => (human ? peoplePages(p) : audiencePages(p)),
+      (p) => (human ? peoplePages(p) : audiencePages(p, late?.metrics ?? [])),
     )
     for (const metric of human && data.length > 0 ? ['time_on_page', 'scroll_depth'] : []) {
       if (data.some((row) => metric in row)) continue
@@ -52,9 +55,10 @@ export default defineRead({
 
 const pathname = findDimension('pathname', 'dimension')
 
-const audiencePages = (plan: Plan): Sql => {
-  const metrics = metricsBy(plan, groupByDimension(pathname, plan.dialect))
-  return sql`select value as pathname, ${raw(METRICS[plan.audience].join(', '))} from (${metrics}) v`
+const audiencePages = (plan: Plan, late: readonly string[]): Sql => {
+  const names = METRICS[plan.audience].filter((metric) => !late.includes(metric))
+  const metrics = metricsBy(plan, groupByDimension(pathname, plan.dialect), names)
+  return sql`select value as pathname, ${raw(names.join(', '))} from (${metrics}) v`
 }
 
 /**

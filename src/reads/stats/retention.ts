@@ -1,13 +1,9 @@
 import { z } from 'zod'
-import { bucketKey, listBuckets } from '../../query/buckets.js'
-import { shift, startOf, type Window } from '../../query/calendar.js'
-import { TOTAL } from '../../query/grouping.js'
-import { matchingSessions } from '../../query/metrics.js'
-import type { Plan } from '../../query/plan.js'
+import { listBuckets } from '../../query/buckets.js'
+import { shift, startOf } from '../../query/calendar.js'
+import { cohortGrid } from '../../query/cohorts.js'
 import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
-import { sessionsInWindow } from '../../query/sessions.js'
-import { raw, type Sql, sql } from '../../sql.js'
 import { Count, Instant, Share } from '../shapes.js'
 
 const UNITS = ['day', 'week', 'month'] as const
@@ -102,35 +98,3 @@ export default defineRead({
 })
 
 const latestOf = (a: Date, b: Date | undefined): Date => (b && b > a ? b : a)
-
-/** Selects `cohort, period, visitors`; both are bucket keys. */
-function cohortGrid(plan: Plan, unit: Unit): Sql {
-  const { window, filters } = plan
-  const bucket = (column: string) => bucketKey(raw(column), window, plan.tz, unit, plan.dialect)
-  const whole: Window = { start: new Date(0), end: window.end }
-  // With mandatory filters, a visitor is new at the first session that passes them: a share shows no other.
-  const seen = plan.mandatory
-    ? sql`where session_id in (select session_id from (${matchingSessions({ ...plan, window: whole, filters: plan.mandatory }, TOTAL)}) w)`
-    : raw('')
-  const passing =
-    filters.length === 0
-      ? raw('')
-      : sql`where session_id in (select session_id from (${matchingSessions(plan, TOTAL)}) m)`
-  const active = sql`
-    select visitor_id, ${bucket('started')} as period from (${sessionsInWindow(plan)}) s ${passing}
-    group by visitor_id, period`
-  const newcomers = sql`
-    select visitor_id, ${bucket('first')} as cohort from (
-      select visitor_id, min(started) as first from (${sessionsInWindow({ ...plan, window: whole })}) s ${seen}
-      group by visitor_id) f
-    where first >= ${window.start}`
-  // The new visitors that the filters let into the cohort; without filters all of them.
-  const members =
-    filters.length === 0
-      ? newcomers
-      : sql`select n.visitor_id, cohort from (${newcomers}) n
-          join (${active}) o on o.visitor_id = n.visitor_id and o.period = n.cohort`
-  return sql`
-    select cohort, period, count(*) as visitors from (${members}) c
-    join (${active}) a on a.visitor_id = c.visitor_id group by cohort, period`
-}

@@ -10,34 +10,55 @@ from (
     select *
     from (
       select hostname, pathname, min(first_crawl) as first_crawl, max(last_crawl) as last_crawl,
-          sum(f) as fetches, sum(s) as spoofed, sum(v) as pageviews, max(l) as listed
+          sum(fetches) as fetches, sum(spoofed) as spoofed, sum(v) as pageviews, max(l) as listed
       from (
-        select hostname, pathname, min(case when now and verification <> 'spoofed' then first end) as first_crawl,
-            max(case when verification <> 'spoofed' then last end) as last_crawl, sum(case when now then n else 0 end) as f,
-            sum(case when now and not verification <> 'spoofed' then n else 0 end) as s, 0 as v,
-            0 as l
+        select hostname, pathname, first_crawl, last_crawl, fetches, spoofed, 0 as v, 0 as l
         from (
-          select hostname, pathname, verification, timestamp >= timestamp '2026-10-24 22:00:00.000' as now,
-              count(*) as n, min(timestamp) as first, max(timestamp) as last
-          from agent_events
+          select hostname as hostname, pathname as pathname, count(*) as fetches, count(*) filter (where verification = 'spoofed') as spoofed,
+              min(timestamp) filter (where not verification = 'spoofed') as first_crawl, max(timestamp) filter (where not verification = 'spoofed') as last_crawl
+          from agent_events as e
           where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
             and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and true
+            and true
             and ((country is not null and country in ('US')))
-          group by hostname, pathname, verification, now
-        ) c
-        group by hostname, pathname
+            and true
+          group by hostname, pathname
+        ) now
         union all
-        select hostname, pathname, null as first_crawl, null as last_crawl, 0 as f, 0 as s,
-            count(*) as v, 0 as l
-        from events as e
-        where site_id = 1
-          and timestamp >= timestamp '2026-10-24 22:00:00.000'
-          and timestamp < timestamp '2026-10-26 12:00:00.000'
-          and ((country is not null and country in ('US')))
-          and kind = 'pageview'
-        group by hostname, pathname
+        select hostname, pathname, null as first_crawl, last_crawl, 0 as fetches, 0 as spoofed,
+            0 as v, 0 as l
+        from (
+          select hostname as hostname, pathname as pathname, max(timestamp) filter (where not verification = 'spoofed') as last_crawl
+          from agent_events as e
+          where site_id = 1
+            and timestamp >= timestamp '1970-01-01 00:00:00.000'
+            and timestamp < timestamp '2026-10-24 22:00:00.000'
+            and true
+            and (not verification = 'spoofed')
+            and ((country is not null and country in ('US')))
+            and true
+          group by hostname, pathname
+        ) earlier
         union all
-        select hostname, pathname, null as first_crawl, null as last_crawl, 0 as f, 0 as s,
+        select hostname, pathname, null as first_crawl, null as last_crawl, 0 as fetches, 0 as spoofed,
+            views as v, 0 as l
+        from (
+          select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
+              count(*) as views
+          from events as e
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and kind = 'pageview'
+            and true
+            and ((country is not null and country in ('US')))
+            and true
+          group by hostname, pathname, assistant
+        ) p
+        union all
+        select hostname, pathname, null as first_crawl, null as last_crawl, 0 as fetches, 0 as spoofed,
             0 as v, 1 as l
         from sitemap_urls
         where hostname in ('example.com')
@@ -52,15 +73,19 @@ order by fetches desc nulls last, pageviews desc nulls last, hostname nulls last
 limit 10 offset 0;
 
 /* /api/agents/coverage */
-select hostname, pathname, agent_id
-from agent_events
-where site_id = 1
-  and timestamp >= timestamp '2026-10-24 22:00:00.000'
-  and timestamp < timestamp '2026-10-26 12:00:00.000'
-  and ((country is not null and country in ('US')))
-  and verification <> 'spoofed'
-  and (hostname in ('example.com') and pathname in ('/docs', '/', '/pricing'))
-group by hostname, pathname, agent_id
+select distinct hostname, pathname, agent_id
+from (
+  select hostname, pathname, agent_id, case max(epoch_ms(timestamp) * 2 + case when robots_allowed then 1 else 0 end) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null) % 2 when 1 then '+' when 0 then '-' else case when count(*) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) > 0 then '?' when count(*) filter (where not verification = 'spoofed') > 0 then 'o' else 's' end end as state,
+      coalesce(max(timestamp) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null), max(timestamp)) as moment
+  from agent_events e
+  where site_id = 1
+    and timestamp >= timestamp '2026-10-24 22:00:00.000'
+    and timestamp < timestamp '2026-10-26 12:00:00.000'
+    and ((country is not null and country in ('US')))
+    and (hostname in ('example.com') and pathname in ('/docs', '/', '/pricing'))
+  group by hostname, pathname, agent_id
+) a
+where state <> 's'
 order by agent_id;
 
 /* /api/agents/coverage */
@@ -69,6 +94,7 @@ select hostname, pathname, max(status) as last_status, min(case when robots_allo
 from agent_events
 where site_id = 1
   and timestamp < timestamp '2026-10-26 12:00:00.000'
+  and timestamp >= timestamp '2026-10-25 05:00:00.000'
   and ((country is not null and country in ('US')))
   and verification <> 'spoofed'
   and (hostname in ('example.com') and pathname in ('/docs') and timestamp in (timestamp '2026-10-25 05:00:00.000'))

@@ -5,27 +5,36 @@
       select hostname, pathname, sum(f) as fetches, sum(a) as arrivals, sum(n) as attempts,
           sum(r) as refused, sum(v) as views
       from (
-        select hostname, pathname, count(*) filter (where method = 'GET' and status in (200, 206, 304) and case when content_type is null then status = 304 and (is_pageview or ends_with(lower(pathname), '.md') or ends_with(lower(pathname), '.markdown') or ends_with(lower(pathname), '.pdf')) else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf') end) as f,
-            0 as a, count(*) as n, count(*) filter (where status in (401, 403, 429)) as r, 0 as v
-        from agent_events
-        where site_id = 1
-          and timestamp >= timestamp '2026-10-24 22:00:00.000'
-          and timestamp < timestamp '2026-10-26 12:00:00.000'
-          and ((country is not null and country in ('US')))
-          and purpose in ('search', 'assistant')
-          and verification <> 'spoofed'
-          and true
-        group by hostname, pathname
+        select hostname, pathname, page_reads as f, 0 as a, attempts as n, refused as r, 0 as v
+        from (
+          select hostname as hostname, pathname as pathname, count(*) filter (where not verification = 'spoofed' and purpose in ('search', 'assistant')) as attempts,
+              count(*) filter (where not verification = 'spoofed' and purpose in ('search', 'assistant') and method = 'GET' and status in (200, 206, 304) and case when content_type is null then status = 304 and (is_pageview or lower(pathname) like '%.md' or lower(pathname) like '%.markdown' or lower(pathname) like '%.pdf') else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf') end) as page_reads,
+              count(*) filter (where not verification = 'spoofed' and purpose in ('search', 'assistant') and status in (401, 403, 429)) as refused
+          from agent_events as e
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and true
+            and (not verification = 'spoofed' and purpose in ('search', 'assistant'))
+            and ((country is not null and country in ('US')))
+            and true
+          group by hostname, pathname
+        ) f
         union all
-        select hostname, pathname, 0 as f, count(distinct case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then session_id end) as a,
-            0 as n, 0 as r, count(*) as v
-        from events as e
-        where site_id = 1
-          and timestamp >= timestamp '2026-10-24 22:00:00.000'
-          and timestamp < timestamp '2026-10-26 12:00:00.000'
-          and ((country is not null and country in ('US')))
-          and kind = 'pageview'
-        group by hostname, pathname
+        select hostname, pathname, 0 as f, arrivals as a, 0 as n, 0 as r, views as v
+        from (
+          select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
+              count(*) as views, count(distinct case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then session_id end) as arrivals
+          from events as e
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and kind = 'pageview'
+            and true
+            and ((country is not null and country in ('US')))
+            and true
+          group by hostname, pathname, assistant
+        ) p
       ) s
       group by hostname, pathname
     ) u
@@ -76,32 +85,34 @@ from (
   from (
     select operator, sum(f) as fetches, sum(a) as arrivals
     from (
-      select operator, count(*) filter (where method = 'GET' and status in (200, 206, 304) and case when content_type is null then status = 304 and (is_pageview or ends_with(lower(pathname), '.md') or ends_with(lower(pathname), '.markdown') or ends_with(lower(pathname), '.pdf')) else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf') end) as f,
-          0 as a
-      from agent_events
-      where site_id = 1
-        and timestamp >= timestamp '2026-10-24 22:00:00.000'
-        and timestamp < timestamp '2026-10-26 12:00:00.000'
-        and ((country is not null and country in ('US')))
-        and purpose in ('search', 'assistant')
-        and verification <> 'spoofed'
-        and true
-      group by operator
-      union all
-      select operator, 0 as f, count(distinct session_id) as a
+      select operator, page_reads as f, 0 as a
       from (
-        select case source when 'chatgpt.com' then 'OpenAI' end as operator, session_id
+        select agent_id as agent_id, operator as operator, purpose as purpose, count(*) filter (where not verification = 'spoofed' and purpose in ('search', 'assistant') and method = 'GET' and status in (200, 206, 304) and case when content_type is null then status = 304 and (is_pageview or lower(pathname) like '%.md' or lower(pathname) like '%.markdown' or lower(pathname) like '%.pdf') else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf') end) as page_reads
+        from agent_events as e
+        where site_id = 1
+          and timestamp >= timestamp '2026-10-24 22:00:00.000'
+          and timestamp < timestamp '2026-10-26 12:00:00.000'
+          and true
+          and (not verification = 'spoofed' and purpose in ('search', 'assistant'))
+          and ((country is not null and country in ('US')))
+          and true
+        group by agent_id, operator, purpose
+      ) f
+      union all
+      select case assistant when 'chatgpt.com' then 'OpenAI' end as operator, 0 as f, arrivals as a
+      from (
+        select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
+            count(distinct case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then session_id end) as arrivals
         from events as e
         where site_id = 1
           and timestamp >= timestamp '2026-10-24 22:00:00.000'
           and timestamp < timestamp '2026-10-26 12:00:00.000'
-          and ((country is not null and country in ('US')))
           and kind = 'pageview'
-          and channel = 'AI Assistants'
-          and timestamp = session_start
-          and pathname = entry_page
+          and true
+          and ((country is not null and country in ('US')))
+          and true
+        group by hostname, pathname, assistant
       ) p
-      group by operator
     ) s
     group by operator
   ) o

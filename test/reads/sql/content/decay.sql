@@ -1,12 +1,35 @@
 /* /api/content/decay */
-select count(*) filter (where timestamp < timestamp '2026-10-24 22:00:00.000') as people_before,
-    count(*) filter (where timestamp >= timestamp '2026-10-24 22:00:00.000') as people_now
-from events as e
-where site_id = 1
-  and timestamp >= timestamp '2026-10-23 08:00:00.000'
-  and timestamp < timestamp '2026-10-26 12:00:00.000'
-  and ((country is not null and country in ('US')))
-  and kind = 'pageview';
+select (
+  select sum(views)
+  from (
+    select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
+        count(*) as views
+    from events as e
+    where site_id = 1
+      and timestamp >= timestamp '2026-10-23 08:00:00.000'
+      and timestamp < timestamp '2026-10-24 22:00:00.000'
+      and kind = 'pageview'
+      and true
+      and ((country is not null and country in ('US')))
+      and true
+    group by hostname, pathname, assistant
+  ) v
+) as was, (
+  select sum(views)
+  from (
+    select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
+        count(*) as views
+    from events as e
+    where site_id = 1
+      and timestamp >= timestamp '2026-10-24 22:00:00.000'
+      and timestamp < timestamp '2026-10-26 12:00:00.000'
+      and kind = 'pageview'
+      and true
+      and ((country is not null and country in ('US')))
+      and true
+    group by hostname, pathname, assistant
+  ) v
+) as now;
 
 /* /api/content/decay */
 select *, count(*) over () as total_rows
@@ -15,32 +38,76 @@ from (
   from (
     select *, case when not (false and people_before >= 50 and agents_before >= 10) then 'insufficient' when not (people_before * 3 * 2 >= people_now * 4 * 0 and true) then 'steady' when agents_now * 10 > agents_before * 9 then 'decaying' else 'fading' end as verdict
     from (
-      select p.hostname, p.pathname, people_before, people_now, coalesce(agents_before, 0) as agents_before,
-          coalesce(agents_now, 0) as agents_now
+      select *
       from (
-        select hostname, pathname, count(*) filter (where timestamp < timestamp '2026-10-24 22:00:00.000') as people_before,
-            count(*) filter (where timestamp >= timestamp '2026-10-24 22:00:00.000') as people_now
-        from events as e
-        where site_id = 1
-          and timestamp >= timestamp '2026-10-23 08:00:00.000'
-          and timestamp < timestamp '2026-10-26 12:00:00.000'
-          and ((country is not null and country in ('US')))
-          and kind = 'pageview'
+        select hostname, pathname, sum(people_before) as people_before, sum(people_now) as people_now,
+            sum(agents_before) as agents_before, sum(agents_now) as agents_now
+        from (
+          select hostname, pathname, views as people_before, 0 as people_now, 0 as agents_before,
+              0 as agents_now
+          from (
+            select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
+                count(*) as views
+            from events as e
+            where site_id = 1
+              and timestamp >= timestamp '2026-10-23 08:00:00.000'
+              and timestamp < timestamp '2026-10-24 22:00:00.000'
+              and kind = 'pageview'
+              and true
+              and ((country is not null and country in ('US')))
+              and true
+            group by hostname, pathname, assistant
+          ) c
+          union all
+          select hostname, pathname, 0 as people_before, views as people_now, 0 as agents_before,
+              0 as agents_now
+          from (
+            select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
+                count(*) as views
+            from events as e
+            where site_id = 1
+              and timestamp >= timestamp '2026-10-24 22:00:00.000'
+              and timestamp < timestamp '2026-10-26 12:00:00.000'
+              and kind = 'pageview'
+              and true
+              and ((country is not null and country in ('US')))
+              and true
+            group by hostname, pathname, assistant
+          ) c
+          union all
+          select hostname, pathname, 0 as people_before, 0 as people_now, readings as agents_before,
+              0 as agents_now
+          from (
+            select hostname as hostname, pathname as pathname, count(*) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) as readings
+            from agent_events as e
+            where site_id = 1
+              and timestamp >= timestamp '2026-10-23 08:00:00.000'
+              and timestamp < timestamp '2026-10-24 22:00:00.000'
+              and true
+              and (not verification = 'spoofed' and purpose not in ('monitor', 'seo'))
+              and ((country is not null and country in ('US')))
+              and true
+            group by hostname, pathname
+          ) c
+          union all
+          select hostname, pathname, 0 as people_before, 0 as people_now, 0 as agents_before,
+              readings as agents_now
+          from (
+            select hostname as hostname, pathname as pathname, count(*) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) as readings
+            from agent_events as e
+            where site_id = 1
+              and timestamp >= timestamp '2026-10-24 22:00:00.000'
+              and timestamp < timestamp '2026-10-26 12:00:00.000'
+              and true
+              and (not verification = 'spoofed' and purpose not in ('monitor', 'seo'))
+              and ((country is not null and country in ('US')))
+              and true
+            group by hostname, pathname
+          ) c
+        ) b
         group by hostname, pathname
-      ) p
-      left join (
-        select hostname, pathname, count(*) filter (where timestamp < timestamp '2026-10-24 22:00:00.000') as agents_before,
-            count(*) filter (where timestamp >= timestamp '2026-10-24 22:00:00.000') as agents_now
-        from agent_events
-        where site_id = 1
-          and timestamp >= timestamp '2026-10-23 08:00:00.000'
-          and timestamp < timestamp '2026-10-26 12:00:00.000'
-          and ((country is not null and country in ('US')))
-          and verification <> 'spoofed'
-          and purpose not in ('monitor', 'seo')
-        group by hostname, pathname
-      ) a on a.hostname = p.hostname
-        and a.pathname = p.pathname
+      ) u
+      where people_before + people_now > 0
     ) u
   ) v
 ) r
@@ -48,18 +115,65 @@ order by rank asc nulls last, lost desc nulls last, hostname nulls last, pathnam
 limit 10 offset 0;
 
 /* /api/content/decay */
-select hostname, pathname, agent_id, max(timestamp) filter (where not timestamp >= timestamp '2026-10-24 22:00:00.000') as seen_before,
-    max(timestamp) filter (where timestamp >= timestamp '2026-10-24 22:00:00.000') as seen_now,
-    arg_max(case when status between 200 and 299 or status = 304 then 1 else 0 end, (timestamp, case when status between 200 and 299 or status = 304 then 1 else 0 end)) filter (where not timestamp >= timestamp '2026-10-24 22:00:00.000') as good_before,
-    arg_max(case when status between 200 and 299 or status = 304 then 1 else 0 end, (timestamp, case when status between 200 and 299 or status = 304 then 1 else 0 end)) filter (where timestamp >= timestamp '2026-10-24 22:00:00.000') as good_now,
-    arg_max(case when robots_allowed then 1 else 0 end, (timestamp, case when robots_allowed then 1 else 0 end)) filter (where not timestamp >= timestamp '2026-10-24 22:00:00.000' and robots_allowed is not null) as allowed_before,
-    arg_max(case when robots_allowed then 1 else 0 end, (timestamp, case when robots_allowed then 1 else 0 end)) filter (where timestamp >= timestamp '2026-10-24 22:00:00.000' and robots_allowed is not null) as allowed_now
-from agent_events
-where site_id = 1
-  and timestamp >= timestamp '2026-10-23 08:00:00.000'
-  and timestamp < timestamp '2026-10-26 12:00:00.000'
-  and ((country is not null and country in ('US')))
-  and verification <> 'spoofed'
-  and purpose not in ('monitor', 'seo')
-  and (hostname in ('example.com') and pathname in ('/', '/pricing'))
+select hostname, pathname, agent_id, arg_max(state, moment) as state
+from (
+  select hostname, pathname, agent_id, case max(epoch_ms(timestamp) * 2 + case when robots_allowed then 1 else 0 end) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null) % 2 when 1 then '+' when 0 then '-' else case when count(*) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) > 0 then '?' when count(*) filter (where not verification = 'spoofed') > 0 then 'o' else 's' end end as state,
+      coalesce(max(timestamp) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null), max(timestamp)) as moment
+  from agent_events e
+  where site_id = 1
+    and timestamp >= timestamp '2026-10-24 22:00:00.000'
+    and timestamp < timestamp '2026-10-26 12:00:00.000'
+    and ((country is not null and country in ('US')))
+    and (hostname in ('example.com') and pathname in ('/', '/pricing'))
+  group by hostname, pathname, agent_id
+) a
+where state in ('+', '-')
 group by hostname, pathname, agent_id;
+
+/* /api/content/decay */
+select hostname, pathname, agent_id, arg_max(state, moment) as state
+from (
+  select hostname, pathname, agent_id, case max(epoch_ms(timestamp) * 2 + case when robots_allowed then 1 else 0 end) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null) % 2 when 1 then '+' when 0 then '-' else case when count(*) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) > 0 then '?' when count(*) filter (where not verification = 'spoofed') > 0 then 'o' else 's' end end as state,
+      coalesce(max(timestamp) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null), max(timestamp)) as moment
+  from agent_events e
+  where site_id = 1
+    and timestamp >= timestamp '2026-10-23 08:00:00.000'
+    and timestamp < timestamp '2026-10-24 22:00:00.000'
+    and ((country is not null and country in ('US')))
+    and (hostname in ('example.com') and pathname in ('/', '/pricing'))
+  group by hostname, pathname, agent_id
+) a
+where state in ('+', '-')
+group by hostname, pathname, agent_id;
+
+/* /api/content/decay */
+select *
+from (
+  select hostname as hostname, pathname as pathname, max(epoch_ms(timestamp) * 2 + case when status between 200 and 299 or status = 304 then 1 else 0 end) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) as last_response
+  from agent_events as e
+  where site_id = 1
+    and timestamp >= timestamp '2026-10-24 22:00:00.000'
+    and timestamp < timestamp '2026-10-26 12:00:00.000'
+    and true
+    and (not verification = 'spoofed' and purpose not in ('monitor', 'seo'))
+    and ((country is not null and country in ('US')))
+    and true
+  group by hostname, pathname
+) r
+where (hostname in ('example.com') and pathname in ('/', '/pricing'));
+
+/* /api/content/decay */
+select *
+from (
+  select hostname as hostname, pathname as pathname, max(epoch_ms(timestamp) * 2 + case when status between 200 and 299 or status = 304 then 1 else 0 end) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) as last_response
+  from agent_events as e
+  where site_id = 1
+    and timestamp >= timestamp '2026-10-23 08:00:00.000'
+    and timestamp < timestamp '2026-10-24 22:00:00.000'
+    and true
+    and (not verification = 'spoofed' and purpose not in ('monitor', 'seo'))
+    and ((country is not null and country in ('US')))
+    and true
+  group by hostname, pathname
+) r
+where (hostname in ('example.com') and pathname in ('/', '/pricing'));

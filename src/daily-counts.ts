@@ -1,0 +1,113 @@
+import { type Dialect, raw, type Sql, sql } from './sql.js'
+
+/*
+ * Daily counts: what agents fetched and people viewed of each URL on each day (UTC) of a site, so that reads need not scan
+ * every row. src/duckdb/daily-step.ts fills the tables, src/query/daily-counts.ts reads them, and both compute the columns
+ * as this file says. Only days are counted, because a URL has about as many counts of hours as it has rows.
+ */
+
+const IS_SPOOFED = "verification = 'spoofed'"
+/** The fetches that count as reading by machines: a monitor and a tool for site owners read for the site. */
+const IS_READING = `not ${IS_SPOOFED} and purpose not in ('monitor', 'seo')`
+export const IS_JUDGED = `${IS_READING} and robots_allowed is not null`
+/** Fetches that may serve an answer, or the index that answers come from. */
+const IS_FOR_ANSWERS = `not ${IS_SPOOFED} and purpose in ('search', 'assistant')`
+
+/** The pageview with which a session from an AI assistant began; a session has one. */
+const IS_ARRIVAL = "channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page"
+
+/** A successful read of a page. A 304 names no content type; `is_pageview` or the path's ending decides then. */
+const IS_PAGE_READ = `method = 'GET' and status in (200, 206, 304) and case when content_type is null
+    then status = 304 and (is_pageview or lower(pathname) like '%.md' or lower(pathname) like '%.markdown'
+      or lower(pathname) like '%.pdf')
+    else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf')
+    end`
+
+/** A column that counts rows of one key: how it is computed from rows, and how several are combined. */
+interface CountColumn {
+  readonly total: 'sum' | 'min' | 'max'
+  value(dialect: Dialect): Sql
+  /** The rows that it is about; absent: all. */
+  readonly of?: string
+}
+const count = (of?: string, where?: string): CountColumn => ({
+  total: 'sum',
+  value: () => raw(`count(*)${of || where ? ` filter (where ${[of, where].filter(Boolean).join(' and ')})` : ''}`),
+  ...(of ? { of } : {}),
+})
+const column = (total: CountColumn['total'], text: string, of?: string): CountColumn => ({
+  total,
+  value: () => raw(of ? `${text} filter (where ${of})` : text),
+  ...(of ? { of } : {}),
+})
+
+const FETCH_COUNTS = {
+  fetches: count(),
+  pages: count(undefined, 'is_pageview'),
+  bytes: column('sum', 'sum(bytes)'),
+  verified_fetches: count(undefined, "verification in ('ranges', 'rdns', 'web_bot_auth')"),
+  spoofed: count(undefined, IS_SPOOFED),
+  indeterminate: count(undefined, "verification = 'indeterminate'"),
+  unverifiable: count(undefined, "verification = 'unverifiable'"),
+  last_seen: column('max', 'max(timestamp)'),
+  attempts: count(IS_FOR_ANSWERS),
+  page_reads: count(IS_FOR_ANSWERS, IS_PAGE_READ),
+}
+
+/** A table of daily counts: `site_id, day`, the keys and the counts. */
+interface DailyTable {
+  readonly from: 'events' | 'agent_events'
+  /** The rows that are counted. */
+  readonly where: string
+  readonly keys: Readonly<Record<string, string>>
+  readonly counts: Readonly<Record<string, CountColumn>>
+}
+
+export const DAILY_TABLES = {
+  daily_urls: {
+    from: 'agent_events',
+    where: 'true',
+    keys: { hostname: 'hostname', pathname: 'pathname' },
+    counts: {
+      ...FETCH_COUNTS,
+      refused: count(IS_FOR_ANSWERS, 'status in (401, 403, 429)'),
+      readings: count(IS_READING),
+      first_crawl: column('min', 'min(timestamp)', `not ${IS_SPOOFED}`),
+      last_crawl: column('max', 'max(timestamp)', `not ${IS_SPOOFED}`),
+      // The time of the last response in half milliseconds since 1970; an odd number is a success, which wins a tie.
+      last_response: {
+        total: 'max',
+        value: (dialect) => sql`max(${dialect.epochMs(raw('timestamp'))} * 2
+          + case when status between 200 and 299 or status = 304 then 1 else 0 end) filter (where ${raw(IS_READING)})`,
+        of: IS_READING,
+      },
+    },
+  },
+  daily_agents: {
+    from: 'agent_events',
+    where: 'true',
+    keys: { agent_id: 'agent_id', operator: 'operator', purpose: 'purpose' },
+    counts: FETCH_COUNTS,
+  },
+  daily_views: {
+    from: 'events',
+    where: "kind = 'pageview'",
+    // `assistant`: the source of an arrival from an AI assistant.
+    keys: { hostname: 'hostname', pathname: 'pathname', assistant: `case when ${IS_ARRIVAL} then source end` },
+    counts: { views: count(), arrivals: column('sum', `count(distinct case when ${IS_ARRIVAL} then session_id end)`) },
+  },
+} as const satisfies Record<string, DailyTable>
+
+export type DailyTableName = keyof typeof DAILY_TABLES
+
+/**
+ * The state of one agent's fetches of one URL in some time, one character: `s` all are spoofed, `o` it does not read for
+ * people, `?` it reads and robots.txt was not judged; `+` and `-`: whether the last judged fetch was allowed. Computed from
+ * the agent's rows; of two in one millisecond an allowed one wins.
+ */
+export const agentState = (dialect: Dialect): Sql => sql`
+  case max(${dialect.epochMs(raw('timestamp'))} * 2 + case when robots_allowed then 1 else 0 end)
+      filter (where ${raw(IS_JUDGED)}) % 2
+    when 1 then '+' when 0 then '-'
+    else case when count(*) filter (where ${raw(IS_READING)}) > 0 then '?'
+      when count(*) filter (where not ${raw(IS_SPOOFED)}) > 0 then 'o' else 's' end end`
