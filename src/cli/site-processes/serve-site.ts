@@ -71,7 +71,9 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
       },
       serve(req, res, client) {
         const hop = { proto: client.scheme, trusted: false }
-        if (!hit(req, res, trackTarget(req, client.ip, config.base_path, { hop }))) relay(req, res, client)
+        // Until the store is open no site is known, and the first process lets the request wait.
+        if (sites.length > 0 && hit(req, res, trackTarget(req, client.ip, config.base_path, { hop }))) return
+        relay(req, res, client)
       },
       log,
       openFiles: options.openFiles,
