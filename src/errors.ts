@@ -29,3 +29,6 @@ export class ApiError extends Error {
     if (retry_after !== undefined) this.retry_after = retry_after
   }
 }
+
+/** A file or value that a setting names cannot be used; the message is one line for the operator. */
+export class UnusableSetting extends Error {}

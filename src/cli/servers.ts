@@ -40,7 +40,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
   if (isOwnAddress(origin, config)) throw new Failure(`The origin ${config.origin} is this proxy's own address.`, 2)
   const trust = parseTrustedProxies(config)
   const certificate = await loadCertificate(config)
-  await runUntilStopped({ config, terminal }, async (log, socket, addClose) => {
+  await runUntilStopped({ config, terminal }, async (log, socket, addClose, fail) => {
     let listener: PublicListener | SiteProcesses | undefined
     const deps = {
       log,
@@ -56,7 +56,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       // Not awaited: requests of the service need not wait for the link.
       void logSignInLink(opened, log).catch((error) => log.error({ err: error }, 'no sign-in link could be made'))
     }
-    const instance: Instance & { open?(): void } = isShipping(config)
+    const instance: Instance & { open?(): Promise<void> } = isShipping(config)
       ? await openSpool(config, deps)
       : createOpeningInstance(config, { ...deps, onOpen })
     addClose(isShipping(config) ? 'the spool' : 'the store', () => instance.close())
@@ -79,7 +79,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
     const service = await openServiceListener(instance, config, addClose)
     addClose('the streams', async () => instance.endStreams())
     if (isShipping(config)) await control.open(instance)
-    instance.open?.()
+    void instance.open?.().catch(fail)
     const siteUrl = `${config.tls_cert ? 'https' : 'http'}://${urlHost(config.host)}:${port}`
     const exposed = config.expose.includes('api') ? ` and ${siteUrl}${config.base_path}/` : ''
     const pages = isShipping(config) ? `service ${service}` : `dashboard and API ${service}/${exposed}`
@@ -126,10 +126,10 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
   })
 }
 
-/** Starts an instance, waits for a stop signal, and closes in reverse order what `start` has opened. */
+/** Starts an instance, waits for a stop signal or a failure, and closes in reverse order what `start` has opened. */
 async function runUntilStopped(
   { config, terminal }: Pick<CommandCall, 'config' | 'terminal'>,
-  start: (log: Log, socket: string, addClose: AddClose) => Promise<void>,
+  start: (log: Log, socket: string, addClose: AddClose, fail: (error: unknown) => void) => Promise<void>,
 ): Promise<void> {
   const log = createLog(terminal, config.log_level)
   // Registered before anything opens, so that a signal during the start also closes everything in order.
@@ -142,8 +142,11 @@ async function runUntilStopped(
   // Logged at once, because a store that was not closed takes seconds to open.
   log.info({}, `opening ${config.data}`)
   try {
-    await start(log, socket, closeStack.add)
-    await stop
+    let fail = (_error: unknown) => {}
+    const failed = new Promise<never>((_, reject) => {
+      fail = reject
+    })
+    await Promise.all([start(log, socket, closeStack.add, fail), Promise.race([stop, failed])])
   } finally {
     await closeStack.close()
   }

@@ -64,8 +64,8 @@ export type ToWorker =
 export type FromWorker =
   /** Both files are open; batches up to the position are stored. */
   | { type: 'ready'; position: CommitPosition; losses: readonly string[] }
-  /** The files cannot be opened, and only the operator can change that; the worker ends. */
-  | { type: 'failed'; message: string }
+  /** The files cannot be opened, or what a `setting` names cannot be used; the worker ends. */
+  | { type: 'failed'; message: string; setting: boolean }
   /** `drops`: hits of these batches that arrived at an endpoint and became no row. */
   | { type: 'committed'; position: CommitPosition; drops: readonly EndpointDrop[]; ms: number }
   /** Why nothing is stored at present; without a reason, rows are stored again. */

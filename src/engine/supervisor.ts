@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError, UnusableSetting } from '../errors.js'
 import type { FromWorker, ToWorker, WorkerUsage } from './protocol.js'
 import type { WorkerProcess } from './worker-process.js'
 
@@ -40,7 +40,7 @@ export function createSupervisor(deps: SupervisorDeps) {
   let state: { state: 'starting' | 'ready' | 'degraded' | 'closed'; reason?: string } = { state: 'starting' }
   let usage: WorkerUsage | undefined
   /** Why the current worker says that it cannot work. */
-  let failure: string | undefined
+  let failure: { message: string; setting: boolean } | undefined
   let restarts = 0
   let crashesInARow = 0
   let restartTimer: NodeJS.Timeout | undefined
@@ -52,7 +52,7 @@ export function createSupervisor(deps: SupervisorDeps) {
   }
 
   const receive = (message: FromWorker): void => {
-    if (message.type === 'failed') failure = message.message
+    if (message.type === 'failed') failure = message
     if (message.type === 'usage') usage = message.usage
     if (message.type === 'state') {
       state = message.reason === undefined ? { state: 'ready' } : { state: 'degraded', reason: message.reason }
@@ -76,7 +76,8 @@ export function createSupervisor(deps: SupervisorDeps) {
       try {
         await deps.prepare()
       } catch (error) {
-        failure ??= `the records cannot be prepared: ${error instanceof Error ? error.message : String(error)}`
+        const why = error instanceof Error ? error.message : String(error)
+        failure ??= { message: `the records cannot be prepared: ${why}`, setting: false }
         if (worker === launched) post({ type: 'close' })
         return
       }
@@ -90,7 +91,7 @@ export function createSupervisor(deps: SupervisorDeps) {
       usage = undefined
       deps.onEnd()
       crashesInARow = performance.now() - startedAt > HEALTHY_UPTIME_MS ? 1 : crashesInARow + 1
-      onEnd(failure ?? reason)
+      onEnd(failure?.message ?? reason)
     })
   }
 
@@ -106,7 +107,7 @@ export function createSupervisor(deps: SupervisorDeps) {
   }
 
   return {
-    /** Resolves when the first worker is ready; rejects with the reason if it ends before. */
+    /** Resolves when the first worker is ready; rejects with the reason, or `UnusableSetting`, if it ends before. */
     start: () =>
       new Promise<void>((resolve, reject) => {
         let ready = false
@@ -115,7 +116,8 @@ export function createSupervisor(deps: SupervisorDeps) {
             ready = true
             resolve()
           },
-          (reason) => (ready ? restart(reason) : reject(new Error(reason))),
+          (reason) =>
+            ready ? restart(reason) : reject(failure?.setting ? new UnusableSetting(reason) : new Error(reason)),
         )
       }),
     /** Sends a message. Throws `ApiError` if no worker runs, and `Error` if the message cannot be serialised. */

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { ApiError } from '../errors.js'
+import { ApiError, UnusableSetting } from '../errors.js'
 import type { Fonts } from './pdf/typesetter.js'
 import type { Sheet } from './sheet.js'
 
@@ -87,8 +87,8 @@ function checkFont(file: string): void {
     readSync(opened, bytes)
     closeSync(opened)
   } catch (error) {
-    throw new Error(`--pdf-font: cannot read ${file}`, { cause: error })
+    throw new UnusableSetting(`--pdf-font: cannot read ${file}`, { cause: error })
   }
   if (!FONT_SIGNATURES.has(bytes.toString('latin1')))
-    throw new Error(`--pdf-font: ${file} is not a TrueType, OpenType or web font.`)
+    throw new UnusableSetting(`--pdf-font: ${file} is not a TrueType, OpenType or web font.`)
 }

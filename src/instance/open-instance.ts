@@ -29,6 +29,8 @@ export async function openInstance(
   const { log, version, start = startEngine, now = () => new Date(), recorder } = deps
   const { data, memory_limit, min_free_disk, geoip, ranges, offline, origin } = config
   const { spam_referrers, trusted_referrers } = config
+  // Loaded once the worker starts: most of the program is here, and neither the proxy nor the worker waits for it.
+  const parts = Promise.resolve().then(() => loadParts(config, now))
   const starting = start({
     data,
     memory_limit,
@@ -43,8 +45,6 @@ export async function openInstance(
     log,
     prepare: async (records) => (await parts).prepare(records),
   })
-  // Loaded while the worker starts: most of the program is here, and neither the proxy nor the worker waits for it.
-  const parts = loadParts(config, now)
   const engine = await starting
   try {
     const { compose, pdf } = await parts

@@ -1,6 +1,6 @@
 import { createRecorder } from '../capture/recorder.js'
 import type { Engine } from '../engine/engine.js'
-import { ApiError } from '../errors.js'
+import { ApiError, UnusableSetting } from '../errors.js'
 import { errorResponse } from '../http/error-response.js'
 import { createScriptHandler } from '../http/tracker-script.js'
 import { waitAtMost } from '../notify/wait-at-most.js'
@@ -16,7 +16,7 @@ const MAX_RETRY_MS = 10_000
 /**
  * Returns an instance whose store is opened by `open`, while the site is served already: observations wait in the
  * recorder, and requests of the service wait until the store is open. A store that cannot be opened is logged and tried
- * again for as long as the process runs. Long because every method has two states.
+ * again for as long as the process runs, but not where a setting is at fault. Long because every method has two states.
  */
 export function createOpeningInstance(
   config: InstanceConfig,
@@ -26,7 +26,7 @@ export function createOpeningInstance(
     /** Opens the store; tests give another. */
     openStore?: typeof openInstance
   },
-): Instance & { open(): void } {
+): Instance & { open(): Promise<void> } {
   const { log, now = () => new Date(), openStore = openInstance } = deps
   const ending = new AbortController()
   let engine: Engine | undefined
@@ -70,6 +70,7 @@ export function createOpeningInstance(
       try {
         await openOnce()
       } catch (error) {
+        if (error instanceof UnusableSetting) throw error
         const reason = error instanceof Error ? error.message : String(error)
         if (reason !== failure)
           log.error({ reason }, 'the store cannot be opened and is tried again; the site is served, and rows wait')
@@ -92,9 +93,10 @@ export function createOpeningInstance(
   }
 
   return {
-    /** Starts to open the store. */
+    /** Resolves when the store is open or was closed before; rejects with `UnusableSetting`, for which no retry helps. */
     open() {
       opening = openRepeatedly()
+      return opening
     },
     record: (observation) => recorder.record(observation),
     hit: (req, res, to) => instance?.hit(req, res, to) ?? false,
@@ -112,7 +114,7 @@ export function createOpeningInstance(
     endStreams: () => instance?.endStreams(),
     async close() {
       ending.abort()
-      await opening
+      await opening.catch(() => {})
       if (instance) return instance.close()
       const { waiting } = recorder.stats()
       rejectEngine(new ApiError('database_error', 'The store was never opened.'))

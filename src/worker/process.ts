@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { UnusableSetting } from '../errors.js'
 import { openParentPort } from './parent-port.js'
 import type { CreateParts } from './parts.js'
 import { serve } from './serve.js'
@@ -16,7 +17,8 @@ export async function runWorkerProcess(createParts: CreateParts): Promise<void> 
   try {
     await serve(port, await port.options, createParts)
   } catch (error) {
-    port.post({ type: 'failed', message: error instanceof Error ? error.message : String(error) })
+    const message = error instanceof Error ? error.message : String(error)
+    port.post({ type: 'failed', message, setting: error instanceof UnusableSetting })
     port.exit(1)
   }
 }

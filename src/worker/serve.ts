@@ -7,7 +7,7 @@ import { toHexId } from '../duckdb/query.js'
 import type { RecordStore } from '../duckdb/records.js'
 import type { Repair } from '../duckdb/repair.js'
 import type { TailRow, WorkerOptions, WorkerUsage } from '../engine/protocol.js'
-import { ApiError } from '../errors.js'
+import { ApiError, UnusableSetting } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Rows } from '../rows.js'
 import { createLateHitResolver } from './late-hits.js'
@@ -45,7 +45,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
       ? `less than ${options.min_free_disk} bytes are free on disk`
       : undefined
   const policyChanged = (change: PolicyChange) => post({ type: 'policy', change })
-  const parts = createParts({ options, ...sites, records, events, obstacle, log, policyChanged })
+  const parts = openParts(createParts, { options, ...sites, records, events, obstacle, log, policyChanged })
   await restoreMemory(parts, events, new Date(), log)
   await parts.start()
   const stored = await events.lastCommit(options.from.run)
@@ -231,4 +231,13 @@ function* tailRows(rows: Rows): Generator<TailRow[]> {
   all.sort((a, b) => a.timestamp.getTime() - b.timestamp.getTime())
   for (let from = 0; from < all.length; from += TAIL_ROWS_PER_MESSAGE)
     yield all.slice(from, from + TAIL_ROWS_PER_MESSAGE)
+}
+
+/** Makes the parts, which read the files that settings name. */
+function openParts(createParts: CreateParts, deps: Parameters<CreateParts>[0]): ReturnType<CreateParts> {
+  try {
+    return createParts(deps)
+  } catch (cause) {
+    throw new UnusableSetting(cause instanceof Error ? cause.message : String(cause), { cause })
+  }
 }

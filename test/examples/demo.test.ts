@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { readDemoSettings, startDemo } from '../../examples/demo.js'
 import { startSite } from '../../examples/site/server.js'
-import { freePort } from '../fixtures/instance.js'
+import { eventually, freePort } from '../fixtures/instance.js'
 
 const PROGRAM = 'dist/bin/readership.js'
 const START = 'dist/examples/start.js'
@@ -234,7 +234,8 @@ t.test('npm start -- ORIGIN is readership proxy ORIGIN', async (t) => {
   const run = start(t, [site.url, '--port', `${port}`, '--admin-port', `${admin}`, '--data', data])
   await until(run, new RegExp(`${admin}`))
   t.equal((await fetch(`http://127.0.0.1:${port}/about`)).status, 200)
-  t.equal((await fetch(`http://127.0.0.1:${admin}/readyz`)).status, 200)
+  const isReady = async () => (await fetch(`http://127.0.0.1:${admin}/readyz`)).status === 200
+  await eventually('the store is open', isReady)
   run.child.kill('SIGTERM')
   t.equal(await run.ended, 0)
   const wrong = start(t, ['not-a-url', '--port', `${port}`])
