@@ -97,6 +97,7 @@ t.test('a click on a row filters, again removes it, and back returns', SLOW, asy
 
   await open('')
   await shows(t, page, VALUES, all, 'all')
+  await page.waitForSelector('.butterfly th button')
   for (const key of ['j', 'j', 'k', 'x']) await page.keyboard.press(key)
   await page.waitForURL(/is_not/)
   t.equal(parameter('filters'), filters.replace('"is"', '"is_not"'), 'the keys leave out the first row')
