@@ -94,10 +94,9 @@ t.test('a click on a row filters, again removes it, and back returns', SLOW, asy
   await page.goBack()
   await shows(t, page, VALUES, some, 'back')
   t.equal(parameter('filters'), filters)
-
   await open('')
   await shows(t, page, VALUES, all, 'all')
-  await page.waitForSelector('.butterfly th button')
+  await row.waitFor()
   for (const key of ['j', 'j', 'k', 'x']) await page.keyboard.press(key)
   await page.waitForURL(/is_not/)
   t.equal(parameter('filters'), filters.replace('"is"', '"is_not"'), 'the keys leave out the first row')

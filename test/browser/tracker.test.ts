@@ -236,6 +236,8 @@ t.test('an opt-out lasts, and is the only thing that is stored', async (t) => {
   await neighbour.goBack({ waitUntil: 'commit' })
   await neighbour.evaluate('readership.optOut(false)')
   await told(0)
+  // Chromium tells other tabs of a change a moment later.
+  await tab.waitForFunction('localStorage.length === 0')
   await tab.evaluate('readership.track("Y")')
   t.same(await told(1), hits({ u: '/', t: 'custom', n: 'Y' }), 'lifting it in one tab lifts it in all')
   t.same(await tab.evaluate(state), [[], 0, ''])
