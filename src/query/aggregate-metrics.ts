@@ -227,7 +227,7 @@ function pageMetricsOfSessions(plan: Plan, metrics: readonly string[], pages: Sq
     page as materialized (
       select p.*, whole from ${pages} p
       join (select session_id, ${isWhole} as whole from ${aggregates} a where ${where}) s on s.session_id = p.session_id)
-    select * from (${metricsFromSums(
+    select value, ${raw(metrics.join(', '))} from (${metricsFromSums(
       metrics.filter((metric) => metric !== 'visitors'),
       sources,
     )}) m

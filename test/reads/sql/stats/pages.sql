@@ -60,7 +60,8 @@ from (
         where ((country is not null and country in ('US')))
       ) s on s.session_id = p.session_id
     )
-    select *
+    select value, visitors, sessions, pageviews, entries, exits, exit_rate, bounce, time_on_page,
+        scroll_depth
     from (
       select value, sessions as sessions, pageviews as pageviews, entries as entries, exits as exits,
           case when pageviews > 0 then least(1.0, exits * 1.0 / pageviews) end as exit_rate,
