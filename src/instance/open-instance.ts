@@ -31,6 +31,8 @@ export async function openInstance(
   const { spam_referrers, trusted_referrers } = config
   // Loaded once the worker starts: most of the program is here, and neither the proxy nor the worker waits for it.
   const parts = Promise.resolve().then(() => loadParts(config, now))
+  // An unusable setting is reported below, once the worker runs and can be closed.
+  parts.catch(() => {})
   const starting = start({
     data,
     memory_limit,

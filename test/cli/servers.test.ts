@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { runProgram } from '../../src/cli/index.js'
 import { directory } from '../fixtures/files.js'
-import { dataDir, freePort, startOrigin, startService } from '../fixtures/instance.js'
+import { cli, dataDir, eventually, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
 
 t.test('a signal during the start closes what is open, in order', async (t) => {
   const origin = await startOrigin()
@@ -55,19 +54,38 @@ t.test('a signal during the start closes what is open, in order', async (t) => {
   }
 })
 
+t.test('a setting that cannot be used ends the start with one line', async (t) => {
+  const file = join(directory(t), 'missing')
+  for (const [flag, expected] of [
+    ['--pdf-font', `--pdf-font: cannot read ${file}`],
+    ['--geoip', `geo file ${file} cannot be read`],
+    ['--ranges', file],
+  ] as const) {
+    const { code, stderr } = await cli('serve', '--port', '0', '--data', dataDir(t), flag, file)
+    t.equal(code, 1, flag)
+    t.ok(stderr.includes(expected) && stderr.trimEnd().split('\n').length === 1, stderr)
+  }
+})
+
 t.test('tail says that the instance has stopped', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
   const data = dataDir(t)
-  const app = await startService({ data, port: await freePort() })
-  t.teardown(() => app.stop())
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    const running = signal === 'SIGTERM' ? app : await startService({ data, port: await freePort() })
-    t.teardown(() => running.stop())
+    const instance = await startInstance(origin.url, data)
+    t.teardown(() => instance.stop('SIGKILL'))
     const follow = spawn(process.execPath, ['dist/bin/readership.js', 'tail', '--data', data])
     const stderr = text(follow.stderr)
     const closed = once(follow, 'close')
-    // Long enough for the command to start and connect on a busy machine.
-    await sleep(4_000)
-    await running.stop(signal)
+    let printed = ''
+    follow.stdout.on('data', (chunk) => {
+      printed += chunk
+    })
+    await eventually('tail prints a row', async () => {
+      await fetch(`${instance.site}/page`, { headers: { 'user-agent': GPTBOT } })
+      return printed.includes('/page')
+    })
+    await instance.stop(signal)
     const [code] = await closed
     t.strictSame([code, await stderr], [0, 'The instance has stopped.\n'], signal)
   }
