@@ -1,5 +1,6 @@
 import { ApiError, UnusableSetting } from '../errors.js'
 import type { FromWorker, ToWorker, WorkerUsage } from './protocol.js'
+import { HEALTHY_UPTIME_MS, restartDelay } from './restart-delay.js'
 import type { WorkerProcess } from './worker-process.js'
 
 /** The logger of the engine; `details` are the fields of a structured log line. */
@@ -8,12 +9,6 @@ export interface EngineLog {
   warn(details: object, message: string): void
   error(details: object, message: string): void
 }
-
-/** After a crash the next worker starts after this delay, doubled with each further crash up to the maximum. */
-const FIRST_RESTART_DELAY_MS = 100
-const MAX_RESTART_DELAY_MS = 10_000
-/** A worker that ran this long resets the delay. */
-const HEALTHY_UPTIME_MS = 60_000
 
 interface SupervisorDeps {
   /** Forks a worker, which sends its messages to `receive`. */
@@ -99,11 +94,10 @@ export function createSupervisor(deps: SupervisorDeps) {
     if (stopped) return
     state = { state: 'degraded', reason }
     deps.log.error({ reason }, 'the worker ended and is started again')
-    const delay = Math.min(MAX_RESTART_DELAY_MS, FIRST_RESTART_DELAY_MS * 2 ** Math.min(crashesInARow - 1, 10))
     restartTimer = setTimeout(() => {
       restarts += 1
       launch(deps.onRestart, restart)
-    }, delay)
+    }, restartDelay(crashesInARow))
   }
 
   return {

@@ -1,7 +1,9 @@
 import cluster from 'node:cluster'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Site } from '../../capture/site.js'
 import type { Config } from '../../config.js'
+import { HEALTHY_UPTIME_MS, restartDelay } from '../../engine/restart-delay.js'
 import type { Instance, Log, OtherRecorders } from '../../instance/instance.js'
 import { shortSocketPath } from '../../private-socket.js'
 import type { PublicListener } from '../public-listener.js'
@@ -10,11 +12,6 @@ import type { Terminal } from '../terminal.js'
 import type { SiteProcessCounts } from './protocol.js'
 import { openServiceSocket } from './service-socket.js'
 import { createSiteProcess, NO_COUNTS, type SiteProcess } from './site-process.js'
-
-/** After a crash the next process starts after this delay, doubled with each further crash within a minute. */
-const FIRST_RESTART_DELAY_MS = 100
-const MAX_RESTART_DELAY_MS = 10_000
-const HEALTHY_UPTIME_MS = 60_000
 
 /** The processes of the site as one listener, and their recorders as one. */
 export interface SiteProcesses extends PublicListener {
@@ -31,12 +28,12 @@ export function createSiteProcesses(
   { instance, log, terminal }: { instance: Instance; log: Log; terminal: Terminal },
 ): SiteProcesses {
   const running = new Set<SiteProcess>()
-  /** The counters of the processes that have ended, added up. */
+  /** Counters of the processes that have ended, added up. */
   let past = NO_COUNTS
   const restarts = new Set<NodeJS.Timeout>()
   const socket = shortSocketPath(join(config.data, 'service.sock'))
   let service: Awaited<ReturnType<typeof openServiceSocket>> | undefined
-  let sites: Parameters<Parameters<Instance['watchSites']>[0]>[0] = []
+  let sites: readonly Site[] = []
   let isClosing = false
   cluster.setupPrimary({
     exec: fileURLToPath(new URL('./entry.js', import.meta.url)),
@@ -52,8 +49,10 @@ export function createSiteProcesses(
 
   const launch = (host: string, port: number): SiteProcess => {
     const { openFiles, columns, colour } = terminal
-    const look = { columns, colour }
-    const options = () => ({ config: { ...config, host, port }, terminal: look, openFiles, socket, sites })
+    const options = () => {
+      const look = { columns, colour }
+      return { config: { ...config, host, port }, terminal: look, openFiles, socket, sites }
+    }
     const one = createSiteProcess(cluster.fork(), options, instance)
     running.add(one)
     void one.ended.then(() => {
@@ -67,13 +66,12 @@ export function createSiteProcesses(
     const startedAt = performance.now()
     void one.ended.then((reason) => {
       if (isClosing) return
-      const inARow = performance.now() - startedAt > HEALTHY_UPTIME_MS ? 0 : crashes
+      const inARow = performance.now() - startedAt > HEALTHY_UPTIME_MS ? 1 : crashes + 1
       log.error({ reason }, 'a process of the site ended and is started again')
-      const delay = Math.min(MAX_RESTART_DELAY_MS, FIRST_RESTART_DELAY_MS * 2 ** Math.min(inARow, 10))
       const timer = setTimeout(() => {
         restarts.delete(timer)
-        keepRunning(launch(host, port), host, port, inARow + 1)
-      }, delay)
+        keepRunning(launch(host, port), host, port, inARow)
+      }, restartDelay(inARow))
       restarts.add(timer)
     })
   }
