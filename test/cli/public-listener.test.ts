@@ -24,7 +24,7 @@ const certificateOf = async (port: number): Promise<PeerCertificate> => {
 
 for (const workers of [1, 2])
   t.test(
-    `${workers} processes: HTTPS, a WebSocket, the client address from a trusted proxy, and a new certificate`,
+    `--workers ${workers}: HTTPS, a WebSocket, the client address from a trusted proxy, and a new certificate`,
     async (t) => {
       const seen: { url: string; host: string | undefined; for: string | undefined; proto: string | undefined }[] = []
       const origin = createServer((req, res) => {

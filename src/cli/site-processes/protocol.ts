@@ -33,7 +33,7 @@ export type FromSiteProcess =
   /** The process hears messages from now on: those before are lost in a child of node:cluster. */
   | { type: 'ready' }
   | { type: 'listening'; port: number }
-  /** The process cannot listen, and no further one could; `code` is Node's. */
+  /** The process cannot listen, and ends; `code` is Node's. */
   | { type: 'failed'; code: string; message: string }
   | { type: 'batch'; sequence: number; batch: PackedBatch }
   | { type: 'policy_seen'; hostname: string; path: string; at: number }

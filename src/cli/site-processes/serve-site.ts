@@ -85,7 +85,8 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
       post({ type: 'listening', port: await (await listener).listen(config.host, config.port) })
     } catch (error) {
       const code = ErrorWithCode.safeParse(error).data?.code ?? ''
-      post({ type: 'failed', code, message: error instanceof Error ? error.message : String(error) })
+      // Without the port the process is of no use: the first process starts another, unless it is starting itself.
+      post({ type: 'failed', code, message: error instanceof Error ? error.message : String(error) }, end)
     }
   }
   void listen()

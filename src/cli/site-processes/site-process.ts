@@ -33,6 +33,8 @@ export function createSiteProcess(
   let isReady = false
   let hasEnded = false
   let lastQuestion = 0
+  /** Why the process cannot listen; it ends by itself then. */
+  let failure: string | undefined
   const questions = new Map<number, () => void>()
   const post = (message: ToSiteProcess | SiteProcessOptions): void => {
     // With a callback, a failed send emits no `error` event; `exit` follows.
@@ -58,7 +60,8 @@ export function createSiteProcess(
     // Messages may still be unread when the process has exited.
     const disconnected = new Promise<void>((read) => worker.on('disconnect', () => read()))
     worker.on('exit', (code, signal) => {
-      void disconnected.then(() => end(signal ? `it was ended by ${signal}` : `it ended with ${code}`))
+      const exit = signal ? `it was ended by ${signal}` : `it ended with ${code}`
+      void disconnected.then(() => end(failure ?? exit))
     })
     worker.on('error', (error) => {
       if (worker.process.pid === undefined) end(`it cannot be started: ${error.message}`)
@@ -76,6 +79,7 @@ export function createSiteProcess(
       case 'listening':
         return answerListen({ port: message.port })
       case 'failed':
+        failure = message.message
         return answerListen({ code: message.code, message: message.message })
       case 'batch': {
         const { sequence, batch } = message
