@@ -46,7 +46,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       log,
       version: terminal.version,
       proxy: () => listener?.stats(),
-      others: () => (listener && 'recorders' in listener ? listener.recorders : undefined),
+      otherRecorders: () => (listener && 'recorders' in listener ? listener.recorders : undefined),
       status: () => ({ origin: config.origin, dashboard: exposedDashboardUrl(config) }),
       service: () => serviceUrl(config),
     }

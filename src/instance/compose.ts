@@ -49,8 +49,13 @@ export async function compose(
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const { disable_registration = false, private_webhooks = false } = config
-  const { recorder: given, others } = deps
-  const core = await createCore(engine, { log, now, ...(given && { recorder: given }), ...(others && { others }) })
+  const { recorder: given, otherRecorders } = deps
+  const core = await createCore(engine, {
+    log,
+    now,
+    ...(given && { recorder: given }),
+    ...(otherRecorders && { otherRecorders }),
+  })
   const mail = createMail(config, deps, now)
   const accounts = await createAccountArea(core, mail, disable_registration)
   await core.refreshSites()
@@ -116,7 +121,7 @@ function createServiceApp(
     recorder: () => recorder.stats(),
     ingestDrops: drops.totals,
     proxy: () => deps.proxy?.(),
-    refresh: async () => deps.others?.()?.refresh(),
+    refresh: async () => deps.otherRecorders?.()?.refresh(),
   })
   return createApp({
     routes: [

@@ -12,19 +12,19 @@ import type { InstanceDeps } from './instance.js'
 
 export type Core = Awaited<ReturnType<typeof createCore>>
 
-interface CoreDeps extends Pick<InstanceDeps, 'log' | 'others'> {
+interface CoreDeps extends Pick<InstanceDeps, 'log' | 'otherRecorders'> {
   now(): Date
   /** A recorder that was there before the engine. */
   recorder?: Recorder
 }
 
 /** The parts that every area of an instance uses: the recorder, the records, the sites by hostname and the removals. */
-export async function createCore(engine: Engine, { log, now, others, recorder: given }: CoreDeps) {
+export async function createCore(engine: Engine, { log, now, otherRecorders, recorder: given }: CoreDeps) {
   const { records } = engine
   const clock = () => now().getTime()
   const own =
     given ?? createRecorder({ send: (batch) => engine.record(batch), now: clock, log, isFollowed: engine.isTailed })
-  const recorder = joinRecorders(own, () => others?.())
+  const recorder = joinRecorders(own, () => otherRecorders?.())
   const spans = createSpans(engine, recorder, now)
   const current = createCurrentSites()
   const refreshSites = async () => current.set(await manage.sites.list())
@@ -118,7 +118,7 @@ function createCurrentSites() {
 }
 
 /** Joins this process's recorder with those of the site's other processes, whose rows come as batches. */
-const joinRecorders = (own: Recorder, others: NonNullable<InstanceDeps['others']>): Recorder => ({
+const joinRecorders = (own: Recorder, others: NonNullable<InstanceDeps['otherRecorders']>): Recorder => ({
   ...own,
   stats() {
     const [mine, theirs] = [own.stats(), others()?.stats()]

@@ -47,7 +47,7 @@ export interface InstanceDeps {
   /** Counters of the proxy in front of the instance, where there is one. */
   proxy?(): ProxyCounts | undefined
   /** The recorders of other processes that serve the same site, where there are any. */
-  others?(): OtherRecorders | undefined
+  otherRecorders?(): OtherRecorders | undefined
   /** Further facts for the operator's status, such as the origin. */
   status?(): Record<string, unknown>
   /** Sends mails; absent, `smtp` decides, and without `smtp` links go to the log. */

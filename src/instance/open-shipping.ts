@@ -29,7 +29,7 @@ type ShippingConfig = Pick<
  */
 export async function openShipping(
   config: ShippingConfig,
-  deps: Pick<InstanceDeps, 'log' | 'version' | 'now' | 'proxy' | 'others' | 'status'>,
+  deps: Pick<InstanceDeps, 'log' | 'version' | 'now' | 'proxy' | 'otherRecorders' | 'status'>,
 ): Promise<Instance> {
   const { log, version = '0', now = () => new Date() } = deps
   const { collector, site, ingest_key, ingest_key_file, spool_limit, min_free_disk } = config
@@ -72,7 +72,7 @@ export async function openShipping(
     shipping: () => shipper.stats(),
     ingestDrops: () => [...drops].map(([reason, count]) => ({ door: 'track', reason, count })),
     proxy: () => deps.proxy?.(),
-    refresh: async () => deps.others?.()?.refresh(),
+    refresh: async () => deps.otherRecorders?.()?.refresh(),
     status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
   })
   const script = createScriptHandler()
