@@ -4,6 +4,7 @@ import { bodyLimit } from 'hono/body-limit'
 import { secureHeaders } from 'hono/secure-headers'
 import { ApiError } from '../errors.js'
 import { checkParameterNames } from '../query/envelope.js'
+import { createTurns } from '../turns.js'
 import { PAGE_STYLE } from './account/html.js'
 import { authorize, type Credentials } from './auth.js'
 import { corsForAnyOrigin, corsForOrigins } from './cors.js'
@@ -104,6 +105,7 @@ export function createApp(deps: {
   })
   const direct = new Map<string, Extract<Route, { direct: unknown }>['direct']>()
   const checkQuery = createQueryCheck(deps.routes)
+  const nextTurn = createTurns()
   const limited = bodyLimit({
     maxSize: MAX_BODY_BYTES,
     onError: () => errorResponse('bad_request', 'The body is larger than 64 KB.', undefined, 413),
@@ -125,6 +127,7 @@ export function createApp(deps: {
         const request = c.req.raw
         const share = c.req.query('share') ?? null
         const caller = { operator, request, share }
+        await nextTurn()
         const principal = await authorize(access, caller, deps.credentials)
         const url = new URL(c.req.url)
         checkQuery(url.searchParams, route)

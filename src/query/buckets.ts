@@ -117,13 +117,12 @@ const MAX_BUCKETS = 10_000
  * `granularity` if the requested one gives more than 10,000.
  */
 export function chooseGranularity(window: Window, tz: string, asked: Granularity | undefined): Granularity {
-  if (asked === undefined) {
-    return (
-      GRANULARITIES.find((unit) => listBuckets(window, tz, unit, TARGET_BUCKETS + 1).length <= TARGET_BUCKETS) ??
-      'month'
-    )
-  }
-  if (listBuckets(window, tz, asked, MAX_BUCKETS + 1).length <= MAX_BUCKETS) return asked
+  const duration = window.end.getTime() - window.start.getTime()
+  /** Listing them is the exact count, and slow: it is left out where even the longest buckets would be too many. */
+  const hasAtMost = (count: number, unit: Granularity) =>
+    duration <= count * MAX_LENGTH[unit] && listBuckets(window, tz, unit, count + 1).length <= count
+  if (asked === undefined) return GRANULARITIES.find((unit) => hasAtMost(TARGET_BUCKETS, unit)) ?? 'month'
+  if (hasAtMost(MAX_BUCKETS, asked)) return asked
   throw new ApiError(
     'validation_error',
     `granularity ${asked} gives more than ${MAX_BUCKETS} buckets for this window.`,
