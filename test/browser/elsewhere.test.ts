@@ -33,9 +33,12 @@ const Page = z.object({
 
 /** The example's page on an origin of its own, in a browser, before a service that allows these origins. */
 async function open(t: Test, allowed: (own: string) => string[]) {
-  const page = createServer((_, res) => {
-    res.setHeader('content-type', 'text/html; charset=utf-8')
-    res.end(readFileSync('examples/dashboard-elsewhere/index.html'))
+  const page = createServer((req, res) => {
+    // As `npm install readership` leaves them in the example's folder; this checkout is the package `readership`.
+    const [, file] = /^\/(node_modules\/.+)/.exec(req.url ?? '') ?? []
+    const path = file?.replace(/^node_modules\/readership\//, '') ?? 'examples/dashboard-elsewhere/index.html'
+    res.setHeader('content-type', file ? 'text/javascript' : 'text/html; charset=utf-8')
+    res.end(readFileSync(path))
   }).listen(0, '127.0.0.1')
   await once(page, 'listening')
   t.teardown(() => {
@@ -66,8 +69,9 @@ async function open(t: Test, allowed: (own: string) => string[]) {
 }
 
 t.test('a page of another origin plots both readerships', async (t) => {
-  const { tab, show, secret, asked, broken, ask } = await open(t, (own) => [own])
+  const { tab, show, secret, asked, broken, origin, ask } = await open(t, (own) => [own])
   const status = await show(secret)
+  t.ok(asked.includes(`${origin}/node_modules/readership/dist/src/client.js`), 'by the published client')
   const totals = async (path: string, name: string) =>
     Object(Object(Object((await ask(`${path}?site=1&range=30d`)).body).data))[name]
   const people = await totals('/api/stats/overview', 'pageviews')
