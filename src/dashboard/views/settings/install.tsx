@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { Code } from '../../parts/dialogs.js'
 import { Icon } from '../../parts/marks.js'
 import { Panel } from '../../parts/panel.js'
@@ -14,7 +15,9 @@ export function Install() {
   const texts = settings.install
   const id = site.value?.id ?? 0
   const host = site.value?.domains?.[0] ?? 'www.example.com'
-  const key = useRead('/api/sites/{id}/ingest-key', hasRole('admin') && id > 0 ? {} : undefined, { params: { id } })
+  // Each look at the key is a line of the audit log, so it is asked for when the reader wants to see it.
+  const [isKeyShown, setKeyShown] = useState(false)
+  const key = useRead('/api/sites/{id}/ingest-key', isKeyShown && id > 0 ? {} : undefined, { params: { id } })
   return (
     <>
       <Arrived />
@@ -53,13 +56,13 @@ export function Install() {
           <>
             <p class="muted">{texts.signedText}</p>
             <Code text={`POST ${root.href}api/log/edge\nsite_id: ${id}`} />
-            {key.data ? (
-              <details>
+            {hasRole('admin') ? (
+              <details onToggle={(event) => setKeyShown(event.currentTarget.open)}>
                 <summary>{texts.showKey}</summary>
-                <Code text={key.data.ingest_key} />
+                {key.data ? <Code text={key.data.ingest_key} /> : <p class="muted">{key.problem?.message}</p>}
               </details>
             ) : (
-              !hasRole('admin') && <p class="muted small">{t().parts.needsRole('admin')}</p>
+              <p class="muted small">{t().parts.needsRole('admin')}</p>
             )}
           </>
         )}
@@ -71,12 +74,15 @@ export function Install() {
 /** Whether rows arrive, asked every five seconds while the page is visible. */
 function Arrived() {
   const texts = t().settings.install
-  const now = useRead('/api/stats/overview', { ...siteQuery.value, range: '24h', audience: 'all' }, { every: 5_000 })
+  const day = { ...siteQuery.value, range: '24h' }
+  const people = useRead('/api/stats/overview', { ...day, audience: 'human' }, { every: 5_000 })
+  const agents = useRead('/api/agents/overview', day, { every: 5_000 })
   const live = useRead('/api/stats/realtime', { ...siteQuery.value, audience: 'all' }, { every: 5_000 })
-  const since = now.meta?.recorded?.since
-  const { pageviews = 0, fetches = 0 } = now.data ?? {}
+  const since = people.meta?.recorded?.since
+  const { pageviews = 0 } = people.data ?? {}
+  const { fetches = 0 } = agents.data ?? {}
   return (
-    <Panel title={texts.check} answers={[now]}>
+    <Panel title={texts.check} answers={[people, agents]}>
       {() => (
         <div role="status">
           {since === undefined && pageviews + fetches === 0 ? (
