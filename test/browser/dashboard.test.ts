@@ -243,7 +243,7 @@ t.test('a note is written by n, and another wrote itself', SLOW, async (t) => {
   await page.locator(`g.note[aria-label*="${FIRST_VISIT}"]`).press('Enter')
   await shows(t, page, texts('.note-strip > div > b'), [FIRST_VISIT], 'the card of the note that wrote itself')
   await page.click('.note-strip button:text-matches("^(Earlier|Later) note$")')
-  await page.click('.note-strip button:text-is("Change")')
+  await page.click('.note-strip button:text-is("Edit")')
   await page.fill('dialog input[name=text]', 'Sent the newsletter')
   await submit('Save')
   await shows(t, page, texts('.note-strip > div > b'), ['Sent the newsletter'], 'the note beside it, changed')

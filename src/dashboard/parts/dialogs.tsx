@@ -4,26 +4,31 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { isProblem, type Problem } from '../state/client.js'
 import { t } from '../texts/index.js'
 
-/** A native modal dialog; open while it is rendered. Esc and the backdrop call `onClose`. */
-export function Dialog({
-  title,
-  onClose,
-  children,
-}: {
+interface DialogProps {
   title: string
   onClose: () => void
+  /** For a dialog to read: it begins at its top, where the browser would scroll to its first button. */
+  isText?: boolean
   children: ComponentChildren
-}) {
+}
+
+/** A native modal dialog; open while it is rendered. Esc and the backdrop call `onClose`. */
+export function Dialog({ title, onClose, isText = false, children }: DialogProps) {
   const box = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const dialog = box.current
     if (dialog && !dialog.open) dialog.showModal()
+    if (dialog && isText) {
+      dialog.focus()
+      dialog.scrollTop = 0
+    }
     return () => dialog?.close()
   }, [])
   return (
     <dialog
       ref={box}
       aria-label={title}
+      tabIndex={-1}
       onCancel={(event) => {
         event.preventDefault()
         onClose()
@@ -56,11 +61,8 @@ export function toast(text: string, action?: Toast['action']): () => void {
 /** After this time a reader wants to know that the server is being waited for. */
 const SLOW_MS = 400
 
-/**
- * Runs what a button does and says how it went; `done` is left out if the page itself shows it. Returns whether it
- * succeeded.
- */
-export async function act(run: () => Promise<unknown>, done?: string): Promise<boolean> {
+/** Runs what a button does and says how it went; `done` is left out if the page itself shows it. */
+export async function act(run: () => Promise<unknown>, done?: string): Promise<void> {
   let remove = () => {}
   const slow = setTimeout(() => {
     remove = toast(t().parts.waiting)
@@ -68,11 +70,9 @@ export async function act(run: () => Promise<unknown>, done?: string): Promise<b
   try {
     await run()
     if (done !== undefined) toast(done)
-    return true
   } catch (error) {
     if (!isProblem(error)) throw error
     toast(error.message || (t().parts.problem[error.code] ?? error.code))
-    return false
   } finally {
     clearTimeout(slow)
     remove()

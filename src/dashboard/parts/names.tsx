@@ -6,8 +6,8 @@ import { t } from '../texts/index.js'
 import { Icon } from './marks.js'
 
 /** A text of any origin: cut to its box, its direction kept to itself, whole in the tooltip. */
-export const Cut = ({ text }: { text: string }) => (
-  <span class="cut" title={text.slice(0, 2_000)} dir="auto">
+export const Cut = ({ text, whole = text }: { text: string; whole?: string }) => (
+  <span class="cut" title={whole.slice(0, 2_000)} dir="auto">
     {text.slice(0, 500)}
   </span>
 )
@@ -16,7 +16,7 @@ const MAX_BREAKS = 20
 
 /** Lets a path break after its slashes, where names wrap: on phones. */
 const breakable = (text: string): ComponentChildren => {
-  const parts = text.split(/(?<=\/)/)
+  const parts = text.split(/(?<=.\/)/)
   return text.startsWith('/') && parts.length <= MAX_BREAKS
     ? parts.map((part, i) => [i > 0 && <wbr key={i} />, part])
     : text
@@ -70,10 +70,10 @@ export const PageName = ({ path }: { path: string }) => (
   <RowName label={path} filter={['pathname', path]} to={viewPath('pages', path)} />
 )
 
-/** A page in a sentence. */
+/** A page in a sentence, where a lone slash would be read as a mark between words. Tables show it as the path it is. */
 export const PageLink = ({ path }: { path: string }) => (
   <a href={hrefTo({ path: viewPath('pages', path) })} dir="auto">
-    {path.slice(0, 80)}
+    {path === '/' ? t().parts.frontPage : path.slice(0, 80)}
   </a>
 )
 

@@ -6,14 +6,13 @@ import { Failed } from '../parts/states.js'
 import { go, hrefTo, isEmbedded, place, siteId, view } from '../state/address.js'
 import { type Problem, sessionEndedAt } from '../state/client.js'
 import { useRead } from '../state/data.js'
-import { segments } from '../state/filters.js'
 import { formatDay, formatTime } from '../state/format.js'
 import { dimensions, siteQuery } from '../state/question.js'
 import { hasRole, me, pageTitle, signInAddress, site, sites, timeZone } from '../state/session.js'
 import { lockedShare, share } from '../state/share.js'
 import { t } from '../texts/index.js'
 import { Bar } from './bar.js'
-import { Chips, useSegments } from './chips.js'
+import { Chips } from './chips.js'
 import { KeysDialog, showingKeys } from './keys.js'
 import { lazy } from './lazy.js'
 import { Rail, Tabs } from './rail.js'
@@ -98,21 +97,12 @@ function Footer() {
   )
 }
 
-/**
- * Asks once per site what can be filtered, and the segments. Returns whether the view can be drawn: with filters it waits
- * for both, because a readership that lacks a filter must not be asked.
- */
-function useFilters(): boolean {
-  const known = useRead('/api/stats/dimensions', siteQuery.value.site === undefined ? undefined : siteQuery.value)
-  const listed = useSegments()
+/** Asks once per site what can be filtered. */
+function useDimensions(): void {
+  const { data } = useRead('/api/stats/dimensions', siteQuery.value.site === undefined ? undefined : siteQuery.value)
   useEffect(() => {
-    if (known.data) dimensions.value = known.data.dimensions
-    if (listed.data) segments.value = listed.data
-  }, [known.data, listed.data])
-  const { filters, segment } = place.value
-  if (filters.length === 0 && segment === undefined) return true
-  const isListed = segment === undefined || segments.value.some(({ id }) => id === segment) || !listed.loading
-  return (dimensions.value.length > 0 || known.problem !== undefined) && isListed
+    if (data) dimensions.value = data.dimensions
+  }, [data])
 }
 
 function SiteView() {
@@ -121,7 +111,7 @@ function SiteView() {
   const views = openViews()
   const found = views.find((each) => each.name === (name ?? 'overview'))
   const names: Record<string, string> = shell.view
-  const isReady = useFilters()
+  useDimensions()
   useEffect(() => {
     if (found) document.title = pageTitle(names[name ?? 'overview'] ?? '')
   }, [name, site.value?.name, names])
@@ -139,11 +129,9 @@ function SiteView() {
         {!isSettings && <Chips />}
         <main id="main" tabIndex={-1}>
           {found ? (
-            isReady && (
-              <Guarded key={name}>
-                <found.component />
-              </Guarded>
-            )
+            <Guarded key={name}>
+              <found.component />
+            </Guarded>
           ) : (
             <NotFound />
           )}
@@ -162,6 +150,7 @@ export function App({ problem, retry }: { problem?: Problem; retry: () => void }
   useEffect(() => {
     if (place.value.path.length === 0 && first) go({ path: ['sites', `${first.id}`] }, true)
   }, [first])
+  const isDeadShare = problem?.status === 404 && place.value.path[0] === 'share'
   const known = sites.value?.some(({ id }) => id === siteId.value)
   // The hour of an unlocked share link is over, or the link has changed: it is looked up again.
   useEffect(() => {
@@ -182,8 +171,8 @@ export function App({ problem, retry }: { problem?: Problem; retry: () => void }
       <Patterns />
       {problem ? (
         <main id="main" class="state">
-          <h1 class="title">{shell.failed.title}</h1>
-          <Failed problem={problem} retry={retry} />
+          <h1 class="title">{isDeadShare ? shell.deadShare.title : shell.failed.title}</h1>
+          {isDeadShare ? <p>{shell.deadShare.text}</p> : <Failed problem={problem} retry={retry} />}
         </main>
       ) : lockedShare.value !== undefined ? (
         <UnlockShare slug={lockedShare.value} />

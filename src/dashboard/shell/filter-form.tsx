@@ -73,11 +73,14 @@ export function FilterForm({ node, action, onDone }: FilterFormProps) {
   return (
     <form onSubmit={finish}>
       {rows.map((row, i) => (
-        <Row key={i} row={row} onChange={(changed) => change(i, changed)} />
+        <fieldset key={i} class="either">
+          {i > 0 && <legend>{shell.or}</legend>}
+          <Row row={row} onChange={(changed) => change(i, changed)} />
+        </fieldset>
       ))}
       <label class="check">
         <input type="checkbox" checked={negated} onChange={(event) => setNegated(event.currentTarget.checked)} />{' '}
-        {shell.not}
+        {shell.exclude}
       </label>
       <div class="buttons">
         <button type="submit" class="button">

@@ -15,7 +15,7 @@ export const behaviour = {
       readers[0],
       ...(readers.length === 2 ? [' und ', readers[1]] : []),
       ' diese Website',
-      ...(page === undefined ? ['.'] : ['; die meisten sind auf ', page, '.']),
+      ...(page === undefined ? ['.'] : ['; die meisten lesen ', page, '.']),
     ],
     now: { human: 'Menschen jetzt', agent: 'Agenten jetzt' },
     window: 'in den letzten 5 Minuten',
@@ -226,7 +226,7 @@ export const behaviour = {
     sentence: (when: string, visits: string, pages: unknown, n: string): Parts => [
       when,
       ` lassen sich ${visits} Besuche verfolgen`,
-      ...(Array.isArray(pages) ? ['; die meisten gingen von ', pages[0], ' nach ', pages[1], `, ${n} davon.`] : ['.']),
+      ...(Array.isArray(pages) ? ['; die meisten lasen erst ', pages[0], ', dann ', pages[1], `: ${n} davon.`] : ['.']),
     ],
     title: 'Wege der Besuche',
     emptyFrom: 'In dieser Zeit nahm kein Besuch diesen Weg. Wählen Sie eine andere Seite oder eine längere Zeit.',

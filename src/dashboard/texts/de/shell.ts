@@ -103,6 +103,7 @@ export const shell = {
   or: 'oder',
   and: 'und',
   not: 'nicht',
+  exclude: 'Weglassen, was zutrifft',
   orGroup: 'Oder ein anderer',
   operators: {
     is: 'ist',
@@ -135,6 +136,10 @@ export const shell = {
     text: 'Dieses Konto hat keine Website. Ein Admin seiner Organisation kann eine hinzufügen.',
   },
   failed: { title: 'Das Dashboard konnte nicht starten' },
+  deadShare: {
+    title: 'Dieser Link funktioniert nicht',
+    text: 'Er ist abgelaufen oder gelöscht, oder ein Teil der Adresse fehlt. Bitten Sie die Person, die ihn geschickt hat, um einen neuen.',
+  },
   expired: {
     title: 'Ihre Sitzung ist zu Ende',
     text: (time: string) =>
@@ -155,7 +160,6 @@ export const shell = {
       ['s', 'Filter als Segment speichern'],
       ['n', 'Notiz auf die Zeitachse schreiben'],
       ['t', 'Diagramm als Tabelle zeigen'],
-      ['← →', 'Im Diagramm: ein Schritt vor oder zurück; Enter zeigt nur ihn'],
       ['j k', 'Nächste Zeile, vorige Zeile; Enter filtert danach'],
       ['x', 'Diese Zeile auslassen'],
       ['g + Buchstabe', 'Zu einer Ansicht gehen'],

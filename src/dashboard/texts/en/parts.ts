@@ -24,6 +24,7 @@ export const parts = {
   },
   lookAt: 'Look instead at',
   showPeople: 'Show people',
+  frontPage: 'the front page',
   change: 'Change',
   noChange: 'no change',
   from: (value: string) => `from ${value}`,
@@ -51,7 +52,6 @@ export const parts = {
   nothingBefore: (when: string) => `Nothing is recorded before ${when}.`,
   gap: (why: string, from: string, to: string) =>
     `Not recorded whole from ${from} to ${to}: ${why}. Values of that time are absent or too low.`,
-  moreGaps: (n: string) => `${n} more times were not recorded whole.`,
   /** Warnings by code; the API's own words where they are absent. */
   warning: {} as Record<string, string>,
   beforeFirst: 'before the first row',
@@ -64,7 +64,7 @@ export const parts = {
   cancel: 'Cancel',
   delete: 'Delete',
   create: 'Create',
-  edit: 'Change',
+  edit: 'Edit',
   saved: 'Saved.',
   deleted: 'Deleted.',
   sure: 'This cannot be undone.',
@@ -76,7 +76,6 @@ export const parts = {
     keep: 'Keep mine',
     take: 'Take theirs',
   },
-  ownScale: 'Each side has its own scale: its longest bar is its greatest number.',
   country: 'Country',
   disallowed: (n: string) => `${n} disallowed`,
   unit: (metric: string) => metric.toLowerCase(),

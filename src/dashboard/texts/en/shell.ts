@@ -103,6 +103,7 @@ export const shell = {
   or: 'or',
   and: 'and',
   not: 'not',
+  exclude: 'Leave out what matches',
   orGroup: 'Or another',
   operators: {
     is: 'is',
@@ -135,6 +136,10 @@ export const shell = {
     text: 'This account has no site. An admin of its organisation can add one.',
   },
   failed: { title: 'The dashboard could not start' },
+  deadShare: {
+    title: 'This link does not work',
+    text: 'It has ended or was deleted, or a part of the address is missing. Ask the person who sent it for a new one.',
+  },
   expired: {
     title: 'Your session has ended',
     text: (time: string) => `Your session ended at ${time}. Sign in to go on; this page stays as it is.`,
@@ -154,7 +159,6 @@ export const shell = {
       ['s', 'Save the filters as a segment'],
       ['n', 'Write a note on the time line'],
       ['t', 'Show the chart as a table'],
-      ['← →', 'On a chart: one step on or back; Enter zooms to it'],
       ['j k', 'Next row, previous row; Enter filters by it'],
       ['x', 'Leave this row out'],
       ['g + letter', 'Go to a view'],

@@ -156,7 +156,7 @@ function columns(): Column<Entry>[] {
         ranges && (
           <span title={formatFullInstant(ranges.refreshed_at)}>
             {ranges.stale ? <span class="tag">{texts.stale}</span> : formatNumber(ranges.count)}{' '}
-            <span class="muted small">{formatAgo(ranges.refreshed_at)}</span>
+            <span class="muted small">· {formatAgo(ranges.refreshed_at)}</span>
           </span>
         ),
     },

@@ -98,7 +98,9 @@ function Numbers({ of, page, loaded, agents }: NumbersProps) {
   return (
     <div class="numbers">
       {METRICS[of].map(({ metric, charted, measured }, i) => {
-        const value = metricOf(page, metric) ?? (loaded && !measured && !page ? 0 : undefined)
+        // A page that is absent from the answer was read 0 times; a share of its reads does not exist.
+        const isCount = !measured && metric !== 'verified'
+        const value = metricOf(page, metric) ?? (loaded && isCount && !page ? 0 : undefined)
         return (
           <Headline
             key={metric}
@@ -108,7 +110,7 @@ function Numbers({ of, page, loaded, agents }: NumbersProps) {
             value={value}
             before={metricOf(before, metric)}
             {...(charted ? { picked: picked[of] === metric, onPick: () => pickMetric(picked, of, metric) } : {})}
-            {...(measured && loaded && value === undefined ? { under: install } : {})}
+            {...(measured && page && value === undefined ? { under: install } : {})}
           />
         )
       })}

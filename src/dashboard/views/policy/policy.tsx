@@ -1,5 +1,6 @@
 import '../../styles/agents.css'
 import { TabsLine } from '../../parts/agent-side.js'
+import { PageLink } from '../../parts/names.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Absent } from '../../parts/states.js'
 import { place } from '../../state/address.js'
@@ -16,14 +17,7 @@ import { Versions } from './versions.js'
 export default function Policy() {
   const texts = t().policy
   const { hostname, path, agent } = place.value.own
-  // What robots.txt says is the same under any filter.
-  const ask = {
-    ...envelope('agent'),
-    compare: undefined,
-    filters: undefined,
-    segment: undefined,
-    hostname: hostname || undefined,
-  }
+  const ask = { ...envelope('agent'), compare: undefined, hostname: hostname || undefined }
   const file = useRead('/api/policy', { ...ask, path: path?.startsWith('/') ? path : undefined })
   const one = useRead(
     '/api/policy',
@@ -48,7 +42,7 @@ export default function Policy() {
               formatNumber(robots.groups.length),
               formatNumber(kept),
               formatNumber(agents.length),
-              <b class="mono-path">{(file.data?.path ?? '/').slice(0, 80)}</b>,
+              <PageLink path={file.data?.path ?? '/'} />,
             )
           }}
         </Sentence>

@@ -75,6 +75,30 @@ export function Account() {
   )
 }
 
+/** What a user agent has in it, and the name of the browser or system that sends it. The first that fits counts. */
+const BROWSERS = [
+  ['Edg', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const
+const SYSTEMS = [
+  ['iPhone', 'iOS'],
+  ['iPad', 'iPadOS'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Macintosh', 'macOS'],
+  ['CrOS', 'ChromeOS'],
+  ['Linux', 'Linux'],
+] as const
+
+/** Names the browser and the system of a user agent, because user agents begin alike; others stay as they are. */
+function nameOfAgent(agent: string): string {
+  const [browser, system] = [BROWSERS, SYSTEMS].map((list) => list.find(([token]) => agent.includes(token))?.[1])
+  return browser && system ? `${browser}, ${system}` : agent
+}
+
 function Sessions() {
   const texts = t().settings.account
   const answer = useRead('/api/auth/sessions', {})
@@ -109,7 +133,11 @@ function Sessions() {
           rows={answer.data ?? []}
           rowKey={({ id }) => `${id}`}
           columns={[
-            { key: 'agent', head: texts.browser, cell: ({ agent }) => <Cut text={agent ?? ''} /> },
+            {
+              key: 'agent',
+              head: texts.browser,
+              cell: ({ agent = '' }) => <Cut text={nameOfAgent(agent)} whole={agent} />,
+            },
             { key: 'ip', head: texts.address, wide: true, cell: ({ ip }) => <span class="mono">{ip ?? ''}</span> },
             {
               key: 'seen',

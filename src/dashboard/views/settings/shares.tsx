@@ -66,7 +66,12 @@ export function Shares() {
             </a>
           ),
         },
-        { key: 'scopes', head: texts.scopes, wide: true, cell: ({ scopes }) => <Cut text={scopes.join(', ')} /> },
+        {
+          key: 'scopes',
+          head: texts.scopes,
+          wide: true,
+          cell: ({ scopes }) => <Cut text={scopes.map((scope) => texts.scope[scope]).join(', ')} />,
+        },
         {
           key: 'password',
           head: texts.password,
@@ -139,7 +144,7 @@ export function Shares() {
                     value={scope}
                     defaultChecked={(row?.scopes ?? USUAL).includes(scope)}
                   />{' '}
-                  {scope}
+                  {texts.scope[scope]}
                 </label>
               ))}
             </div>
