@@ -3,7 +3,7 @@ import { formatShort } from '../state/format.js'
 /** A logarithmic place between 0 and 100, with a place of its own for 0. */
 const ZERO = 4
 const placeOf = (value: number, most: number): number =>
-  value <= 0 ? ZERO : 12 + (Math.log10(value) / Math.log10(Math.max(10, most))) * 84
+  value <= 0 ? ZERO : 12 + (Math.log10(value) / Math.log10(Math.max(10, most))) * 82
 
 /** People and agents of one row on a logarithmic axis; a hollow mark is 0. */
 export function Dumbbell({ people, agents, most }: { people: number; agents: number; most: number }) {
@@ -39,7 +39,7 @@ export function Dumbbell({ people, agents, most }: { people: number; agents: num
 export function GapAxis({ most, label }: { most: number; label: string }) {
   const powers = Array.from({ length: Math.floor(Math.log10(Math.max(10, most))) + 1 }, (_, i) => 10 ** i)
   return (
-    <svg class="chart" height="16" role="img" aria-label={label}>
+    <svg class="chart gap-axis" height="16" role="img" aria-label={label}>
       {[0, ...powers].map((value) => (
         <text key={value} x={`${placeOf(value, most)}%`} y="12" text-anchor="middle">
           {formatShort(value)}

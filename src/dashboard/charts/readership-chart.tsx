@@ -67,21 +67,15 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
         <>
           <span class="legend">
             {sides.map((of) => (
-              <button
-                key={of}
-                type="button"
-                disabled={only !== undefined}
-                aria-pressed={place.value.show === of}
-                onClick={() => go({ show: place.value.show === of ? 'both' : of })}
-              >
+              <span key={of}>
                 <Mark of={of} />
                 {metricName(metrics[of])}
-              </button>
+              </span>
             ))}
             {hasComparison && (
               <span>
                 <span class="key-dash" />
-                {shell.compare[place.value.compare]}
+                {shell.compare.previous}
               </span>
             )}
             {isHatched(first?.meta?.recorded, window) && (

@@ -29,8 +29,7 @@ const BETWEEN = 44
 
 /**
  * The time chart: a band per readership over one axis of true time, each from 0 on its own scale. What was not recorded
- * is hatched at its true time. Arrow keys move the crosshair; a drag zooms, a click or Enter on a bucket too. Long because
- * its layers share one geometry.
+ * is hatched at its true time. Arrow keys move the crosshair, a drag zooms. Long because its layers share one geometry.
  */
 export function TimeChart({
   label,
@@ -55,20 +54,14 @@ export function TimeChart({
   const axis = bottom + 8
   const count = edges.length - 1
   const unfinished = (edges.at(-1) ?? 0) > Date.now()
-  useEscape(drag && (() => setDrag(undefined)))
+  useEscape(() => setDrag(undefined))
 
   const xOf = (event: PointerEvent) => event.clientX - (box.current?.getBoundingClientRect().left ?? 0)
-  // A window of one bucket cannot be narrowed, nor can a minute.
-  const zoom = (a: number, b: number) => {
-    if (count < 2 || granularity === 'minute') return
-    setAt(undefined)
-    zoomTo(edges[a] ?? 0, edges[b + 1] ?? 0)
-  }
   const finish = () => {
-    if (!drag) return
-    const [from, to] = [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)]
-    const isClick = to - from < 4
-    if (isClick || to - from > 12) zoom(scale.nearest(from), scale.nearest(to))
+    if (drag && Math.abs(drag.to - drag.from) > 12) {
+      const [a, b] = [scale.nearest(Math.min(drag.from, drag.to)), scale.nearest(Math.max(drag.from, drag.to))]
+      zoomTo(edges[a] ?? 0, edges[b + 1] ?? 0)
+    }
     setDrag(undefined)
   }
   const move = (by: number) => setAt((now) => Math.max(0, Math.min(count - 1, (now ?? (by > 0 ? -1 : count)) + by)))
@@ -92,7 +85,6 @@ export function TimeChart({
         }}
         onPointerUp={finish}
         onKeyDown={(event) => {
-          if (event.key === 'Enter' && event.target === event.currentTarget && at !== undefined) zoom(at, at)
           if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
           event.preventDefault()
           move(event.key === 'ArrowRight' ? 1 : -1)
@@ -143,18 +135,11 @@ export function TimeChart({
   )
 }
 
-/** Runs something on Esc, in place of what Esc does elsewhere. */
-function useEscape(run: (() => void) | undefined): void {
-  const latest = useRef(run)
-  latest.current = run
+function useEscape(run: () => void): void {
   useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape' || !latest.current) return
-      event.preventDefault()
-      latest.current()
-    }
-    addEventListener('keydown', onKey, true)
-    return () => removeEventListener('keydown', onKey, true)
+    const onKey = (event: KeyboardEvent) => event.key === 'Escape' && run()
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
   }, [])
 }
 
@@ -175,21 +160,19 @@ export function Unrecorded({
   const since = recorded?.since === undefined ? undefined : Date.parse(recorded.since)
   const times = [
     ...(since !== undefined && since > from
-      ? [{ start: from, end: Math.min(since, to), text: parts.beforeFirst, joined: undefined }]
+      ? [{ start: from, end: Math.min(since, to), text: parts.beforeFirst }]
       : []),
-    ...(recorded?.gaps ?? []).map(({ start, end, reason, joined }) => ({
+    ...(recorded?.gaps ?? []).map(({ start, end, reason }) => ({
       start: Math.max(from, Date.parse(start)),
       end: Math.min(to, Date.parse(end)),
       text: parts.gapReasons[reason] ?? reason,
-      joined,
     })),
   ].filter(({ start, end }) => end > start)
   return (
     <g>
-      {times.map(({ start, end, text, joined }) => {
+      {times.map(({ start, end, text }) => {
         const [x, width] = [scale.at(start), Math.max(2, scale.at(end) - scale.at(start))]
-        const missing = joined === undefined ? parts.notRecordedFor(formatSeconds((end - start) / 1_000)) : parts.partly
-        const words = `${missing}: ${text}`
+        const words = `${parts.notRecordedFor(formatSeconds((end - start) / 1_000))}: ${text}`
         return (
           <g key={start}>
             <title>{words}</title>
@@ -224,7 +207,15 @@ function Tip({ at, series, scale, granularity }: TipProps) {
   const write = (metric: string, value: number | undefined) =>
     value === undefined ? parts.notRecorded : formatMetric(metric, value)
   return (
-    <div class="chart-tip" role="status" style={left ? { left: `${x + 12}px` } : { right: `calc(100% - ${x - 12}px)` }}>
+    <div
+      class="chart-tip"
+      role="status"
+      style={
+        left
+          ? { left: `${x + 12}px`, maxWidth: `${scale.right - x - 12}px` }
+          : { right: `calc(100% - ${x - 12}px)`, maxWidth: `${x - 12}px` }
+      }
+    >
       <div class="muted">
         {isLong ? formatLongDay(start) : formatFullInstant(start)}
         {(scale.edges[at + 1] ?? 0) > Date.now()

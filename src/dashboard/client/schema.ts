@@ -620,14 +620,12 @@ export interface components {
             recorded?: {
                 comparison?: {
                     end: string;
-                    joined?: number;
                     /** @enum {string} */
                     reason: "not_running" | "rows_lost" | "clock_changed";
                     start: string;
                 }[];
                 gaps: {
                     end: string;
-                    joined?: number;
                     /** @enum {string} */
                     reason: "not_running" | "rows_lost" | "clock_changed";
                     start: string;

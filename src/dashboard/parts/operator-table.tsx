@@ -30,7 +30,7 @@ export function OperatorTable({
     head: parts.metric.agents,
     right: true,
     wide: true,
-    width: '10%',
+    width: '8%',
     cell: (row: OperatorRow) => formatNumber(row.agents ?? 0),
   }
   return (
@@ -50,15 +50,15 @@ export function OperatorTable({
             key: 'fetches',
             head: parts.metric.fetches,
             right: true,
-            width: '18%',
+            width: '14%',
             cell: ({ fetches }) => formatNumber(fetches ?? 0),
           },
-          { key: 'bar', head: overview.identity, width: '34%', cell: (row) => <SplitBar of={row} most={most} /> },
+          { key: 'bar', head: overview.identity, width: '32%', cell: (row) => <SplitBar of={row} most={most} /> },
           {
             key: 'verified',
             head: parts.metric.verified,
             right: true,
-            width: '20%',
+            width: '17%',
             cell: ({ verified }) =>
               verified === undefined ? <span class="muted small">{overview.notKnown}</span> : formatShare(verified),
           },

@@ -105,14 +105,14 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
                 head: texts.path,
                 cell: ({ pathname }) => <PageName path={pathname} />,
               },
-              { key: 'line', head: texts.decidingLine, width: '36%', cell: (row) => <DecidingLine of={row} /> },
+              { key: 'line', head: texts.decidingLine, width: '33%', cell: (row) => <DecidingLine of={row} /> },
               ...(severities.length > 1
                 ? [
                     {
                       key: 'class',
                       head: texts.class,
                       wide: true,
-                      width: '18%',
+                      width: '20%',
                       cell: ({ severity }: (typeof rows)[number]) => <SeverityTag of={severity} />,
                     },
                   ]
@@ -129,7 +129,7 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
                 head: texts.last,
                 right: true,
                 wide: true,
-                width: '16%',
+                width: '19%',
                 cell: ({ last_seen }) => <Ago at={last_seen} />,
               },
             ]}

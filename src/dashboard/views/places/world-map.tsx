@@ -37,7 +37,8 @@ function drawShapes(): Shape[] {
 
 let shapes: Shape[] | undefined
 
-const STEPS = [0.14, 0.32, 0.52, 0.74, 1]
+/** The opacity of each step. The first differs from a country without readers in light and in dark. */
+const STEPS = [0.3, 0.45, 0.6, 0.8, 1]
 
 /** Borders of the steps, logarithmic, because one country often has as much as all others. */
 export function borders(most: number): number[] {
