@@ -8,7 +8,7 @@ import type { Sites } from '../manage/sites.js'
 import { quote } from '../query/dimensions.js'
 import { checkParameterNames } from '../query/envelope.js'
 import { type ReadDependencies, runRead } from '../query/read.js'
-import { GAP_REASONS } from '../query/recording.js'
+import { GAP_REASONS, MAX_LISTED_GAPS } from '../query/recording.js'
 import { formatStatement } from '../query/statement.js'
 import { reads } from '../reads/index.js'
 import type { Sql } from '../sql.js'
@@ -23,6 +23,10 @@ const Gaps = z.array(
     reason: z
       .enum(GAP_REASONS)
       .describe('readership was not running; rows were lost; the machine slept or its clock was set.'),
+    joined: z
+      .int()
+      .optional()
+      .describe('Number of gaps in this time, with recorded times between them; absent: it is one gap.'),
   }),
 )
 
@@ -46,7 +50,9 @@ const Meta = z
           .datetime()
           .optional()
           .describe("The time of the site's first row, of people or agents; absent: nothing is recorded yet."),
-        gaps: Gaps.describe('The times of the window in which not everything was recorded.'),
+        gaps: Gaps.describe(
+          `The times of the window in which not everything was recorded. Of more than ${MAX_LISTED_GAPS}, neighbours are joined.`,
+        ),
         comparison: Gaps.optional().describe('The same for the window that the numbers are compared with.'),
       })
       .optional()

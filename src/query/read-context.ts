@@ -10,7 +10,7 @@ import { findLateMetrics, type LateMetrics } from './late-metrics.js'
 import { hasMetric, isCount } from './metrics.js'
 import { type Plan, withWindow } from './plan.js'
 import type { PolicyQuery, PolicyVersionsQuery } from './policy-query.js'
-import { describeUnrecorded, gapsWithin, intersect, type Recording, recordedPart } from './recording.js'
+import { describeUnrecorded, gapsWithin, intersect, joinGaps, type Recording, recordedPart } from './recording.js'
 
 /** The site that a read is about. */
 export interface Site {
@@ -260,8 +260,9 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
     /** Returns what `meta.recorded` says, and adds the warning that says it in words. */
     recordedTimes() {
       const { recording } = options
-      const gaps = gapsWithin(recording, plan.window)
-      const comparison = plan.comparison && gapsWithin(recording, plan.comparison)
+      const list = (window: Window) => joinGaps(gapsWithin(recording, window), window)
+      const gaps = list(plan.window)
+      const comparison = plan.comparison && list(plan.comparison)
       const message = describeUnrecorded(recording, [...(comparison ?? []), ...gaps], asksBeforeFirstRow)
       if (message !== undefined) warn({ code: 'not_recorded', message })
       return { since: recording.since, gaps, comparison }

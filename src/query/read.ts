@@ -140,7 +140,7 @@ export interface ReadDependencies {
   onStatement?(statement: Sql): void
 }
 
-type MetaGap = Pick<Gap, 'reason'> & Record<'start' | 'end', string>
+type MetaGap = Pick<Gap, 'reason' | 'joined'> & Record<'start' | 'end', string>
 
 /** The `meta` of a response. */
 export interface Meta {
@@ -333,7 +333,7 @@ function checkDimensions(
   if (typeof dimension === 'string') checkDimension(findDimension(dimension, 'dimension').name, 'dimension')
 }
 
-const isoGap = ({ reason, ...window }: Gap): MetaGap => ({ ...isoWindow(window), reason })
+const isoGap = ({ start, end, ...rest }: Gap): MetaGap => ({ ...isoWindow({ start, end }), ...rest })
 const isoWindow = ({ start, end }: Window) => ({ start: start.toISOString(), end: end.toISOString() })
 
 /** The envelope in canonical names, as `meta.query` returns it. `range` is left out if `start` replaced it. */

@@ -9,6 +9,8 @@ export type GapReason = (typeof GAP_REASONS)[number]
 /** A time in which not everything was recorded. */
 export interface Gap extends Window {
   readonly reason: GapReason
+  /** How many gaps lie in this time, which was recorded between them; absent: it is one. */
+  readonly joined?: number
 }
 
 /** The times that were recorded of a site. */
@@ -50,6 +52,28 @@ export function gapsWithin({ since, gaps }: Recording, window: Window): Gap[] {
     if (lengthOf(part) > 0) parts.push({ ...part, reason: gap.reason })
   }
   return parts
+}
+
+/** The most gaps of a window that an answer lists: one for every few pixels of a chart. */
+export const MAX_LISTED_GAPS = 200
+
+/**
+ * Returns the gaps of a window as an answer lists them: all of them, or, if they are too many, one for each part of the
+ * window in which some begin, from the start of the first to the end of the last, with the reason of the longest.
+ */
+export function joinGaps(gaps: readonly Gap[], window: Window): readonly Gap[] {
+  if (gaps.length <= MAX_LISTED_GAPS) return gaps
+  const partMs = lengthOf(window) / MAX_LISTED_GAPS
+  const parts = new Map<number, Gap[]>()
+  for (const gap of gaps) {
+    const part = Math.floor((gap.start.getTime() - window.start.getTime()) / partMs)
+    parts.set(part, [...(parts.get(part) ?? []), gap])
+  }
+  return [...parts.values()].map((all) => {
+    const { reason, start, end } = all.reduce((a, b) => (lengthOf(b) > lengthOf(a) ? b : a))
+    if (all.length === 1) return { start, end, reason }
+    return { start: all[0]?.start ?? start, end: all.at(-1)?.end ?? end, reason, joined: all.length }
+  })
 }
 
 /** Tells how much of a time was recorded until now. An empty time is recorded. */

@@ -282,6 +282,108 @@ t.test('in a browser of another zone than the site’s', { timeout: 240_000 }, a
     await page.unroute('**/api/annotations?**')
   })
 
+  await t.test('a filter that agents lack is not asked of them, alone or in a segment', async (t) => {
+    const filters = [{ dimension: 'browser', op: 'is_not', value: 'Netscape' }]
+    const id = await page.evaluate(`fetch('/api/segments', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: ${JSON.stringify(JSON.stringify({ site: 1, name: 'Chrome', shared: true, filters }))},
+    }).then((response) => response.json()).then(({ data }) => data.id)`)
+    const query = `${RANGE}&filters=${encodeURIComponent(JSON.stringify(filters))}`
+    const expected = [...(await headlines('human', query)), '–', '–', '–', '–']
+    for (const [view, search] of [
+      ['', query],
+      ['', `${RANGE}&segment=${id}`],
+      ['/policy', query],
+    ] as const) {
+      await open(view, search)
+      await page.waitForSelector(view === '' ? '.number .value' : 'main .sentence b')
+      if (view === '') await shows(t, page, VALUES, expected, `people alone are counted: ${search}`)
+      t.match(await page.locator('.chips').textContent(), /people only/)
+      t.equal(await page.locator('main [role=alert]').count(), 0, 'and nothing fails')
+      t.same(trouble.lines, [], 'no question is refused')
+    }
+  })
+
+  await t.test('the window moves by keys, and by a chart', async (t) => {
+    const window = () => `${parameter('start')} ${parameter('end')}`
+    await open('', 'start=2026-10-20&end=2026-10-22')
+    await page.waitForSelector('svg.chart')
+    await page.keyboard.press('[').then(() => page.keyboard.press('['))
+    t.equal(window(), '2026-10-14 2026-10-16', 'twice, although no answer had come between')
+    await page.keyboard.press(']')
+    t.equal(window(), '2026-10-17 2026-10-19')
+
+    await open('', 'start=2026-10-05&end=2026-10-18&compare=year')
+    const chart = page.locator('svg.chart').first()
+    const drag = async (from: number, to: number) => {
+      await chart.locator('.axis').waitFor({ state: 'attached' })
+      const { x, y, width } = (await chart.boundingBox()) ?? { x: 0, y: 0, width: 0 }
+      // The days lie between the labels at the left and the right end.
+      const at = (day: number) => x + 48 + ((day - 0.5) / 14) * (width - 54)
+      await page.mouse.move(at(from), y + 80)
+      await page.mouse.down()
+      await page.mouse.move(at(to), y + 80)
+      await page.mouse.up()
+    }
+    await drag(3, 6)
+    await page.waitForURL(/start=2026-10-07&end=2026-10-10/)
+    await page.keyboard.press('Escape')
+    t.equal(window(), '2026-10-05 2026-10-18', 'Esc undoes a zoom')
+    await page.keyboard.press('Escape')
+    t.equal(window(), '2026-10-05 2026-10-18', 'and no more than that')
+    await drag(3, 3)
+    await page.waitForURL(/start=2026-10-07&end=2026-10-07/)
+    await page.keyboard.press('Escape')
+    await page.mouse.move(0, 0)
+    await chart.focus()
+    await page.keyboard.press('ArrowLeft').then(() => page.keyboard.press('Enter'))
+    await page.waitForURL(/start=2026-10-18&end=2026-10-18/)
+
+    await page.click('.legend button:has-text("Fetches")')
+    t.equal(parameter('show'), 'agent', 'the legend keeps one readership')
+    await page.click('.legend button:has-text("Fetches")')
+    t.equal(parameter('show'), null)
+    const people = page.locator('.sentence a.people')
+    await people.click()
+    t.equal(parameter('show'), 'human', 'a number of the sentence leads to its readership')
+  })
+
+  await t.test('a switch changes at once, and back if it could not be stored', async (t) => {
+    await open('/settings/flags', '')
+    await page.click('button:has-text("New flag")')
+    await page.fill('dialog input[name=key]', 'new-footer')
+    await page.fill('dialog input[name=rollout]', '7')
+    await page.click('dialog button[type=submit]')
+    const toggle = page.getByRole('switch', { name: 'new-footer' })
+    await toggle.waitFor()
+    t.equal(await toggle.isChecked(), true)
+    let answer: ((status: 'stored' | 'refused') => void) | undefined
+    const patched: unknown[] = []
+    await page.route('**/api/flags/*', async (route) => {
+      patched.push(route.request().postDataJSON())
+      const answered = await new Promise((resolve) => (answer = resolve))
+      if (answered === 'stored') await route.continue()
+      else await route.fulfill({ status: 409, json: { error: { code: 'conflict', message: 'Changed meanwhile.' } } })
+    })
+    await toggle.click()
+    await eventually('it is asked', () => patched.length === 1)
+    t.equal(await toggle.isChecked(), false, 'before the server has answered')
+    answer?.('stored')
+    const state = `fetch('/api/flags?site=1').then((one) => one.json()).then(({ data }) => [data[0].enabled, data[0].rollout])`
+    await shows(t, page, state, [false, 0.07], 'stored, for 7 % of the visitors')
+    await eventually('it can be switched again', async () => (await page.locator('[aria-busy=true]').count()) === 0)
+    t.equal(await toggle.isChecked(), false)
+    await toggle.click()
+    await eventually('it is asked', () => patched.length === 2)
+    t.equal(await toggle.isChecked(), true)
+    answer?.('refused')
+    await page.waitForSelector('.toast:has-text("Changed meanwhile.")')
+    t.equal(await toggle.isChecked(), false, 'back')
+    t.same(patched, [{ enabled: false }, { enabled: true }])
+    trouble.lines.splice(0)
+  })
+
   t.same(trouble.lines, [], 'no error, no request elsewhere')
   await context.close()
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { z } from 'zod'
-import { createRecordingLookup, recordedPart } from '../../src/query/recording.js'
+import { createRecordingLookup, joinGaps, recordedPart } from '../../src/query/recording.js'
 import { WORLD } from '../fixtures/world.js'
 import { asker, DAY } from './world-reads.js'
 
@@ -148,4 +148,46 @@ t.test('thousands of gaps do not slow down a chart', async (t) => {
   t.same(new Set(parts.filter((_, i) => i % 2 === 0)), new Set(['part']))
   t.same(new Set(parts.filter((_, i) => i % 2 === 1)), new Set(['all']))
   t.ok(ms < 300, `${Math.round(ms)} ms for the hours of a year; it took seconds when each hour looked at all gaps`)
+})
+
+t.test('an answer lists 200 gaps at most, and leaves no time out', async (t) => {
+  const MINUTE = 60_000
+  const start = Date.parse('2026-10-25T00:00:00Z')
+  const at = (minutes: number) => new Date(start + minutes * MINUTE)
+  const window = { start: at(0), end: at(400) }
+  // Two in each part of the window of two minutes: 20 seconds long at its start, 30 seconds from its middle.
+  const gaps = Array.from({ length: 400 }, (_, i) => ({
+    ...{ start: at(i), end: at(i + (i % 2 === 0 ? 1 / 3 : 1 / 2)) },
+    reason: i % 2 === 0 ? ('rows_lost' as const) : ('not_running' as const),
+  }))
+  const rows: [count: number, listed: number, first: object, last: object, why: string][] = [
+    [200, 200, gaps[0] ?? {}, gaps[199] ?? {}, 'as they are'],
+    [
+      201,
+      101,
+      { start: at(0), end: at(1.5), reason: 'not_running', joined: 2 },
+      gaps[200] ?? {},
+      'joined in twos; the last is alone in its part',
+    ],
+    [
+      400,
+      200,
+      { start: at(0), end: at(1.5), reason: 'not_running', joined: 2 },
+      { start: at(398), end: at(399.5), reason: 'not_running', joined: 2 },
+      'all of them joined, with the reason of the longer one',
+    ],
+  ]
+  for (const [count, listed, first, last, why] of rows) {
+    const found = joinGaps(gaps.slice(0, count), window)
+    t.equal(found.length, listed, why)
+    t.strictSame([found[0], found.at(-1)], [first, last], why)
+  }
+  const ask = await asker(WORLD, gaps)
+  const answer = await ask(
+    'stats/overview',
+    `site=1&start=${at(0).toISOString()}&end=${at(400).toISOString()}&compare=none`,
+  )
+  const { gaps: shown = [] } = answer.meta.recorded ?? {}
+  t.equal(shown.length, 200)
+  t.same(shown[0], { start: at(0).toISOString(), end: at(1.5).toISOString(), reason: 'not_running', joined: 2 })
 })

@@ -2,11 +2,12 @@ import { act } from '../parts/dialogs.js'
 import { Icon, Mark } from '../parts/marks.js'
 import { Cut } from '../parts/names.js'
 import { changeText, formatMetric, metricName, metricOf } from '../parts/numbers.js'
+import { Lacking } from '../parts/states.js'
 import { type Audience, hrefTo, viewPath } from '../state/address.js'
 import { client, send } from '../state/client.js'
 import { forget, useRead } from '../state/data.js'
 import { formatInstant } from '../state/format.js'
-import { audiences, envelope } from '../state/question.js'
+import { audiences, envelope, obstacle } from '../state/question.js'
 import { hasRole } from '../state/session.js'
 import { t } from '../texts/index.js'
 import type { Note } from './notes.js'
@@ -77,9 +78,13 @@ export function NoteStrip({ note, among, metrics, onOpen, onChange }: NoteStripP
           </p>
         ))}
       </div>
-      {audiences.value.map((of) => (
-        <Sides key={of} of={of} at={Date.parse(note.at)} metric={metrics[of]} />
-      ))}
+      {audiences.value.map((of) =>
+        obstacle(of) === undefined ? (
+          <Sides key={of} of={of} at={Date.parse(note.at)} metric={metrics[of]} />
+        ) : (
+          <Lacking key={of} of={of} />
+        ),
+      )}
       <button type="button" aria-label={parts.note.close} onClick={() => onOpen(undefined)}>
         <Icon name="close" />
       </button>

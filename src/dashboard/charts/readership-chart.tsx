@@ -67,15 +67,21 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
         <>
           <span class="legend">
             {sides.map((of) => (
-              <span key={of}>
+              <button
+                key={of}
+                type="button"
+                disabled={only !== undefined}
+                aria-pressed={place.value.show === of}
+                onClick={() => go({ show: place.value.show === of ? 'both' : of })}
+              >
                 <Mark of={of} />
                 {metricName(metrics[of])}
-              </span>
+              </button>
             ))}
             {hasComparison && (
               <span>
                 <span class="key-dash" />
-                {shell.compare.previous}
+                {shell.compare[place.value.compare]}
               </span>
             )}
             {isHatched(first?.meta?.recorded, window) && (

@@ -29,7 +29,8 @@ const BETWEEN = 44
 
 /**
  * The time chart: a band per readership over one axis of true time, each from 0 on its own scale. What was not recorded
- * is hatched at its true time. Arrow keys move the crosshair, a drag zooms. Long because its layers share one geometry.
+ * is hatched at its true time. Arrow keys move the crosshair; a drag zooms, a click or Enter on a bucket too. Long because
+ * its layers share one geometry.
  */
 export function TimeChart({
   label,
@@ -54,14 +55,20 @@ export function TimeChart({
   const axis = bottom + 8
   const count = edges.length - 1
   const unfinished = (edges.at(-1) ?? 0) > Date.now()
-  useEscape(() => setDrag(undefined))
+  useEscape(drag && (() => setDrag(undefined)))
 
   const xOf = (event: PointerEvent) => event.clientX - (box.current?.getBoundingClientRect().left ?? 0)
+  // A window of one bucket cannot be narrowed, nor can a minute.
+  const zoom = (a: number, b: number) => {
+    if (count < 2 || granularity === 'minute') return
+    setAt(undefined)
+    zoomTo(edges[a] ?? 0, edges[b + 1] ?? 0)
+  }
   const finish = () => {
-    if (drag && Math.abs(drag.to - drag.from) > 12) {
-      const [a, b] = [scale.nearest(Math.min(drag.from, drag.to)), scale.nearest(Math.max(drag.from, drag.to))]
-      zoomTo(edges[a] ?? 0, edges[b + 1] ?? 0)
-    }
+    if (!drag) return
+    const [from, to] = [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)]
+    const isClick = to - from < 4
+    if (isClick || to - from > 12) zoom(scale.nearest(from), scale.nearest(to))
     setDrag(undefined)
   }
   const move = (by: number) => setAt((now) => Math.max(0, Math.min(count - 1, (now ?? (by > 0 ? -1 : count)) + by)))
@@ -85,6 +92,7 @@ export function TimeChart({
         }}
         onPointerUp={finish}
         onKeyDown={(event) => {
+          if (event.key === 'Enter' && event.target === event.currentTarget && at !== undefined) zoom(at, at)
           if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
           event.preventDefault()
           move(event.key === 'ArrowRight' ? 1 : -1)
@@ -135,11 +143,18 @@ export function TimeChart({
   )
 }
 
-function useEscape(run: () => void): void {
+/** Runs something on Esc, in place of what Esc does elsewhere. */
+function useEscape(run: (() => void) | undefined): void {
+  const latest = useRef(run)
+  latest.current = run
   useEffect(() => {
-    const onKey = (event: KeyboardEvent) => event.key === 'Escape' && run()
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || !latest.current) return
+      event.preventDefault()
+      latest.current()
+    }
+    addEventListener('keydown', onKey, true)
+    return () => removeEventListener('keydown', onKey, true)
   }, [])
 }
 
@@ -160,19 +175,21 @@ export function Unrecorded({
   const since = recorded?.since === undefined ? undefined : Date.parse(recorded.since)
   const times = [
     ...(since !== undefined && since > from
-      ? [{ start: from, end: Math.min(since, to), text: parts.beforeFirst }]
+      ? [{ start: from, end: Math.min(since, to), text: parts.beforeFirst, joined: undefined }]
       : []),
-    ...(recorded?.gaps ?? []).map(({ start, end, reason }) => ({
+    ...(recorded?.gaps ?? []).map(({ start, end, reason, joined }) => ({
       start: Math.max(from, Date.parse(start)),
       end: Math.min(to, Date.parse(end)),
       text: parts.gapReasons[reason] ?? reason,
+      joined,
     })),
   ].filter(({ start, end }) => end > start)
   return (
     <g>
-      {times.map(({ start, end, text }) => {
+      {times.map(({ start, end, text, joined }) => {
         const [x, width] = [scale.at(start), Math.max(2, scale.at(end) - scale.at(start))]
-        const words = `${parts.notRecordedFor(formatSeconds((end - start) / 1_000))}: ${text}`
+        const missing = joined === undefined ? parts.notRecordedFor(formatSeconds((end - start) / 1_000)) : parts.partly
+        const words = `${missing}: ${text}`
         return (
           <g key={start}>
             <title>{words}</title>

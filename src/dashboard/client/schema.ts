@@ -620,12 +620,14 @@ export interface components {
             recorded?: {
                 comparison?: {
                     end: string;
+                    joined?: number;
                     /** @enum {string} */
                     reason: "not_running" | "rows_lost" | "clock_changed";
                     start: string;
                 }[];
                 gaps: {
                     end: string;
+                    joined?: number;
                     /** @enum {string} */
                     reason: "not_running" | "rows_lost" | "clock_changed";
                     start: string;

@@ -61,8 +61,11 @@ export function toast(text: string, action?: Toast['action']): () => void {
 /** After this time a reader wants to know that the server is being waited for. */
 const SLOW_MS = 400
 
-/** Runs what a button does and says how it went; `done` is left out if the page itself shows it. */
-export async function act(run: () => Promise<unknown>, done?: string): Promise<void> {
+/**
+ * Runs what a button does and says how it went; `done` is left out if the page itself shows it. Returns whether it
+ * succeeded.
+ */
+export async function act(run: () => Promise<unknown>, done?: string): Promise<boolean> {
   let remove = () => {}
   const slow = setTimeout(() => {
     remove = toast(t().parts.waiting)
@@ -70,9 +73,11 @@ export async function act(run: () => Promise<unknown>, done?: string): Promise<v
   try {
     await run()
     if (done !== undefined) toast(done)
+    return true
   } catch (error) {
     if (!isProblem(error)) throw error
     toast(error.message || (t().parts.problem[error.code] ?? error.code))
+    return false
   } finally {
     clearTimeout(slow)
     remove()

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Audience } from '../state/address.js'
 import { audiences } from '../state/question.js'
+import { t } from '../texts/index.js'
 import { Mark } from './marks.js'
 import { RowName } from './names.js'
 import { formatMetric, metricName, writeMetric } from './numbers.js'
@@ -88,7 +89,7 @@ export function Butterfly({ head, rows, metrics, tagHead, scaledBy = rows }: But
             </th>
           )}
           {sides.map((side) => (
-            <th scope="col" class={side} key={side}>
+            <th scope="col" class={side} key={side} title={t().parts.ownScale}>
               <span>
                 {side === 'agent' && <Mark of={side} />}
                 {metricName(metrics[side])}

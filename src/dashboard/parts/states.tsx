@@ -3,7 +3,7 @@ import type { Audience } from '../state/address.js'
 import { place } from '../state/address.js'
 import type { Problem } from '../state/client.js'
 import type { Recorded } from '../state/data.js'
-import { formatFullInstant, formatInstant, formatTime } from '../state/format.js'
+import { formatFullInstant, formatInstant, formatNumber, formatTime } from '../state/format.js'
 import { obstacle, shareSlug } from '../state/question.js'
 import { windowOf } from '../state/window.js'
 import { t } from '../texts/index.js'
@@ -71,6 +71,7 @@ function warningText({ code, message }: Warning, { recorded, query }: Meta): str
   const { parts } = t()
   if (code !== 'not_recorded') return parts.warning[code] ?? message
   const { since, gaps = [] } = recorded ?? {}
+  const more = gaps.slice(MAX_NAMED_GAPS).reduce((sum, { joined = 1 }) => sum + joined, 0)
   const start = windowOf(query)?.start ?? ''
   const words = [
     ...(since !== undefined && start !== '' && Date.parse(since) > Date.parse(start)
@@ -81,6 +82,7 @@ function warningText({ code, message }: Warning, { recorded, query }: Meta): str
       .map((gap) =>
         parts.gap(parts.gapReasons[gap.reason] ?? gap.reason, formatInstant(gap.start), formatInstant(gap.end)),
       ),
+    ...(more > 0 ? [parts.moreGaps(formatNumber(more))] : []),
   ]
   return words.length > 0 ? words.join(' ') : message
 }

@@ -6,13 +6,14 @@ import { Failed } from '../parts/states.js'
 import { go, hrefTo, isEmbedded, place, siteId, view } from '../state/address.js'
 import { type Problem, sessionEndedAt } from '../state/client.js'
 import { useRead } from '../state/data.js'
+import { segments } from '../state/filters.js'
 import { formatDay, formatTime } from '../state/format.js'
 import { dimensions, siteQuery } from '../state/question.js'
 import { hasRole, me, pageTitle, signInAddress, site, sites, timeZone } from '../state/session.js'
 import { lockedShare, share } from '../state/share.js'
 import { t } from '../texts/index.js'
 import { Bar } from './bar.js'
-import { Chips } from './chips.js'
+import { Chips, useSegments } from './chips.js'
 import { KeysDialog, showingKeys } from './keys.js'
 import { lazy } from './lazy.js'
 import { Rail, Tabs } from './rail.js'
@@ -97,12 +98,21 @@ function Footer() {
   )
 }
 
-/** Asks once per site what can be filtered. */
-function useDimensions(): void {
-  const { data } = useRead('/api/stats/dimensions', siteQuery.value.site === undefined ? undefined : siteQuery.value)
+/**
+ * Asks once per site what can be filtered, and the segments. Returns whether the view can be drawn: with filters it waits
+ * for both, because a readership that lacks a filter must not be asked.
+ */
+function useFilters(): boolean {
+  const known = useRead('/api/stats/dimensions', siteQuery.value.site === undefined ? undefined : siteQuery.value)
+  const listed = useSegments()
   useEffect(() => {
-    if (data) dimensions.value = data.dimensions
-  }, [data])
+    if (known.data) dimensions.value = known.data.dimensions
+    if (listed.data) segments.value = listed.data
+  }, [known.data, listed.data])
+  const { filters, segment } = place.value
+  if (filters.length === 0 && segment === undefined) return true
+  const isListed = segment === undefined || segments.value.some(({ id }) => id === segment) || !listed.loading
+  return (dimensions.value.length > 0 || known.problem !== undefined) && isListed
 }
 
 function SiteView() {
@@ -111,7 +121,7 @@ function SiteView() {
   const views = openViews()
   const found = views.find((each) => each.name === (name ?? 'overview'))
   const names: Record<string, string> = shell.view
-  useDimensions()
+  const isReady = useFilters()
   useEffect(() => {
     if (found) document.title = pageTitle(names[name ?? 'overview'] ?? '')
   }, [name, site.value?.name, names])
@@ -129,9 +139,11 @@ function SiteView() {
         {!isSettings && <Chips />}
         <main id="main" tabIndex={-1}>
           {found ? (
-            <Guarded key={name}>
-              <found.component />
-            </Guarded>
+            isReady && (
+              <Guarded key={name}>
+                <found.component />
+              </Guarded>
+            )
           ) : (
             <NotFound />
           )}

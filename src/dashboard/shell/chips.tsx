@@ -6,7 +6,7 @@ import { Popover } from '../parts/popover.js'
 import { type FilterNode, go, isFilter, place } from '../state/address.js'
 import { client, send } from '../state/client.js'
 import { forget, useRead } from '../state/data.js'
-import { addFilter, leaves, removeFilter, replaceFilter } from '../state/filters.js'
+import { addFilter, leaves, removeFilter, replaceFilter, segments } from '../state/filters.js'
 import { formatCountry } from '../state/format.js'
 import { dimensions, shareSlug, siteQuery } from '../state/question.js'
 import { hasRole } from '../state/session.js'
@@ -94,14 +94,17 @@ function Chip({ node, index }: { node: FilterNode; index: number }) {
   )
 }
 
-function SegmentChip({ segments }: { segments: readonly Segment[] }) {
+function SegmentChip({ all }: { all: readonly Segment[] }) {
   const { shell } = t()
   const { segment } = place.value
   if (segment === undefined) return null
-  const name = segments.find(({ id }) => id === segment)?.name ?? `${segment}`
+  const found = all.find(({ id }) => id === segment)
+  const name = found?.name ?? `${segment}`
+  const only = found && place.value.show === 'both' ? onlyFor({ and: found.filters }) : undefined
   return (
     <span class="chip">
       {shell.segment} <b dir="auto">{name}</b>
+      {only && <span class="muted small">{only}</span>}
       <button
         type="button"
         class="remove"
@@ -114,15 +117,15 @@ function SegmentChip({ segments }: { segments: readonly Segment[] }) {
   )
 }
 
-function SegmentMenu({ segments }: { segments: readonly Segment[] }) {
+function SegmentMenu({ all }: { all: readonly Segment[] }) {
   const { shell } = t()
   const canSave = hasRole('member') && place.value.filters.length > 0
-  if (segments.length === 0 && !canSave) return null
+  if (all.length === 0 && !canSave) return null
   return (
     <Popover menu class="chip add" button={shell.segment}>
       {(close) => (
         <>
-          {segments.map(({ id, name }) => (
+          {all.map(({ id, name }) => (
             <button
               key={id}
               type="button"
@@ -177,6 +180,7 @@ function SaveSegment() {
               },
             }),
           )
+          segments.value = [...segments.value, data]
           forget('/api/segments')
           go({ segment: data.id, filters: [] })
           close()
@@ -201,7 +205,7 @@ function SaveSegment() {
 /** The filters on screen, the ways to add one, and who is reading now. */
 export function Chips() {
   const { shell } = t()
-  const { data: segments = [] } = useSegments()
+  const { data: all = [] } = useSegments()
   return (
     <section class="chips" aria-label={shell.filters}>
       <Popover
@@ -227,8 +231,8 @@ export function Chips() {
       {place.value.filters.map((node, i) => (
         <Chip key={`${i}${JSON.stringify(node)}`} node={node} index={i} />
       ))}
-      <SegmentChip segments={segments} />
-      <SegmentMenu segments={segments} />
+      <SegmentChip all={all} />
+      <SegmentMenu all={all} />
       {savingSegment.value && <SaveSegment />}
       <Now />
     </section>

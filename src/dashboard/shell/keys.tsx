@@ -5,7 +5,7 @@ import { letterKeys } from '../state/preferences.js'
 import { shareSlug } from '../state/question.js'
 import { hasRole } from '../state/session.js'
 import { actOf } from '../state/view-keys.js'
-import { shiftWindow } from '../state/window.js'
+import { shiftWindow, undoZoom } from '../state/window.js'
 import { t } from '../texts/index.js'
 import { savingSegment } from './chips.js'
 import { searching } from './search.js'
@@ -54,9 +54,10 @@ export function listenForKeys(): void {
   let waiting: ReturnType<typeof setTimeout> | undefined
   addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-    if (letterKeys.value === 'off' || isTyping(event.target) || document.querySelector('dialog[open], :popover-open'))
-      return
+    if (isTyping(event.target) || document.querySelector('dialog[open], :popover-open')) return
     const { key } = event
+    if (key === 'Escape') undoZoom()
+    if (letterKeys.value === 'off') return
     // A space on a button presses that button.
     if (key === ' ' && event.target instanceof Element && event.target.closest('button, a, summary')) return
     if (waiting !== undefined) {

@@ -7,7 +7,8 @@ import { whileVisible } from './visible.js'
 /** Since when the site is recorded, and the times in the window that are not. */
 export interface Recorded {
   since?: string
-  gaps?: readonly { start: string; end: string; reason: string }[]
+  /** `joined`: how many gaps lie in the time, with recorded times between them. */
+  gaps?: readonly { start: string; end: string; reason: string; joined?: number | undefined }[]
 }
 
 /** The answer of one read as a view draws it. Earlier data stays while a new answer is under way. */

@@ -1,3 +1,4 @@
+import { computed, signal } from '@preact/signals'
 import { type Audience, type Filter, type FilterNode, go, isFilter, place } from './address.js'
 
 type Single = string | number | boolean
@@ -51,8 +52,14 @@ export interface Dimension {
   operators: readonly string[]
 }
 
-/** Returns the first filter on screen that a readership does not have. */
+/** The site's segments; empty until the API has listed them. */
+export const segments = signal<readonly { id: number; filters: readonly FilterNode[] }[]>([])
+
+/** The filters of the segment on screen. */
+const segmentFilters = computed(() => segments.value.find(({ id }) => id === place.value.segment)?.filters ?? [])
+
+/** Returns the first filter on screen, or of the segment on screen, that a readership does not have. */
 export const lacking = (audience: Audience, dimensions: readonly Dimension[]): Filter | undefined =>
-  place.value.filters
+  [...place.value.filters, ...segmentFilters.value]
     .flatMap(leaves)
     .find(({ dimension }) => dimensions.find(({ name }) => name === dimension)?.audiences.includes(audience) === false)

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
 import { t } from '../texts/index.js'
-import { go, place } from './address.js'
+import { go, type Move, type Place, place } from './address.js'
 import { formatFullInstant, formatLongDay } from './format.js'
 import { timeZone } from './session.js'
-import { addDays, dayOf, isDay } from './zone.js'
+import { addDays, dayOf, instantOf, isDay } from './zone.js'
 
 export interface Window {
   start: string
@@ -34,14 +34,25 @@ export function whenText(): string {
   return start === undefined ? t().shell.rangeInSentence[range] : t().shell.inWindow
 }
 
+/** The window of the address as instants; of a range as the last answer resolved it. */
+function presentWindow(): readonly [start: number, end: number] | undefined {
+  const { start, end } = place.value
+  const shown = shownWindow.value
+  // A key may be pressed again before the answer about this window has come.
+  const instant = (moment: string, days: number) =>
+    isDay(moment) ? instantOf(`${addDays(moment, days)}T00:00`, timeZone.value) : Date.parse(moment)
+  if (start !== undefined && end !== undefined) return [instant(start, 0), instant(end, 1)]
+  return shown && [Date.parse(shown.start), Date.parse(shown.end)]
+}
+
 /**
  * Moves the window by its own length; a range becomes a window of its own. Whole days stay whole days, of 23 or 25 hours
  * too. Nothing lies after now.
  */
 export function shiftWindow(by: -1 | 1): void {
-  const shown = shownWindow.value
-  if (!shown) return
-  const [start, end] = [Date.parse(shown.start), Date.parse(shown.end)]
+  const present = presentWindow()
+  if (!present) return
+  const [start, end] = present
   const next = by === 1 ? end : start - (end - start)
   if (next >= Date.now()) return
   const zone = timeZone.value
@@ -52,11 +63,26 @@ export function shiftWindow(by: -1 | 1): void {
   else go({ start: addDays(first, by * days), end: addDays(last, by * days) })
 }
 
+/** The windows before each zoom, and the window that it led to, so that Esc can undo it. */
+const zooms: { before: Move; after: Pick<Place, 'start' | 'end'> }[] = []
+
 /** Shows a part of the window: whole days by their names, anything else by its instants. */
-export function zoomTo(start: number, end: number): void {
+export function zoomTo(from: number, to: number): void {
   const zone = timeZone.value
-  const [first, last] = [dayOf(start, zone), dayOf(end - 1, zone)]
-  const isWhole = dayOf(start - 1, zone) !== first && dayOf(end, zone) !== last
-  if (isWhole) go({ start: first, end: last })
-  else go({ start: new Date(start).toISOString(), end: new Date(end).toISOString() })
+  const [first, last] = [dayOf(from, zone), dayOf(to - 1, zone)]
+  const isWhole = dayOf(from - 1, zone) !== first && dayOf(to, zone) !== last
+  const after = isWhole
+    ? { start: first, end: last }
+    : { start: new Date(from).toISOString(), end: new Date(to).toISOString() }
+  const { range, start, end } = place.value
+  zooms.push({ before: start === undefined ? { range } : { start, end }, after })
+  go(after)
+}
+
+/** Returns to the window before the last zoom, unless the reader has chosen another one since. */
+export function undoZoom(): void {
+  const { start, end } = place.value
+  const { before, after } = zooms.pop() ?? {}
+  if (before && after?.start === start && after?.end === end) go(before)
+  else zooms.length = 0
 }

@@ -24,10 +24,14 @@ export const overview = {
   fetchedMore: (share: unknown): Parts => [' Agenten riefen ', share, ' mehr ab als davor.'],
   fetchedLess: (share: unknown): Parts => [' Agenten riefen ', share, ' weniger ab als davor.'],
   breached: (agents: unknown, times: string): Parts => [' Regelbrüche: ', agents, `, ${times}.`],
-  assistants: (page: unknown, times: string, people: string): Parts => [
+  assistants: (page: unknown, times: unknown, people: unknown): Parts => [
     ' Assistenten und KI-Suche lasen ',
     page,
-    ` ${times} und schickten ${people} dorthin.`,
+    ' ',
+    times,
+    ' und schickten ',
+    people,
+    ' dorthin.',
   ],
   nobody: (when: string): Parts => [when, ' wurde nichts gelesen.'],
   chart: 'Besucher und Abrufe im Lauf der Zeit',

@@ -54,6 +54,7 @@ export const parts = {
   nothingBefore: (when: string) => `Vor ${when} wurde nichts erfasst.`,
   gap: (why: string, from: string, to: string) =>
     `Von ${from} bis ${to} nicht vollständig erfasst: ${why}. Werte dieser Zeit fehlen oder sind zu niedrig.`,
+  moreGaps: (n: string) => `Weitere nicht vollständig erfasste Zeiten: ${n}.`,
   /** Warnings by code; the API's own words where they are absent. */
   warning: {
     arrivals_are_a_floor: 'Ankünfte sind eine Untergrenze: Apps und Links ohne Referrer zählen nicht.',
@@ -99,6 +100,7 @@ export const parts = {
     keep: 'Meine behalten',
     take: 'Die andere nehmen',
   },
+  ownScale: 'Jede Seite hat ihre eigene Skala: Ihr längster Balken ist ihre größte Zahl.',
   country: 'Land',
   disallowed: (n: string) => `${n} untersagt`,
   unit: (metric: string) => metric,

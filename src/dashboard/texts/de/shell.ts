@@ -160,6 +160,7 @@ export const shell = {
       ['s', 'Filter als Segment speichern'],
       ['n', 'Notiz auf die Zeitachse schreiben'],
       ['t', 'Diagramm als Tabelle zeigen'],
+      ['← →', 'Im Diagramm: ein Schritt vor oder zurück; Enter zeigt nur ihn'],
       ['j k', 'Nächste Zeile, vorige Zeile; Enter filtert danach'],
       ['x', 'Diese Zeile auslassen'],
       ['g + Buchstabe', 'Zu einer Ansicht gehen'],

@@ -26,10 +26,14 @@ export const overview = {
   fetchedMore: (share: unknown): Parts => [' Agents fetched ', share, ' more than before.'],
   fetchedLess: (share: unknown): Parts => [' Agents fetched ', share, ' less than before.'],
   breached: (agents: unknown, times: string): Parts => [' ', agents, ' breached robots.txt ', times, '.'],
-  assistants: (page: unknown, times: string, people: string): Parts => [
+  assistants: (page: unknown, times: unknown, people: unknown): Parts => [
     ' Assistants and AI search read ',
     page,
-    ` ${times} and sent ${people} to it.`,
+    ' ',
+    times,
+    ' and sent ',
+    people,
+    ' to it.',
   ],
   nobody: (when: string): Parts => [when, ' nothing was read.'],
   chart: 'Visitors and fetches over time',

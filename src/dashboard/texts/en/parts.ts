@@ -52,6 +52,7 @@ export const parts = {
   nothingBefore: (when: string) => `Nothing is recorded before ${when}.`,
   gap: (why: string, from: string, to: string) =>
     `Not recorded whole from ${from} to ${to}: ${why}. Values of that time are absent or too low.`,
+  moreGaps: (n: string) => `${n} more times were not recorded whole.`,
   /** Warnings by code; the API's own words where they are absent. */
   warning: {} as Record<string, string>,
   beforeFirst: 'before the first row',
@@ -76,6 +77,7 @@ export const parts = {
     keep: 'Keep mine',
     take: 'Take theirs',
   },
+  ownScale: 'Each side has its own scale: its longest bar is its greatest number.',
   country: 'Country',
   disallowed: (n: string) => `${n} disallowed`,
   unit: (metric: string) => metric.toLowerCase(),

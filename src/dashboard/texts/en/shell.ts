@@ -159,6 +159,7 @@ export const shell = {
       ['s', 'Save the filters as a segment'],
       ['n', 'Write a note on the time line'],
       ['t', 'Show the chart as a table'],
+      ['← →', 'On a chart: one step on or back; Enter zooms to it'],
       ['j k', 'Next row, previous row; Enter filters by it'],
       ['x', 'Leave this row out'],
       ['g + letter', 'Go to a view'],

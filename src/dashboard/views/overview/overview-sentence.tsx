@@ -25,7 +25,11 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
       {() => {
         const people = human?.visitors
         const agents = agent?.agents
-        const shownPeople = <span class="people">{texts.people(people ?? 0, formatNumber(people ?? 0))}</span>
+        const shownPeople = (
+          <a class="people" href={hrefTo({ show: 'human' })}>
+            {texts.people(people ?? 0, formatNumber(people ?? 0))}
+          </a>
+        )
         const shownAgents = (
           <a class="agents" href={hrefTo({ path: viewPath('agents') })}>
             {texts.agents(agents ?? 0, formatNumber(agents ?? 0))}
@@ -71,10 +75,10 @@ function breaches(found: DataOf<'/api/policy/violations/agents'> | undefined): r
 function mostRead(row: DataOf<'/api/citation-gap'>[number] | undefined): readonly unknown[] {
   if (!row || row.fetches === 0) return []
   const texts = t().overview
-  const page = <PageLink path={row.pathname} />
+  const gap = (text: string) => <a href={hrefTo({ path: viewPath('citation-gap') })}>{text}</a>
   return texts.assistants(
-    page,
-    texts.times(row.fetches, formatNumber(row.fetches)),
-    texts.people(row.arrivals, formatNumber(row.arrivals)),
+    <PageLink path={row.pathname} />,
+    gap(texts.times(row.fetches, formatNumber(row.fetches))),
+    gap(texts.people(row.arrivals, formatNumber(row.arrivals))),
   )
 }

@@ -17,7 +17,14 @@ import { Versions } from './versions.js'
 export default function Policy() {
   const texts = t().policy
   const { hostname, path, agent } = place.value.own
-  const ask = { ...envelope('agent'), compare: undefined, hostname: hostname || undefined }
+  // What robots.txt says is the same under any filter.
+  const ask = {
+    ...envelope('agent'),
+    compare: undefined,
+    filters: undefined,
+    segment: undefined,
+    hostname: hostname || undefined,
+  }
   const file = useRead('/api/policy', { ...ask, path: path?.startsWith('/') ? path : undefined })
   const one = useRead(
     '/api/policy',

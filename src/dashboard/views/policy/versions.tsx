@@ -4,7 +4,7 @@ import { Panel } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { formatFullInstant, formatNumber, formatSeconds } from '../../state/format.js'
-import { envelope } from '../../state/question.js'
+import { envelope, obstacle } from '../../state/question.js'
 import { useVersions, type Version } from '../../state/versions.js'
 import { t } from '../../texts/index.js'
 
@@ -12,7 +12,14 @@ import { t } from '../../texts/index.js'
 export function Versions({ hostname }: { hostname: string | undefined }) {
   const texts = t().policy
   const answer = useVersions(
-    hostname === undefined ? undefined : { ...envelope('agent'), compare: undefined, hostname },
+    hostname === undefined
+      ? undefined
+      : {
+          ...envelope('agent'),
+          ...(obstacle('agent') === undefined ? {} : { filters: undefined, segment: undefined }),
+          compare: undefined,
+          hostname,
+        },
   )
   const versions = answer.data ?? []
   const [open, setOpen] = useState<string>()

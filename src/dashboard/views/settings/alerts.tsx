@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
 import { act, Code, Field, Select } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
+import { Toggle } from '../../parts/toggle.js'
 import { client, type Problem, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
 import { formatInstant } from '../../state/format.js'
@@ -81,8 +82,28 @@ export function Alerts() {
           head: texts.last,
           wide: true,
           width: '16%',
-          cell: ({ last_fired_at, enabled }) =>
-            enabled ? (last_fired_at ? formatInstant(last_fired_at) : texts.never) : texts.off,
+          cell: ({ last_fired_at }) => (last_fired_at ? formatInstant(last_fired_at) : texts.never),
+        },
+        {
+          key: 'enabled',
+          head: t().settings.flags.state,
+          width: '12%',
+          cell: ({ id, name, version, enabled: on }) => (
+            <Toggle
+              label={name}
+              on={on}
+              list="/api/alerts"
+              set={(enabled) =>
+                send(
+                  client.PATCH('/api/alerts/{id}', {
+                    params: { path: { id } },
+                    body: { enabled },
+                    ...ifMatch(version),
+                  }),
+                )
+              }
+            />
+          ),
         },
       ]}
       above={

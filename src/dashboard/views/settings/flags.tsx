@@ -1,8 +1,9 @@
 import { Field } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
+import { Toggle } from '../../parts/toggle.js'
 import { client, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
-import { formatNumber } from '../../state/format.js'
+import { formatShare } from '../../state/format.js'
 import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import { ifMatch, linesOf, Records, textOf } from './records.js'
@@ -13,6 +14,9 @@ const toVariants = (lines: readonly string[]) =>
     const [key = '', weight = '1'] = line.split(/[\s:=]+/)
     return { key, weight: Number(weight) || 1 }
   })
+
+/** A share as the form asks for it. Rounded, because 0.07 times 100 is 7.000000000000001. */
+const toPercent = (share: number): string => `${Math.round(share * 1e8) / 1e6}`
 
 /** Feature flags that pages of the site ask. */
 export function Flags() {
@@ -36,9 +40,20 @@ export function Flags() {
         {
           key: 'enabled',
           head: texts.state,
-          cell: ({ enabled }) => (enabled ? t().settings.alerts.on : t().settings.alerts.off),
+          cell: ({ id, key, version, enabled: on }) => (
+            <Toggle
+              label={key}
+              on={on}
+              list="/api/flags"
+              set={(enabled) =>
+                send(
+                  client.PATCH('/api/flags/{id}', { params: { path: { id } }, body: { enabled }, ...ifMatch(version) }),
+                )
+              }
+            />
+          ),
         },
-        { key: 'rollout', head: texts.rollout, right: true, cell: ({ rollout }) => `${formatNumber(rollout, 1)} %` },
+        { key: 'rollout', head: texts.rollout, right: true, cell: ({ rollout }) => formatShare(rollout) },
         {
           key: 'variants',
           head: texts.variants,
@@ -51,7 +66,7 @@ export function Flags() {
         const body = {
           key: textOf(fields, 'key'),
           enabled: fields.get('enabled') !== null,
-          rollout: Number(textOf(fields, 'rollout')),
+          rollout: Number(textOf(fields, 'rollout')) / 100,
         }
         if (row)
           await send(
@@ -74,7 +89,14 @@ export function Flags() {
             <input name="key" required maxLength={100} defaultValue={row?.key ?? ''} autofocus />
           </Field>
           <Field label={texts.rollout} name="rollout" problem={problem} hint={texts.rolloutHint}>
-            <input type="number" min="0" max="100" step="any" name="rollout" defaultValue={`${row?.rollout ?? 100}`} />
+            <input
+              type="number"
+              min="0"
+              max="100"
+              step="any"
+              name="rollout"
+              defaultValue={toPercent(row?.rollout ?? 1)}
+            />
           </Field>
           <Field label={texts.variants} name="variants" problem={problem} hint={texts.variantsHint}>
             <textarea

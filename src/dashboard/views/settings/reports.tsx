@@ -1,5 +1,6 @@
 import { act, Field, Select } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
+import { Toggle } from '../../parts/toggle.js'
 import { client, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
 import { formatDay } from '../../state/format.js'
@@ -50,6 +51,27 @@ export function Reports() {
           head: texts.last,
           wide: true,
           cell: ({ last_sent }) => (last_sent ? formatDay(last_sent) : texts.never),
+        },
+        {
+          key: 'enabled',
+          head: t().settings.flags.state,
+          width: '12%',
+          cell: ({ id, name, version, enabled: on }) => (
+            <Toggle
+              label={name}
+              on={on}
+              list="/api/reports"
+              set={(enabled) =>
+                send(
+                  client.PATCH('/api/reports/{id}', {
+                    params: { path: { id } },
+                    body: { enabled },
+                    ...ifMatch(version),
+                  }),
+                )
+              }
+            />
+          ),
         },
       ]}
       save={async (fields, row) => {
