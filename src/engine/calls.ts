@@ -1,7 +1,6 @@
 import { ApiError } from '../errors.js'
 import type { Sql } from '../sql.js'
 import { type QueryScope, queryCancelled, type ResultRow } from '../store.js'
-import { createTurns } from '../turns.js'
 import type { FromWorker, Statement, ToWorker } from './protocol.js'
 import { createStreamReceiver } from './stream-receiver.js'
 
@@ -15,7 +14,6 @@ export function createCalls(worker: { post: (message: ToWorker) => void; postIfR
   const queries = new Map<number, Pending<ResultRow[]>>()
   const calls = new Map<number, Pending<unknown>>()
   const streams = createStreamReceiver({ post: worker.postIfRunning })
-  const nextTurn = createTurns()
   let lastId = 0
 
   const send = <T>(pending: Map<number, Pending<T>>, id: number, message: ToWorker): Promise<T> =>
@@ -48,10 +46,7 @@ export function createCalls(worker: { post: (message: ToWorker) => void; postIfR
       const cancel = () => worker.postIfRunning({ type: 'cancel', id })
       signal?.addEventListener('abort', cancel, { once: true })
       try {
-        const found = await rows
-        // A result is worked on in a turn of its own: many may arrive in one message of the worker.
-        await nextTurn()
-        return found
+        return await rows
       } finally {
         signal?.removeEventListener('abort', cancel)
       }

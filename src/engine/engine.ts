@@ -4,6 +4,7 @@ import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { ApiError } from '../errors.js'
+import { createEventLoopQueue } from '../event-loop-queue.js'
 import type { Records, Store } from '../store.js'
 import { createCalls } from './calls.js'
 import type { CommitPosition } from './commit-position.js'
@@ -89,10 +90,17 @@ export async function startEngine(options: EngineOptions) {
   const calls = createCalls(supervisor)
   const subscriptions = createSubscriptions(supervisor)
   const progress = createProgress({ onCommit: ({ sequence }) => outbox.acknowledge(sequence) })
-  const records: Records = { query: (query) => calls.query('control', query), write: calls.write }
+  const waitForTurn = createEventLoopQueue()
+  // One message of the worker may have many results: each is worked on in a turn of its own.
+  const query: typeof calls.query = async (...asked) => {
+    const rows = await calls.query(...asked)
+    await waitForTurn()
+    return rows
+  }
+  const records: Records = { query: (asked) => query('control', asked), write: calls.write }
   const events: Pick<Store, 'query' | 'stream' | 'dialect'> = {
     dialect: duckdbDialect,
-    query: (query, signal, scope) => calls.query('events', query, signal, scope),
+    query: (asked, signal, scope) => query('events', asked, signal, scope),
     stream: calls.stream,
   }
   await supervisor.start()

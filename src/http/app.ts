@@ -3,8 +3,8 @@ import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { secureHeaders } from 'hono/secure-headers'
 import { ApiError } from '../errors.js'
+import { createEventLoopQueue } from '../event-loop-queue.js'
 import { checkParameterNames } from '../query/envelope.js'
-import { createTurns } from '../turns.js'
 import { PAGE_STYLE } from './account/html.js'
 import { authorize, type Credentials } from './auth.js'
 import { corsForAnyOrigin, corsForOrigins } from './cors.js'
@@ -105,7 +105,7 @@ export function createApp(deps: {
   })
   const direct = new Map<string, Extract<Route, { direct: unknown }>['direct']>()
   const checkQuery = createQueryCheck(deps.routes)
-  const nextTurn = createTurns()
+  const waitForTurn = createEventLoopQueue()
   const limited = bodyLimit({
     maxSize: MAX_BODY_BYTES,
     onError: () => errorResponse('bad_request', 'The body is larger than 64 KB.', undefined, 413),
@@ -125,9 +125,7 @@ export function createApp(deps: {
         const { ip, operator } = c.env
         const { access } = route
         const request = c.req.raw
-        const share = c.req.query('share') ?? null
-        const caller = { operator, request, share }
-        await nextTurn()
+        const caller = { operator, request, share: c.req.query('share') ?? null }
         const principal = await authorize(access, caller, deps.credentials)
         const url = new URL(c.req.url)
         checkQuery(url.searchParams, route)
@@ -157,7 +155,7 @@ export function createApp(deps: {
   return async (request, peer) => {
     const { pathname } = new URL(request.url)
     const page = areas.has(firstSegment(pathname)) ? undefined : await deps.dashboard?.(request)
-    return page ?? direct.get(pathname)?.(request, peer) ?? app.fetch(request, peer)
+    return page ?? direct.get(pathname)?.(request, peer) ?? waitForTurn().then(() => app.fetch(request, peer))
   }
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { clientAddress, parseTrust } from '../../src/address.js'
+import { createEventLoopQueue } from '../../src/event-loop-queue.js'
 import { createPublicApp, type ExposedPart } from '../../src/http/app.js'
 import { listenAdmin, listenControl, socketPath } from '../../src/http/server.js'
 import { createTailStream, TailQuery } from '../../src/http/tail.js'
@@ -295,4 +296,22 @@ t.test('tail bounds the lines for a slow reader, and says how many it missed', a
   t.same(JSON.parse(text.decode((await reader.read()).value)), { missed: 3_000 }, '5,000 came, 2,000 may wait')
   t.match(JSON.parse(text.decode((await reader.read()).value)), { pathname: '/late' })
   await reader.cancel()
+})
+
+t.test('callers of a queue go on one by one, each in its own turn of the event loop', async (t) => {
+  const waitForTurn = createEventLoopQueue()
+  let turn = 0
+  const turns: number[] = []
+  const count = () => {
+    turn += 1
+    if (turns.length < 5) setImmediate(count)
+  }
+  setImmediate(count)
+  const go = async () => {
+    await waitForTurn()
+    turns.push(turn)
+  }
+  await Promise.all([go(), go(), go()])
+  await Promise.all([go(), go()])
+  t.equal(new Set(turns).size, 5, `turns ${turns}`)
 })

@@ -2,7 +2,7 @@
  * Creates a queue that lets one caller go on in each turn of the event loop. Many requests that arrive at once would
  * otherwise be worked on in a row, and the site's requests would wait until the last of them.
  */
-export function createTurns(): () => Promise<void> {
+export function createEventLoopQueue(): () => Promise<void> {
   const waiting: (() => void)[] = []
   const goOn = () => {
     waiting.shift()?.()
