@@ -19,7 +19,7 @@ export async function buildPrograms(): Promise<void> {
     platform: 'node',
     external: EXTERNAL,
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
-    plugins: [keepPlaces(), listLicences('LICENSES.txt')],
+    plugins: [keepPlaces(), keepLatin1(), listLicences('LICENSES.txt')],
     logLevel: 'warn',
   })
   await bundle.write({ dir: 'dist', entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' })
@@ -44,6 +44,21 @@ function keepPlaces(): Plugin {
         const path = relative(dirname(chunk.fileName), file)
         return `new URL(${JSON.stringify(path.startsWith('.') ? path : `./${path}`)}, import.meta.url).href`
       })
+    },
+  }
+}
+
+/** Escapes other characters than those of Latin-1: one of them makes V8 keep a whole file at two bytes a character. */
+function keepLatin1(): Plugin {
+  return {
+    name: 'keep-latin1',
+    generateBundle(_, bundle) {
+      for (const file of Object.values(bundle))
+        if (file.type === 'chunk')
+          file.code = file.code.replace(
+            /[^\0-\xff]/g,
+            (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+          )
     },
   }
 }
