@@ -1,5 +1,4 @@
 import { isIP, type LookupFunction } from 'node:net'
-import { buildConnector } from 'undici'
 import { isPublic, parseAddress } from '../address.js'
 import { type Outbound, OutboundError, type OutboundOptions, type OutboundResponse } from './outbound.js'
 import { redirectLocation, type SingleRequest, sendOnce } from './single-request.js'
@@ -159,9 +158,9 @@ function createCheckedConnector(
       (error) => callback(error, []),
     )
   }
-  return (signal) => {
+  return (signal, build) => {
     const options = { lookup, signal, timeout: 0, ...(allow?.ca !== undefined && { ca: allow.ca }) }
-    return buildConnector(options)
+    return build(options)
   }
 }
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { buildConnector } from 'undici'
+import type { buildConnector } from 'undici'
 import { parseUrl, userAgent, withTimeout } from './guarded-outbound.js'
 import type { Outbound } from './outbound.js'
 import { redirectLocation, sendOnce } from './single-request.js'
@@ -23,9 +23,9 @@ interface OriginDeps {
  */
 export function createOriginOutbound({ origin, tls, version, isOriginHostname, outbound }: OriginDeps): Outbound {
   const host = origin.hostname.replace(/^\[|\]$/g, '')
-  const connect = (signal: AbortSignal): buildConnector.connector => {
+  const connect = (signal: AbortSignal, build: typeof buildConnector): buildConnector.connector => {
     const options = { ...tls, signal, timeout: 0 }
-    const connectTo = buildConnector(options)
+    const connectTo = build(options)
     // The certificate must name the configured origin; an IP address is not sent as a server name.
     return (request, callback) => connectTo({ ...request, servername: isIP(host) ? '' : host }, callback)
   }

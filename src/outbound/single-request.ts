@@ -1,6 +1,6 @@
 import { pipeline, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { Agent, type buildConnector } from 'undici'
+import type { buildConnector } from 'undici'
 import { OutboundError, type OutboundResponse } from './outbound.js'
 
 export interface SingleRequest {
@@ -16,7 +16,7 @@ export interface SingleRequest {
   signal: AbortSignal
   /** Returns a redirect without reading its body. */
   skipsRedirectBody: boolean
-  connect: (signal: AbortSignal) => buildConnector.connector
+  connect: (signal: AbortSignal, build: typeof buildConnector) => buildConnector.connector
 }
 
 const MAX_HEADER_BYTES = 16_384
@@ -34,11 +34,13 @@ export const redirectLocation = ({ status, headers }: Pick<OutboundResponse, 'st
  */
 export async function sendOnce(request: SingleRequest): Promise<OutboundResponse> {
   const { url, origin, headers, body, limit, signal, skipsRedirectBody, connect } = request
+  // Loaded by the first request: it is the largest module of all, and a site's process may never send one.
+  const undici = await import('undici')
   const finished = new AbortController()
   // Also ends a connection that is still being made, which undici would leave to a timeout of its own.
   const either = AbortSignal.any([signal, finished.signal])
-  const agent = new Agent({
-    connect: connect(either),
+  const agent = new undici.Agent({
+    connect: connect(either, undici.buildConnector),
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: 0,
     bodyTimeout: 0,
