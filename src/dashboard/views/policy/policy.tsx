@@ -17,7 +17,7 @@ import { Versions } from './versions.js'
 export default function Policy() {
   const texts = t().policy
   const { hostname, path, agent } = place.value.own
-  // What robots.txt says is the same under any filter.
+  // Filters do not change robots.txt.
   const ask = {
     ...envelope('agent'),
     compare: undefined,

@@ -18,7 +18,7 @@ const toVariants = (lines: readonly string[]) =>
 /** A share as the form asks for it. Rounded, because 0.07 times 100 is 7.000000000000001. */
 const toPercent = (share: number): string => `${Math.round(share * 1e8) / 1e6}`
 
-/** Feature flags that pages of the site ask. */
+/** Feature flags that pages of the site ask. Long because the fields stand beside the call that sends them. */
 export function Flags() {
   const texts = t().settings.flags
   return (
