@@ -297,7 +297,7 @@ t.test('in a browser of another zone than the site’s', { timeout: 240_000 }, a
       ['/policy', query],
     ] as const) {
       await open(view, search)
-      await page.waitForSelector(view === '' ? '.number .value' : 'main .sentence b')
+      await page.waitForSelector(view === '' ? '.number .value' : 'main .sentence a')
       if (view === '') await shows(t, page, VALUES, expected, `people alone are counted: ${search}`)
       t.match(await page.locator('.chips').textContent(), /people only/)
       t.equal(await page.locator('main [role=alert]').count(), 0, 'and nothing fails')

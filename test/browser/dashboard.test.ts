@@ -273,7 +273,7 @@ t.test('an alert is tested against its receiver', SLOW, async (t) => {
   await eventually('the webhook came', () => hook.received.length > 0)
   t.match(hook.received[0]?.body, /Many readers/)
 
-  await page.click('button[aria-label="Change: Many readers"]')
+  await page.click('button[aria-label="Edit: Many readers"]')
   await page.fill('dialog input[name=name]', 'Very many readers')
   await page.evaluate(`(async () => {
     const { data } = await (await fetch('/api/alerts?site=1')).json()
@@ -328,7 +328,7 @@ t.test('a share link opens with its password in another browser', SLOW, async (t
   await guest.click('main a.button')
   await guest.waitForSelector('.number .value')
   // The token of the link ends with its password.
-  await page.click('button[aria-label="Change: Press"]')
+  await page.click('button[aria-label="Edit: Press"]')
   await page.fill('dialog input[name=password]', 'another password')
   await submit('Save')
   await guest.click('.switch button:has-text("Agents")')
