@@ -1,5 +1,6 @@
 import { formatNumber, formatShare } from '../state/format.js'
 import { t } from '../texts/index.js'
+import { Mark } from './marks.js'
 import { RowName } from './names.js'
 import { SplitBar, SplitKey } from './split-bar.js'
 import { Table } from './table.js'
@@ -11,9 +12,11 @@ interface OperatorRow {
   verified?: number | undefined
   verified_fetches?: number | undefined
   spoofed?: number | undefined
+  /** People that its assistants sent; undefined: not asked, or it has none. */
+  sent?: number | undefined
 }
 
-/** The fetches of each operator by identity; `hasAgents`: with the number of its agents. */
+/** The fetches of each operator by identity; `hasAgents`: with the numbers of its agents and of the people it sent. */
 export function OperatorTable({
   label,
   rows,
@@ -32,6 +35,17 @@ export function OperatorTable({
     wide: true,
     width: '8%',
     cell: (row: OperatorRow) => formatNumber(row.agents ?? 0),
+  }
+  const sent = {
+    key: 'sent',
+    head: (
+      <span title={overview.aiFoot}>
+        <Mark of="human" /> {overview.sent}
+      </span>
+    ),
+    right: true,
+    width: '15%',
+    cell: (row: OperatorRow) => (row.sent === undefined ? '' : formatNumber(row.sent)),
   }
   return (
     <>
@@ -53,7 +67,13 @@ export function OperatorTable({
             width: '14%',
             cell: ({ fetches }) => formatNumber(fetches ?? 0),
           },
-          { key: 'bar', head: overview.identity, width: '32%', cell: (row) => <SplitBar of={row} most={most} /> },
+          ...(hasAgents ? [sent] : []),
+          {
+            key: 'bar',
+            head: overview.identity,
+            width: hasAgents ? '22%' : '32%',
+            cell: (row) => <SplitBar of={row} most={most} />,
+          },
           {
             key: 'verified',
             head: parts.metric.verified,

@@ -49,6 +49,7 @@ export const overview = {
   operator: 'Betreiber',
   identity: 'Identität',
   notKnown: 'nicht bekannt',
+  sent: 'Menschen geschickt',
   gap: 'Zitatlücke',
   perArrival: 'Je Ankunft',
   noArrivals: 'keine Ankünfte',

@@ -51,6 +51,7 @@ export const overview = {
   operator: 'Operator',
   identity: 'Identity',
   notKnown: 'not known',
+  sent: 'People sent',
   gap: 'Citation gap',
   perArrival: 'Per arrival',
   noArrivals: 'no arrivals',

@@ -1,21 +1,24 @@
 import { Ranked } from '../../parts/lists.js'
 import { OperatorTable } from '../../parts/operator-table.js'
 import { Panel } from '../../parts/panel.js'
+import { useRead } from '../../state/data.js'
 import { formatShare } from '../../state/format.js'
-import { useOne } from '../../state/question.js'
+import { mixedEnvelope, useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
 /** The fetches of each operator by identity. */
 export function Operators() {
   const texts = t().agents
   const answer = useOne('/api/agents/breakdown', 'agent', { compare: undefined, dimension: 'operator', limit: 12 })
+  const gap = useRead('/api/citation-gap/summary', mixedEnvelope())
+  const sent = new Map(gap.data?.operators.map(({ operator, arrivals }) => [operator, arrivals]))
   const rows = answer.data ?? []
   return (
     <Panel span={8} title={texts.byOperator} answers={[answer]} empty={rows.length === 0}>
       {() => (
         <OperatorTable
           label={texts.byOperator}
-          rows={rows.map((row) => ({ ...row, operator: `${row.value}` }))}
+          rows={rows.map((row) => ({ ...row, operator: `${row.value}`, sent: sent.get(`${row.value}`) }))}
           hasAgents
         />
       )}
