@@ -75,7 +75,7 @@ export function Account() {
   )
 }
 
-/** What a user agent has in it, and the name of the browser or system that sends it. The first that fits counts. */
+/** Tokens of user agents, each with the name of the browser or system that sends it. The first that fits counts. */
 const BROWSERS = [
   ['Edg', 'Edge'],
   ['OPR/', 'Opera'],
