@@ -44,13 +44,14 @@ async function buildScript(folder: string): Promise<void> {
   const [{ code }] = (await bundle.generate({ format: 'es' })).output
   await bundle.close()
   // `let` for every declaration compresses better; no identifier of the tracker contains the word.
-  const script = await minify(`(()=>{${code.replace(/\bconst\b/g, 'let')}})()`, {
+  const script = await minify(code.replace(/\bconst\b/g, 'let'), {
     ecma: 2018,
     toplevel: true,
     compress: {
       passes: 3,
       booleans_as_integers: true,
       keep_fargs: false,
+      lhs_constants: false,
       pure_getters: true,
       unsafe: true,
       unsafe_arrows: true,
@@ -59,7 +60,8 @@ async function buildScript(folder: string): Promise<void> {
     format: { comments: false },
   })
   if (!script.code) throw new Error(`${folder}: the minified tracker is empty`)
-  writeFileSync(`${folder}/script.js`, script.code)
+  // A block keeps its `let` names from the page, as a function would, in fewer bytes.
+  writeFileSync(`${folder}/script.js`, `{${script.code}}`)
 }
 
 /** Compiles countries and networks from the two data packages into one dated file, unless that file exists. */

@@ -16,7 +16,7 @@ export const tick = (): void => {
   since = !document.hidden && document.hasFocus() ? now : 0
 }
 
-const measureScroll = (): void => {
+export const measureScroll = (): void => {
   height = document.documentElement.scrollHeight
   furthest = Math.max(furthest, scrollY + innerHeight)
 }
@@ -38,10 +38,10 @@ export const pause = (): void => {
  * far; both are 0 if neither grew. `leaving` measures the scroll once more. An application that shows its next page
  * passes false, because the new page may already be in the document.
  */
-export const takeEngagement = (leaving: boolean): { d: number; sc: number } => {
+export const takeEngagement = (): { d: number; sc: number } => {
   tick()
-  if (leaving || !height) measureScroll()
-  const d = Math.round(engaged) || 0
+  if (!height) measureScroll()
+  const d = ~~engaged
   const sc = Math.min(100, Math.round((100 * furthest) / height))
   engaged = 0
   const grown = sc > reportedScroll

@@ -5,19 +5,25 @@ import { listen } from './swallow-errors.js'
 const MAX_ERRORS = 10
 const reported = new Set<string>()
 
-/** Reports a thrown value; `fallback` is the browser's message, for a value without one. */
-const report = (error: unknown, fallback: unknown): void => {
+/** Reports what was thrown, or the reason of a rejection; the browser's own message only for a value without one. */
+const report = ({
+  target,
+  reason,
+  error = reason,
+  message: fallback = reason,
+}: Partial<ErrorEvent & PromiseRejectionEvent>): void => {
+  // An image that fails to load fires an event of this name too.
+  if (target !== window) return
   const { name = 'Error', message = fallback, stack = '' } = Object(error)
   // Some browsers begin a stack with the message; a frame is a line that ends in its line and column.
   const [frame] = /\S.{0,500}:\d+:\d+\)?$/m.exec(stack) || []
   const p = { type: name, message: `${message}`.slice(0, 500), frame }
   const before = reported.size
-  if (before < MAX_ERRORS && reported.add(JSON.stringify(p)).size > before) send('error', { p })
+  if (before < MAX_ERRORS && reported.add(JSON.stringify(p)).size > before) send({ t: 'error', p })
 }
 
 /** Reports uncaught errors and unhandled rejections. */
 export const watchErrors = (): void => {
-  // An image that fails to load fires an event of this name too, without a message.
-  listen('error', ({ error, message }) => message && report(error, message))
-  listen('unhandledrejection', ({ reason }) => report(reason, reason))
+  listen('error', report)
+  listen('unhandledrejection', report)
 }

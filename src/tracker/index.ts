@@ -1,4 +1,5 @@
 import * as tracker from './start.js'
+import { swallowErrors } from './swallow-errors.js'
 
 export interface Options {
   /** The site's id. */
@@ -14,7 +15,8 @@ const inBrowser = typeof document === 'object'
 
 /** Starts counting the pages of this document as they are seen. Never throws; a second call does nothing. */
 export function start(options: Options): void {
-  if (inBrowser) tracker.start({ endpoint: '/_readership/api/track', ...options })
+  const { site, endpoint = '/_readership/api/track', hash } = options
+  if (inBrowser) swallowErrors(tracker.start)(site, endpoint, hash)
 }
 
 /** Sends a custom event with properties. Every property belongs to the event, `currency` as well. */

@@ -1,5 +1,12 @@
+import { swallowErrors } from './swallow-errors.js'
+
 const FLAG = 'readership-opt-out'
-/** The choice for this document only, where storage is refused or full. */
+/** Keeps the choice: an object of this document where storage is refused, and on a server, which has no document. */
+let storage: Record<string, string> = {}
+swallowErrors(() => {
+  storage = (document && localStorage) || storage
+})()
+/** The choice for this document only, where storage is full. */
 let out = false
 
 /** Sets or removes the opt-out cookie for about a year: a server cannot see storage and would go on recording. */
@@ -12,16 +19,10 @@ export const setServerOptOut = (wanted: boolean): void => {
 export const optOut = (wanted = true): void => {
   out = wanted
   setServerOptOut(wanted)
-  if (wanted) localStorage[FLAG] = '1'
-  else delete localStorage[FLAG]
+  if (wanted) storage[FLAG] = '1'
+  else delete storage[FLAG]
   out = false
 }
 
 /** Tells whether the visitor opted out; read for each hit, because another tab may have changed it. */
-export const optedOut = (): boolean => {
-  try {
-    return out || localStorage[FLAG] === '1'
-  } catch {
-    return false
-  }
-}
+export const optedOut = (): boolean => out || !!storage[FLAG]

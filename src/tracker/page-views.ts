@@ -1,10 +1,9 @@
-import { pause, restart, takeEngagement, tick } from './engagement.js'
+import { measureScroll, pause, restart, takeEngagement, tick } from './engagement.js'
 import { currentUrl, send, sendView } from './send.js'
 import { listen, swallowErrors } from './swallow-errors.js'
-import { measureVitals } from './vitals.js'
+import { reportVitals } from './vitals.js'
 
-/** URLs: of the first page seen, of the page on view, and of the document's address, which may not have been seen. */
-let landing = ''
+/** URLs: of the page on view, and of the document's address, which may not have been seen. */
 let page = ''
 let current = ''
 /** Whether the current page has not been seen yet, in a background tab or prerendered. */
@@ -14,9 +13,8 @@ const show = (): void => {
   if (unseen && !document.hidden) {
     unseen = false
     // The first view of a document has no `d`: so the server knows that its own row is the same view.
-    const before = { r: page || document.referrer || undefined, ...(page && takeEngagement(false)) }
+    const before = { r: page || document.referrer || undefined, ...(page && takeEngagement()) }
     page = current = currentUrl()
-    landing = landing || page
     sendView(before)
     restart()
   }
@@ -24,32 +22,31 @@ const show = (): void => {
   tick()
 }
 
-/** Handles a change of the address. Replacing only the query saves a state and is not a new page. */
-const onAddressChange = (how: unknown): void => {
-  const place = (url: string) => (how === 'replaceState' ? url.replace(/\?[^#]*/, '') : url)
-  const before = place(current)
+/** Handles a change of the address; a change of the `ignored` part alone is not a new page. */
+const onAddressChange = (ignored: string | RegExp): void => {
+  const before = current.replace(ignored, '')
   current = currentUrl()
-  if (place(current) === before) return
+  if (current.replace(ignored, '') === before) return
   unseen = true
   show()
 }
 
 /** Wraps a history function: the browser's own runs first and may throw; the tracker's part never does. */
-const wrapHistory = (name: 'pushState' | 'replaceState'): void => {
+const wrapHistory = (name: 'pushState' | 'replaceState', ignored: string | RegExp): void => {
   const original = history[name]
   const changed = swallowErrors(onAddressChange)
-  history[name] = function (...args) {
-    original.apply(this, args)
-    changed(name)
+  history[name] = (...args) => {
+    original.apply(history, args)
+    changed(ignored)
   }
 }
 
 const onLeave = (): void => {
   if (unseen) return
-  const left = takeEngagement(true)
-  if (left.d + left.sc) send('engagement', { u: page, ...left })
-  const e = measureVitals()
-  if (e) send('web_vitals', { u: landing, e })
+  measureScroll()
+  const left = takeEngagement()
+  if (left.d + left.sc) send({ t: 'engagement', u: page, ...left })
+  reportVitals()
 }
 
 /** Sends a pageview for each page that is seen, and its engagement and vitals when the visitor leaves it. */
@@ -64,7 +61,8 @@ export const watchPages = (): void => {
     unseen = true
   })
   listen('pageshow', show)
-  listen('popstate', onAddressChange)
-  wrapHistory('pushState')
-  wrapHistory('replaceState')
+  listen('popstate', () => onAddressChange(''))
+  wrapHistory('pushState', '')
+  // Replacing only the query saves a state.
+  wrapHistory('replaceState', /\?[^#]*/)
 }

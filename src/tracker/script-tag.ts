@@ -5,6 +5,6 @@ import { swallowErrors } from './swallow-errors.js'
 swallowErrors(() => {
   // Without a current script, or inside an SVG, there is no URL: `new URL` throws and nothing starts.
   const { src, dataset } = Object(document.currentScript)
-  const { site = new URL(src).searchParams.get('site'), endpoint = new URL('api/track', src).href, hash } = dataset
-  start({ site: Number(site), endpoint, hash: hash !== undefined })
+  const { site = new URL(src).searchParams.get('site'), endpoint = new URL('api/track', src) } = dataset
+  start(+site, endpoint, 'hash' in dataset)
 })()

@@ -1,51 +1,52 @@
 import { optedOut, setServerOptOut } from './opt-out.js'
 import { VERSION } from './version.js'
 
-export interface Options {
-  /** The site's id. */
-  site: number
-  /** The URL that hits are sent to, absolute or relative to the page. */
-  endpoint: string
-  /** Whether the fragment is part of a page's address, for applications that route by it. */
-  hash?: boolean
-}
-
-/** The payload keys that only some hits have. */
+/** The payload keys that only some hits have; a hit without a kind `t` is a pageview. */
 interface Fields {
+  t?: 'custom' | 'outbound' | 'file_download' | 'form' | 'error' | 'web_vitals' | 'engagement'
   n?: string
-  u?: string
+  u?: string | undefined
   r?: string | undefined
   d?: number
   sc?: number
   p?: object | undefined
   e?: object
 }
-type Kind = 'custom' | 'outbound' | 'file_download' | 'form' | 'error' | 'web_vitals' | 'engagement'
 
 /** Hits that wait for the first view of a document, so that a page that is never seen does not fill memory. */
 const MAX_WAITING_HITS = 99
 
-let options: Options
+let site: number
+let endpoint: string | URL
+let hasRouteInFragment: boolean | undefined
 let person: string | undefined
 /** The last id and traits that `identify` reported. */
 let identified: string | undefined
-/** Whether the document has not been seen yet; nothing is sent before that, because it may never be seen. */
-let unseen = true
-const waiting: [Fields, Kind][] = []
+/** The URL of the first page that was seen. Nothing is sent before that, because the document may never be seen. */
+export let landing: string | undefined
+const waiting: Fields[] = []
 
-/** Sets the site and the endpoint; call it before anything is sent. */
-export const configure = (given: Options): void => {
-  options = given
+/** Sets where hits are sent; call it before anything is sent. */
+export const configure = (siteId: number, url: string | URL, hash?: boolean): void => {
+  site = siteId
+  endpoint = url
+  hasRouteInFragment = hash
 }
 
 /** Returns the page's URL, without the fragment unless the application routes by it. */
-export const currentUrl = (): string => location.href.replace(options.hash ? '' : /#.*/, '')
+export const currentUrl = (): string => location.href.replace(hasRouteInFragment ? '' : /#.*/, '')
 
-/** Sends one hit as text, which needs no preflight and outlives the page. It is never retried. */
-const deliver = (fields: Fields, kind?: Kind): void => {
+/**
+ * Sends one hit as text, which needs no preflight and outlives the page. It is never retried. After an opt-out it renews
+ * the cookie instead, because cookies expire sooner than storage.
+ */
+const post = (fields: Fields): void => {
+  if (optedOut()) {
+    setServerOptOut(true)
+    return
+  }
   const body = JSON.stringify({
-    s: options.site,
-    t: kind,
+    s: site,
     u: currentUrl(),
     w: screen.width,
     h: screen.height,
@@ -58,24 +59,21 @@ const deliver = (fields: Fields, kind?: Kind): void => {
     ...fields,
   })
   // biome-ignore lint/complexity/useOptionalChain: compiled for older browsers it is three times as long.
-  if (!navigator.sendBeacon || !navigator.sendBeacon(options.endpoint, body))
-    fetch(options.endpoint, { method: 'POST', body, keepalive: true, mode: 'no-cors' }).catch(() => {})
+  if (!navigator.sendBeacon || !navigator.sendBeacon(endpoint, body))
+    fetch(endpoint, { method: 'POST', body, keepalive: true }).catch(() => {})
 }
-
-/** Sends a hit, or after an opt-out renews the cookie instead, because cookies expire sooner than storage. */
-const post = (fields: Fields, kind?: Kind): void => (optedOut() ? setServerOptOut(true) : deliver(fields, kind))
 
 /** Sends a pageview, and after a document's first one the hits that waited for it. */
 export const sendView = (fields: Fields): void => {
   post(fields)
-  unseen = false
-  for (const hit of waiting.splice(0)) post(...hit)
+  landing = landing || currentUrl()
+  waiting.splice(0).forEach(post)
 }
 
 /** Sends any other hit, once the document has been seen. */
-export const send = (kind: Kind, fields: Fields): void => {
-  if (!unseen) post(fields, kind)
-  else if (waiting.length < MAX_WAITING_HITS) waiting.push([fields, kind])
+export const send = (fields: Fields): void => {
+  if (landing) post(fields)
+  else if (waiting.length < MAX_WAITING_HITS) waiting.push(fields)
 }
 
 /** Attributes later hits to a person; without an id, to no person again. Repeating the same call sends nothing. */
@@ -83,5 +81,5 @@ export const identify = (id?: string | number | null, traits?: object): void => 
   const before = identified
   identified = JSON.stringify([id, traits])
   person = id == null ? undefined : `${id}`
-  if (person && identified !== before) send('engagement', { p: traits })
+  if (person && identified !== before) send({ t: 'engagement', p: traits })
 }

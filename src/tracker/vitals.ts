@@ -1,13 +1,8 @@
+import { landing, send } from './send.js'
 import { swallowErrors } from './swallow-errors.js'
 
-/** Web Vitals as defined by https://web.dev/articles/vitals, in milliseconds; `cls` has no unit. */
-interface Vitals {
-  lcp?: number | undefined
-  cls?: number | undefined
-  inp?: number | undefined
-  fcp?: number | undefined
-  ttfb?: number | undefined
-}
+/** Kinds of entries by how they begin: paint, largest-contentful-paint, layout-shift, event, first-input. */
+const KINDS = /^(paint|la|event|first)/
 
 let observer: PerformanceObserver
 /** When the document was first hidden; later paints are ignored, because the visitor did not wait for them. */
@@ -24,17 +19,10 @@ const interactions: Record<number, number> = {}
 let measured = false
 
 /** Notes one entry; the fields that are present tell its kind. */
-const note = ({
-  entryType,
-  name,
-  startTime,
-  duration,
-  interactionId,
-  value,
-  hadRecentInput,
-}: PerformanceEntry): void => {
-  if (interactionId) interactions[interactionId] = Math.max(interactions[interactionId] || 0, duration)
-  else if (value && !hadRecentInput) {
+const note = (entry: PerformanceEntry): void => {
+  const { startTime, interactionId, value } = entry
+  if (interactionId) interactions[interactionId] = Math.max(interactions[interactionId] || 0, entry.duration)
+  else if (value && !entry.hadRecentInput) {
     if (startTime - shiftEnd >= 1000 || startTime - shiftStart >= 5000) {
       shift = 0
       shiftStart = startTime
@@ -42,26 +30,24 @@ const note = ({
     shift += value
     shiftEnd = startTime
     largestShift = Math.max(largestShift, shift)
-  } else if (startTime < hidden) painted[name || entryType] = startTime
+  } else if (startTime < hidden) painted[entry.name || entry.entryType] = startTime
 }
-
-/** Tells whether the browser has a kind of entry; observing an unknown kind logs a warning in the page's console. */
-const supports = (type: string) => PerformanceObserver.supportedEntryTypes.includes(type)
 
 /** Starts collecting performance entries. */
 export const watchVitals = (): void => {
   // A prerendered page is not hidden from a visitor who asked for it. Some browsers record that a page began hidden.
   if (!document.prerendering && (document.hidden || performance.getEntriesByName('hidden')[0])) hidden = 0
   observer = new PerformanceObserver(swallowErrors((list) => list.getEntries().forEach(note)))
-  for (const type of ['paint', 'largest-contentful-paint', 'layout-shift', 'event', 'first-input'])
-    if (supports(type)) observer.observe({ type, buffered: true, durationThreshold: 40 })
+  // Observing a kind that the browser does not have logs a warning in the page's console.
+  for (const type of PerformanceObserver.supportedEntryTypes)
+    if (KINDS.test(type)) observer.observe({ type, buffered: true, durationThreshold: 40 })
 }
 
 /**
- * Returns the vitals once, when the document is first hidden after it loaded; undefined before and afterwards. Later
- * shifts and interactions of the same document are not reported.
+ * Sends the vitals once, when the document is first hidden after it loaded. Later shifts and interactions of the same
+ * document are not reported.
  */
-export const measureVitals = (): Vitals | undefined => {
+export const reportVitals = (): void => {
   hidden = Math.min(hidden, performance.now())
   const navigation: Partial<PerformanceEntry> = performance.getEntriesByType('navigation')[0] || {}
   const { activationStart = 0, responseStart, loadEventEnd } = navigation
@@ -72,13 +58,17 @@ export const measureVitals = (): Vitals | undefined => {
   const fcp = sinceActivation(painted['first-contentful-paint'])
   const longest = Object.values(interactions).sort((a, b) => b - a)
   const count = performance.interactionCount || longest.length
-  return {
-    lcp: sinceActivation(painted['largest-contentful-paint']),
-    // Ignore layout shift if nothing was painted.
-    cls: fcp && supports('layout-shift') ? largestShift : undefined,
-    // The longest interaction, leaving out one outlier in fifty.
-    inp: longest[Math.min(longest.length - 1, ~~(count / 50))],
-    fcp,
-    ttfb: sinceActivation(responseStart),
-  }
+  send({
+    t: 'web_vitals',
+    u: landing,
+    e: {
+      lcp: sinceActivation(painted['largest-contentful-paint']),
+      // Ignore layout shift if nothing was painted.
+      cls: fcp && 'LayoutShift' in window ? largestShift : undefined,
+      // The longest interaction, leaving out one outlier in fifty.
+      inp: longest[~~(count / 50)] || longest.pop(),
+      fcp,
+      ttfb: sinceActivation(responseStart),
+    },
+  })
 }

@@ -244,6 +244,27 @@ t.test('an opt-out lasts, and is the only thing that is stored', async (t) => {
   t.same(said, [])
 })
 
+t.test('an opt-out that cannot be stored lasts as long as the document', async (t) => {
+  const page = (storage: string) =>
+    `<script>Object.defineProperty(window, 'localStorage', { get() { ${storage} } })</script>${TAG}`
+  const { origin, told } = await trackedSite(t, {
+    '/refused': page('throw new Error("no")'),
+    '/missing': page('return null'),
+    '/full': page('return new Proxy({}, { set() { throw new Error("full") } })'),
+  })
+  for (const path of ['/refused', '/missing', '/full']) {
+    const { tab, said } = await newTab()
+    await tab.goto(`${origin}${path}`)
+    t.same(await told(1), hits({ u: path }), path)
+    await tab.evaluate('readership.optOut(); readership.track("X")')
+    t.same(await told(0), [], `${path}: opted out`)
+    await tab.evaluate('readership.optOut(false); readership.track("Y")')
+    // Full storage rejects only new flags, and there is none to lift.
+    t.same(await told(1), hits({ u: path, t: 'custom', n: 'Y' }), `${path}: lifted`)
+    t.same(said, [])
+  }
+})
+
 t.test('the tracker starts once, however often it is started', async (t) => {
   const start = `start({ site: 7 })`
   const { origin, told } = await trackedSite(t, {

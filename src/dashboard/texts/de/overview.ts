@@ -77,6 +77,6 @@ export const overview = {
       'Jeder User-Agent des Katalogs zählt. Dieser kommt von der falschen Adresse und erscheint deshalb, zu Recht, als gefälscht.',
     script: 'Zeit auf der Seite, Ladezeiten und Fehler messen',
     scriptText:
-      'Dafür braucht es das Skript (2,5 KB, keine Cookies). Starten Sie readership mit --inject, oder fügen Sie ein:',
+      'Dafür braucht es das Skript (2,4 KB, keine Cookies). Starten Sie readership mit --inject, oder fügen Sie ein:',
   },
 }
