@@ -259,7 +259,7 @@ t.test('an opt-out that cannot be stored lasts as long as the document', async (
     await tab.evaluate('readership.optOut(); readership.track("X")')
     t.same(await told(0), [], `${path}: opted out`)
     await tab.evaluate('readership.optOut(false); readership.track("Y")')
-    // Full storage rejects only new flags, and there is none to lift.
+    // Full storage rejects a new flag, so that the choice was kept by the document alone.
     t.same(await told(1), hits({ u: path, t: 'custom', n: 'Y' }), `${path}: lifted`)
     t.same(said, [])
   }
