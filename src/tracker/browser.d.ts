@@ -8,10 +8,6 @@ interface WindowEventMap {
   /** A document event that passes the window while it is captured. */
   visibilitychange: Event
 }
-interface EventTarget {
-  /** Only elements have it. */
-  readonly matches?: (selector: string) => boolean
-}
 interface Document {
   readonly prerendering?: boolean
 }

@@ -7,7 +7,7 @@ const FILE = /\.(7z|csv|dmg|docx?|epub|exe|iso|mov|mp[34]|msi|odt|pdf|pptx?|rar|
 
 /** Finds the nearest element on the composed path: the target that the window sees hides a link inside a shadow tree. */
 const find = <E extends Element>(event: Event, selector: string): E | undefined =>
-  event.composedPath().find((node): node is E => !!node.matches && node.matches(selector))
+  event.composedPath().find((node): node is E => node instanceof Element && node.matches(selector))
 
 /** Sends the event that an element declares: `data-readership-event="Signup" data-readership-plan="pro"`. */
 const sendDeclaredEvent = (element: Element): void => {

@@ -13,10 +13,13 @@ export interface Options {
 /** False while an application renders on a server, where every function here does nothing. */
 const inBrowser = typeof document === 'object'
 
+const startSafely = swallowErrors(({ site, endpoint = '/_readership/api/track', hash }: Options) =>
+  tracker.start(site, endpoint, hash),
+)
+
 /** Starts counting the pages of this document as they are seen. Never throws; a second call does nothing. */
 export function start(options: Options): void {
-  const { site, endpoint = '/_readership/api/track', hash } = options
-  if (inBrowser) swallowErrors(tracker.start)(site, endpoint, hash)
+  if (inBrowser) startSafely(options)
 }
 
 /** Sends a custom event with properties. Every property belongs to the event, `currency` as well. */

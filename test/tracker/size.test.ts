@@ -5,9 +5,9 @@ import { z } from 'zod'
 
 const script = readFileSync('dist/src/tracker/script.js', 'utf8')
 
-t.test('the whole tracker is at most 2,375 bytes of gzip', async (t) => {
+t.test('the whole tracker is at most 2,380 bytes of gzip', async (t) => {
   const size = gzipSync(script, { level: 9 }).length
-  t.ok(size <= 2375, `${size} bytes, ${script.length} as they are`)
+  t.ok(size <= 2380, `${size} bytes, ${script.length} as they are`)
 })
 
 t.test('the tracker reports the version of the package', async (t) => {
