@@ -92,6 +92,7 @@ export function Alerts() {
             <Toggle
               label={name}
               on={on}
+              version={version}
               list="/api/alerts"
               set={(enabled) =>
                 send(

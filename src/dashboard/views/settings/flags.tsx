@@ -44,6 +44,7 @@ export function Flags() {
             <Toggle
               label={key}
               on={on}
+              version={version}
               list="/api/flags"
               set={(enabled) =>
                 send(

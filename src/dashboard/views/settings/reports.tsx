@@ -60,6 +60,7 @@ export function Reports() {
             <Toggle
               label={name}
               on={on}
+              version={version}
               list="/api/reports"
               set={(enabled) =>
                 send(
