@@ -42,10 +42,15 @@ const underway = new Map<string, Promise<Answer>>()
  * question that is under way is asked again, because its answer may be older than the change.
  */
 export function forget(part = ''): void {
-  for (const known of [answers, underway]) for (const key of known.keys()) if (key.includes(part)) known.delete(key)
-  for (const listener of listeners) listener(part)
+  void askAgain(part)
 }
-const listeners = new Set<(part: string) => void>()
+
+/** Forgets answers and asks again what is on screen; resolves when the views have the new answers. */
+export async function askAgain(part: string): Promise<void> {
+  for (const known of [answers, underway]) for (const key of known.keys()) if (key.includes(part)) known.delete(key)
+  await Promise.all([...listeners].map((listener) => listener(part)))
+}
+const listeners = new Set<(part: string) => Promise<void> | undefined>()
 
 async function ask(address: string): Promise<Answer> {
   let response: Response
@@ -130,7 +135,7 @@ export function useRead<P extends ReadPath>(
     const known = answers.get(key)
     if (known) setShown({ key, answer: known })
     if (!known || Date.now() - known.at > FRESH_MS) void load()
-    const onForget = (part: string) => key.includes(part) && void load()
+    const onForget = (part: string) => (key.includes(part) ? load() : undefined)
     listeners.add(onForget)
     const stop = every === undefined ? undefined : whileVisible(every, () => void load())
     return () => {

@@ -5,7 +5,7 @@ import { NewerVersion } from '../../parts/newer-version.js'
 import { Panel } from '../../parts/panel.js'
 import { type Column, Table } from '../../parts/table.js'
 import { isProblem, type Problem } from '../../state/client.js'
-import { forget } from '../../state/data.js'
+import { askAgain, forget } from '../../state/data.js'
 import { hasRole, type Role, timeZone } from '../../state/session.js'
 import { instantOf } from '../../state/zone.js'
 import { t } from '../../texts/index.js'
@@ -61,7 +61,8 @@ export function Records<Row>(props: RecordsProps<Row>) {
     } catch (error) {
       const isConflict = isProblem(error) && error.status === 409 && error.field === undefined
       if (!isConflict || !Reflect.has(Object(edited), 'version')) throw error
-      forget(props.path)
+      // The reader chooses once the list has the other member's record; the choice is stored over that version.
+      await askAgain(props.path)
       setEditing({ ...editing, newer: new Date() })
       return
     }
