@@ -50,7 +50,8 @@ export async function askAgain(part: string): Promise<void> {
   for (const known of [answers, underway]) for (const key of known.keys()) if (key.includes(part)) known.delete(key)
   await Promise.all([...listeners].map((listener) => listener(part)))
 }
-const listeners = new Set<(part: string) => Promise<void> | undefined>()
+/** Each asks again if its address has the part. */
+const listeners = new Set<(part: string) => Promise<unknown> | undefined>()
 
 async function ask(address: string): Promise<Answer> {
   let response: Response
