@@ -286,13 +286,8 @@ t.test('an alert is tested against its receiver', SLOW, async (t) => {
   await page.route('**/api/alerts?*', (route) => sleep(500).then(() => route.continue()))
   await submit('Save')
   await page.click('dialog button:has-text("Keep mine")')
-  await shows(
-    t,
-    page,
-    texts('main tbody tr td:first-child, main tbody th'),
-    ['Very many readers'],
-    'neither is lost unasked',
-  )
+  const names = texts('main tbody tr td:first-child, main tbody th')
+  await shows(t, page, names, ['Very many readers'], 'neither is lost unasked')
   await page.unroute('**/api/alerts?*')
   const metric = `fetch('/api/alerts?site=1').then((response) => response.json()).then(({ data }) => data[0].metric)`
   t.equal(await page.evaluate(metric), 'sessions', 'what was not changed stays')
