@@ -6,9 +6,9 @@ import type { Core } from './core.js'
 const NOTES_INTERVAL_MS = 10_000
 
 /** Writes the notes that readership writes by itself, every ten seconds; `stop` resolves when nothing is being written. */
-export function startNotes({ engine, manage, health, siteOf, log, now }: Core) {
+export function startNotes({ engine, manage, spans, health, siteOf, log, now }: Core) {
   const catalog = loadCatalog()
-  const write = createNotes({
+  const notes = createNotes({
     annotations: manage.annotations,
     sites: manage.sites,
     records: engine.records,
@@ -16,7 +16,7 @@ export function startNotes({ engine, manage, health, siteOf, log, now }: Core) {
     siteOf,
     catalog: { version: catalog.version, agents: listAgents(catalog) },
     takeActivity: async () => Activity.parse(await engine.call('activity')),
-    started: now(),
+    started: spans.started,
     now,
   })
   let writing: Promise<void> | undefined
@@ -24,13 +24,14 @@ export function startNotes({ engine, manage, health, siteOf, log, now }: Core) {
   const run = async () => {
     if (health().state !== 'ready') return
     try {
-      await write()
+      await notes.write()
       isFailing = false
     } catch (error) {
       if (!isFailing) log.warn({ err: error }, 'automatic notes could not be written; they are retried')
       isFailing = true
     }
   }
+  const stopHearing = engine.onPolicyChange(notes.policyChanged)
   const timer = setInterval(() => {
     writing ??= run().finally(() => {
       writing = undefined
@@ -40,6 +41,7 @@ export function startNotes({ engine, manage, health, siteOf, log, now }: Core) {
   return {
     async stop(): Promise<void> {
       clearInterval(timer)
+      stopHearing()
       await writing
     },
   }

@@ -2,7 +2,7 @@ import type { Core } from './core.js'
 
 /** Milliseconds between writes of the counts that are kept in memory. */
 const FLUSH_INTERVAL_MS = 10_000
-const SITES_INTERVAL_MS = 10_000
+const RETRY_INTERVAL_MS = 10_000
 const UPKEEP_INTERVAL_MS = 3_600_000
 const REMOVALS_INTERVAL_MS = 60_000
 
@@ -30,11 +30,11 @@ export function startTimers({ manage, removals, losses, refreshSites, log, now }
           log.warn({ err: error }, `${name} could not be written; kept in memory until the next try`),
         )
     }, FLUSH_INTERVAL_MS),
-    // The sites of the last successful read stay in use while the records cannot be read.
+    // While the records cannot be read, the values of the last read stay in use.
     setInterval(() => {
       void refreshSites().catch(() => {})
-      void losses.refresh().catch(() => {})
-    }, SITES_INTERVAL_MS),
+      void losses.retry().catch(() => {})
+    }, RETRY_INTERVAL_MS),
     setInterval(() => {
       cleaning = cleanUp()
     }, UPKEEP_INTERVAL_MS),

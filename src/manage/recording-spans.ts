@@ -64,6 +64,8 @@ export function createRecordingSpans({ records, ready, settle, lost, now, clock 
   }
 
   return {
+    /** When this process began to record. */
+    started,
     /** Extends the current span to now, once what was observed is stored. Call it each minute and at the end. */
     async extend(): Promise<void> {
       if (!ready()) return

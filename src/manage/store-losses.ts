@@ -67,15 +67,16 @@ interface StoreLossesDeps {
 
 export type StoreLosses = Awaited<ReturnType<typeof openStoreLosses>>
 
+async function loadLosses(records: Records): Promise<StoreLoss[]> {
+  const rows = await records.query(
+    sql`select kind, found_at, since, backup from losses where decided_at is null order by found_at`,
+  )
+  return rows.map((row) => StoredLoss.parse(row))
+}
+
 /** Reads the losses that the operator has not decided about, and carries the decisions out. */
 export async function openStoreLosses({ records, events, sites, assignStep, wakeRemovals }: StoreLossesDeps) {
-  const load = async (): Promise<StoreLoss[]> => {
-    const rows = await records.query(
-      sql`select kind, found_at, since, backup from losses where decided_at is null order by found_at`,
-    )
-    return rows.map((row) => StoredLoss.parse(row))
-  }
-  let losses = await load()
+  let losses = await loadLosses(records)
   const oldSites = async (): Promise<OldSite[]> => {
     const known = (await sites.list()).map(({ id }) => id)
     // Rows of a deleted site are on their way out.
@@ -87,14 +88,21 @@ export async function openStoreLosses({ records, events, sites, assignStep, wake
       where not ${isIn(raw('site_id'), ids)} group by site_id order by site_id`)
     return rows.map((row) => StoredOldSite.parse(row))
   }
+  let isCurrent = true
   const refresh = async (): Promise<void> => {
-    losses = await load()
+    isCurrent = false
+    losses = await loadLosses(records)
+    isCurrent = true
   }
   return {
     /** Losses without a decision, the first found first. */
     list: (): readonly StoreLoss[] => losses,
     /** Reads the losses again: after the engine's restart there may be more. */
     refresh,
+    /** Repeats a `refresh` that failed. */
+    async retry(): Promise<void> {
+      if (!isCurrent) await refresh()
+    },
     /** Sites that have rows and do not exist. */
     oldSites,
     /**

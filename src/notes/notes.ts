@@ -31,29 +31,27 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 /** A shorter gap is a restart, which hides little. */
 const MIN_GAP_MS = 10 * MINUTE_MS
-/** The first call notes changes of the policy that are older, for versions that were stored before there were notes. */
+/** The records change seldom, and reading them wakes the worker. */
+const LOOK_INTERVAL_MS = MINUTE_MS
+/** The first look notes changes of the policy that are older, for versions that were stored before there were notes. */
 const FIRST_LOOK_BACK_MS = 30 * DAY_MS
 const CATALOG_CAUSE = 'catalog_updated:'
 
 /**
- * Returns a function that writes the notes about what has happened; call it every few seconds. It rejects if the store does
- * not answer; the next call makes up for it.
+ * Writes the notes about what has happened. `write` is called every few seconds; it rejects if the store does not answer,
+ * and the next call makes up for it. `policyChanged`: a version of the policy is about to be stored.
  */
-export function createNotes(deps: NotesDeps): () => Promise<void> {
+export function createNotes(deps: NotesDeps): { write(): Promise<void>; policyChanged(): void } {
   const { annotations, sites, takeActivity, now } = deps
   const errors = createServerErrorNotes(deps)
   const visits = createFirstVisitNotes({ ...deps, catalog: deps.catalog.agents })
   const deployments = createDeploymentNotes(deps)
-  /** Notes of the last call: they are written, and need no question to the records. */
+  /** Notes of the last look at the records: they are written. */
   let noted: ReadonlySet<string> | undefined
-  let isCatalogNoted: ReadonlySet<number> = new Set()
-  return async () => {
-    const at = now()
-    const list = await sites.list()
-    const ids = new Set(list.map(({ id }) => id))
-    errors.keep(ids)
-    visits.keep(ids)
-    deployments.keep(ids)
+  let lookedAt = Number.NEGATIVE_INFINITY
+  /** Writes what the records tell: versions of the policy, and the time before this process. */
+  const look = async (at: Date) => {
+    lookedAt = at.getTime()
     const changedSince = new Date(at.getTime() - (noted ? DAY_MS : FIRST_LOOK_BACK_MS))
     const found = [...(await policyNotes(deps, changedSince, at)), ...(await gapNotes(deps, at))].map((note) => ({
       note,
@@ -61,6 +59,21 @@ export function createNotes(deps: NotesDeps): () => Promise<void> {
     }))
     await annotations.addAutomatic(found.filter(({ key }) => !noted?.has(key)).map(({ note }) => note))
     noted = new Set(found.map(({ key }) => key))
+  }
+  let isCatalogNoted: ReadonlySet<number> = new Set()
+  const write = async () => {
+    const at = now()
+    const list = await sites.list()
+    const ids = new Set(list.map(({ id }) => id))
+    errors.keep(ids)
+    visits.keep(ids)
+    deployments.keep(ids)
+    // A clock that was set back is no reason to wait.
+    if (Math.abs(at.getTime() - lookedAt) >= LOOK_INTERVAL_MS)
+      await look(at).catch((error: unknown) => {
+        lookedAt = Number.NEGATIVE_INFINITY
+        throw error
+      })
     for (const { id } of list)
       if (!isCatalogNoted.has(id)) await annotations.addAutomatic(await catalogNotes(deps, id, at))
     isCatalogNoted = ids
@@ -71,6 +84,12 @@ export function createNotes(deps: NotesDeps): () => Promise<void> {
       await visits.add(id, agents, at.getTime())
       await deployments.add(id, assets, at.getTime())
     }
+  }
+  return {
+    write,
+    policyChanged() {
+      lookedAt = Number.NEGATIVE_INFINITY
+    },
   }
 }
 

@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { z } from 'zod'
 import type { Outbound } from '../outbound/outbound.js'
-import { sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { changeText, firstText, type PolicyChange, stateOf } from './change.js'
 import { fetchPolicy } from './fetch-policy.js'
@@ -30,6 +28,8 @@ export interface PolicyMonitorDeps {
   /** Sends requests to the origin of one site. The site's administrators chose it, so it is guarded. */
   siteOutbound?: (origin: string) => Outbound
   records: Records
+  /** The hostnames whose policy is fetched; another array once they have changed. */
+  sites: () => readonly { readonly domains: readonly string[]; readonly origin: string | null }[]
   /** Milliseconds since 1970. */
   now: () => number
   /** Between 0 and 1. */
@@ -41,8 +41,8 @@ export interface PolicyMonitorDeps {
 
 type PolicyFiles = { readonly [K in PolicyKind]: PolicyFileState }
 
-/** The sites' hostnames are read this often, so that a new site waits at most 10 seconds. */
-const SITES_REFRESH_MS = 10_000
+/** Hostnames without a request in a long time are forgotten this often. */
+const FORGET_INTERVAL_MS = 10_000
 /** Few, because the origin has its visitors to serve. At most one is of the same hostname. */
 const MAX_CONCURRENT_FETCHES = 8
 /** Fetches of hostnames that no site lists. A client can make them up, so they leave room for those that a site lists. */
@@ -50,14 +50,6 @@ const MAX_UNLISTED_FETCHES = 4
 
 /** How long a question about a policy waits for the first response of the origin. */
 const FIRST_ANSWER_WAIT_MS = 3_000
-
-const SiteRow = z.object({
-  origin: z.string().nullable(),
-  domains: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.array(z.string())),
-})
 
 export type PolicyMonitor = ReturnType<typeof createPolicyMonitor>
 
@@ -80,7 +72,8 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
   const hostnames = createHostnames()
   const writer = createVersionWriter({ records, now, log, hostnames: hostnames.all })
   const policyOf = createPolicyCache()
-  let sitesReadAt = Number.NEGATIVE_INFINITY
+  let listed: ReturnType<PolicyMonitorDeps['sites']> | undefined
+  let listedAt = Number.NEGATIVE_INFINITY
   const fetching = new Map<string, Promise<void>>()
   /** Hostnames with a file that was answered for the first time in this process. */
   const firstAnswers = new Set<string>()
@@ -112,11 +105,12 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       }
   }
 
-  const readSites = async () => {
+  const listHostnames = () => {
     const time = now()
-    if (time - sitesReadAt < SITES_REFRESH_MS) return
-    sitesReadAt = time
-    const sites = (await records.query(sql`select domains, origin from sites`)).map((row) => SiteRow.parse(row))
+    const sites = deps.sites()
+    if (sites === listed && time - listedAt < FORGET_INTERVAL_MS) return
+    listed = sites
+    listedAt = time
     hostnames.setListed(sites.flatMap(({ domains }) => domains))
     origins = new Map(
       sites.flatMap(({ domains, origin }) =>
@@ -201,7 +195,7 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
 
   const run = async () => {
     if (closed || (originOutbound === undefined && siteOutbound === undefined)) return
-    await readSites()
+    listHostnames()
     admitHostnames()
     await fetchDue()
     if (!closed) await writer.flush()
@@ -230,7 +224,7 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       try {
         const versions = await loadVersions(records)
         const time = now()
-        await readSites()
+        listHostnames()
         // Hostnames that no site lists count as seen now, so that a long downtime does not remove them.
         const latest = new Map(versions.map(({ hostname, last_seen }) => [hostname, last_seen]))
         const unlisted = [...latest].filter(([hostname]) => !hostnames.has(hostname)).sort((a, b) => b[1] - a[1])
@@ -240,8 +234,6 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       } catch (error) {
         log('error', 'the stored policy versions cannot be read; requests are judged by newly fetched ones', error)
       }
-      // A new instance creates its sites only after it has started.
-      sitesReadAt = Number.NEGATIVE_INFINITY
     },
     tick,
     /** Fetches what is due, and resolves when it is fetched, or after 3 seconds. Never rejects. */

@@ -20,7 +20,7 @@ import { createOutbound, createResolve } from '../outbound/guarded-outbound.js'
 import { createOriginOutbound } from '../outbound/origin-outbound.js'
 import type { Outbound } from '../outbound/outbound.js'
 import type { PolicyChange } from '../policy/change.js'
-import { createPolicyMonitor } from '../policy/policy-monitor.js'
+import { createPolicyMonitor, type PolicyMonitorDeps } from '../policy/policy-monitor.js'
 import { createSitemapMonitor } from '../policy/sitemap-monitor.js'
 import { createPolicyApi } from '../policy/worker-api.js'
 import type { Records } from '../store.js'
@@ -52,6 +52,7 @@ interface PartsDeps {
   options: WorkerOptions
   siteOf: SiteByHostname
   siteById: SiteById
+  listSites: PolicyMonitorDeps['sites']
   records: Records
   events: EventStore
   /** Why nothing may be written at present; undefined if it may. */
@@ -154,7 +155,10 @@ function createVerification(
   return { ranges, signatures, verifier }
 }
 
-function createPolicyMonitors({ options, records, events, log, policyChanged }: PartsDeps, { outbound }: Network) {
+function createPolicyMonitors(
+  { options, records, listSites, events, log, policyChanged }: PartsDeps,
+  { outbound }: Network,
+) {
   const { origin, version, offline } = options
   const originOutbound =
     origin === undefined ? undefined : createOriginOutbound({ origin: new URL(origin), version, outbound })
@@ -171,6 +175,7 @@ function createPolicyMonitors({ options, records, events, log, policyChanged }: 
     log,
     ...(offline ? {} : { siteOutbound }),
     records,
+    sites: listSites,
     onChange: policyChanged,
   })
   const sitemaps = createSitemapMonitor({

@@ -15,12 +15,20 @@ const SiteRow = z.object({
   respect_gpc: z.boolean(),
   visitor_salt: z.enum(['day', 'week', 'month', 'never']),
   excluded_paths: list,
+  origin: z.string().nullable(),
 })
+
+interface StoredSite extends Site {
+  /** The origin of a site that has its own. */
+  readonly origin: string | null
+}
 
 /** Sites by id and by hostname, as the records had them when they were last read. Throws what the records throw. */
 export async function openSites(records: Pick<Records, 'query'>): Promise<{
   siteOf: SiteByHostname
   siteById: SiteById
+  /** Returns the same array until the records were read again. */
+  listSites: () => readonly StoredSite[]
   /** Reads the records again. Throws what the records throw. */
   reload(): Promise<void>
 }> {
@@ -30,6 +38,7 @@ export async function openSites(records: Pick<Records, 'query'>): Promise<{
   return {
     siteOf: (hostname) => sites.siteOf(hostname),
     siteById: (id) => sites.siteById(id),
+    listSites: () => sites.list,
     async reload() {
       lastReload += 1
       const reload = lastReload
@@ -42,10 +51,10 @@ export async function openSites(records: Pick<Records, 'query'>): Promise<{
   }
 }
 
-async function loadSites(records: Pick<Records, 'query'>): Promise<{ siteOf: SiteByHostname; siteById: SiteById }> {
+async function loadSites(records: Pick<Records, 'query'>) {
   const rows = await records.query(sql`
-    select id, domains, timezone, respect_gpc, visitor_salt, excluded_paths from sites order by id`)
-  const sites = rows.map((row): Site => SiteRow.parse(row))
-  const byId = new Map(sites.map((site) => [site.id, site]))
-  return { siteOf: createSiteLookup(sites), siteById: (id) => byId.get(id) }
+    select id, domains, timezone, respect_gpc, visitor_salt, excluded_paths, origin from sites order by id`)
+  const sites = rows.map((row): StoredSite => SiteRow.parse(row))
+  const byId = new Map<number, Site>(sites.map((site) => [site.id, site]))
+  return { list: sites, siteOf: createSiteLookup(sites), siteById: (id: number) => byId.get(id) }
 }

@@ -18,7 +18,9 @@ t.test('fetches the policy of a site from the origin that the site names, if the
     },
   })
   const { monitor, records } = await open()
-  await records.write(sql`insert into sites (id, domains) values (2, '["b.example"]')`)
+  await records.write(
+    sql`insert into sites select * replace (2 as id, '["b.example"]' as domains) from sites where id = 1`,
+  )
   await monitor.tick()
   t.same(requests, [], 'no site names an origin yet')
   await records.write(sql`update sites set origin = 'https://www.a.example' where id = 1`)
