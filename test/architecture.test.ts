@@ -18,6 +18,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/private-socket': [],
   'src/event-loop-queue': [],
   'src/rows': [],
+  'src/columns': ['src/rows'],
   'src/tracker': [],
   // The app in the browser, a client of the API like any other.
   'src/dashboard': [],
@@ -44,6 +45,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/engine',
     'src/daily-counts',
     'src/session-aggregates',
+    'src/columns',
     'src/rows',
     'src/store',
     'src/sql',
@@ -57,6 +59,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/policy',
     'src/agents',
     'src/outbound',
+    'src/columns',
     'src/rows',
     'src/cache',
     'src/store',

@@ -1,12 +1,13 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
 import type { EdgeDelivery } from '../capture/edge-delivery.js'
+import { COLUMN_TYPES } from '../columns.js'
 import { type CommitPosition, formatCommitPosition } from '../engine/commit-position.js'
 import type { Addition, EventRow, LooseReport, Rows } from '../rows.js'
 import { sql } from '../sql.js'
 import type { AggregateTracker, ChangedDay, StaleSession } from './aggregate-tracker.js'
 import { inTransaction, runQuery, toTimestamp } from './query.js'
-import { appendRows, COLUMN_TYPES } from './row-appender.js'
+import { appendRows } from './row-appender.js'
 import {
   buildPlacements,
   buildSessionMoves,

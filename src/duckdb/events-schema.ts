@@ -33,7 +33,7 @@ const PRIORS_SCHEMA: readonly string[] = [
 
 /**
  * Plain columns without keys, indexes and references: the known faults of DuckDB concern their replay from the log. A
- * released migration never changes; new ones are added. The columns have the order of `row-appender.ts`.
+ * released migration never changes; new ones are added. The columns have the order of `src/columns.ts`.
  */
 export const EVENTS_SCHEMA: readonly Migration[] = [
   [

@@ -1,5 +1,6 @@
 import type { DuckDBConnection, DuckDBValue, DuckDBValueConverter } from '@duckdb/node-api'
 import { z } from 'zod'
+import { replaceLoneSurrogates } from '../columns.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { compile, type Param, type Sql, sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
@@ -51,10 +52,6 @@ export const HexId = z.string().transform((hex) => BigInt(`0x${hex}`))
 export const rowsAsTable = (rows: readonly object[], types: Readonly<Record<string, string>>): Sql =>
   sql`(select unnest(from_json(${JSON.stringify(rows, replaceLoneSurrogates)}, ${JSON.stringify([types])}),
     recursive := true))`
-
-/** A replacer for `JSON.stringify`: DuckDB refuses JSON with half a surrogate pair. An appender does the same. */
-export const replaceLoneSurrogates = (_key: string, value: unknown): unknown =>
-  typeof value === 'string' ? Buffer.from(value).toString() : value
 
 /** Runs all statements in one transaction: all of them or none take effect. */
 export const runTransaction = (writer: DuckDBConnection, statements: readonly Sql[]): Promise<void> =>

@@ -1,3 +1,4 @@
+import { VITAL_COLUMNS } from '../columns.js'
 import {
   type Addition,
   ARRIVAL_COLUMNS,
@@ -8,7 +9,6 @@ import {
 } from '../rows.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import { rowsAsTable } from './query.js'
-import { VITAL_COLUMNS } from './row-appender.js'
 
 /* Statements that change stored rows. Each takes many changes as one parameter. */
 
