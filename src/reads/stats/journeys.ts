@@ -96,36 +96,37 @@ const node = (depth: number, kind: Kind, path?: unknown) =>
 
 /**
  * Selects `step, source, target, ended, sessions`. A path that is not named is null; `ended` is 1 if nothing follows.
- * Paths are named before they are paired, because there may be nearly as many pairs as sessions.
+ * Equal ways are counted first, and paths are named before they are paired, because there may be nearly as many pairs as
+ * sessions. `ways` is read as rarely as possible: an engine may compute a common table as often as it is named.
  */
 function linkCounts(ways: Sql, depth: number): Sql {
   const columns = stepColumns(depth)
-  const each = (make: (step: Sql, column: Sql, next: Sql | undefined) => Sql) =>
-    join(
-      columns.map((column, i) => make(raw(`${i + 1}`), column, columns[i + 1])),
-      ' union all ',
-    )
-  const counts = each(
-    (step, column) =>
-      sql`select ${step} as step, ${column} as pathname, count(*) as n from ways where ${column} is not null group by ${column}`,
+  const number = (i: number) => raw(`${i + 1}`)
+  const steps = join(
+    columns.map((_, i) => sql`select ${number(i)} as step`),
+    ' union all ',
   )
-  const shown = (step: Sql) => sql`(select pathname from shown where step = ${step})`
-  const pairs = each((step, column, next) => {
-    const target = next
-      ? sql`t.pathname as target, case when ${next} is null then 1 else 0 end as ended`
-      : raw('null as target, 0 as ended')
-    return sql`
-      select ${step} as step, s.pathname as source, ${target}, count(*) as sessions
-      from ways left join ${shown(step)} s on s.pathname = ${column}
-        ${next ? sql`left join ${shown(sql`${step} + 1`)} t on t.pathname = ${next}` : raw('')}
-      where ${column} is not null group by 1, 2, 3, 4`
-  })
+  const pathOf = (from: readonly Sql[]) =>
+    sql`case step ${join(
+      from.map((column, i) => sql`when ${number(i)} then ${column}`),
+      ' ',
+    )} end`
   return sql`
-    with ways as (${ways}),
+    with counted as (
+      select ${join(columns, ', ')}, count(*) as n from (${ways}) w group by ${join(columns, ', ')}),
+    pages as (
+      select * from (
+        select step, ${pathOf(columns)} as source, ${pathOf(columns.slice(1))} as target, n
+        from counted cross join (${steps}) s) p
+      where source is not null),
     shown as (
       select step, pathname from (
-        select step, pathname, row_number() over (partition by step order by n desc, pathname) as place
-        from (${counts}) c) r
+        select step, source as pathname, row_number() over (partition by step order by sum(n) desc, source) as place
+        from pages group by step, source) r
       where place <= ${MAX_NAMED_PATHS})
-    ${pairs}`
+    select p.step as step, s.pathname as source, t.pathname as target,
+      case when p.target is null then 1 else 0 end as ended, sum(n) as sessions
+    from pages p left join shown s on s.step = p.step and s.pathname = p.source
+      left join shown t on t.step = p.step + 1 and t.pathname = p.target
+    group by 1, 2, 3, 4`
 }
