@@ -45,6 +45,9 @@ export function isIn(column: Sql, values: readonly Param[]): Sql {
   return list.length === 0 ? raw('false') : sql`${column} in (${join(list, ', ')})`
 }
 
+/** Text in lower case as `Dialect.lower` has it: a dotted capital I is an i, and a final sigma any sigma. */
+export const foldCase = (text: string): string => text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ')
+
 /** The text with the engine's placeholders, and the values in order. */
 export const compile = (query: Sql, placeholder: (position: number, value: Param) => string) => ({
   text: query.text.reduce((all, piece, i) => all + placeholder(i, query.values[i - 1] ?? null) + piece),
@@ -61,7 +64,16 @@ const tagType = (value: Param) => {
 export const GRANULARITIES = ['minute', 'hour', 'day', 'week', 'month'] as const
 export type Granularity = (typeof GRANULARITIES)[number]
 
-/** The SQL that differs between engines; everything else is written once, in standard SQL. */
+/**
+ * Text that counts as a number, as an RE2 and JavaScript pattern: a decimal numeral, spaces around it allowed. The limit on
+ * exponents keeps numbers within a double. Engines differ on other texts (`1_000`, `nan`, `1e400`), which are no numbers.
+ */
+export const NUMERAL = '^( *[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,2})? *)$'
+
+/**
+ * The SQL that differs between engines; everything else is written once, in standard SQL. Every engine gives the same values
+ * (test/contract/store-contract.ts).
+ */
 export interface Dialect {
   placeholder(position: number, value: Param): string
   contains(column: Sql, part: Sql): Sql
@@ -69,11 +81,18 @@ export interface Dialect {
   endsWith(column: Sql, suffix: Sql): Sql
   /** RE2 search; the query fails if the pattern is invalid. */
   matches(column: Sql, pattern: string): Sql
-  /** Text to a number; null if it is not one. */
+  /** Text in lower case, to compare without case as `foldCase` does. */
+  lower(text: Sql): Sql
+  /** Text to a number; null if it is not a `NUMERAL`. */
   toNumber(column: Sql): Sql
-  /** Text to an exact decimal with four digits after the point; null if it is not a number, or 10^14 or more. */
+  /** Text of a plain number to an exact decimal, rounded to four digits after the point; null from 10^14. */
   toDecimal(column: Sql): Sql
-  /** One value of a column of JSON text, as text; null if the key is missing or the text is not JSON. */
+  /** A whole number of any type in the one type that branches of a union share. */
+  toInteger(value: Sql): Sql
+  /**
+   * One value of a column of JSON text, as text; null if the key is missing or the text is not JSON. A number has the text
+   * that `JSON.stringify` wrote, but an exponent has no plus sign.
+   */
   jsonText(column: Sql, key: string): Sql
   /**
    * Selects the columns of `from` with `key` and `value`, both text: one row for each key of its JSON text `column`. The

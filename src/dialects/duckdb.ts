@@ -1,4 +1,4 @@
-import { type Dialect, join, raw, sql } from '../sql.js'
+import { type Dialect, join, NUMERAL, raw, sql } from '../sql.js'
 
 /** SQL for DuckDB. Instants are TIMESTAMP columns in UTC, ids are UBIGINT, properties are JSON text. */
 export const duckdbDialect: Dialect = {
@@ -19,8 +19,10 @@ export const duckdbDialect: Dialect = {
   startsWith: (column, prefix) => sql`starts_with(${column}, ${prefix})`,
   endsWith: (column, suffix) => sql`ends_with(${column}, ${suffix})`,
   matches: (column, pattern) => sql`regexp_matches(${column}, ${pattern})`,
-  toNumber: (column) => sql`try_cast(${column} as double)`,
+  lower: (text) => sql`replace(lower(${text}), 'ς', 'σ')`,
+  toNumber: (column) => sql`try_cast(regexp_extract(${column}, '${raw(NUMERAL)}') as double)`,
   toDecimal: (column) => sql`try_cast(${column} as decimal(18, 4))`,
+  toInteger: (value) => value,
   // Half a surrogate pair, which a browser can send, is valid JSON for JavaScript and an error for DuckDB.
   jsonText: (column, key) => sql`try(json_extract_string(${column}, ${pointer(key)}))`,
   // Parses each text once, into a list of keys and one of values: a lookup by key would parse it for every key.

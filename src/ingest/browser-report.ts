@@ -68,6 +68,8 @@ const TIMEZONE_NAME = /^[A-Za-z][\w+-]*(?:\/[A-Za-z][\w+-]*){0,2}$/
 const readTimezone = (name: string | undefined): string | null =>
   name !== undefined && name.length <= 64 && TIMEZONE_NAME.test(name) ? name : null
 
+/** A number of this size or more is stored as text. */
+const MAX_JSON_NUMBER = 2 ** 63
 const MAX_PROPS = { keys: 50, keyCharacters: 200 }
 
 /** Returns properties as the JSON text of one flat object; null if none is left. */
@@ -87,7 +89,11 @@ export function propsText(props: Readonly<Record<string, unknown>> | undefined):
 function flatValue(value: unknown): string | number | boolean | undefined {
   if (typeof value === 'string') return wellFormed(value)
   if (typeof value === 'boolean') return value
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return undefined
+    // Some engines cannot read a JSON text with such a number.
+    return Math.abs(value) < MAX_JSON_NUMBER ? value : String(value)
+  }
   if (typeof value !== 'object' || value === null) return undefined
   try {
     const text = JSON.stringify(value)

@@ -48,12 +48,12 @@ const FORMULAS: Readonly<Record<string, readonly [sums: readonly Sum[], formula?
  * Selects `value` and these metrics from all sources together. Sums that no metric needs are left out, because the engine
  * computes them even if nothing reads them.
  */
-function metricsFromSums(metrics: readonly string[], sources: readonly SumSource[]): Sql {
+function metricsFromSums(metrics: readonly string[], sources: readonly SumSource[], { dialect }: Plan): Sql {
   const needed = SUMS.filter((sum) => metrics.some((metric) => FORMULAS[metric]?.[0].includes(sum)))
   const selected = sources
     .filter(({ sums }) => needed.some((sum) => sums[sum] !== undefined))
     .map(({ value, sums, from }) => {
-      const columns = needed.map((sum) => sql`, ${sums[sum] ?? raw('0')} as ${raw(sum)}`)
+      const columns = needed.map((sum) => sql`, ${dialect.toInteger(sums[sum] ?? raw('0'))} as ${raw(sum)}`)
       return sql`select ${value} as value${join(columns, '')} ${from}`
     })
   return sql`
@@ -133,7 +133,7 @@ export function metricsFromAggregates(plan: Plan, by: Grouping, metrics: readonl
       select ${by.value(raw('timestamp'))} as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as view,
         case when ${IS_INTERACTIVE} then 1 else 0 end as act
       from ${matchingHits(hits)})
-    ${metricsFromSums(metrics, sources)}`
+    ${metricsFromSums(metrics, sources, plan)}`
 }
 
 const PAGE_SUMS: Sums = {
@@ -193,7 +193,7 @@ export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]
   return sql`
     with hit as materialized (
       select pathname, visitor_id, kind from ${hits} e where ${where})
-    ${metricsFromSums(metrics, sources)}`
+    ${metricsFromSums(metrics, sources, plan)}`
 }
 
 /**
@@ -230,6 +230,7 @@ function pageMetricsOfSessions(plan: Plan, metrics: readonly string[], pages: Sq
     select value, ${raw(metrics.join(', '))} from (${metricsFromSums(
       metrics.filter((metric) => metric !== 'visitors'),
       sources,
+      plan,
     )}) m
     left join (
       select pathname as value, count(distinct visitor_id) as visitors

@@ -110,8 +110,8 @@ function conditionSql(c: Condition, base: ReturnType<typeof operatorNamed>['base
   const values: readonly FilterValue[] = c.value === undefined ? [] : typeof c.value === 'object' ? c.value : [c.value]
   const insensitive = c.case_sensitive === false
   const typed = base === 'is' || d.type === 'text' ? own : sql`cast(${own} as varchar)`
-  const subject = insensitive && d.type === 'text' ? sql`lower(${typed})` : typed
-  const param = (v: FilterValue) => (insensitive && typeof v === 'string' ? sql`lower(${v})` : sql`${v}`)
+  const subject = insensitive && d.type === 'text' ? dialect.lower(typed) : typed
+  const param = (v: FilterValue) => (insensitive && typeof v === 'string' ? dialect.lower(sql`${v}`) : sql`${v}`)
   const anyOf = (one: (v: FilterValue) => Sql) => known(combine(values.map(one), ' or '))
   const flags = insensitive ? '(?i)' : ''
   const [low = 0, high = 0] = values

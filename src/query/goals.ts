@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
+import { foldCase } from '../sql.js'
 import { quote } from './dimensions.js'
 import { type Condition, type Filter, parseCondition } from './filters.js'
 import { findOperator, operatorNamed, suggestOperator } from './operators.js'
@@ -142,7 +143,7 @@ const MATCHES_NOTHING: Filter = { dimension: 'kind', op: 'is_not_set' }
 
 function findGoals({ op, value, case_sensitive }: Condition, goals: readonly Goal[], field: string): Goal[] {
   const { base } = operatorNamed(op)
-  const fold = (text: unknown) => (case_sensitive === false ? String(text).toLowerCase() : String(text))
+  const fold = (text: unknown) => (case_sensitive === false ? foldCase(String(text)) : String(text))
   const values = (Array.isArray(value) ? value : [value]).map(fold)
   const having = (test: (name: string, value: string) => boolean) =>
     goals.filter(({ name }) => values.some((one) => test(fold(name), one)))

@@ -242,10 +242,11 @@ function agentMetricsFromCounts(plan: Plan, by: Grouping, metrics: readonly stri
 export function metricsBy(plan: Plan, by: Grouping, metrics: readonly string[] = METRICS[plan.audience]): Sql {
   if (plan.audience === 'agent') return agentMetrics(plan, by, metrics)
   if (plan.audience === 'all') {
+    const count = plan.dialect.toInteger(raw('pageviews'))
     return sql`
       select value, sum(pageviews) as pageviews
-      from (select value, pageviews from (${hitMetrics(plan, by)}) h
-        union all select value, pageviews from (${agentMetrics(plan, by, ['pageviews'])}) f) b
+      from (select value, ${count} as pageviews from (${hitMetrics(plan, by)}) h
+        union all select value, ${count} as pageviews from (${agentMetrics(plan, by, ['pageviews'])}) f) b
       group by value`
   }
   const aggregated =

@@ -1,7 +1,10 @@
 import { ApiError } from '../errors.js'
+import { foldCase, NUMERAL } from '../sql.js'
 import { findDimension, propKey } from './dimensions.js'
 import { type Condition, type Filter, type FilterValue, isBehavioural, listConditions } from './filters.js'
 import { operatorNamed } from './operators.js'
+
+const IS_NUMERAL = new RegExp(NUMERAL)
 
 /** A row as the worker reports it after a commit, by the names of its columns. */
 type Row = Readonly<Record<string, unknown>>
@@ -39,10 +42,10 @@ function conditionHolds(c: Condition, base: ReturnType<typeof operatorNamed>['ba
   const actual = dimensionValue(c.dimension, row)
   if (actual === undefined || actual === null) return false
   if (base === 'is_set') return actual !== ''
-  const fold = (value: unknown) => (c.case_sensitive === false ? String(value).toLowerCase() : String(value))
+  const fold = (value: unknown) => (c.case_sensitive === false ? foldCase(String(value)) : String(value))
   const text = fold(actual)
   const values: readonly FilterValue[] = c.value === undefined ? [] : typeof c.value === 'object' ? c.value : [c.value]
-  const n = typeof actual === 'string' && actual.trim() === '' ? Number.NaN : Number(actual)
+  const n = typeof actual === 'number' ? actual : IS_NUMERAL.test(String(actual)) ? Number(actual) : Number.NaN
   const [low = 0, high = 0] = values.map(Number)
   switch (base) {
     case 'is':

@@ -11,11 +11,11 @@ import { runQuery } from '../../src/duckdb/query.js'
 import { openRecords } from '../../src/duckdb/records.js'
 import type { AgentEventRow } from '../../src/rows.js'
 import { raw, sql } from '../../src/sql.js'
+import { storeContract } from '../contract/store-contract.js'
 import { directory } from '../fixtures/files.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { openStoreAt, SETTINGS, storeOptions } from '../fixtures/store.js'
 import { findWrongDailyCounts } from '../fixtures/wrong-daily-counts.js'
-import { storeContract } from './store-contract.js'
 
 const opened = async (t: Test, given: Parameters<typeof openStoreAt>[1] = {}) => {
   const store = await openStoreAt(join(directory(t), 'events.duckdb'), given)

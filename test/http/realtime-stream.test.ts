@@ -78,6 +78,8 @@ t.test('filters decide the same in SQL, for recent rows, and in memory, for live
     { pathname: '/blog', country: 'IE', browser: '', props: '{"plan":"yearly","n":5,"list":[1],"no":null,"yes":true}' },
     { pathname: '/b', country: 'DE', source: null, referrer: 'spam.example', kind: 'custom', event_name: 'signup' },
     { pathname: '/docs', suspected: true, props: '{"n":"12"}' },
+    { pathname: '/İstanbul', props: '{"n":" 7 "}' },
+    { pathname: '/οδος', props: '{"n":"1_000"}' },
   ].map((row, i) => ({ ...row, timestamp: before(60 - i) }))
   const agents = [
     { pathname: '/pricing', status: 404, verified: null, country: 'DE' },
@@ -117,6 +119,8 @@ t.test('filters decide the same in SQL, for recent rows, and in memory, for live
     ['human', c('suspected', 'is', true)],
     ['human', c('prop:n', 'gt', 4)],
     ['human', c('prop:yes', 'is', 'true')],
+    ['human', c('prop:yes', 'lt', 2)],
+    ['human', c('pathname', 'contains', ['ISTAN', 'ΔΟΣ'], folded)],
     ['human', c('prop:list', 'is', '[1]')],
     ['human', { or: [c('country', 'is', 'IE'), { not: c('kind', 'is', 'pageview') }] }],
     ['all', { and: [c('country', 'is', 'DE'), c('pathname', 'is_not', '/b')] }],

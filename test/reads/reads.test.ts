@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import t from 'tap'
 import { z } from 'zod'
+import { clickhouseDialect } from '../../src/dialects/clickhouse.js'
 import { ApiError } from '../../src/errors.js'
 import { AUDIENCES, type Audience, DIMENSIONS } from '../../src/query/dimensions.js'
 import { type Read, runRead } from '../../src/query/read.js'
@@ -8,7 +9,6 @@ import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/rows.js'
 import { compile, type Sql } from '../../src/sql.js'
 import type { ResultRow } from '../../src/store.js'
-import { clickhouse } from '../fixtures/clickhouse-dialect.js'
 import { openStore } from '../fixtures/open-store.js'
 import { agentRow } from '../fixtures/rows.js'
 import { NOW, WORLD } from '../fixtures/world.js'
@@ -107,7 +107,7 @@ t.test('an invalid pattern is a validation error', async (t) => {
   }
   const broken = {
     ...deps,
-    store: { dialect: clickhouse, query: async () => Promise.reject(new ApiError('database_error', 'x')) },
+    store: { dialect: clickhouseDialect, query: async () => Promise.reject(new ApiError('database_error', 'x')) },
   }
   const [read] = reads
   const query = new URLSearchParams(`${DAY}${filters([{ dimension: 'pathname', op: 'matches', value: 'x' }])}`)
@@ -118,9 +118,9 @@ t.test('an invalid pattern is a validation error', async (t) => {
 t.test('reads run with another dialect, without DuckDB words', async (t) => {
   const asked: string[] = []
   const store = {
-    dialect: clickhouse,
+    dialect: clickhouseDialect,
     async query(q: Sql): Promise<ResultRow[]> {
-      asked.push(compile(q, clickhouse.placeholder).text)
+      asked.push(compile(q, clickhouseDialect.placeholder).text)
       return []
     },
   }
