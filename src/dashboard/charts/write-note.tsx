@@ -37,7 +37,8 @@ export function WriteNote({ note, onClose }: { note?: Note; onClose: () => void 
             body: draft.at === draftOf(note).at ? { text } : { at, text },
           }),
         )
-      forget('/api/annotations')
+      // All of the page: the note may be of a time after the one until which the page was read.
+      forget()
       onClose()
       toast(parts.saved)
     },
