@@ -65,7 +65,9 @@ export async function run(args: string[] = []): Promise<void> {
         ].join(' '),
       )
     }
-    const minutely = Array.from({ length: Math.floor(minutes) - 1 }, (_, i) => median(rssBetween(samples, i + 1, i + 2)))
+    const minutely = Array.from({ length: Math.floor(minutes) - 1 }, (_, i) =>
+      median(rssBetween(samples, i + 1, i + 2)),
+    )
     const settled = rssBetween(samples, 1, minutes)
     printAims([
       { what: 'highest minute of lowest', ours: Math.max(...minutely) / Math.min(...minutely), peers: [], aim: 1.05 },
