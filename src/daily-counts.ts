@@ -6,15 +6,20 @@ import { type Dialect, raw, type Sql, sql } from './sql.js'
  * as this file says. Only days are counted, because a URL has about as many counts of hours as it has rows.
  */
 
-const IS_SPOOFED = "verification = 'spoofed'"
+export const IS_SPOOFED = "verification = 'spoofed'"
 /** The fetches that count as reading by machines: a monitor and a tool for site owners read for the site. */
 const IS_READING = `not ${IS_SPOOFED} and purpose not in ('monitor', 'seo')`
 export const IS_JUDGED = `${IS_READING} and robots_allowed is not null`
-/** Fetches that may serve an answer, or the index that answers come from. */
-const IS_FOR_ANSWERS = `not ${IS_SPOOFED} and purpose in ('search', 'assistant')`
+/**
+ * Fetches that may serve an answer, or the index that answers come from. In `coalesce`, because DuckDB 1.5 tests a plain list
+ * only after it has read all other columns: a scan costs a quarter more.
+ */
+const IS_FOR_ANSWERS = `not ${IS_SPOOFED} and coalesce(purpose in ('search', 'assistant'), false)`
 
+const IS_FROM_ASSISTANT = "channel = 'AI Assistants'"
+const IS_FIRST_VIEW = 'timestamp = session_start and pathname = entry_page'
 /** The pageview with which a session from an AI assistant began; a session has one. */
-const IS_ARRIVAL = "channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page"
+const IS_ARRIVAL = `${IS_FROM_ASSISTANT} and ${IS_FIRST_VIEW}`
 
 /** A successful read of a page. A 304 names no content type; `is_pageview` or the path's ending decides then. */
 const IS_PAGE_READ = `method = 'GET' and status in (200, 206, 304) and case when content_type is null
@@ -26,18 +31,23 @@ const IS_PAGE_READ = `method = 'GET' and status in (200, 206, 304) and case when
 /** A column that counts rows of one key: how it is computed from rows, and how several are combined. */
 interface CountColumn {
   readonly total: 'sum' | 'min' | 'max'
-  value(dialect: Dialect): Sql
+  /** `among`: the condition that all rows pass already; testing it again costs a fifth of the statement. */
+  value(dialect: Dialect, among?: string): Sql
   /** The rows that it is about; absent: all. */
   readonly of?: string
 }
+const filterClause = (among: string | undefined, of: string | undefined, where?: string): string => {
+  const conditions = [of === among ? undefined : of, where].filter((each) => each !== undefined)
+  return conditions.length > 0 ? ` filter (where ${conditions.join(' and ')})` : ''
+}
 const count = (of?: string, where?: string): CountColumn => ({
   total: 'sum',
-  value: () => raw(`count(*)${of || where ? ` filter (where ${[of, where].filter(Boolean).join(' and ')})` : ''}`),
+  value: (_, among) => raw(`count(*)${filterClause(among, of, where)}`),
   ...(of ? { of } : {}),
 })
-const column = (total: CountColumn['total'], text: string, of?: string): CountColumn => ({
+const column = (total: CountColumn['total'], text: string, of?: string, where?: string): CountColumn => ({
   total,
-  value: () => raw(of ? `${text} filter (where ${of})` : text),
+  value: (_, among) => raw(`${text}${filterClause(among, of, where)}`),
   ...(of ? { of } : {}),
 })
 
@@ -77,8 +87,8 @@ export const DAILY_TABLES = {
       // The time of the last response in half milliseconds since 1970; an odd number is a success, which wins a tie.
       last_response: {
         total: 'max',
-        value: (dialect) => sql`max(${dialect.epochMs(raw('timestamp'))} * 2
-          + case when status between 200 and 299 or status = 304 then 1 else 0 end) filter (where ${raw(IS_READING)})`,
+        value: (dialect: Dialect, among?: string) => sql`max(${dialect.epochMs(raw('timestamp'))} * 2
+          + case when status between 200 and 299 or status = 304 then 1 else 0 end)${raw(filterClause(among, IS_READING))}`,
         of: IS_READING,
       },
     },
@@ -94,20 +104,27 @@ export const DAILY_TABLES = {
     where: "kind = 'pageview'",
     // `assistant`: the source of an arrival from an AI assistant.
     keys: { hostname: 'hostname', pathname: 'pathname', assistant: `case when ${IS_ARRIVAL} then source end` },
-    counts: { views: count(), arrivals: column('sum', `count(distinct case when ${IS_ARRIVAL} then session_id end)`) },
+    counts: {
+      views: count(),
+      // `of` does not have the whole condition: after `timestamp = session_start` DuckDB 1.5 no longer skips by time.
+      arrivals: column('sum', 'count(distinct session_id)', IS_FROM_ASSISTANT, IS_FIRST_VIEW),
+    },
   },
 } as const satisfies Record<string, DailyTable>
 
 export type DailyTableName = keyof typeof DAILY_TABLES
 
-/**
- * The state of one agent's fetches of one URL in some time, one character: `s` all are spoofed, `o` it does not read for
- * people, `?` it reads and robots.txt was not judged; `+` and `-`: whether the last judged fetch was allowed. Computed from
- * the agent's rows; of two in one millisecond an allowed one wins.
- */
-export const agentState = (dialect: Dialect): Sql => sql`
+/** Whether the last judged fetch was allowed, `+` or `-`, null without one. Of two in one millisecond an allowed one wins. */
+export const judgedState = (dialect: Dialect): Sql => sql`
   case max(${dialect.epochMs(raw('timestamp'))} * 2 + case when robots_allowed then 1 else 0 end)
       filter (where ${raw(IS_JUDGED)}) % 2
-    when 1 then '+' when 0 then '-'
-    else case when count(*) filter (where ${raw(IS_READING)}) > 0 then '?'
-      when count(*) filter (where not ${raw(IS_SPOOFED)}) > 0 then 'o' else 's' end end`
+    when 1 then '+' when 0 then '-' end`
+
+/**
+ * The state of one agent's fetches of one URL in some time, one character: `s` all are spoofed, `o` it does not read for
+ * people, `?` it reads and robots.txt was not judged; `+` and `-`: `judgedState`. Computed from the agent's rows.
+ */
+export const agentState = (dialect: Dialect): Sql => sql`
+  coalesce(${judgedState(dialect)},
+    case when count(*) filter (where ${raw(IS_READING)}) > 0 then '?'
+      when count(*) filter (where not ${raw(IS_SPOOFED)}) > 0 then 'o' else 's' end)`

@@ -47,7 +47,7 @@ const urlCounts = (plan: Plan, of: CitationScope): Sql => sql`
       sum(v) as views
     from (
       select hostname, pathname, page_reads as f, 0 as a, attempts as n, refused as r, 0 as v
-      from (${dailyCounts(plan, 'daily_urls', ['page_reads', 'attempts', 'refused'], ofOperator(of.operator))}) f
+      from (${dailyCounts(plan, 'daily_urls', ['page_reads', 'attempts', 'refused'], { where: ofOperator(of.operator) })}) f
       union all
       select hostname, pathname, 0 as f, ${countedArrivals(of)} as a, 0 as n, 0 as r, views as v
       from (${dailyCounts(plan, 'daily_views', ['views', 'arrivals'])}) p) s
@@ -114,7 +114,7 @@ export const citationOperators = (plan: Plan, of: CitationScope): Sql => {
       select operator, sum(f) as fetches, sum(a) as arrivals
       from (
         select operator, page_reads as f, 0 as a
-        from (${dailyCounts(plan, 'daily_agents', ['page_reads'], ofOperator(of.operator))}) f
+        from (${dailyCounts(plan, 'daily_agents', ['page_reads'], { keys: ['operator'], where: ofOperator(of.operator) })}) f
         union all
         select ${name} as operator, 0 as f, ${countedArrivals(of)} as a
         from (${dailyCounts(plan, 'daily_views', ['arrivals'])}) p) s

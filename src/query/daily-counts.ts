@@ -1,4 +1,4 @@
-import { agentState, DAILY_TABLES, type DailyTableName, IS_JUDGED } from '../daily-counts.js'
+import { DAILY_TABLES, type DailyTableName, IS_JUDGED, IS_SPOOFED, judgedState } from '../daily-counts.js'
 import { isIn, join, raw, type Sql, sql } from '../sql.js'
 import type { Window } from './calendar.js'
 import { filterCondition, sourceRows } from './conditions.js'
@@ -52,58 +52,117 @@ const rowsOfTimes = (table: 'events' | 'agent_events', plan: Plan, times: readon
     ' union all ',
   )})`
 
-/**
- * Selects the table's keys and these counts of the window's rows that pass the filters and `where`, a condition on rows
- * that the counts do not know. Each key is one row.
- */
-export function dailyCounts(plan: Plan, name: DailyTableName, names: readonly string[], where?: Sql): Sql {
+interface DailyCountsOptions {
+  /**
+   * The keys of the table by which rows are counted; absent: all of them. Fewer cost less, because the columns of the others
+   * are not read. `arrivals` needs all: a session may arrive at two hostnames in the same millisecond.
+   */
+  readonly keys?: readonly string[] | undefined
+  /** A condition on rows that the counts do not know. */
+  readonly where?: Sql | undefined
+}
+
+/** Selects keys and these counts of the window's rows that pass the filters. Each combination of the keys is one row. */
+export function dailyCounts(
+  plan: Plan,
+  name: DailyTableName,
+  names: readonly string[],
+  { keys: keyNames, where }: DailyCountsOptions = {},
+): Sql {
   const table = DAILY_TABLES[name]
   const own = planForTable(plan, table.from)
   const { counted, rest } = splitDays(own, where === undefined && canUseDailyCounts(name, own.filters))
-  const keys = Object.entries(table.keys)
-  const keyNames = raw(keys.map(([key]) => key).join(', '))
+  const keys = Object.entries(table.keys).filter(([key]) => keyNames?.includes(key) ?? true)
+  const keyColumns = keys.map(([key]) => key)
+  const groupBy = raw(keys.length > 0 ? `group by ${keyColumns.join(', ')}` : '')
   const counts = Object.entries(table.counts).filter(([count]) => names.includes(count))
   // The grouping is faster without rows that no count is about.
-  const about = counts.map(([, count]) => ('of' in count ? count.of : 'true'))
-  const relevant = about.includes('true') ? raw('true') : raw(`(${[...new Set(about)].join(' or ')})`)
-  const columns = counts.map(([count, { value }]) => sql`${value(plan.dialect)} as ${raw(count)}`)
+  const about = [...new Set(counts.map(([, count]) => ('of' in count ? count.of : 'true')))]
+  const relevant = about.includes('true') ? raw('true') : raw(`(${about.join(' or ')})`)
+  const among = about.length === 1 ? about[0] : undefined
+  const columns = [
+    ...keys.map(([key, value]) => raw(`${value} as ${key}`)),
+    ...counts.map(([count, { value }]) => sql`${value(plan.dialect, among)} as ${raw(count)}`),
+  ]
   const source = counted === undefined ? raw(table.from) : rowsOfTimes(table.from, own, rest)
   const fromRows = sql`
-    select ${raw(keys.map(([key, value]) => `${value} as ${key}`).join(', '))}, ${join(columns, ', ')}
+    select ${join(columns, ', ')}
     from ${sourceRows(table.from, own, own.filters, undefined, source)} as e
     where ${counted === undefined ? inWindow(own) : raw('true')} and ${raw(table.where)} and ${relevant}
       and ${filterCondition(own)} and ${where ?? raw('true')}
-    group by ${keyNames}`
+    ${groupBy}`
   if (counted === undefined) return fromRows
   const totals = counts.map(([count, { total }]) => `${total}(${count}) as ${count}`)
-  const fromCounts = sql`select ${keyNames}, ${raw(counts.map(([count]) => count).join(', '))} from ${raw(name)}
+  const fromCounts = sql`select ${raw([...keyColumns, ...counts.map(([count]) => count)].join(', '))} from ${raw(name)}
     where ${counted} and ${filterCondition(own)}`
   return sql`
-    select ${keyNames}, ${raw(totals.join(', '))}
+    select ${raw([...keyColumns, ...totals].join(', '))}
     from (${fromCounts} ${rest.length > 0 ? sql`union all ${fromRows}` : raw('')}) d
-    group by ${keyNames}`
+    ${groupBy}`
+}
+
+/** Splits the fetches of these URLs in the window into counted days and rows, each as the text after `from`. */
+function splitFetches(plan: Plan, urls: Sql): { days: Sql | undefined; rows: Sql | undefined } {
+  const own = planForTable(plan, 'agent_events')
+  const { counted, rest } = splitDays(own, canUseDailyCounts('daily_urls', own.filters))
+  const passing = sql`${filterCondition(own)} and ${urls}`
+  if (counted === undefined) return { days: undefined, rows: sql`agent_events where ${inWindow(own)} and ${passing}` }
+  return {
+    days: sql`daily_urls where ${counted} and ${passing}`,
+    rows: rest.length > 0 ? sql`${rowsOfTimes('agent_events', own, rest)} e where ${passing}` : undefined,
+  }
+}
+
+/** The agents of counted days: `hostname, pathname, agent_id, state, moment`. Whole words, few of which differ, are grouped first. */
+const agentsOfDays = ({ dialect }: Plan, days: Sql): Sql => sql`
+  select hostname, pathname, substr(word, 1, length(word) - 1) as agent_id, right(word, 1) as state, moment
+  from (select hostname, pathname, word, max(day) as moment
+    from (${dialect.eachWord(sql`select hostname, pathname, day, agents from ${days}`, raw('agents'))}) w
+    group by hostname, pathname, word) g`
+
+const unionAll = (parts: readonly (Sql | undefined)[]): Sql =>
+  join(
+    parts.filter((part) => part !== undefined),
+    ' union all ',
+  )
+
+/**
+ * Selects which agents fetched these URLs in the window: `hostname, pathname, agent_id`, one row or more for each URL and agent.
+ * With `genuine`, spoofed fetches do not count.
+ */
+export function agentsOfUrls(plan: Plan, urls: Sql, { genuine = false } = {}): Sql {
+  const { days, rows } = splitFetches(plan, urls)
+  const [states, fetches] = genuine ? ["state <> 's'", `not ${IS_SPOOFED}`] : ['true', 'true']
+  return unionAll([
+    days && sql`select hostname, pathname, agent_id from (${agentsOfDays(plan, days)}) d where ${raw(states)}`,
+    rows && sql`select distinct hostname, pathname, agent_id from ${rows} and ${raw(fetches)}`,
+  ])
 }
 
 /**
- * Selects which agents fetched these URLs in the window: `hostname, pathname, agent_id, state, moment`, one row or more for each
- * URL and agent. `state` is `agentState` of some of the fetches, and later ones have a later `moment`.
+ * Selects the last fetches of these URLs in the window: `hostname, pathname, agent_id, state, last_response`. `state` is
+ * whether the agent's last judged fetch was allowed, `+` or `-`; null: none was judged. The greatest `last_response` of
+ * a URL's rows, whose agent may be null, is the one of `daily_urls`.
  */
-export function agentsOfUrls(plan: Plan, urls: Sql): Sql {
-  const own = planForTable(plan, 'agent_events')
-  const { counted, rest } = splitDays(own, canUseDailyCounts('daily_urls', own.filters))
-  const fromRows = sql`
-    select hostname, pathname, agent_id, ${agentState(plan.dialect)} as state,
-      coalesce(max(timestamp) filter (where ${raw(IS_JUDGED)}), max(timestamp)) as moment
-    from ${counted === undefined ? raw('agent_events') : rowsOfTimes('agent_events', own, rest)} e
-    where ${counted === undefined ? inWindow(own) : raw('true')} and ${filterCondition(own)} and ${urls}
-    group by hostname, pathname, agent_id`
-  if (counted === undefined) return fromRows
-  const words = plan.dialect.eachWord(
-    sql`select hostname, pathname, day, agents from daily_urls where ${counted} and ${filterCondition(own)} and ${urls}`,
-    raw('agents'),
-  )
-  // Whole words are grouped first: most are the same on many days.
+export function lastFetches(plan: Plan, urls: Sql): Sql {
+  const { days, rows } = splitFetches(plan, urls)
+  const { last_response: response } = DAILY_TABLES.daily_urls.counts
+  const parts = unionAll([
+    days &&
+      sql`select hostname, pathname, agent_id, state, moment, null as last_response from (${agentsOfDays(plan, days)}) d
+        where state in ('+', '-')
+      union all
+      select hostname, pathname, null as agent_id, null as state, null as moment, last_response from ${days}`,
+    // Rows that neither column is about would only make groups.
+    rows &&
+      sql`select hostname, pathname, agent_id, ${judgedState(plan.dialect)} as state,
+          max(timestamp) filter (where ${raw(IS_JUDGED)}) as moment,
+          ${response.value(plan.dialect, response.of)} as last_response
+        from ${rows} and ${raw(response.of)} group by hostname, pathname, agent_id`,
+  ])
   return sql`
-    select hostname, pathname, substr(word, 1, length(word) - 1) as agent_id, right(word, 1) as state, max(day) as moment
-    from (${words}) w group by hostname, pathname, word ${rest.length > 0 ? sql`union all ${fromRows}` : raw('')}`
+    select hostname, pathname, agent_id,
+      ${plan.dialect.lastBy(raw('state'), raw('moment'))} filter (where state is not null) as state,
+      max(last_response) as last_response
+    from (${parts}) f group by hostname, pathname, agent_id`
 }

@@ -228,6 +228,7 @@ function agentMetricsFromCounts(plan: Plan, by: Grouping, metrics: readonly stri
   const agents = metrics.includes('agents')
   const table = has('daily_agents') ? 'daily_agents' : has('daily_urls') && !agents ? 'daily_urls' : undefined
   if (!table) return undefined
+  const keys = [...(dimension ? [dimension.name] : []), ...(agents ? ['agent_id'] : [])]
   return sql`
     select ${raw(dimension?.name ?? '0')} as value, sum(fetches) as fetches, sum(pages) as pageviews,
       ${raw(agents ? 'count(distinct agent_id) as agents,' : '')}
@@ -235,7 +236,7 @@ function agentMetricsFromCounts(plan: Plan, by: Grouping, metrics: readonly stri
       sum(verified_fetches) as verified_fetches, sum(spoofed) as spoofed, sum(indeterminate) as indeterminate,
       sum(unverifiable) as unverifiable, ${raw(metrics.includes('last_seen') ? 'max(last_seen) as last_seen,' : '')}
       sum(bytes) as bytes
-    from (${dailyCounts(plan, table, DAILY_COUNTS)}) d group by value`
+    from (${dailyCounts(plan, table, DAILY_COUNTS, keys.length > 0 ? { keys } : {})}) d group by value`
 }
 
 /** Selects `value` and these metrics of the plan's audience; a metric that cannot be computed is null. */

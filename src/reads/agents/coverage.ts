@@ -95,7 +95,8 @@ const urlRows = (plan: Plan, sitemap: Sql): Sql => {
         select hostname, pathname, null as first_crawl, last_crawl, 0 as fetches, 0 as spoofed, 0 as v, 0 as l
         from (${dailyCounts(before, 'daily_urls', ['last_crawl'])}) earlier
         union all
-        select hostname, pathname, ${nothing}, views as v, 0 as l from (${dailyCounts(plan, 'daily_views', ['views'])}) p
+        select hostname, pathname, ${nothing}, views as v, 0 as l
+        from (${dailyCounts(plan, 'daily_views', ['views'], { keys: URL_KEY })}) p
         union all
         select hostname, pathname, ${nothing}, 0 as v, 1 as l from ${sitemap}) b
       group by hostname, pathname) u
@@ -105,8 +106,8 @@ const urlRows = (plan: Plan, sitemap: Sql): Sql => {
 /** The agents that fetched each of these URLs in the window, sorted by id. */
 async function agentsByUrl({ plan, rows: query }: ReadContext, page: readonly ResultRow[]) {
   const found = await query(sql`
-    select distinct hostname, pathname, agent_id from (${agentsOfUrls(plan, columnsMatch(URL_KEY, page))}) a
-    where state <> 's' order by agent_id`)
+    select distinct hostname, pathname, agent_id from (${agentsOfUrls(plan, columnsMatch(URL_KEY, page), { genuine: true })}) a
+    order by agent_id`)
   const agents = new Map<string, string[]>()
   for (const row of found) agents.set(urlKey(row), [...(agents.get(urlKey(row)) ?? []), String(row.agent_id)])
   return agents

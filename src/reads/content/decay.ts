@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { filterBlocked, type Url } from '../../query/blocked-urls.js'
 import { shift } from '../../query/calendar.js'
-import { agentsOfUrls, dailyCounts } from '../../query/daily-counts.js'
+import { dailyCounts, lastFetches } from '../../query/daily-counts.js'
 import { type Plan, withoutUrlFilters, withWindow } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { columnsMatch, type ReadContext } from '../../query/read-context.js'
@@ -51,7 +51,7 @@ export default defineRead({
       context.warn({ metric: 'verdict', code: 'window_too_short', message })
     }
     const [before, now] = bothWindows(withoutUrlFilters(plan), then).map(
-      (p) => sql`(select sum(views) from (${dailyCounts(p, 'daily_views', ['views'])}) v)`,
+      (p) => sql`(select sum(views) from (${dailyCounts(p, 'daily_views', ['views'], { keys: [] })}) v)`,
     )
     const [site = {}] = await context.rows(sql`select ${before ?? raw('0')} as was, ${now ?? raw('0')} as now`)
     const [was, is] = [Number(site.was ?? 0), Number(site.now ?? 0)]
@@ -75,7 +75,9 @@ export default defineRead({
             when ${held} then 'decaying' else 'fading' end as verdict
           from (${urlRows(p, then)}) u) v`,
     )
-    const shut = await urlsNowUnreadable(context, then, page)
+    // Others stay insufficient, whatever agents can read.
+    const rated = page.filter(({ verdict }) => verdict !== 'insufficient')
+    const shut = await urlsNowUnreadable(context, then, rated)
     const data = page.map((found) => {
       const { hostname, pathname, verdict } = found
       const change = (name: 'people' | 'agents') => {
@@ -85,13 +87,12 @@ export default defineRead({
       const people = change('people')
       const adjusted =
         people.before > 0 && factor !== undefined ? { adjusted: people.now / people.before / factor - 1 } : {}
-      const blocked = verdict !== 'insufficient' && shut.has(urlKey(found))
       return {
         hostname,
         pathname,
         people: { ...people, ...adjusted },
         agents: change('agents'),
-        verdict: blocked ? 'blocked' : verdict,
+        verdict: shut.has(urlKey(found)) ? 'blocked' : verdict,
       }
     })
     return { data, rows: data.length }
@@ -111,7 +112,7 @@ const urlRows = (plan: Plan, then: Plan['window']): Sql => {
   const part = (p: Plan, table: 'daily_views' | 'daily_urls', count: string, name: string) => {
     const columns = ['people_before', 'people_now', 'agents_before', 'agents_now']
     const values = columns.map((each) => `${each === name ? count : '0'} as ${each}`).join(', ')
-    return sql`select hostname, pathname, ${raw(values)} from (${dailyCounts(p, table, [count])}) c`
+    return sql`select hostname, pathname, ${raw(values)} from (${dailyCounts(p, table, [count], { keys: URL_KEY })}) c`
   }
   return sql`
     select * from (
@@ -137,34 +138,36 @@ async function urlsNowUnreadable(
   then: Plan['window'],
   page: readonly ResultRow[],
 ): Promise<ReadonlySet<string>> {
+  if (page.length === 0) return new Set()
   const ofPage = columnsMatch(URL_KEY, page)
   const [before, now] = bothWindows(context.plan, then)
-  const lastResponses = async (plan: Plan) => {
-    const found = await context.rows(sql`
-      select * from (${dailyCounts(plan, 'daily_urls', ['last_response'])}) r where ${ofPage}`)
-    return new Map(found.map((row) => [urlKey(row), Number(row.last_response)]))
-  }
-  /** Whether the last judged fetch of each agent was allowed, by URL and agent. */
-  const judgements = async (plan: Plan) => {
-    const last = plan.dialect.lastBy(raw('state'), raw('moment'))
-    return context.rows(sql`
-      select hostname, pathname, agent_id, ${last} as state from (${agentsOfUrls(plan, ofPage)}) a
-      where state in ('+', '-') group by hostname, pathname, agent_id`)
-  }
-  const nameOf = (row: ResultRow) => JSON.stringify([urlKey(row), row.agent_id])
+  const latestNow = await readLastFetches(context, now, ofPage)
+  const latestBefore = await readLastFetches(context, before, ofPage)
   const shut = new Set<string>()
-  const disallowed = new Set((await judgements(now)).filter(({ state }) => state === '-').map(nameOf))
   const open = new Map<string, Url>()
-  for (const row of await judgements(before)) {
-    if (row.state !== '+') continue
-    if (disallowed.has(nameOf(row))) shut.add(urlKey(row))
-    open.set(urlKey(row), { hostname: String(row.hostname), pathname: String(row.pathname) })
+  for (const [name, { allowed, url }] of latestBefore.agents) {
+    if (!allowed) continue
+    if (latestNow.agents.get(name)?.allowed === false) shut.add(urlKey({ ...url }))
+    open.set(urlKey({ ...url }), url)
   }
   const blocked = await context.blockedUrls(undefined)
   for (const url of blocked ? await filterBlocked(blocked, [...open.values()]) : []) shut.add(urlKey({ ...url }))
   // An odd number is a success.
-  const latest = await lastResponses(now)
-  for (const [name, response] of await lastResponses(before))
-    if (response % 2 === 1 && (latest.get(name) ?? 1) % 2 === 0) shut.add(name)
+  for (const [name, response] of latestBefore.responses)
+    if (response % 2 === 1 && (latestNow.responses.get(name) ?? 1) % 2 === 0) shut.add(name)
   return shut
+}
+
+/** Returns the last response of each of these URLs, and of each agent and URL whether the last judged fetch was allowed. */
+async function readLastFetches(context: ReadContext, plan: Plan, urls: Sql) {
+  const agents = new Map<string, { url: Url; allowed: boolean }>()
+  const responses = new Map<string, number>()
+  for (const row of await context.rows(lastFetches(plan, urls))) {
+    const url = { hostname: String(row.hostname), pathname: String(row.pathname) }
+    const name = urlKey(url)
+    if (row.state !== undefined) agents.set(JSON.stringify([name, row.agent_id]), { url, allowed: row.state === '+' })
+    if (row.last_response !== undefined)
+      responses.set(name, Math.max(responses.get(name) ?? 0, Number(row.last_response)))
+  }
+  return { agents, responses }
 }

@@ -30,7 +30,7 @@ from (
         select hostname, pathname, null as first_crawl, last_crawl, 0 as fetches, 0 as spoofed,
             0 as v, 0 as l
         from (
-          select hostname as hostname, pathname as pathname, max(timestamp) filter (where not verification = 'spoofed') as last_crawl
+          select hostname as hostname, pathname as pathname, max(timestamp) as last_crawl
           from agent_events as e
           where site_id = 1
             and timestamp >= timestamp '1970-01-01 00:00:00.000'
@@ -45,8 +45,7 @@ from (
         select hostname, pathname, null as first_crawl, null as last_crawl, 0 as fetches, 0 as spoofed,
             views as v, 0 as l
         from (
-          select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
-              count(*) as views
+          select hostname as hostname, pathname as pathname, count(*) as views
           from events as e
           where site_id = 1
             and timestamp >= timestamp '2026-10-24 22:00:00.000'
@@ -55,7 +54,7 @@ from (
             and true
             and ((country is not null and country in ('US')))
             and true
-          group by hostname, pathname, assistant
+          group by hostname, pathname
         ) p
         union all
         select hostname, pathname, null as first_crawl, null as last_crawl, 0 as fetches, 0 as spoofed,
@@ -75,17 +74,15 @@ limit 10 offset 0;
 /* /api/agents/coverage */
 select distinct hostname, pathname, agent_id
 from (
-  select hostname, pathname, agent_id, case max(epoch_ms(timestamp) * 2 + case when robots_allowed then 1 else 0 end) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null) % 2 when 1 then '+' when 0 then '-' else case when count(*) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) > 0 then '?' when count(*) filter (where not verification = 'spoofed') > 0 then 'o' else 's' end end as state,
-      coalesce(max(timestamp) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null), max(timestamp)) as moment
-  from agent_events e
+  select distinct hostname, pathname, agent_id
+  from agent_events
   where site_id = 1
     and timestamp >= timestamp '2026-10-24 22:00:00.000'
     and timestamp < timestamp '2026-10-26 12:00:00.000'
     and ((country is not null and country in ('US')))
     and (hostname in ('example.com') and pathname in ('/docs', '/', '/pricing'))
-  group by hostname, pathname, agent_id
+    and not verification = 'spoofed'
 ) a
-where state <> 's'
 order by agent_id;
 
 /* /api/agents/coverage */

@@ -7,15 +7,14 @@
       from (
         select hostname, pathname, page_reads as f, 0 as a, attempts as n, refused as r, 0 as v
         from (
-          select hostname as hostname, pathname as pathname, count(*) filter (where not verification = 'spoofed' and purpose in ('search', 'assistant')) as attempts,
-              count(*) filter (where not verification = 'spoofed' and purpose in ('search', 'assistant') and method = 'GET' and status in (200, 206, 304) and case when content_type is null then status = 304 and (is_pageview or lower(pathname) like '%.md' or lower(pathname) like '%.markdown' or lower(pathname) like '%.pdf') else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf') end) as page_reads,
-              count(*) filter (where not verification = 'spoofed' and purpose in ('search', 'assistant') and status in (401, 403, 429)) as refused
+          select hostname as hostname, pathname as pathname, count(*) as attempts, count(*) filter (where method = 'GET' and status in (200, 206, 304) and case when content_type is null then status = 304 and (is_pageview or lower(pathname) like '%.md' or lower(pathname) like '%.markdown' or lower(pathname) like '%.pdf') else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf') end) as page_reads,
+              count(*) filter (where status in (401, 403, 429)) as refused
           from agent_events as e
           where site_id = 1
             and timestamp >= timestamp '2026-10-24 22:00:00.000'
             and timestamp < timestamp '2026-10-26 12:00:00.000'
             and true
-            and (not verification = 'spoofed' and purpose in ('search', 'assistant'))
+            and (not verification = 'spoofed' and coalesce(purpose in ('search', 'assistant'), false))
             and ((country is not null and country in ('US')))
             and true
           group by hostname, pathname
@@ -24,7 +23,7 @@
         select hostname, pathname, 0 as f, arrivals as a, 0 as n, 0 as r, views as v
         from (
           select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
-              count(*) as views, count(distinct case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then session_id end) as arrivals
+              count(*) as views, count(distinct session_id) filter (where channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page) as arrivals
           from events as e
           where site_id = 1
             and timestamp >= timestamp '2026-10-24 22:00:00.000'
@@ -87,28 +86,28 @@ from (
     from (
       select operator, page_reads as f, 0 as a
       from (
-        select agent_id as agent_id, operator as operator, purpose as purpose, count(*) filter (where not verification = 'spoofed' and purpose in ('search', 'assistant') and method = 'GET' and status in (200, 206, 304) and case when content_type is null then status = 304 and (is_pageview or lower(pathname) like '%.md' or lower(pathname) like '%.markdown' or lower(pathname) like '%.pdf') else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf') end) as page_reads
+        select operator as operator, count(*) filter (where method = 'GET' and status in (200, 206, 304) and case when content_type is null then status = 304 and (is_pageview or lower(pathname) like '%.md' or lower(pathname) like '%.markdown' or lower(pathname) like '%.pdf') else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf') end) as page_reads
         from agent_events as e
         where site_id = 1
           and timestamp >= timestamp '2026-10-24 22:00:00.000'
           and timestamp < timestamp '2026-10-26 12:00:00.000'
           and true
-          and (not verification = 'spoofed' and purpose in ('search', 'assistant'))
+          and (not verification = 'spoofed' and coalesce(purpose in ('search', 'assistant'), false))
           and ((country is not null and country in ('US')))
           and true
-        group by agent_id, operator, purpose
+        group by operator
       ) f
       union all
       select case assistant when 'chatgpt.com' then 'OpenAI' end as operator, 0 as f, arrivals as a
       from (
         select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
-            count(distinct case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then session_id end) as arrivals
+            count(distinct session_id) filter (where timestamp = session_start and pathname = entry_page) as arrivals
         from events as e
         where site_id = 1
           and timestamp >= timestamp '2026-10-24 22:00:00.000'
           and timestamp < timestamp '2026-10-26 12:00:00.000'
           and kind = 'pageview'
-          and true
+          and (channel = 'AI Assistants')
           and ((country is not null and country in ('US')))
           and true
         group by hostname, pathname, assistant

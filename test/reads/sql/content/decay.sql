@@ -2,8 +2,7 @@
 select (
   select sum(views)
   from (
-    select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
-        count(*) as views
+    select count(*) as views
     from events as e
     where site_id = 1
       and timestamp >= timestamp '2026-10-23 08:00:00.000'
@@ -12,13 +11,11 @@ select (
       and true
       and ((country is not null and country in ('US')))
       and true
-    group by hostname, pathname, assistant
   ) v
 ) as was, (
   select sum(views)
   from (
-    select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
-        count(*) as views
+    select count(*) as views
     from events as e
     where site_id = 1
       and timestamp >= timestamp '2026-10-24 22:00:00.000'
@@ -27,7 +24,6 @@ select (
       and true
       and ((country is not null and country in ('US')))
       and true
-    group by hostname, pathname, assistant
   ) v
 ) as now;
 
@@ -46,8 +42,7 @@ from (
           select hostname, pathname, views as people_before, 0 as people_now, 0 as agents_before,
               0 as agents_now
           from (
-            select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
-                count(*) as views
+            select hostname as hostname, pathname as pathname, count(*) as views
             from events as e
             where site_id = 1
               and timestamp >= timestamp '2026-10-23 08:00:00.000'
@@ -56,14 +51,13 @@ from (
               and true
               and ((country is not null and country in ('US')))
               and true
-            group by hostname, pathname, assistant
+            group by hostname, pathname
           ) c
           union all
           select hostname, pathname, 0 as people_before, views as people_now, 0 as agents_before,
               0 as agents_now
           from (
-            select hostname as hostname, pathname as pathname, case when channel = 'AI Assistants' and timestamp = session_start and pathname = entry_page then source end as assistant,
-                count(*) as views
+            select hostname as hostname, pathname as pathname, count(*) as views
             from events as e
             where site_id = 1
               and timestamp >= timestamp '2026-10-24 22:00:00.000'
@@ -72,13 +66,13 @@ from (
               and true
               and ((country is not null and country in ('US')))
               and true
-            group by hostname, pathname, assistant
+            group by hostname, pathname
           ) c
           union all
           select hostname, pathname, 0 as people_before, 0 as people_now, readings as agents_before,
               0 as agents_now
           from (
-            select hostname as hostname, pathname as pathname, count(*) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) as readings
+            select hostname as hostname, pathname as pathname, count(*) as readings
             from agent_events as e
             where site_id = 1
               and timestamp >= timestamp '2026-10-23 08:00:00.000'
@@ -93,7 +87,7 @@ from (
           select hostname, pathname, 0 as people_before, 0 as people_now, 0 as agents_before,
               readings as agents_now
           from (
-            select hostname as hostname, pathname as pathname, count(*) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) as readings
+            select hostname as hostname, pathname as pathname, count(*) as readings
             from agent_events as e
             where site_id = 1
               and timestamp >= timestamp '2026-10-24 22:00:00.000'
@@ -113,67 +107,3 @@ from (
 ) r
 order by rank asc nulls last, lost desc nulls last, hostname nulls last, pathname nulls last
 limit 10 offset 0;
-
-/* /api/content/decay */
-select hostname, pathname, agent_id, arg_max(state, moment) as state
-from (
-  select hostname, pathname, agent_id, case max(epoch_ms(timestamp) * 2 + case when robots_allowed then 1 else 0 end) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null) % 2 when 1 then '+' when 0 then '-' else case when count(*) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) > 0 then '?' when count(*) filter (where not verification = 'spoofed') > 0 then 'o' else 's' end end as state,
-      coalesce(max(timestamp) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null), max(timestamp)) as moment
-  from agent_events e
-  where site_id = 1
-    and timestamp >= timestamp '2026-10-24 22:00:00.000'
-    and timestamp < timestamp '2026-10-26 12:00:00.000'
-    and ((country is not null and country in ('US')))
-    and (hostname in ('example.com') and pathname in ('/', '/pricing'))
-  group by hostname, pathname, agent_id
-) a
-where state in ('+', '-')
-group by hostname, pathname, agent_id;
-
-/* /api/content/decay */
-select hostname, pathname, agent_id, arg_max(state, moment) as state
-from (
-  select hostname, pathname, agent_id, case max(epoch_ms(timestamp) * 2 + case when robots_allowed then 1 else 0 end) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null) % 2 when 1 then '+' when 0 then '-' else case when count(*) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) > 0 then '?' when count(*) filter (where not verification = 'spoofed') > 0 then 'o' else 's' end end as state,
-      coalesce(max(timestamp) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo') and robots_allowed is not null), max(timestamp)) as moment
-  from agent_events e
-  where site_id = 1
-    and timestamp >= timestamp '2026-10-23 08:00:00.000'
-    and timestamp < timestamp '2026-10-24 22:00:00.000'
-    and ((country is not null and country in ('US')))
-    and (hostname in ('example.com') and pathname in ('/', '/pricing'))
-  group by hostname, pathname, agent_id
-) a
-where state in ('+', '-')
-group by hostname, pathname, agent_id;
-
-/* /api/content/decay */
-select *
-from (
-  select hostname as hostname, pathname as pathname, max(epoch_ms(timestamp) * 2 + case when status between 200 and 299 or status = 304 then 1 else 0 end) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) as last_response
-  from agent_events as e
-  where site_id = 1
-    and timestamp >= timestamp '2026-10-24 22:00:00.000'
-    and timestamp < timestamp '2026-10-26 12:00:00.000'
-    and true
-    and (not verification = 'spoofed' and purpose not in ('monitor', 'seo'))
-    and ((country is not null and country in ('US')))
-    and true
-  group by hostname, pathname
-) r
-where (hostname in ('example.com') and pathname in ('/', '/pricing'));
-
-/* /api/content/decay */
-select *
-from (
-  select hostname as hostname, pathname as pathname, max(epoch_ms(timestamp) * 2 + case when status between 200 and 299 or status = 304 then 1 else 0 end) filter (where not verification = 'spoofed' and purpose not in ('monitor', 'seo')) as last_response
-  from agent_events as e
-  where site_id = 1
-    and timestamp >= timestamp '2026-10-23 08:00:00.000'
-    and timestamp < timestamp '2026-10-24 22:00:00.000'
-    and true
-    and (not verification = 'spoofed' and purpose not in ('monitor', 'seo'))
-    and ((country is not null and country in ('US')))
-    and true
-  group by hostname, pathname
-) r
-where (hostname in ('example.com') and pathname in ('/', '/pricing'));
