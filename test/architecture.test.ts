@@ -134,6 +134,7 @@ const HOME: Record<string, readonly string[]> = {
   isbot: ['src/agents/general-pattern.ts'],
   'structured-headers': ['src/agents/signature/header-fields.ts'],
   '@duckdb/node-api': ['src/duckdb/'],
+  '@duckdb/node-bindings': ['src/duckdb/'],
   // One file for each use.
   undici: ['src/outbound/', 'src/ship/collector-client.ts'],
   'mmdb-lib': ['src/ingest/place/'],

@@ -46,6 +46,68 @@ t.test('the appended columns are those of the tables, in the same order', async 
   t.strictSame(await store.query(sql`select * from duckdb_constraints()`), [], 'no key')
 })
 
+t.test('values are stored as they are, whatever form their vector keeps them in', async (t) => {
+  const store = await opened(t)
+  const texts: [stored: string, why: string, given?: string][] = [
+    ['', 'no characters'],
+    ['twelve chars', 'the most that a vector holds itself'],
+    ['thirteen char', 'one more'],
+    ['a\0b', 'a zero, short'],
+    ['a zero in the \0 middle', 'a zero, long'],
+    ['grüße', 'short, and not ASCII'],
+    ['twelve chär', 'its last characters are not ASCII'],
+    ['日本語の長いページの名前です', 'long, and not ASCII'],
+    ['half \ufffd', 'half a surrogate pair', 'half \ud800'],
+    ['a longer text with half \ufffd a pair', 'the same, long', 'a longer text with half \ud800 a pair'],
+  ]
+  const times = [
+    '1969-12-31T23:59:59.999Z',
+    '1970-01-01T00:00:00.000Z',
+    '2026-11-21T08:00:00.001Z',
+    '9999-12-31T00:00:00.000Z',
+  ]
+  // More rows than a vector has, and no value where a text was: each is NULL in one row of three.
+  const rows = Array.from({ length: 5_000 }, (_, n) => ({
+    n,
+    text: texts[n % texts.length],
+    at: times[n % times.length],
+  }))
+  const has = (n: number) => n % 3 !== 0
+  await store.append({
+    events: rows.map(({ n, text, at = '' }) =>
+      eventRow({
+        duration_ms: n - 2_500,
+        pathname: text?.[2] ?? text?.[0] ?? '',
+        utm_term: has(n) ? (text?.[2] ?? text?.[0] ?? '') : null,
+        visitor_id: n === 1 ? 2n ** 64n - 1n : BigInt(n),
+        timestamp: new Date(at),
+        asn: has(n) ? 4_294_967_295 - n : null,
+        suspected: n % 2 === 0,
+        vitals: n % 7 === 0 ? { lcp: n + 0.5, cls: null, inp: 0, fcp: null, ttfb: 1 } : null,
+      }),
+    ),
+    agent_events: rows.map(({ n }) =>
+      agentRow({ status: n, bytes: n * 2 ** 33, verified: has(n) ? n % 2 === 0 : null }),
+    ),
+  })
+  const found = await store.query(sql`select * from events order by duration_ms`)
+  for (const { n, text, at = '' } of rows) {
+    const { pathname, utm_term, visitor_id, timestamp, asn, suspected, lcp, cls, inp, fcp, ttfb } = found[n] ?? {}
+    const id = (n === 1 ? 2n ** 64n - 1n : BigInt(n)).toString(16).padStart(16, '0')
+    const vitals = n % 7 === 0 ? [n + 0.5, null, 0, null, 1] : [null, null, null, null, null]
+    const expected = [text?.[0], has(n) ? text?.[0] : null, id, at, has(n) ? 4_294_967_295 - n : null, n % 2 === 0]
+    const is = [pathname, utm_term, visitor_id, timestamp instanceof Date && timestamp.toISOString(), asn, suspected]
+    if (JSON.stringify([is, lcp, cls, inp, fcp, ttfb]) !== JSON.stringify([expected, ...vitals]))
+      t.strictSame([is, lcp, cls, inp, fcp, ttfb], [expected, ...vitals], `row ${n}: ${text?.[1]}`)
+  }
+  t.equal(found.length, 5_000)
+  t.strictSame(
+    await store.query(sql`select count(*) as n, count(verified) as verified, bool_and(bytes = status * 2::bigint ** 33) as bytes,
+      count(*) filter (verified = (status % 2 = 0)) as right from agent_events`),
+    [{ n: 5_000, verified: 3_333, bytes: true, right: 3_333 }],
+  )
+})
+
 t.test('SQL reaches no file, extension or setting', async (t) => {
   const at = directory(t)
   const store = await openStoreAt(join(at, 'events.duckdb'))
