@@ -85,7 +85,7 @@ export function createWriter(deps: WriterDeps) {
       const pending =
         pendingVerifications.length === 0 || queue.length > 0
           ? pendingVerifications
-          : await awaitVerifications(pendingVerifications, [deps.sleep(VERIFICATION_WAIT_MS), state.stopping])
+          : await awaitVerifications(pendingVerifications, state.untilStop(deps.sleep(VERIFICATION_WAIT_MS)))
       const drops = sumDrops(position.drops, batch.drops)
       const start = { ...position, sequence: next.sequence, drops }
       const reached = await storeWithRetry(createCommit(deps, batch, next.deliveries, start), deps, state)
@@ -132,9 +132,17 @@ function createWriterState(onState: WriterDeps['onState']) {
   let obstacle: string | undefined
   return {
     stopped: () => stop.signal.aborted,
-    stopping: new Promise<void>((resolve) => {
-      stop.signal.addEventListener('abort', () => resolve(), { once: true })
-    }),
+    /** Waits for `sleep`, or until the writer stops. A race with one promise for all waits would keep every one of them. */
+    untilStop: (sleep: Promise<void>): Promise<void> =>
+      new Promise((resolve) => {
+        const end = () => {
+          stop.signal.removeEventListener('abort', end)
+          resolve()
+        }
+        stop.signal.addEventListener('abort', end)
+        void sleep.then(end)
+        if (stop.signal.aborted) end()
+      }),
     stop: () => stop.abort(),
     storing: () => obstacle === undefined,
     report(reason: string | undefined): void {
@@ -145,10 +153,10 @@ function createWriterState(onState: WriterDeps['onState']) {
   }
 }
 
-/** Gives rows the verdicts that arrive before one of `limits` resolves, and returns the others. */
+/** Gives rows the verdicts that arrive before `limit` resolves, and returns the others. */
 async function awaitVerifications(
   pending: readonly PendingVerification[],
-  limits: readonly Promise<void>[],
+  limit: Promise<void>,
 ): Promise<readonly PendingVerification[]> {
   const late = new Set(pending)
   let timedOut = false
@@ -158,7 +166,7 @@ async function awaitVerifications(
     Object.assign(one.row, verdict)
     late.delete(one)
   })
-  await Promise.race([Promise.all(verdicts), ...limits])
+  await Promise.race([Promise.all(verdicts), limit])
   timedOut = true
   return [...late]
 }
@@ -189,7 +197,7 @@ async function storeWithRetry(
       }
     }
     state.report(reason)
-    await Promise.race([deps.sleep(wait), state.stopping])
+    await state.untilStop(deps.sleep(wait))
     wait = Math.min(wait * 2, MAX_RETRY_MS)
   }
   return undefined
