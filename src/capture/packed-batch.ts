@@ -1,3 +1,4 @@
+import { type Client, createClientCache } from './client-cache.js'
 import { type Evidence, type Hit, isHit } from './hit.js'
 import { OBSERVED_HEADERS, type Observation } from './observation.js'
 import { truncate } from './text-limits.js'
@@ -13,10 +14,11 @@ export interface PackedBatch {
 
 /** No part of a row is made from more of one text than this; a longer text only fills memory. */
 const MAX_TEXT_CHARACTERS = 8_192
-const REQUIRED_TEXTS = ['timestamp', 'user_agent', 'method', 'hostname', 'pathname', 'content_type', 'ip'] as const
+const REQUIRED_TEXTS = ['timestamp', 'method', 'hostname', 'pathname', 'content_type', 'ip'] as const
 const OPTIONAL_TEXTS = ['query', 'referrer'] as const
-/** The texts, the rare fields (as JSON), the headers. */
-const FIELD_COUNT = REQUIRED_TEXTS.length + OPTIONAL_TEXTS.length + 1 + OBSERVED_HEADERS.length
+/** After the texts and the rare fields (as JSON) come those of the client: its user agent and the headers. */
+const CLIENT_FIELD = REQUIRED_TEXTS.length + OPTIONAL_TEXTS.length + 1
+const FIELD_COUNT = CLIENT_FIELD + 1 + OBSERVED_HEADERS.length
 const ABSENT = -1
 
 /**
@@ -96,6 +98,7 @@ export function createPacker() {
     for (const name of OPTIONAL_TEXTS) putTruncated(observation[name])
     put(rareFieldsJson(observation))
     const { headers } = observation
+    putTruncated(observation.user_agent, true)
     for (const name of OBSERVED_HEADERS) putTruncated(headers?.[name])
     view.setFloat64(end + STATUS_OFFSET, observation.status, true)
     view.setFloat64(end + BYTES_OFFSET, observation.bytes, true)
@@ -145,6 +148,7 @@ export function unpackBatch({ count, bytes }: PackedBatch): (PackedObservation |
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const all: (PackedObservation | Hit)[] = []
+  const parseRare = createRareFieldsParser()
   let next = 0
   for (let n = 0; n < count; n++) {
     const start = next
@@ -159,13 +163,18 @@ export function unpackBatch({ count, bytes }: PackedBatch): (PackedObservation |
     const encoding = form === UTF16_FORM ? 'utf16le' : 'latin1'
     const length = view.getInt32(start, true) * (form === UTF16_FORM ? 2 : 1)
     const timestamp = buffer.toString(encoding, texts, texts + length)
-    all.push({ timestamp, read: () => readObservation(buffer, view, start) })
+    all.push({ timestamp, read: () => readObservation(buffer, view, start, parseRare) })
   }
   return all
 }
 
 /** Reads the observation that starts at byte `start`. */
-function readObservation(buffer: Buffer, view: DataView, start: number): Observation {
+function readObservation(
+  buffer: Buffer,
+  view: DataView,
+  start: number,
+  parseRare: (json: string) => Partial<Observation>,
+): Observation {
   const wide = view.getUint8(start + FORM_OFFSET) === UTF16_FORM
   let at = start + HEADER_BYTES
   let field = 0
@@ -179,7 +188,7 @@ function readObservation(buffer: Buffer, view: DataView, start: number): Observa
   }
   const observation: Observation = {
     timestamp: next() ?? '',
-    user_agent: next() ?? '',
+    user_agent: '',
     method: next() ?? '',
     hostname: next() ?? '',
     pathname: next() ?? '',
@@ -195,7 +204,22 @@ function readObservation(buffer: Buffer, view: DataView, start: number): Observa
   const referrer = next()
   if (referrer !== undefined) observation.referrer = referrer
   const rare = next()
-  if (rare !== undefined) Object.assign(observation, JSON.parse(rare))
+  if (rare !== undefined) Object.assign(observation, parseRare(rare))
+  const lengths = start + CLIENT_FIELD * 4
+  const textsEnd = start + HEADER_BYTES + view.getInt32(start + LENGTH_OFFSET, true)
+  const { user_agent, headers } = wide
+    ? readClient(next)
+    : findClient({ view, lengths, lengthsEnd: start + FIELD_COUNT * 4, texts: at, textsEnd }, () => readClient(next))
+  observation.user_agent = user_agent
+  if (headers !== undefined) observation.headers = headers
+  return observation
+}
+
+const findClient = createClientCache()
+
+/** Reads the user agent and the headers, the last fields of an observation. */
+function readClient(next: () => string | undefined): Client {
+  const user_agent = next() ?? ''
   let headers: Record<string, string> | undefined
   for (const name of OBSERVED_HEADERS) {
     const value = next()
@@ -203,8 +227,18 @@ function readObservation(buffer: Buffer, view: DataView, start: number): Observa
     headers ??= {}
     headers[name] = value
   }
-  if (headers !== undefined) observation.headers = headers
-  return observation
+  return { user_agent, headers }
+}
+
+/** Returns a function that parses rare fields: those of all rows that another server shipped are mostly the same. */
+function createRareFieldsParser(): (json: string) => Partial<Observation> {
+  let last = ''
+  let parsed: Partial<Observation> = {}
+  return (json) => {
+    if (json !== last) parsed = JSON.parse(json)
+    last = json
+    return parsed
+  }
 }
 
 /** Returns the fields that few observations have, as JSON; undefined if it has none of them. */
