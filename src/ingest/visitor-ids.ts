@@ -27,5 +27,17 @@ export const hashAddress = (secret: Buffer, site: number, address: string): bigi
  * Puts the secret first and keeps a quarter of the digest: without the rest, the hash cannot be extended. HMAC prevents
  * the same attack at four times the cost.
  */
-const keyedHash = (secret: Buffer, text: string): bigint =>
-  BigInt(`0x${hash('sha256', secret.toString('hex') + text, 'hex').slice(0, 16)}`)
+function keyedHash(secret: Buffer, text: string): bigint {
+  let prefix = prefixes.get(secret)
+  if (prefix === undefined) {
+    prefix = secret.toString('hex')
+    prefixes.set(secret, prefix)
+  }
+  const digest = hash('sha256', prefix + text, 'binary')
+  for (let n = 0; n < 8; n++) digestView.setUint8(n, digest.charCodeAt(n))
+  return digestView.getBigUint64(0)
+}
+
+/** Secrets as they are hashed. */
+const prefixes = new WeakMap<Buffer, string>()
+const digestView = new DataView(new ArrayBuffer(8))
