@@ -1,276 +1,210 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { parseArgs } from 'node:util'
-import { OBSERVED_HEADERS, type Observation } from '../../src/capture/observation.js'
-import { createRecorder, type Recorder } from '../../src/capture/recorder.js'
-import type { Engine } from '../../src/engine/engine.js'
-import { startEngine } from '../../src/engine/engine.js'
-import { createProxy } from '../../src/proxy/proxy.js'
-import { sql } from '../../src/sql.js'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Observation } from '../../src/capture/observation.js'
 import { addSite } from '../fixtures/engine.js'
-import { fillPast } from './past.js'
-import { usageOf } from './usage.js'
+import { freePort, type Instance, startOrigin, startProxy } from '../fixtures/instance.js'
+import { printAims } from './aims.js'
+import { type Contender, createEdge, slice } from './track.js'
+import { preciseCpu } from './usage.js'
+
+const RATE = 2_000
+const VISITORS = 5_000
+const BROWSERS = 60
+const URLS = 2_000
+/** Rows of each kind that a worker stores before it is measured: until its code is compiled it takes several times the CPU. */
+const WARM_ROWS = 20_000
+const KINDS = ['pages', 'agents'] as const
+const AIMS = { pages: 25, agents: 18, edge: 35_000 }
 
 /**
- * Issue 2, show 6: `rate` rows a second for `seconds`, through the Recorder and the worker into DuckDB, and the event-loop
- * delay of this thread, which is the proxy's: `serving` of them are real requests through the proxy, the rest
- * observations. Then the same while a 90-day read over `rows` stored rows repeats. Each beside recording off.
+ * Microseconds of the worker's CPU per row, of people's pages and of agents' fetches at 2,000 a second, and rows a second
+ * from other servers. Arguments: `rounds`, `ms` of a slice, and a directory with another build of readership, which then
+ * takes turns with this one.
  */
 export async function run(args: string[] = []): Promise<void> {
-  const number = { type: 'string' } as const
-  const { values } = parseArgs({ args, options: { seconds: number, rate: number, rows: number, serving: number } })
-  const seconds = Number(values.seconds ?? 60)
-  const rate = Number(values.rate ?? 5_000)
-  const rows = Number(values.rows ?? 5_000_000)
-  const serving = Number(values.serving ?? 1_000)
-
-  const data = mkdtempSync(join(tmpdir(), 'readership-bench-'))
-  try {
-    await fillPast(join(data, 'events.duckdb'), rows)
-    perRecord()
-    const off = await phase('recording off', { seconds: Math.min(seconds, 20), rate, serving, record: () => {} })
-    const engine = await startEngine({
-      data,
-      offline: true,
-      log: { info() {}, warn: console.warn, error: console.error },
-    })
-    await addSite(engine)
-    const results = [off]
-    for (const reading of [false, true]) {
-      const recorder = createRecorder({
-        send: (batch) => engine.record(batch),
-        now: () => performance.now(),
-        log: { warn: console.warn },
-      })
-      const stop = reading ? readOverAndOver(engine) : async () => undefined
-      const name = reading ? `recording, 90-day read over ${rows} rows` : 'recording'
-      const result = await phase(name, { seconds, rate, serving, record: (o) => recorder.record(o), engine, recorder })
-      const reads = await stop()
-      await recorder.close()
-      results.push({ ...result, ...reads })
-    }
-    console.log('rss_mb and cpu_cores are sums over the process that serves and the worker')
-    console.table(Object.fromEntries(results.map(({ name, ...figures }) => [name, figures])))
-    for (const { name, ...figures } of results.slice(1)) {
-      console.log(`${name}: event-loop p99 ${ratio(figures.loop_p99_ms, off.loop_p99_ms)} of recording off`)
-    }
-    await engine.close()
-  } finally {
-    rmSync(data, { recursive: true, force: true })
-  }
-}
-
-interface Phase {
-  seconds: number
-  rate: number
-  serving: number
-  record: (observation: Observation) => void
-  engine?: Engine
-  recorder?: Recorder
-}
-
-interface Figures {
-  name: string
-  sent: number
-  served: number
-  served_p99_ms: number
-  stored?: number
-  dropped?: number
-  loop_p50_ms: number
-  loop_p99_ms: number
-  loop_max_ms: number
-  flush_p50_ms?: number
-  flush_max_ms?: number
-  waiting_max: number
-  rss_mb: number
-  cpu_cores: number
-  reads?: number
-  read_p50_ms?: number
-}
-
-async function phase(name: string, { seconds, rate, serving, record, engine, recorder }: Phase): Promise<Figures> {
-  const site = await serve(record, serving)
-  const loop = monitorEventLoopDelay({ resolution: 1 })
-  const before = engine?.status().rows ?? { human: 0, agent: 0 }
-  const flushes: number[] = []
-  // Usage of this process and the worker; the origin and the clients are other processes.
-  const usage = () => [process.pid, engine?.status().worker?.pid ?? 0].map(usageOf)
-  const cpuOf = () => usage().reduce((sum, { cpu }) => sum + cpu, 0)
-  const cpu = cpuOf()
-  const from = performance.now()
-  let sent = 0
-  let waiting = 0
-  let rss = 0
-  let asked = 0
-  loop.enable()
-  await new Promise<void>((resolve) => {
-    const tick = setInterval(() => {
-      const passed = performance.now() - from
-      const due = Math.min(seconds * (rate - serving), Math.floor((passed / 1000) * (rate - serving)))
-      for (; sent < due; sent++) record(observed(sent))
-      waiting = Math.max(waiting, recorder?.stats().waiting ?? 0)
-      if (passed - asked > 1_000) {
-        asked = passed
-        rss = Math.max(
-          rss,
-          usage().reduce((sum, one) => sum + one.rss, 0),
-        )
-        flushes.push(...(engine?.status().flush_ms.slice(-5) ?? []))
-      }
-      if (sent >= seconds * (rate - serving)) {
-        clearInterval(tick)
-        resolve()
-      }
-    }, 2)
-  })
-  loop.disable()
-  const { answered, p99 } = await site.stop()
-  const took = performance.now() - from
-  const spent = cpuOf() - cpu
-  for (let n = 0; recorder && recorder.stats().waiting > 0 && n < 200; n++) {
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  const after = engine?.status().rows ?? { human: 0, agent: 0 }
-  const drops = Object.values(recorder?.stats().drops ?? {}).reduce((sum, n) => sum + n, 0)
-  flushes.sort((a, b) => a - b)
-  return {
-    name,
-    sent: sent + answered,
-    served: answered,
-    served_p99_ms: round(p99),
-    ...(engine ? { stored: after.human + after.agent - before.human - before.agent, dropped: drops } : {}),
-    loop_p50_ms: round(loop.percentile(50) / 1e6),
-    loop_p99_ms: round(loop.percentile(99) / 1e6),
-    loop_max_ms: round(loop.max / 1e6),
-    ...(flushes.length > 0
-      ? { flush_p50_ms: round(flushes[flushes.length >> 1] ?? 0), flush_max_ms: round(flushes.at(-1) ?? 0) }
-      : {}),
-    waiting_max: waiting,
-    rss_mb: round(rss / 1e6),
-    cpu_cores: round(spent / 1000 / took),
-  }
-}
-
-/** The proxy on this thread, an origin and its readers in processes of their own. */
-async function serve(record: (observation: Observation) => void, rate: number) {
-  const child = (file: string, args: string[]) => fork(new URL(file, import.meta.url), args)
-  const told = async <T>(from: ChildProcess): Promise<T> => (await once(from, 'message'))[0]
-  const origin = child('./proxy-child.js', ['origin', '0'])
-  const { port } = await told<{ port: number }>(origin)
-  const proxy = createProxy({
-    origin: new URL(`http://127.0.0.1:${port}`),
-    record,
-    clientAddress: (req) => req.socket.remoteAddress ?? '',
-    isTrustedPeer: () => true,
-  })
-  proxy.server.listen(0, '127.0.0.1')
-  await once(proxy.server, 'listening')
-  const address = proxy.server.address()
-  const readers = child('./reader.js', [
-    String(typeof address === 'object' && address ? address.port : 0),
-    String(rate),
+  const [rounds = '4', ms = '4000', other] = args
+  const builds = [resolve('.'), ...(other === undefined ? [] : [resolve(other)])]
+  const rows = await measureRows(builds, Number(rounds), Number(ms))
+  const edge = await measureEdge(builds, Number(rounds), Number(ms))
+  const [ours = '', ...peers] = builds
+  const of = (figures: ReadonlyMap<string, number[]>, name: string) => median(figures.get(name) ?? [])
+  printAims([
+    ...KINDS.map((kind) => ({
+      what: `worker's CPU per row, ${kind}, us`,
+      ours: of(rows, `${kind} ${ours}`),
+      peers: peers.map((build) => of(rows, `${kind} ${build}`)),
+      aim: AIMS[kind],
+    })),
+    ...['site', 'worker'].map((process) => ({
+      what: `CPU of the ${process}'s process per row of another server, us`,
+      ours: of(edge, `${process} ${ours}`),
+      peers: peers.map((build) => of(edge, `${process} ${build}`)),
+    })),
+    {
+      what: 'time per row of other servers, us',
+      ours: 1e6 / of(edge, `rate ${ours}`),
+      peers: peers.map((build) => 1e6 / of(edge, `rate ${build}`)),
+      aim: 1e6 / AIMS.edge,
+    },
   ])
+  for (const build of builds) console.log(`${build}: ${of(edge, `rate ${build}`).toFixed(0)} rows a second from others`)
+}
+
+/** Calls `measure` for each build in turns; the order changes, or one would always follow the same neighbour. */
+async function inTurns<B>(builds: readonly B[], rounds: number, measure: (build: B) => Promise<void>): Promise<void> {
+  for (let round = 0; round < rounds; round++)
+    for (const build of round % 2 === 0 ? builds : builds.toReversed()) await measure(build)
+}
+
+async function measureRows(builds: readonly string[], rounds: number, ms: number): Promise<Map<string, number[]>> {
+  const at = mkdtempSync(join(tmpdir(), 'readership-bench-'))
+  const workers = await Promise.all(builds.map((build, i) => startWorker(build, join(at, `${i}`))))
+  const figures = new Map<string, number[]>()
+  try {
+    for (const kind of KINDS) {
+      for (const worker of workers) await worker.store(kind, WARM_ROWS, 8_000)
+      await inTurns(workers, rounds, async ({ build, store }) => {
+        const cpu = await store(kind, (RATE * ms) / 1_000, RATE)
+        figures.set(`${kind} ${build}`, [...(figures.get(`${kind} ${build}`) ?? []), cpu])
+      })
+    }
+  } finally {
+    await Promise.all(workers.map(({ close }) => close()))
+    rmSync(at, { recursive: true, force: true })
+  }
+  return figures
+}
+
+/** A worker of a build, with the recorder that the proxy hands its observations to. */
+async function startWorker(build: string, data: string) {
+  const load = (file: string) => import(pathToFileURL(join(build, 'dist/src', file)).href)
+  const { startEngine }: typeof import('../../src/engine/engine.js') = await load('engine/engine.js')
+  const { createRecorder }: typeof import('../../src/capture/recorder.js') = await load('capture/recorder.js')
+  const engine = await startEngine({
+    data,
+    offline: true,
+    log: { info() {}, warn: console.warn, error: console.error },
+  })
+  await addSite(engine)
+  const recorder = createRecorder({
+    send: (batch) => engine.record(batch),
+    now: () => performance.now(),
+    log: { warn: console.warn },
+  })
+  const counted = () => engine.status().rows.human + engine.status().rows.agent
+  let sent = 0
   return {
-    async stop() {
-      readers.send('how was it')
-      const report = await told<{ answered: number; failed: number; p99: number }>(readers)
-      if (report.failed > 0) throw new Error(`${report.failed} requests failed`)
-      readers.disconnect()
-      await once(readers, 'exit')
-      await proxy.close(1_000)
-      origin.disconnect()
-      return report
+    build,
+    /** Returns the CPU microseconds of each row. */
+    async store(kind: (typeof KINDS)[number], count: number, rate: number): Promise<number> {
+      const pid = engine.status().worker?.pid ?? 0
+      const [rows, cpu, from] = [counted(), preciseCpu(pid).alone, performance.now()]
+      for (let n = 0; n < count; ) {
+        await new Promise((done) => setTimeout(done, 5))
+        const due = Math.min(count, ((performance.now() - from) / 1_000) * rate)
+        for (; n < due; n++) recorder.record(kind === 'pages' ? page(sent++) : fetched(sent++))
+      }
+      await recorder.flush()
+      const stored = counted() - rows
+      if (stored !== count) throw new Error(`${count} rows were sent, ${stored} are stored`)
+      return (preciseCpu(pid).alone - cpu) / stored
+    },
+    async close() {
+      await recorder.close()
+      await engine.close()
     },
   }
 }
 
-/** Starts reading; what it returns stops and tells how it went. */
-function readOverAndOver(engine: Engine): () => Promise<Pick<Figures, 'reads' | 'read_p50_ms'>> {
-  const times: number[] = []
-  let on = true
-  const reading = (async () => {
-    while (on) {
-      const from = performance.now()
-      await engine.events.query(sql`
-        select (epoch_ms(timestamp) // 86400000) as day, count(*) as pageviews, count(distinct visitor_id) as visitors,
-          count(distinct session_id) as sessions
-        from events where site_id = 1 and timestamp >= ${new Date(Date.now() - 90 * 86_400_000)}
-        group by day order by day`)
-      times.push(performance.now() - from)
-    }
-  })()
-  return async () => {
-    on = false
-    await reading
-    times.sort((a, b) => a - b)
-    return { reads: times.length, read_p50_ms: round(times[times.length >> 1] ?? 0) }
+const common = (n: number) => ({
+  timestamp: new Date().toISOString(),
+  method: 'GET',
+  hostname: 'site.example',
+  pathname: `/blog/page-${(n * 7_919) % URLS}`,
+  status: 200,
+  bytes: 1_000 + (n % 5_000),
+  duration_ms: n % 300,
+  content_type: 'text/html; charset=utf-8',
+  conditional: 0 as const,
+})
+
+/** The `n`-th page of people, with the headers of a browser. */
+function page(n: number): Observation {
+  const visitor = (n * 7_919) % VISITORS
+  const version = 100 + (visitor % BROWSERS)
+  return {
+    ...common(n),
+    user_agent: `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${version}.0.0.0 Safari/537.36`,
+    ip: `198.18.${visitor >> 8}.${visitor & 255}`,
+    query: '',
+    referrer: n % 4 === 0 ? 'https://www.google.com/' : 'https://site.example/blog/',
+    headers: {
+      accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
+      'accept-language': 'en-GB,en;q=0.9,de;q=0.8',
+      'accept-encoding': 'gzip, deflate, br, zstd',
+      'sec-ch-ua': `"Chromium";v="${version}", "Google Chrome";v="${version}", "Not?A_Brand";v="99"`,
+      'sec-ch-ua-mobile': '?0',
+      'sec-ch-ua-platform': '"Linux"',
+      'sec-fetch-dest': 'document',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-site': n % 4 === 0 ? 'cross-site' : 'same-origin',
+    },
   }
 }
 
-/** Measures the cost of one `record` on the proxy's thread, without sending messages. */
-function perRecord(): void {
-  const recorder = createRecorder({
-    send: () => Promise.resolve(),
-    now: () => performance.now(),
-    log: { warn() {} },
-    maxWaiting: Number.POSITIVE_INFINITY,
-  })
-  const made = Array.from({ length: 1_000 }, (_, n) => observed(n))
-  const times = Array.from({ length: 300 }, () => {
-    const from = performance.now()
-    for (const one of made) recorder.record(one)
-    return (performance.now() - from) * 1_000
-  })
-  times.sort((a, b) => a - b)
-  console.log(`record(): ${round(times[0] ?? 0)} ns at least, ${round(times[150] ?? 0)} ns in the median`)
-}
-
-const round = (value: number): number => Math.round(value * 100) / 100
-const ratio = (value: number, base: number): string => `${round(value / base)}x`
-
-const BROWSERS = [
-  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{v}.0.0.0 Safari/537.36',
-  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/{v}.0 Safari/605.1.15',
-  'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:{v}.0) Gecko/20100101 Firefox/{v}.0',
-  'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{v}.0.0.0 Mobile Safari/537.36',
-]
 const AGENTS = [
   'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)',
   'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; ClaudeBot/1.0; +claudebot@anthropic.com)',
   'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)',
 ]
-const HEADERS: Record<string, string> = Object.fromEntries(
-  OBSERVED_HEADERS.filter((name) => /^(accept|sec-ch-ua|sec-fetch)/.test(name)).map((name) => [name, `${name}-value`]),
-)
 
-/** The `n`-th observation: one in three by an agent, else a page read by one of 50,000 people. */
-function observed(n: number): Observation {
-  const person = (n * 7919) % 50_000
-  const agent = n % 3 === 0
-  const browser = BROWSERS[person % BROWSERS.length] ?? ''
-  return {
-    timestamp: new Date().toISOString(),
-    user_agent: agent ? (AGENTS[n % AGENTS.length] ?? '') : browser.replaceAll('{v}', String(100 + (person % 40))),
-    method: 'GET',
-    hostname: 'example.com',
-    pathname: `/page/${(n * 31) % 2_000}`,
-    status: 200,
-    bytes: 1_000 + (n % 5_000),
-    duration_ms: n % 300,
-    content_type: 'text/html; charset=utf-8',
-    conditional: 0,
-    ip: `84.${person % 200}.${(person >> 3) % 250}.${person % 250}`,
-    query: '',
-    referrer: n % 4 === 0 ? 'https://www.google.com/' : '',
-    headers: {
-      ...HEADERS,
-      'sec-fetch-dest': 'document',
-      'sec-fetch-mode': 'navigate',
-      'accept-language': 'de-DE,de;q=0.9',
-    },
+/** The `n`-th fetch of agents. */
+const fetched = (n: number): Observation => ({
+  ...common(n),
+  user_agent: AGENTS[n % AGENTS.length] ?? '',
+  ip: `198.51.100.${n & 255}`,
+  headers: { accept: '*/*', 'accept-encoding': 'gzip, br' },
+})
+
+async function measureEdge(builds: readonly string[], rounds: number, ms: number): Promise<Map<string, number[]>> {
+  const origin = await startOrigin()
+  const at = mkdtempSync(join(tmpdir(), 'readership-bench-'))
+  const figures = new Map<string, number[]>()
+  const note = (key: string, value: number) => figures.set(key, [...(figures.get(key) ?? []), value])
+  const instances: Instance[] = []
+  try {
+    const edges: (Contender & { build: string })[] = []
+    for (const [i, build] of builds.entries()) {
+      const [port, adminPort] = [await freePort(), await freePort()]
+      const data = join(at, `${i}`, 'data')
+      const app = await startProxy({ origin: origin.url, data, port, adminPort, build })
+      instances.push(app)
+      edges.push({ ...createEdge(app), build })
+    }
+    let n = 0
+    for (const edge of edges) n += (await slice(edge, 3_000, n)).requests
+    await inTurns(edges, rounds, async (edge) => {
+      const before = preciseCpu(edge.pid)
+      const { requests, rate } = await slice(edge, ms, n)
+      n += requests
+      const after = preciseCpu(edge.pid)
+      const rows = requests * edge.each
+      const site = after.alone - before.alone
+      note(`rate ${edge.build}`, rate)
+      note(`site ${edge.build}`, site / rows)
+      note(`worker ${edge.build}`, (after.cpu - before.cpu - site) / rows)
+    })
+  } finally {
+    for (const app of instances) await app.stop()
+    await origin.close()
+    rmSync(at, { recursive: true, force: true })
   }
+  return figures
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[sorted.length >> 1] ?? Number.NaN
 }

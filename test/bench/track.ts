@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { freePort, startInstance, startOrigin } from '../fixtures/instance.js'
+import { freePort, type Instance, startInstance, startOrigin } from '../fixtures/instance.js'
 
 const CONNECTIONS = 32
 const ROWS = 500
@@ -12,7 +12,7 @@ const BIN = resolve('dist/bin/readership.js')
 /** The least that a Node server can do with a hit: it parses it and appends a line to a file. */
 const FLOOR = resolve('../shared/bench/floor.mjs')
 
-interface Contender {
+export interface Contender {
   name: string
   /** Hits in one request. */
   each: number
@@ -26,9 +26,9 @@ interface Contender {
 }
 
 /**
- * Issue 5, show 5: hits a second of `/api/track` through the proxy, one hit a request, and rows a second of
- * `/api/log/edge`, 500 a request, each until all are committed, and the CPU of each, the store's included; in turns with a
- * bare Node server that appends a line. `rounds` and `ms` of a slice are arguments.
+ * Issue 5, show 5: hits a second of `/api/track` through the proxy, one hit a request, until all are committed, and the
+ * CPU of each, the store's included; in turns with a bare Node server that appends a line. `rounds` and `ms` of a slice
+ * are arguments.
  */
 export async function run(args: string[] = []): Promise<void> {
   const rounds = Number(args[0] ?? 5)
@@ -40,26 +40,14 @@ export async function run(args: string[] = []): Promise<void> {
   const floor = existsSync(FLOOR) ? await startFloor(join(at, 'floor.ndjson')) : undefined
   if (!floor) console.log(`${FLOOR} is not there: no yardstick in this run`)
   try {
-    const stored = async () => rowsOf(await (await fetch(`${app.admin}/metrics`)).text())
-    const pid = app.child.pid ?? 0
-    const key = ingestKey(data)
-    const own = { pid, stored }
     const contenders: Contender[] = [
       {
-        ...own,
+        ...storeOf(app),
         name: 'track',
         each: 1,
         port: portOf(app.site),
         request: (n) => post('/_readership/api/track', hit(n), [`X-Forwarded-For: ${addressOf(n)}`]),
         local: () => '127.0.0.1',
-      },
-      {
-        ...own,
-        name: 'edge',
-        each: ROWS,
-        port: portOf(app.admin),
-        request: (n) => signed(edgeBody(n), key),
-        local: (n) => `127.0.1.${n + 1}`,
       },
       ...(floor
         ? [{ ...floor, name: 'floor', each: 1, request: (n: number) => post('/', hit(n)), local: () => '127.0.0.1' }]
@@ -92,6 +80,24 @@ export async function run(args: string[] = []): Promise<void> {
   }
 }
 
+const storeOf = ({ admin, child }: Instance) => ({
+  pid: child.pid ?? 0,
+  stored: async () => rowsOf(await (await fetch(`${admin}/metrics`)).text()),
+})
+
+/** Deliveries of other servers to an instance, 500 rows each. */
+export function createEdge(app: Instance): Contender {
+  const key = ingestKey(app.data)
+  return {
+    ...storeOf(app),
+    name: 'edge',
+    each: ROWS,
+    port: portOf(app.admin),
+    request: (n) => signed(edgeBody(n), key),
+    local: (n) => `127.0.1.${n + 1}`,
+  }
+}
+
 interface Slice {
   requests: number
   /** Rows a second, from the first request until the last row was stored. */
@@ -101,7 +107,7 @@ interface Slice {
   p99: number
 }
 
-async function slice(one: Contender, ms: number, from: number): Promise<Slice> {
+export async function slice(one: Contender, ms: number, from: number): Promise<Slice> {
   const before = (await one.stored?.()) ?? 0
   const cpu = cpuOf(one.pid)
   const started = performance.now()
