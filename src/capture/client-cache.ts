@@ -4,7 +4,7 @@ import type { Observation } from './observation.js'
 /** The texts that a client sends with each of its requests. */
 export type Client = Pick<Observation, 'user_agent'> & { headers: Observation['headers'] | undefined }
 
-/** Where a batch has a client: the lengths of its texts, and the texts, one byte a character. */
+/** The place of a client in a batch: the lengths of its texts, and the texts, one byte a character. */
 interface ClientBytes {
   view: DataView
   lengths: number
