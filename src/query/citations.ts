@@ -47,10 +47,10 @@ const urlCounts = (plan: Plan, of: CitationScope): Sql => sql`
       sum(v) as views
     from (
       select hostname, pathname, page_reads as f, 0 as a, attempts as n, refused as r, 0 as v
-      from (${dailyCounts(plan, 'daily_urls', ['page_reads', 'attempts', 'refused'], { where: ofOperator(of.operator) })}) f
+      from (${dailyCounts(plan, 'daily_urls', ['page_reads', 'attempts', 'refused'], { where: ofOperator(of.operator) })}) fetched
       union all
       select hostname, pathname, 0 as f, ${countedArrivals(of)} as a, 0 as n, 0 as r, views as v
-      from (${dailyCounts(plan, 'daily_views', ['views', 'arrivals'])}) p) s
+      from (${dailyCounts(plan, 'daily_views', ['views', 'arrivals'])}) viewed) s
     group by hostname, pathname) u
   where fetches > 0 or views > 0 or refused * 2 > attempts`
 
@@ -114,10 +114,10 @@ export const citationOperators = (plan: Plan, of: CitationScope): Sql => {
       select operator, sum(f) as fetches, sum(a) as arrivals
       from (
         select operator, page_reads as f, 0 as a
-        from (${dailyCounts(plan, 'daily_agents', ['page_reads'], { keys: ['operator'], where: ofOperator(of.operator) })}) f
+        from (${dailyCounts(plan, 'daily_agents', ['page_reads'], { keys: ['operator'], where: ofOperator(of.operator) })}) fetched
         union all
         select ${name} as operator, 0 as f, ${countedArrivals(of)} as a
-        from (${dailyCounts(plan, 'daily_views', ['arrivals'])}) p) s
+        from (${dailyCounts(plan, 'daily_views', ['arrivals'])}) viewed) s
       group by operator) o
     where fetches > 0 or arrivals > 0`
 }

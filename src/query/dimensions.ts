@@ -51,8 +51,11 @@ export const DIMENSIONS: readonly Dimension[] = [
   dimension('exit_page', people, { level: 'session', aliases: ['visit:exit_page', 'exit'] }),
   dimension('referrer', people, { level: 'session', aliases: ['visit:referrer'] }),
   dimension('source', people, { level: 'session', aliases: ['visit:source', 'referrer_name'] }),
-  // Rows keep the referrer without a source only if it is referrer spam.
-  dimension('referrer_spam', people, { type: 'boolean', value: '(source is null and referrer is not null)' }),
+  // Rows keep the referrer without a source only if it is referrer spam. Some engines give conditions the type of numbers.
+  dimension('referrer_spam', people, {
+    type: 'boolean',
+    value: 'cast(source is null and referrer is not null as boolean)',
+  }),
   dimension('channel', people, { level: 'session', aliases: ['visit:channel'] }),
   ...['source', 'medium', 'campaign', 'content', 'term'].map((part) =>
     dimension(`utm_${part}`, people, {

@@ -20,7 +20,7 @@ from (
             and ((country is not null and country in ('US')))
             and true
           group by hostname, pathname
-        ) f
+        ) fetched
         union all
         select hostname, pathname, 0 as f, arrivals as a, 0 as n, 0 as r, views as v
         from (
@@ -35,7 +35,7 @@ from (
             and ((country is not null and country in ('US')))
             and true
           group by hostname, pathname, assistant
-        ) p
+        ) viewed
       ) s
       group by hostname, pathname
     ) u

@@ -18,7 +18,7 @@
             and ((country is not null and country in ('US')))
             and true
           group by hostname, pathname
-        ) f
+        ) fetched
         union all
         select hostname, pathname, 0 as f, arrivals as a, 0 as n, 0 as r, views as v
         from (
@@ -33,7 +33,7 @@
             and ((country is not null and country in ('US')))
             and true
           group by hostname, pathname, assistant
-        ) p
+        ) viewed
       ) s
       group by hostname, pathname
     ) u
@@ -111,7 +111,7 @@ from (
           and ((country is not null and country in ('US')))
           and true
         group by hostname, pathname, assistant
-      ) p
+      ) viewed
     ) s
     group by operator
   ) o
