@@ -51,6 +51,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/sql',
     'src/errors',
   ],
+  'src/clickhouse': ['src/dialects', 'src/columns', 'src/rows', 'src/store', 'src/sql', 'src/errors'],
   'src/worker': [
     'src/duckdb',
     'src/ingest',
@@ -135,6 +136,8 @@ const HOME: Record<string, readonly string[]> = {
   'structured-headers': ['src/agents/signature/header-fields.ts'],
   '@duckdb/node-api': ['src/duckdb/'],
   '@duckdb/node-bindings': ['src/duckdb/'],
+  // Types, and one import at run time, only where it is used.
+  '@clickhouse/client': ['src/clickhouse/'],
   // One file for each use.
   undici: ['src/outbound/', 'src/ship/collector-client.ts'],
   'mmdb-lib': ['src/ingest/place/'],
@@ -218,7 +221,7 @@ t.test('code of the site’s process never imports code of the worker’s proces
     'src/export',
     'src/ship',
   ]
-  const WORKER = ['src/ingest', 'src/worker', 'src/duckdb']
+  const WORKER = ['src/ingest', 'src/worker', 'src/duckdb', 'src/clickhouse']
   for (const file of files.filter((file) => SITE.some((place) => within(file, place))))
     t.same(
       importedFiles(file).filter((to) => WORKER.some((place) => within(to, place))),
@@ -255,6 +258,15 @@ t.test('a package is imported only from its home', async (t) => {
       .filter((name) => !HOME[name]?.some((home) => (home.endsWith('/') ? file.startsWith(home) : file === home)))
     t.same(strangers, [], file)
   }
+})
+
+t.test('the bundled programs contain nothing of another engine', async (t) => {
+  const programs = [
+    'bin/readership.js',
+    'src/worker/entry.js',
+    ...readdirSync('dist/chunks').map((name) => `chunks/${name}`),
+  ]
+  for (const file of programs) t.notMatch(readFileSync(join('dist', file), 'utf8'), '@clickhouse/client', file)
 })
 
 t.test('a file has at most 400 lines', async (t) => {

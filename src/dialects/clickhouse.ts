@@ -9,7 +9,7 @@ const typeOf = (value: Param): string => {
 }
 
 /**
- * SQL for ClickHouse. Instants are DateTime64(3, 'UTC'), ids are UInt64,
+ * SQL for ClickHouse, with the settings of `src/clickhouse/settings.ts`. Instants are DateTime64(3, 'UTC'), ids are UInt64,
  * properties are JSON text.
  */
 export const clickhouseDialect: Dialect = {

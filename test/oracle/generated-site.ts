@@ -19,7 +19,8 @@ const END = Date.parse('2026-11-01T12:35:00.000Z')
 const ZONES = ['Europe/Berlin', 'Australia/Lord_Howe', 'America/Los_Angeles', 'Asia/Kolkata'] as const
 const COMPARES = ['none', 'previous', 'year'] as const
 const rows = generateRows({ seed: 20261102, sessions: 700, agents: 700 })
-const dependencies: Omit<ReadDependencies, 'store'> = {
+/** The goals, funnels and settings of the site. */
+export const dependencies: Omit<ReadDependencies, 'store'> = {
   now: () => new Date(NOW),
   ...storedGoals(GOALS, FUNNELS),
   site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'month', owns: () => true }),
@@ -105,7 +106,12 @@ const AGENTS = [
 ]
 /** Filters for both audiences: each alone, then two at a time. */
 const ALL = [...BOTH, ...BOTH.map((filters, i) => [...filters, ...(BOTH[(i * 3 + 4) % BOTH.length] ?? [])])]
-const FILTERS: Record<Question['audience'], readonly Question['filters'][]> = { human: PEOPLE, agent: AGENTS, all: ALL }
+/** Sets of filters for each audience. */
+export const FILTERS: Record<Question['audience'], readonly Question['filters'][]> = {
+  human: PEOPLE,
+  agent: AGENTS,
+  all: ALL,
+}
 
 const whole = process.env.ORACLE === 'all'
 const pickFrom = <V>(list: readonly [V, ...V[]], i: number): V => list[i % list.length] ?? list[0]

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { z } from 'zod'
+import { ClickHouseOpenError } from './client.js'
+import { listColumns, MIGRATIONS, ROW_TABLES } from './schema.js'
+
+/** A program that holds the lock longer has died: every statement of a migration is done in seconds. */
+const LOCK_MS = 60_000
+const RETRY_MS = 200
+
+const VERSIONS = `create table if not exists schema_versions (version UInt32, applied_at DateTime64(3, 'UTC') default now64(3))
+  engine = MergeTree order by version`
+
+/**
+ * Brings the tables to the version of this program. Only one program at a time changes them: it holds the lock, a table
+ * that only one of several programs can create. Throws `ClickHouseOpenError` if the tables are newer than the program.
+ */
+export async function migrate(client: ClickHouseClient, migrations = MIGRATIONS): Promise<void> {
+  if (await isCurrent(client, migrations.length)) return
+  const release = await takeLock(client)
+  try {
+    await run(client, VERSIONS)
+    const done = await readVersion(client)
+    for (const [i, statements] of migrations.entries()) {
+      if (i < done) continue
+      for (const statement of statements) await run(client, statement)
+      await run(client, `insert into schema_versions (version) values (${i + 1})`)
+    }
+    for (const statement of await missingColumns(client)) await run(client, statement)
+  } finally {
+    await release()
+  }
+}
+
+async function isCurrent(client: ClickHouseClient, known: number): Promise<boolean> {
+  const version = await readVersion(client)
+  if (version > known)
+    throw new ClickHouseOpenError(
+      `The database has schema version ${version}, and this program knows ${known}: use a newer readership.`,
+    )
+  return version === known && (await missingColumns(client)).length === 0
+}
+
+async function readVersion(client: ClickHouseClient): Promise<number> {
+  const [exists] = await select(
+    client,
+    "select name from system.tables where database = currentDatabase() and name = 'schema_versions'",
+  )
+  if (!exists) return 0
+  const [row] = await select(client, 'select max(version) as version from schema_versions')
+  return z.coerce.number().parse(row?.version ?? 0)
+}
+
+/** Statements that add the columns that rows have and the tables do not: they were declared after the tables were made. */
+async function missingColumns(client: ClickHouseClient): Promise<string[]> {
+  const found = await select(client, 'select table, name from system.columns where database = currentDatabase()')
+  const stored = new Set(found.map(({ table, name }) => `${table} ${name}`))
+  return ROW_TABLES.flatMap((table) =>
+    listColumns(table)
+      .filter(({ name }) => !stored.has(`${table} ${name}`))
+      .map(({ name, type }) => `alter table ${table} add column if not exists ${name} ${type}`),
+  )
+}
+
+/** Waits for the lock and returns a function that releases it. A lock of a program that died is removed. */
+async function takeLock(client: ClickHouseClient): Promise<() => Promise<void>> {
+  const holder = randomUUID()
+  for (;;) {
+    const created = await run(
+      client,
+      `create table schema_lock (held UInt8) engine = MergeTree order by held comment '${holder}'`,
+    ).then(
+      () => true,
+      (error: unknown) => {
+        if (isExisting(error)) return false
+        throw error
+      },
+    )
+    if (created) return () => run(client, 'drop table if exists schema_lock sync')
+    const [lock] = await select(
+      client,
+      `select dateDiff('millisecond', metadata_modification_time, now64(3)) as age from system.tables
+        where database = currentDatabase() and name = 'schema_lock'`,
+    )
+    if (Number(lock?.age ?? 0) > LOCK_MS) await run(client, 'drop table if exists schema_lock sync')
+    else await delay(RETRY_MS)
+  }
+}
+
+/** Code 57: a table of that name exists already. */
+const isExisting = (error: unknown): boolean => z.object({ code: z.literal('57') }).safeParse(error).success
+
+const run = async (client: ClickHouseClient, query: string): Promise<void> => {
+  await client.command({ query })
+}
+
+async function select(client: ClickHouseClient, query: string): Promise<Record<string, unknown>[]> {
+  const result = await client.query({ query, format: 'JSONEachRow' })
+  return result.json<Record<string, unknown>>()
+}

@@ -1,0 +1,226 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createClient } from '@clickhouse/client'
+import t, { type Test } from 'tap'
+import { parseAddress } from '../../src/clickhouse/client.js'
+import { migrate } from '../../src/clickhouse/migrate.js'
+import { MIGRATIONS } from '../../src/clickhouse/schema.js'
+import { openClickHouse } from '../../src/clickhouse/store.js'
+import { raw, sql } from '../../src/sql.js'
+import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
+
+t.test('an address is parsed, and a wrong one is refused without its password', async (t) => {
+  const address = (given: object) => ({ username: 'default', password: '', database: 'd', ...given })
+  const good: [string, object][] = [
+    ['clickhouse://h/d', { url: 'http://h:8123' }],
+    ['clickhouse://h/d?secure=true', { url: 'https://h:8443' }],
+    ['clickhouse://h:9/d?secure=false', { url: 'http://h:9' }],
+    [
+      'clickhouse://u%40x:p%2Fw@[::1]:1/d_1',
+      { url: 'http://[::1]:1', username: 'u@x', password: 'p/w', database: 'd_1' },
+    ],
+  ]
+  for (const [url, expected] of good) t.strictSame(parseAddress(url), address(expected), url)
+  const bad: [string, RegExp][] = [
+    ['clickhouse', /not a URL/],
+    ['http://u:secret@h/d', /scheme/],
+    ['clickhouse://u:secret@h', /database/],
+    ['clickhouse://u:secret@h/a/b', /database/],
+    ['clickhouse://u:secret@h/d;drop', /database/],
+    ['clickhouse://u:secret@h/d?cluster=c', /unknown parameter cluster/],
+    ['clickhouse://u:secret@h/d?secure=yes', /secure must be/],
+    ['clickhouse:///d', /no host/],
+  ]
+  for (const [url, message] of bad) {
+    const error = await openClickHouse(url).catch((error: unknown) => error)
+    t.match(error, { name: 'ClickHouseOpenError', message }, url)
+    t.notMatch(String(error), 'secret')
+  }
+})
+
+/** One server for all tests but the last, which stops it. */
+let started: ReturnType<typeof startClickHouse> | undefined
+const shared = () => (started ??= startClickHouse(t))
+
+t.test('a server that does not let the store be opened is named in one line', { skip: noChdb }, async (t) => {
+  const url = await (await shared()).createDatabase()
+  const { port, password } = new URL(url)
+  const closed = createServer()
+  await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve))
+  const free = closed.address() as AddressInfo
+  await new Promise((resolve) => closed.close(resolve))
+  const rows: [string, RegExp][] = [
+    [url.replace(password, 'secret'), /user default: the user or the password is wrong\.$/],
+    [
+      url.replace(/\/\w+$/, '/nothing'),
+      /database nothing, user default: the database does not exist; create it first\.$/,
+    ],
+    [url.replace(port, String(free.port)), /no connection \(ECONNREFUSED\)\.$/],
+  ]
+  for (const [given, message] of rows) {
+    const error = await openClickHouse(given).catch((error: unknown) => error)
+    t.match(error, { name: 'ClickHouseOpenError', message })
+    t.notMatch(String(error), /secret|\n/)
+    t.notMatch(String(error), password)
+  }
+})
+
+/** A new database, and a client with the rights of the store to look at its tables and change them. */
+async function openDatabase(t: Test) {
+  const server = await shared()
+  const url = await server.createDatabase()
+  const { username, password, database, url: address } = parseAddress(url)
+  const client = createClient({ url: address, username, password, database })
+  t.teardown(() => client.close())
+  const select = async (query: string) => (await client.query({ query, format: 'JSONEachRow' })).json()
+  return { server, url, client, select, run: (query: string) => client.command({ query }) }
+}
+
+t.test('tables are created once by several programs, and a newer schema is refused', { skip: noChdb }, async (t) => {
+  const { url, client, select, run } = await openDatabase(t)
+  const stores = await Promise.all(Array.from({ length: 4 }, () => openClickHouse(url)))
+  t.strictSame(
+    await select('select version from schema_versions'),
+    [{ version: 1 }],
+    'one of four programs created them',
+  )
+  const [store] = stores
+  await store?.append({ events: [eventRow({ traits: '{}' })], agent_events: [] })
+  await Promise.all(stores.map((one) => one.close()))
+
+  // As if the column had been declared after these tables were made.
+  await run('alter table events drop column reported_at')
+  const again = await openClickHouse(url)
+  t.strictSame(await again.query(sql`select traits, reported_at from events`), [{ traits: '{}', reported_at: null }])
+  await again.close()
+
+  const statements = ['create table if not exists later (a Int32) engine = MergeTree order by a']
+  await migrate(client, [...MIGRATIONS, statements])
+  await migrate(client, [...MIGRATIONS, statements])
+  t.strictSame(await select('select version from schema_versions order by version'), [{ version: 1 }, { version: 2 }])
+  await t.rejects(openClickHouse(url), {
+    name: 'ClickHouseOpenError',
+    message: 'The database has schema version 2, and this program knows 1: use a newer readership.',
+  })
+  t.strictSame(await select("select name from system.tables where name = 'schema_lock'"), [], 'the lock is released')
+})
+
+t.test('a batch that is appended again adds nothing', { skip: noChdb }, async (t) => {
+  const { server, url, select } = await openDatabase(t)
+  const store = await openClickHouse(url)
+  t.teardown(() => store.close())
+  const counted = async () => (await store.query(sql`select count(*) as n, sum(engaged_ms) as ms from events`))[0]
+  const rows = {
+    // Two months, so that the insert writes two parts.
+    events: [1, 2, 3].map((n) => eventRow({ engaged_ms: n, timestamp: new Date(Date.UTC(2026, 9 + (n % 2), 5)) })),
+    agent_events: [agentRow(), agentRow()],
+  }
+  await store.append(rows, { batch: 'run-1 7', epoch: 1 })
+  t.strictSame(await counted(), { n: 3, ms: 6 })
+  await store.append(rows, { batch: 'run-1 7', epoch: 1 })
+  t.strictSame(await counted(), { n: 3, ms: 6 }, 'the same batch')
+  await store.append(
+    { ...rows, events: rows.events.map((row) => ({ ...row, engaged_ms: 10 })) },
+    { batch: 'run-1 7', epoch: 2 },
+  )
+  t.strictSame(await counted(), { n: 3, ms: 30 }, 'the newer epoch counts')
+  await store.append(rows, { batch: 'run-1 7', epoch: 1 })
+  t.strictSame(await counted(), { n: 3, ms: 30 }, 'an older epoch that comes later does not')
+  await store.append(rows, { batch: 'run-1 8', epoch: 2 })
+  t.strictSame(await counted(), { n: 6, ms: 36 }, 'another batch has other rows')
+  t.strictSame(await store.query(sql`select count(*) as n from agent_events`), [{ n: 4 }])
+
+  // The server stores the rows, and its response is lost: the insert is repeated.
+  const before = await server.control?.(1)
+  await store.append(rows)
+  const after = await server.control?.()
+  t.strictSame(await counted(), { n: 9, ms: 42 })
+  t.ok((after?.requests ?? 0) - (before?.requests ?? 0) >= 3, 'the insert was sent twice')
+  t.strictSame(await select('select sum(rows) > 9 as more from system.parts where table = $$events$$ and active'), [
+    { more: 1 },
+  ])
+})
+
+t.test('a result is streamed, stopped and bounded', { skip: noChdb }, async (t) => {
+  const { server, url } = await openDatabase(t)
+  const store = await openClickHouse(url)
+  t.teardown(() => store.close())
+  const numbers = (count: number) => raw(`select number as n, toString(number) as s from numbers(${count})`)
+  let [chunks, rows, sum] = [0, 0, 0]
+  for await (const chunk of store.stream(numbers(300_000))) {
+    chunks++
+    rows += chunk.length
+    sum += chunk.reduce((total, { n }) => total + Number(n), 0)
+  }
+  t.strictSame([rows, sum], [300_000, (300_000 * 299_999) / 2])
+  t.ok(chunks > 4, `${chunks} chunks`)
+  for await (const chunk of store.stream(raw('select 1 as n from events'))) t.fail(`${chunk.length} rows of no table`)
+
+  for await (const chunk of store.stream(numbers(5_000_000))) {
+    t.ok(chunk.length > 0)
+    break
+  }
+  const stopping = new AbortController()
+  const read = async (query: ReturnType<typeof raw>) => {
+    for await (const chunk of store.stream(query, stopping.signal)) if (chunk.length > 0) stopping.abort()
+  }
+  const cancelled = { code: 'database_error', message: 'The query was cancelled.' }
+  await t.rejects(read(numbers(5_000_000)), cancelled)
+  const slow = raw('select count() as n from numbers(20000000000) where sipHash64(number) = 1')
+  const before = (await server.control?.())?.closedEarly ?? 0
+  await t.rejects(store.query(raw('select sleepEachRow(0.1) from numbers(20)'), AbortSignal.timeout(100)), cancelled)
+  t.ok(((await server.control?.())?.closedEarly ?? 0) > before, 'the connection is closed, which stops the statement')
+
+  const failing = async () => {
+    for await (const chunk of store.stream(raw('select throwIf(number = 200000) as n from numbers(300000)')))
+      rows += chunk.length
+  }
+  await t.rejects(failing(), { code: 'database_error' }, 'a failure half-way is no end')
+
+  const bounded = await openClickHouse(url, { limits: { timeout_ms: 1_000, memory_bytes: 20_000_000 } })
+  t.teardown(() => bounded.close())
+  await t.rejects(bounded.query(slow), { message: /took longer than 1 s/ })
+  await t.rejects(bounded.query(raw('select groupArray(number) as n from numbers(20000000)')), {
+    message: /needs more memory/,
+  })
+  for (const statement of ['drop table events', 'insert into seals values (0)', 'alter table events delete where 1'])
+    await t.rejects(store.query(raw(statement)), { code: 'database_error' }, statement)
+})
+
+t.test('values are parameters of the server, whatever they contain', { skip: noChdb }, async (t) => {
+  const { server, url } = await openDatabase(t)
+  const store = await openClickHouse(url)
+  t.teardown(() => store.close())
+  for (const value of [
+    "'",
+    '\\',
+    "\\'",
+    '\t\n\r\0\b',
+    '{p1:String}',
+    '--',
+    '\\N',
+    'ü🦆',
+    '',
+    ' ',
+    '"',
+    'x'.repeat(100_000),
+  ])
+    t.ok((await store.query(sql`select ${value} as v`))[0]?.v === value, JSON.stringify(value.slice(0, 20)))
+  for (const value of [0, -1, 2 ** 53 - 1, 0.1, 1e300, -1e-7, true, false])
+    t.strictSame(await store.query(sql`select ${value} as v`), [{ v: value }])
+  t.ok(((await server.control?.())?.multipart ?? 0) >= 20, 'they are in the body, not in the URL')
+})
+
+t.test('a server that goes away makes calls fail, and none hangs', { skip: noChdb }, async (t) => {
+  const { server, url } = await openDatabase(t)
+  const store = await openClickHouse(url)
+  t.teardown(() => store.close())
+  await server.stop?.()
+  await t.rejects(store.query(sql`select 1`), { code: 'database_error' })
+  await t.rejects(store.append({ events: [eventRow()], agent_events: [] }), { code: 'database_error' })
+  const read = async () => {
+    for await (const rows of store.stream(sql`select 1`)) t.fail(`${rows.length} rows`)
+  }
+  await t.rejects(read(), { code: 'database_error' })
+})

@@ -1,0 +1,31 @@
+import t, { type Test } from 'tap'
+import { openClickHouse } from '../../src/clickhouse/store.js'
+import { type ClickHouseServer, noChdb, noServer, realServer, startClickHouse } from '../fixtures/clickhouse-server.js'
+import { openStore } from '../fixtures/open-store.js'
+import { compareReads, contractRows } from './engine-reads.js'
+import { storeContract } from './store-contract.js'
+
+const open = async (t: Test, server: ClickHouseServer) => {
+  const store = await openClickHouse(await server.createDatabase())
+  t.teardown(() => store.close())
+  return store
+}
+
+/** Everything that a store on ClickHouse must do, in a process of its own or on a real server. */
+const checkServer = (start: (t: Test) => ClickHouseServer | Promise<ClickHouseServer>) => async (t: Test) => {
+  const server = await start(t)
+  storeContract(t, (t) => open(t, server))
+  t.test('reads give the same answers as on DuckDB', async (t) => {
+    const rows = contractRows()
+    const [duckdb, clickhouse] = [await openStore(t), await open(t, server)]
+    await duckdb.append(rows)
+    for (let from = 0; from < Math.max(rows.events.length, rows.agent_events.length); from += 10_000) {
+      const part = <R>(list: R[]) => list.slice(from, from + 10_000)
+      await clickhouse.append({ events: part(rows.events), agent_events: part(rows.agent_events) })
+    }
+    compareReads(t, rows, () => [duckdb, clickhouse])
+  })
+}
+
+t.test('ClickHouse in a process of its own', { skip: noChdb }, checkServer(startClickHouse))
+t.test('a real ClickHouse server', { skip: noServer }, checkServer(realServer))

@@ -1,0 +1,109 @@
+import type { Test } from 'tap'
+import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
+import { ASSISTANTS } from '../../src/capture/assistants.js'
+import { ApiError } from '../../src/errors.js'
+import { AUDIENCES, type Audience, DIMENSIONS } from '../../src/query/dimensions.js'
+import { METRICS } from '../../src/query/metrics.js'
+import { type Read, type ReadDependencies, runRead } from '../../src/query/read.js'
+import { reads } from '../../src/reads/index.js'
+import type { Rows } from '../../src/rows.js'
+import type { Store } from '../../src/store.js'
+import { assertEqual } from '../fixtures/assert-equal.js'
+import { generateRows } from '../fixtures/generated-sessions.js'
+import { dependencies, FILTERS } from '../oracle/generated-site.js'
+
+const size = Number(process.env.CONTRACT_ROWS ?? 3_000)
+/** More rows than in the normal run: every set of filters is asked. */
+const whole = size > 3_000
+/** A generated site of `CONTRACT_ROWS` rows, about half of them people's. */
+export const contractRows = (): Rows =>
+  generateRows({ seed: 20261123, sessions: Math.ceil(size / 12), agents: size / 2 })
+
+const ZONES = ['Europe/Berlin', 'Australia/Lord_Howe', 'America/Los_Angeles', 'Asia/Kolkata']
+const COMPARES = ['none', 'previous', 'year']
+const WINDOWS = [
+  ...['range=30d', 'range=all', 'start=2026-10-20T22:00:00Z&end=2026-11-01T09:10:00Z', 'range=90d', 'range=today'],
+  ...['start=2026-03-20T05:00:00Z&end=2026-03-31T07:30:00Z&granularity=week', 'range=12mo', 'range=24h'],
+]
+const dimensionsOf = (table: 'events' | 'agent_events') =>
+  DIMENSIONS.filter(({ tables }) => tables.includes(table)).map(({ name }) => `dimension=${name}`)
+
+/** The parameters of a read that has some of its own. */
+const PARAMS: Readonly<Record<string, (audience: Audience) => readonly string[]>> = {
+  '/api/stats/breakdown': (audience) =>
+    audience === 'agent'
+      ? dimensionsOf('agent_events')
+      : audience === 'all'
+        ? dimensionsOf('events').filter((one) => dimensionsOf('agent_events').includes(one))
+        : [...dimensionsOf('events'), 'dimension=prop:plan', 'dimension=prop:price', 'dimension=prop:value'],
+  '/api/stats/timeseries': (audience) => METRICS[audience].map((metric) => `metric=${metric}`),
+  '/api/agents/breakdown': () => dimensionsOf('agent_events'),
+  '/api/agents/coverage': () => ['', 'order=stale'],
+  '/api/stats/journeys': () => ['depth=8', 'depth=3&start=/', 'depth=8&start=/docs'],
+  '/api/stats/retention': () => ['granularity=week', 'granularity=day', ''],
+  '/api/stats/performance': () => ['', 'dimension=pathname', 'dimension=device_type'],
+  '/api/stats/events': () => ['', 'name=signup', 'property=price'],
+  '/api/stats/funnel/{id}': () => ['per=session', 'per=visitor', 'step=2&outcome=dropped', 'per=visitor&step=1'],
+  '/api/citation-gap': () => ['', 'operator=OpenAI'],
+  '/api/citation-gap/summary': () => ['', 'operator=OpenAI'],
+}
+const pick = <V>(list: readonly V[], i: number): V | undefined => list[i % list.length]
+
+/** Rounds to ten digits: engines sum in another order. Leaves out how long a read took. */
+const rounded = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (key, each) =>
+      key === 'took_ms' ? 0 : typeof each === 'number' ? Number(each.toPrecision(10)) : each,
+    ),
+  )
+
+async function answer(read: Read, query: string, words: Record<string, string>, store: Store): Promise<unknown> {
+  const deps: ReadDependencies = {
+    ...dependencies,
+    store,
+    catalog: listAgents(loadCatalog()),
+    assistants: ASSISTANTS,
+    blockedUrls: async () => ({
+      candidates: [{ hostname: 'one.example', patterns: ['/docs'] }],
+      areBlocked: async (urls) => urls.map(({ pathname }) => pathname.startsWith('/docs')),
+    }),
+  }
+  try {
+    const { data, meta } = await runRead(read, new URLSearchParams(query), deps, words)
+    return rounded({ data, meta })
+  } catch (error) {
+    if (error instanceof ApiError && error.code !== 'database_error') return { refused: error.code, field: error.field }
+    throw error instanceof ApiError && error.cause instanceof Error ? error.cause : error
+  }
+}
+
+/** Asks both stores, which have these rows, every read for every audience and set of filters; the answers must be equal. */
+export function compareReads(t: Test, rows: Rows, stores: () => readonly [Store, Store]): void {
+  const sessions = rows.events.filter(({ site_id }) => site_id === 1).map(({ session_id }) => session_id)
+  for (const [j, read] of reads.entries()) {
+    if (read.staticResult) continue
+    for (const audience of AUDIENCES) {
+      if ('only' in read.audience && read.audience.only !== audience) continue
+      if (!('only' in read.audience) && read.audience.peopleOnly && audience === 'agent') continue
+      t.test(`${read.path}, ${audience}`, async (t) => {
+        const params = PARAMS[read.path]?.(audience) ?? ['']
+        const questions = Math.max(params.length, FILTERS[audience].length)
+        for (let i = 0; i < questions; i++) {
+          // The normal run asks some; each set of filters meets several reads.
+          if (!whole && (i + 5 * j) % 14 > 0) continue
+          const filters = pick(FILTERS[audience], i) ?? []
+          const query = [
+            `site=${1 + (i % 2)}&audience=${audience}&tz=${pick(ZONES, i + j)}&${pick(WINDOWS, 3 * i + j)}`,
+            `compare=${pick(COMPARES, Math.floor(i / 2) + j)}&${pick(params, i)}`,
+            filters.length > 0 ? `filters=${encodeURIComponent(JSON.stringify(filters))}` : '',
+          ].join('&')
+          const id = read.path.includes('funnel') ? `${1 + (i % 3)}` : hex(pick(sessions, 101 * i) ?? 0n)
+          const [expected, found] = await Promise.all(stores().map((store) => answer(read, query, { id }, store)))
+          assertEqual(t, found, expected, decodeURIComponent(query))
+        }
+      })
+    }
+  }
+}
+
+const hex = (id: bigint): string => id.toString(16).padStart(16, '0')
