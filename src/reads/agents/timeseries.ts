@@ -1,15 +1,14 @@
 import { z } from 'zod'
 import { bucketKey, listBuckets } from '../../query/buckets.js'
 import { whereClause } from '../../query/conditions.js'
+import { dailyCounts } from '../../query/daily-counts.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
-import { NOT_SPOOFED } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { OTHER_AGENTS } from '../../query/read-context.js'
 import { GRANULARITIES, isIn, raw, sql } from '../../sql.js'
 import { comparableRow, Instant, metricShapes, Partial } from '../shapes.js'
 
 const METRICS = ['fetches', 'spoofed'] as const
-const SPOOFED = sql`count(*) filter (where not ${NOT_SPOOFED})`
 
 /** GET /api/agents/timeseries: fetches over time of the top `limit` agents, then of all others together. */
 export default defineRead({
@@ -41,17 +40,17 @@ export default defineRead({
     const top = await context.list(
       { key: 'agent_id', order: ['fetches desc'], metrics: METRICS, limit: limit },
       (p) => sql`
-        select agent_id, max(operator) as operator, count(*) as fetches, ${SPOOFED} as spoofed
-        from agent_events where ${whereClause(p)} and agent_id <> ${OTHER_AGENTS} group by agent_id`,
+        select agent_id, max(operator) as operator, sum(fetches) as fetches, sum(spoofed) as spoofed
+        from (${dailyCounts(p, 'daily_agents', METRICS, { keys: ['agent_id', 'operator'] })}) d
+        where agent_id <> ${OTHER_AGENTS} group by agent_id`,
     )
     const shown = top.map((agent) => String(agent.agent_id))
     const isShown = sql`(${isIn(raw('agent_id'), shown)})`
     const rest = await context.one(
       METRICS,
       (p) => sql`
-        select sum(n) as fetches, sum(s) as spoofed from (
-          select agent_id, count(*) as n, ${SPOOFED} as s from agent_events where ${whereClause(p)} group by agent_id) a
-        where not ${isShown}`,
+        select sum(fetches) as fetches, sum(spoofed) as spoofed
+        from (${dailyCounts(p, 'daily_agents', METRICS, { keys: ['agent_id'] })}) d where not ${isShown}`,
     )
     const found = await context.rows(sql`
       select case when ${isShown} then agent_id else ${OTHER_AGENTS} end as series, bucket, sum(n) as value

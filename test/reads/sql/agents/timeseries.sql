@@ -1,29 +1,39 @@
 /* /api/agents/timeseries */
 select *, count(*) over () as total_rows
 from (
-  select agent_id, max(operator) as operator, count(*) as fetches, count(*) filter (where not verification <> 'spoofed') as spoofed
-  from agent_events
-  where site_id = 1
-    and timestamp >= timestamp '2026-10-24 22:00:00.000'
-    and timestamp < timestamp '2026-10-26 12:00:00.000'
-    and ((country is not null and country in ('US')))
-    and agent_id <> 'other'
+  select agent_id, max(operator) as operator, sum(fetches) as fetches, sum(spoofed) as spoofed
+  from (
+    select agent_id as agent_id, operator as operator, count(*) as fetches, count(*) filter (where verification = 'spoofed') as spoofed
+    from agent_events as e
+    where site_id = 1
+      and timestamp >= timestamp '2026-10-24 22:00:00.000'
+      and timestamp < timestamp '2026-10-26 12:00:00.000'
+      and true
+      and true
+      and ((country is not null and country in ('US')))
+      and true
+    group by agent_id, operator
+  ) d
+  where agent_id <> 'other'
   group by agent_id
 ) r
 order by fetches desc nulls last, agent_id nulls last
 limit 10 offset 0;
 
 /* /api/agents/timeseries */
-select sum(n) as fetches, sum(s) as spoofed
+select sum(fetches) as fetches, sum(spoofed) as spoofed
 from (
-  select agent_id, count(*) as n, count(*) filter (where not verification <> 'spoofed') as s
-  from agent_events
+  select agent_id as agent_id, count(*) as fetches, count(*) filter (where verification = 'spoofed') as spoofed
+  from agent_events as e
   where site_id = 1
     and timestamp >= timestamp '2026-10-24 22:00:00.000'
     and timestamp < timestamp '2026-10-26 12:00:00.000'
+    and true
+    and true
     and ((country is not null and country in ('US')))
+    and true
   group by agent_id
-) a
+) d
 where not (agent_id in ('gptbot'));
 
 /* /api/agents/timeseries */
