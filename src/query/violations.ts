@@ -69,15 +69,22 @@ export const pathFetches = (plan: Plan, catalog: readonly CatalogAgent[], pathna
  * Selects violations grouped by these columns: the columns, `more`, and `fetches, first_seen, last_seen, rule, line`. The
  * rule is the one that disallowed most fetches of the group; of several the one in the first line.
  */
-export function groupedViolations(plan: Plan, rows: Sql, columns: readonly string[], more: Sql): Sql {
+export function groupedViolations(
+  plan: Plan,
+  rows: Sql,
+  columns: readonly string[],
+  more: Readonly<Record<string, Sql>>,
+): Sql {
   const { dialect } = plan
   const names = raw(columns.join(', '))
   const rule = dialect.tuple([raw('rule'), raw('line')])
+  const added = Object.entries(more).map(([name, value]) => sql`${value} as ${raw(name)}`)
   const mostFetches = dialect.tuple([raw('-weight'), raw('coalesce(line, 0)'), raw("coalesce(rule, '')")])
   return sql`
-    select *, ${dialect.tupleMember(raw('deciding'), 1)} as rule, ${dialect.tupleMember(raw('deciding'), 2)} as line
+    select ${names}, ${raw(Object.keys(more).join(', '))}, fetches, first_seen, last_seen,
+      ${dialect.tupleMember(raw('deciding'), 1)} as rule, ${dialect.tupleMember(raw('deciding'), 2)} as line
     from (
-      select ${names}, ${more}, sum(fetches) as fetches, min(first_seen) as first_seen, max(last_seen) as last_seen,
+      select ${names}, ${join(added, ', ')}, sum(fetches) as fetches, min(first_seen) as first_seen, max(last_seen) as last_seen,
         ${dialect.firstBy(rule, mostFetches)} as deciding
       from (select *, sum(fetches) over (partition by ${names}, rule, line) as weight from (${rows}) v) w
       group by ${names}) u`

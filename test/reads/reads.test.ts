@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { clickhouseDialect } from '../../src/dialects/clickhouse.js'
 import { ApiError } from '../../src/errors.js'
 import { AUDIENCES, type Audience, DIMENSIONS } from '../../src/query/dimensions.js'
-import { type Read, runRead } from '../../src/query/read.js'
+import { prepareRead, type Read, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/rows.js'
 import { compile, type Sql } from '../../src/sql.js'
@@ -96,6 +96,21 @@ t.test('every read returns its declared shape for every audience', async (t) => 
     .filter((file) => !shared.includes(file))
     .map((file) => `/api/${file.replace('.ts', '')}`.replace(/\/id$/, '/{id}'))
   t.strictSame(new Set(reads.map(({ path }) => path)), new Set(paths), 'a read lies where its URL says')
+})
+
+t.test('every list can be read to its end in parts, as an export does', async (t) => {
+  const store = await openStore(t)
+  await store.append(WORLD)
+  for (const read of reads.filter(({ list }) => list)) {
+    const audience = 'only' in read.audience ? read.audience.only : 'human'
+    const query = `site=1&range=7d&dimension=pathname&audience=${audience}&compare=previous`
+    const parts: unknown[] = []
+    const prepared = await prepareRead(read, new URLSearchParams(query), { ...deps, store }, WORDS)
+    for await (const { data } of prepared.stream(store, 2)) parts.push(data)
+    const { data } = await runRead(read, new URLSearchParams(query), { ...deps, store }, WORDS)
+    if (Array.isArray(data)) t.strictSame(parts.flat(), data, read.path)
+    else t.ok(parts.length > 0, read.path)
+  }
 })
 
 t.test('an invalid pattern is a validation error', async (t) => {

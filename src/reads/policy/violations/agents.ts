@@ -27,11 +27,11 @@ export default defineRead({
       (plan) => {
         const url = plan.dialect.tuple([raw('hostname'), raw('pathname')])
         const rows = violations(plan, { catalog, only: severity })
-        const more = sql`max(operator) as operator, count(distinct ${url}) as urls`
+        const more = { operator: raw('max(operator)'), urls: sql`count(distinct ${url})` }
         return sql`select *, ${SEVERITY_RANK} as rank from (${groupedViolations(plan, rows, ['agent_id', 'severity'], more)}) g`
       },
     )
-    const data = found.map(({ rank: _, deciding: __, ...row }) => ({
+    const data = found.map(({ rank: _, ...row }) => ({
       ...formatInstants(row),
       name: context.agentNames(String(row.agent_id)).name,
     }))

@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import { defineRead } from '../../../query/read.js'
 import { groupedViolations, SEVERITIES, SEVERITY_RANK, violations } from '../../../query/violations.js'
-import { join, raw, sql } from '../../../sql.js'
+import { raw, sql } from '../../../sql.js'
 import { Count, comparableRow, formatInstants, VIOLATIONS_READ, violationSumShapes } from '../../shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']
-const SUMS = join(
-  SEVERITIES.map((severity) => raw(`sum(case when severity = '${severity}' then fetches else 0 end) as ${severity}`)),
-  ', ',
+const SUMS = Object.fromEntries(
+  SEVERITIES.map((name) => [name, raw(`sum(case when severity = '${name}' then fetches else 0 end)`)]),
 )
 
 /** GET /api/policy/violations/pages: what robots.txt disallowed, summed per URL. */
@@ -33,12 +32,12 @@ export default defineRead({
       (plan) => {
         const rows = violations(plan, { catalog, only: severity })
         const ranked = sql`select *, ${SEVERITY_RANK} as rank from (${rows}) r`
-        const more = sql`min(rank) as rank, count(distinct agent_id) as agents, ${SUMS}`
+        const more = { rank: raw('min(rank)'), agents: raw('count(distinct agent_id)'), ...SUMS }
         return groupedViolations(plan, ranked, URL_KEY, more)
       },
     )
     const data = found.map((row) => {
-      const { rank, deciding: _, breach, unbound, unclear, unverified, grace, ...url } = formatInstants(row)
+      const { rank, breach, unbound, unclear, unverified, grace, ...url } = formatInstants(row)
       return { ...url, severity: SEVERITIES[Number(rank)], severities: { breach, unbound, unclear, unverified, grace } }
     })
     return { data, rows: data.length }

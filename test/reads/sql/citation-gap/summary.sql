@@ -96,7 +96,7 @@ from (
           and ((country is not null and country in ('US')))
           and true
         group by operator
-      ) f
+      ) fetched
       union all
       select case assistant when 'chatgpt.com' then 'OpenAI' end as operator, 0 as f, arrivals as a
       from (

@@ -3,7 +3,8 @@ select *, count(*) over () as total_rows
 from (
   select *, case severity when 'breach' then 0 when 'unbound' then 1 when 'unclear' then 2 when 'unverified' then 3 when 'grace' then 4 end as rank
   from (
-    select *, deciding[1] as rule, deciding[2] as line
+    select agent_id, severity, operator, urls, fetches, first_seen, last_seen, deciding[1] as rule,
+        deciding[2] as line
     from (
       select agent_id, severity, max(operator) as operator, count(distinct row(hostname, pathname)) as urls,
           sum(fetches) as fetches, min(first_seen) as first_seen, max(last_seen) as last_seen,

@@ -1,7 +1,8 @@
 /* /api/policy/violations/pages */
 select *, count(*) over () as total_rows
 from (
-  select *, deciding[1] as rule, deciding[2] as line
+  select hostname, pathname, rank, agents, breach, unbound, unclear, unverified, grace, fetches,
+      first_seen, last_seen, deciding[1] as rule, deciding[2] as line
   from (
     select hostname, pathname, min(rank) as rank, count(distinct agent_id) as agents, sum(case when severity = 'breach' then fetches else 0 end) as breach,
         sum(case when severity = 'unbound' then fetches else 0 end) as unbound, sum(case when severity = 'unclear' then fetches else 0 end) as unclear,
