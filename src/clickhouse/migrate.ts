@@ -12,11 +12,24 @@ const RETRY_MS = 200
 const VERSIONS = `create table if not exists schema_versions (version UInt32, applied_at DateTime64(3, 'UTC') default now64(3))
   engine = MergeTree order by version`
 
+/** The first version with updates as patches; 26.7 is the one that is tested. */
+const OLDEST_SERVER = [25, 8] as const
+
+/** Throws `ClickHouseOpenError` for a version of ClickHouse that is too old, such as `24.8.4.13`. */
+export function requireVersion(version: string): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [oldest, least] = OLDEST_SERVER
+  if (major < oldest || (major === oldest && minor < least))
+    throw new ClickHouseOpenError(`ClickHouse ${version} is too old: ${OLDEST_SERVER.join('.')} or newer is needed.`)
+}
+
 /**
  * Brings the tables to the version of this program. Only one program at a time changes them: it holds the lock, a table
  * that only one of several programs can create. Throws `ClickHouseOpenError` if the tables are newer than the program.
  */
 export async function migrate(client: ClickHouseClient, migrations = MIGRATIONS): Promise<void> {
+  const [server] = await select(client, 'select version() as version')
+  requireVersion(String(server?.version))
   if (await isCurrent(client, migrations.length)) return
   const release = await takeLock(client)
   try {

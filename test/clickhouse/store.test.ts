@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createClient } from '@clickhouse/client'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/clickhouse/client.js'
-import { migrate } from '../../src/clickhouse/migrate.js'
+import { migrate, requireVersion } from '../../src/clickhouse/migrate.js'
 import { MIGRATIONS } from '../../src/clickhouse/schema.js'
 import { openClickHouse } from '../../src/clickhouse/store.js'
 import { raw, sql } from '../../src/sql.js'
@@ -64,6 +64,12 @@ t.test('a server that does not let the store be opened is named in one line', { 
     t.notMatch(String(error), /secret|\n/)
     t.notMatch(String(error), password)
   }
+})
+
+t.test('an old version of ClickHouse is refused', async (t) => {
+  for (const version of ['24.12.1.1', '25.7.9.9', '23.8'])
+    t.throws(() => requireVersion(version), { message: `ClickHouse ${version} is too old: 25.8 or newer is needed.` })
+  for (const version of ['25.8.1.1', '25.12.1.1', '26.1', '26.7.2.1']) t.doesNotThrow(() => requireVersion(version))
 })
 
 /** A new database, and a client with the rights of the store to look at its tables and change them. */

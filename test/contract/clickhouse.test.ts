@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { openClickHouse } from '../../src/clickhouse/store.js'
 import { type ClickHouseServer, noChdb, noServer, realServer, startClickHouse } from '../fixtures/clickhouse-server.js'
 import { openStore } from '../fixtures/open-store.js'
-import { compareReads, contractRows } from './engine-reads.js'
+import { compareReads, compareStreams, contractRows } from './engine-reads.js'
 import { storeContract } from './store-contract.js'
 
 const open = async (t: Test, server: ClickHouseServer) => {
@@ -24,6 +24,7 @@ const checkServer = (start: (t: Test) => ClickHouseServer | Promise<ClickHouseSe
       await clickhouse.append({ events: part(rows.events), agent_events: part(rows.agent_events) })
     }
     compareReads(t, rows, () => [duckdb, clickhouse])
+    compareStreams(t, () => [duckdb, clickhouse])
   })
 }
 

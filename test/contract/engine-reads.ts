@@ -4,7 +4,7 @@ import { ASSISTANTS } from '../../src/capture/assistants.js'
 import { ApiError } from '../../src/errors.js'
 import { AUDIENCES, type Audience, DIMENSIONS } from '../../src/query/dimensions.js'
 import { METRICS } from '../../src/query/metrics.js'
-import { type Read, type ReadDependencies, runRead } from '../../src/query/read.js'
+import { prepareRead, type Read, type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/rows.js'
 import type { Store } from '../../src/store.js'
@@ -57,7 +57,13 @@ const rounded = (value: unknown): unknown =>
     ),
   )
 
-async function answer(read: Read, query: string, words: Record<string, string>, store: Store): Promise<unknown> {
+interface AskOptions {
+  words: Record<string, string>
+  /** The whole list is read in parts, as an export reads it. */
+  streamed?: boolean
+}
+
+async function answer(read: Read, query: string, { words, streamed }: AskOptions, store: Store): Promise<unknown> {
   const deps: ReadDependencies = {
     ...dependencies,
     store,
@@ -69,8 +75,14 @@ async function answer(read: Read, query: string, words: Record<string, string>, 
     }),
   }
   try {
-    const { data, meta } = await runRead(read, new URLSearchParams(query), deps, words)
-    return rounded({ data, meta })
+    if (!streamed) {
+      const { data, meta } = await runRead(read, new URLSearchParams(query), deps, words)
+      return rounded({ data, meta })
+    }
+    const parts: unknown[] = []
+    const prepared = await prepareRead(read, new URLSearchParams(query), deps, words)
+    for await (const { data } of prepared.stream(store, 7)) parts.push(data)
+    return rounded(parts)
   } catch (error) {
     if (error instanceof ApiError && error.code !== 'database_error') return { refused: error.code, field: error.field }
     throw error instanceof ApiError && error.cause instanceof Error ? error.cause : error
@@ -98,12 +110,28 @@ export function compareReads(t: Test, rows: Rows, stores: () => readonly [Store,
             filters.length > 0 ? `filters=${encodeURIComponent(JSON.stringify(filters))}` : '',
           ].join('&')
           const id = read.path.includes('funnel') ? `${1 + (i % 3)}` : hex(pick(sessions, 101 * i) ?? 0n)
-          const [expected, found] = await Promise.all(stores().map((store) => answer(read, query, { id }, store)))
+          const [expected, found] = await Promise.all(
+            stores().map((store) => answer(read, query, { words: { id } }, store)),
+          )
           assertEqual(t, found, expected, decodeURIComponent(query))
         }
       })
     }
   }
+}
+
+/** Reads each list to its end, in parts; both stores must give the same. */
+export function compareStreams(t: Test, stores: () => readonly [Store, Store]): void {
+  t.test('whole lists are the same, read in parts', async (t) => {
+    for (const read of reads.filter(({ list, staticResult }) => list && !staticResult)) {
+      const audience = 'only' in read.audience ? read.audience.only : 'human'
+      const query = `site=1&range=all&audience=${audience}&compare=previous&dimension=pathname`
+      const options = { words: { id: '2' }, streamed: true }
+      const [expected, found] = await Promise.all(stores().map((store) => answer(read, query, options, store)))
+      assertEqual(t, found, expected, read.path)
+      t.ok(Array.isArray(found) && found.length > 0, `${read.path}: ${JSON.stringify(found)?.slice(0, 200)}`)
+    }
+  })
 }
 
 const hex = (id: bigint): string => id.toString(16).padStart(16, '0')
