@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { createClient } from '@clickhouse/client'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/clickhouse/client.js'
@@ -37,6 +37,24 @@ t.test('an address is parsed, and a wrong one is refused without its password', 
     t.match(error, { name: 'ClickHouseOpenError', message }, url)
     t.notMatch(String(error), 'secret')
   }
+})
+
+t.test('with secure=true the first byte is that of a TLS handshake', async (t) => {
+  const first: number[] = []
+  const server = createTcpServer((socket) =>
+    socket.once('data', (data) => {
+      first.push(data[0] ?? 0)
+      socket.destroy()
+    }),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  await t.rejects(openClickHouse(`clickhouse://u:secret@127.0.0.1:${port}/d?secure=true`), {
+    name: 'ClickHouseOpenError',
+    message: /^ClickHouse at https:\/\/127.0.0.1:\d+, database d, user u: no connection \(\w+\)\.$/,
+  })
+  t.ok(first.length > 0 && first.every((byte) => byte === 0x16), `${first}`)
 })
 
 /** One server for all tests but the last, which stops it. */
