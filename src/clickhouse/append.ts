@@ -62,22 +62,25 @@ function toValues(table: 'events' | 'agent_events', rows: Rows['events'] | Rows[
   const columns: [string, ColumnType][] = Object.entries(COLUMN_TYPES[table])
   return rows.map((row, index) => {
     const given = new Map<string, unknown>(Object.entries(row))
-    const values = columns.flatMap(([column, type]) => {
+    const cells = columns.flatMap(([column, type]) => {
       const value = given.get(column) ?? null
-      const stored = value === null ? null : toJson(type, value)
-      if (stored === undefined) throw new RowError(table, index, column, value)
-      if (type !== 'vitals') return [stored]
-      return VITAL_COLUMNS.map((vital) => (stored === null ? null : Object(stored)[vital]))
+      const stored = toCells(type, value)
+      if (!stored) throw new RowError(table, index, column, value)
+      return stored
     })
-    return [...values, String(first + BigInt(index)), name.epoch]
+    return [...cells, String(first + BigInt(index)), name.epoch]
   })
 }
 
-/** The value as JSON of the insert has it; undefined if its column cannot hold it. */
-function toJson(type: ColumnType, value: unknown): unknown {
-  const stored = COLUMN_VALUES[type](value)
-  if (typeof stored === 'bigint') return String(stored)
-  return replaceLoneSurrogates('', stored)
+/** The value as JSON of the insert has it, in the columns of the table; undefined if these cannot hold it. */
+function toCells(type: ColumnType, value: unknown): unknown[] | undefined {
+  if (type === 'vitals') {
+    const vitals = value === null ? undefined : COLUMN_VALUES.vitals(value)
+    return vitals || value === null ? VITAL_COLUMNS.map((vital) => vitals?.[vital] ?? null) : undefined
+  }
+  const stored = value === null ? null : COLUMN_VALUES[type](value)
+  if (stored === undefined) return undefined
+  return [typeof stored === 'bigint' ? String(stored) : replaceLoneSurrogates('', stored)]
 }
 
 /** The id of a batch's first row: two batches share it with a chance of 2^-44, and matter only for one site and moment. */
