@@ -93,6 +93,21 @@ t.test('a changed robots.txt or llms.txt is a note', async (t) => {
   }
 })
 
+t.test('the records are read once a minute, and at once after a change of the policy', async (t) => {
+  const { records, pass, policyChanged, list } = await openNotes(t)
+  await pass(NOW)
+  for (const minute of [-9, -5])
+    await records.write(sql`insert into policies (hostname, kind, status, sha256, first_seen)
+      values ('a.example.com', 'robots', 200, ${`${minute}`}, ${new Date(NOW + minute * MINUTE)})`)
+  const note = 'policy_changed -5 robots.txt of a.example.com changed'
+  const noted = async () => (await list()).includes(note)
+  await pass(NOW + MINUTE - 1)
+  t.notOk(await noted(), 'the last look was less than a minute ago')
+  policyChanged()
+  await pass(NOW + MINUTE - 1)
+  t.ok(await noted(), 'the worker told of the change')
+})
+
 t.test('a time without readership is a note on each site that was there', async (t) => {
   const { state, records, pass, list, annotations, restart } = await openNotes(t)
   const at = (minute: number) => new Date(NOW + minute * MINUTE)
