@@ -96,8 +96,8 @@ const node = (depth: number, kind: Kind, path?: unknown) =>
 
 /**
  * Selects `step, source, target, ended, sessions`. A path that is not named is null; `ended` is 1 if nothing follows.
- * Equal ways are counted first, and paths are named before they are paired, because there may be nearly as many pairs as
- * sessions. `ways` is read as rarely as possible: an engine may compute a common table as often as it is named.
+ * Paths are named before they are paired, because there may be nearly as many pairs as sessions. `ways` is in the text only
+ * once, and read three times: an engine may compute a common table as often as it is named.
  */
 function linkCounts(ways: Sql, depth: number): Sql {
   const columns = stepColumns(depth)
@@ -112,20 +112,18 @@ function linkCounts(ways: Sql, depth: number): Sql {
       ' ',
     )} end`
   return sql`
-    with counted as (
-      select ${join(columns, ', ')}, count(*) as n from (${ways}) w group by ${join(columns, ', ')}),
-    pages as (
+    with pages as (
       select * from (
-        select step, ${pathOf(columns)} as source, ${pathOf(columns.slice(1))} as target, n
-        from counted cross join (${steps}) s) p
+        select step, ${pathOf(columns)} as source, ${pathOf(columns.slice(1))} as target
+        from (${ways}) w cross join (${steps}) s) p
       where source is not null),
     shown as (
       select step, pathname from (
-        select step, source as pathname, row_number() over (partition by step order by sum(n) desc, source) as place
+        select step, source as pathname, row_number() over (partition by step order by count(*) desc, source) as place
         from pages group by step, source) r
       where place <= ${MAX_NAMED_PATHS})
     select p.step as step, s.pathname as source, t.pathname as target,
-      case when p.target is null then 1 else 0 end as ended, sum(n) as sessions
+      case when p.target is null then 1 else 0 end as ended, count(*) as sessions
     from pages p left join shown s on s.step = p.step and s.pathname = p.source
       left join shown t on t.step = p.step + 1 and t.pathname = p.target
     group by 1, 2, 3, 4`

@@ -1,131 +1,127 @@
-/* /api/stats/journeys */ with counted as (
-  select step_1, step_2, step_3, step_4, count(*) as n
+/* /api/stats/journeys */ with pages as (
+  select *
   from (
-    select session_id, step_1, step_2, step_3, step_4
+    select step, case step when 1 then step_1 when 2 then step_2 when 3 then step_3 when 4 then step_4 end as source,
+        case step when 1 then step_2 when 2 then step_3 when 3 then step_4 end as target
     from (
-      select *, ms / 1000.0 as duration
-      from sessions
-      where site_id = 1
-        and started >= timestamp '2026-10-24 22:00:00.000'
-        and started < timestamp '2026-10-25 12:00:00.000'
-    ) s
-    where step_1 is not null
-      and session_id in (
-        select session_id
-        from (
-          select session_id, 0 as value, 1 as entered
-          from (
-            select *, ms / 1000.0 as duration
-            from sessions
-            where site_id = 1
-              and started >= timestamp '2026-10-24 22:00:00.000'
-              and started < timestamp '2026-10-25 12:00:00.000'
-              and not mixed
-          ) as s
-          where ((country is not null and country in ('US')))
-          union all
-          select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
-          from (
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start >= timestamp '2026-10-25 12:00:00.000'
-            union all
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start < timestamp '2026-10-25 12:00:00.000'
-              and session_id in (
-                select session_id
-                from sessions
-                where site_id = 1
-                  and started >= timestamp '2026-10-24 22:00:00.000'
-                  and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
-              )
-          ) as e
-          where ((country is not null and country in ('US')))
-          group by session_id, value
-        ) m
-      )
-    union all
-    select session_id, max(case when step = 1 then pathname end) as step_1, max(case when step = 2 then pathname end) as step_2,
-        max(case when step = 3 then pathname end) as step_3, max(case when step = 4 then pathname end) as step_4
-    from (
-      select session_id, pathname, row_number() over (partition by session_id order by timestamp, pathname) as step
+      select session_id, step_1, step_2, step_3, step_4
       from (
-        select *, lag(pathname) over (partition by session_id order by timestamp, pathname) as previous
-        from (
-          select session_id, timestamp, pathname
+        select *, ms / 1000.0 as duration
+        from sessions
+        where site_id = 1
+          and started >= timestamp '2026-10-24 22:00:00.000'
+          and started < timestamp '2026-10-25 12:00:00.000'
+      ) s
+      where step_1 is not null
+        and session_id in (
+          select session_id
           from (
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start >= timestamp '2026-10-25 12:00:00.000'
-          ) e
-          where kind = 'pageview'
-            and session_id in (
-              select session_id
-              from (
-                select session_id, 0 as value, 1 as entered
-                from (
-                  select *, ms / 1000.0 as duration
+            select session_id, 0 as value, 1 as entered
+            from (
+              select *, ms / 1000.0 as duration
+              from sessions
+              where site_id = 1
+                and started >= timestamp '2026-10-24 22:00:00.000'
+                and started < timestamp '2026-10-25 12:00:00.000'
+                and not mixed
+            ) as s
+            where ((country is not null and country in ('US')))
+            union all
+            select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
+            from (
+              select *
+              from events
+              where site_id = 1
+                and session_start >= timestamp '2026-10-24 22:00:00.000'
+                and session_start < timestamp '2026-10-26 12:00:00.000'
+                and session_start >= timestamp '2026-10-25 12:00:00.000'
+              union all
+              select *
+              from events
+              where site_id = 1
+                and session_start >= timestamp '2026-10-24 22:00:00.000'
+                and session_start < timestamp '2026-10-26 12:00:00.000'
+                and session_start < timestamp '2026-10-25 12:00:00.000'
+                and session_id in (
+                  select session_id
                   from sessions
                   where site_id = 1
                     and started >= timestamp '2026-10-24 22:00:00.000'
                     and started < timestamp '2026-10-25 12:00:00.000'
-                    and not mixed
-                ) as s
-                where ((country is not null and country in ('US')))
-                union all
-                select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
+                    and mixed
+                )
+            ) as e
+            where ((country is not null and country in ('US')))
+            group by session_id, value
+          ) m
+        )
+      union all
+      select session_id, max(case when step = 1 then pathname end) as step_1, max(case when step = 2 then pathname end) as step_2,
+          max(case when step = 3 then pathname end) as step_3, max(case when step = 4 then pathname end) as step_4
+      from (
+        select session_id, pathname, row_number() over (partition by session_id order by timestamp, pathname) as step
+        from (
+          select *, lag(pathname) over (partition by session_id order by timestamp, pathname) as previous
+          from (
+            select session_id, timestamp, pathname
+            from (
+              select *
+              from events
+              where site_id = 1
+                and session_start >= timestamp '2026-10-24 22:00:00.000'
+                and session_start < timestamp '2026-10-26 12:00:00.000'
+                and session_start >= timestamp '2026-10-25 12:00:00.000'
+            ) e
+            where kind = 'pageview'
+              and session_id in (
+                select session_id
                 from (
-                  select *
-                  from events
-                  where site_id = 1
-                    and session_start >= timestamp '2026-10-24 22:00:00.000'
-                    and session_start < timestamp '2026-10-26 12:00:00.000'
-                    and session_start >= timestamp '2026-10-25 12:00:00.000'
+                  select session_id, 0 as value, 1 as entered
+                  from (
+                    select *, ms / 1000.0 as duration
+                    from sessions
+                    where site_id = 1
+                      and started >= timestamp '2026-10-24 22:00:00.000'
+                      and started < timestamp '2026-10-25 12:00:00.000'
+                      and not mixed
+                  ) as s
+                  where ((country is not null and country in ('US')))
                   union all
-                  select *
-                  from events
-                  where site_id = 1
-                    and session_start >= timestamp '2026-10-24 22:00:00.000'
-                    and session_start < timestamp '2026-10-26 12:00:00.000'
-                    and session_start < timestamp '2026-10-25 12:00:00.000'
-                    and session_id in (
-                      select session_id
-                      from sessions
-                      where site_id = 1
-                        and started >= timestamp '2026-10-24 22:00:00.000'
-                        and started < timestamp '2026-10-25 12:00:00.000'
-                        and mixed
-                    )
-                ) as e
-                where ((country is not null and country in ('US')))
-                group by session_id, value
-              ) m
-            )
-        ) v
-      ) p
-      where previous is null or previous <> pathname
-    ) n
-    where step <= 4
-    group by session_id
-  ) w
-  group by step_1, step_2, step_3, step_4
-), pages as (
-  select *
-  from (
-    select step, case step when 1 then step_1 when 2 then step_2 when 3 then step_3 when 4 then step_4 end as source,
-        case step when 1 then step_2 when 2 then step_3 when 3 then step_4 end as target, n
-    from counted
+                  select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
+                  from (
+                    select *
+                    from events
+                    where site_id = 1
+                      and session_start >= timestamp '2026-10-24 22:00:00.000'
+                      and session_start < timestamp '2026-10-26 12:00:00.000'
+                      and session_start >= timestamp '2026-10-25 12:00:00.000'
+                    union all
+                    select *
+                    from events
+                    where site_id = 1
+                      and session_start >= timestamp '2026-10-24 22:00:00.000'
+                      and session_start < timestamp '2026-10-26 12:00:00.000'
+                      and session_start < timestamp '2026-10-25 12:00:00.000'
+                      and session_id in (
+                        select session_id
+                        from sessions
+                        where site_id = 1
+                          and started >= timestamp '2026-10-24 22:00:00.000'
+                          and started < timestamp '2026-10-25 12:00:00.000'
+                          and mixed
+                      )
+                  ) as e
+                  where ((country is not null and country in ('US')))
+                  group by session_id, value
+                ) m
+              )
+          ) v
+        ) p
+        where previous is null or previous <> pathname
+      ) n
+      where step <= 4
+      group by session_id
+    ) w
     cross join (
       select 1 as step
       union all
@@ -140,14 +136,14 @@
 ), shown as (
   select step, pathname
   from (
-    select step, source as pathname, row_number() over (partition by step order by sum(n) desc, source) as place
+    select step, source as pathname, row_number() over (partition by step order by count(*) desc, source) as place
     from pages
     group by step, source
   ) r
   where place <= 20
 )
 select p.step as step, s.pathname as source, t.pathname as target, case when p.target is null then 1 else 0 end as ended,
-    sum(n) as sessions
+    count(*) as sessions
 from pages p
 left join shown s on s.step = p.step
   and s.pathname = p.source
