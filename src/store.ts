@@ -3,8 +3,8 @@ import type { Rows } from './rows.js'
 import type { Dialect, Sql } from './sql.js'
 
 /**
- * One row of a result. Values are converted once, in `src/duckdb/query.ts`: counts and sums are numbers, 64-bit ids
- * (UBIGINT) are 16 hex digits, instants are Dates, SQL NULL is null.
+ * One row of a result. Values are converted once, in the `query.ts` of the engine: counts and sums are numbers, 64-bit ids
+ * are 16 hex digits, instants are Dates, SQL NULL is null.
  */
 export type ResultRow = Record<string, unknown>
 
