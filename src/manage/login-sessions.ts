@@ -64,7 +64,9 @@ async function loadSessions(records: Records, before: SessionTable | undefined):
   if (remaining?.digest !== first.digest) return addSessions(new Map(), await readAfter(0), 0)
   const sessions = new Map(before.sessions)
   if (remaining.n !== sessions.size) {
-    const [row] = await records.query(sql`select string_agg(id, ',') as ids from sessions where id <= ${lastId}`)
+    const [row] = await records.query(
+      sql`select string_agg(cast(id as varchar), ',') as ids from sessions where id <= ${lastId}`,
+    )
     const ids = new Set(String(row?.ids).split(',').map(Number))
     for (const [digest, { id }] of sessions) if (!ids.has(id)) sessions.delete(digest)
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { join, type Sql, sql } from '../sql.js'
+import { isIn, join, raw, type Sql, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { POLICY_KINDS, type PolicyVersion } from './version.js'
 
@@ -67,7 +67,7 @@ async function loadBodies(
       ', ',
     )
     const found = await records.query(sql`
-      select sha256, any_value(body) as body from policies where sha256 in (${digests}) group by sha256`)
+      select sha256, max(body) as body from policies where sha256 in (${digests}) group by sha256`)
     for (const row of found) {
       const { sha256, body } = BodyRow.parse(row)
       bodies.set(sha256, body)
@@ -171,7 +171,7 @@ const insertVersion = (version: PolicyVersion, fetched: readonly string[]): Sql[
   sql`delete from policies where hostname not in (
       select hostname from (select hostname, max(last_seen) as seen from policies group by hostname
         order by seen desc, hostname limit ${MAX_STORED_HOSTNAMES}) kept)
-    and hostname not in (select unnest(from_json(${JSON.stringify(fetched)}, '["VARCHAR"]')))`,
+    and not ${isIn(raw('hostname'), fetched)}`,
 ]
 
 const updateVersion = (version: PolicyVersion): Sql =>

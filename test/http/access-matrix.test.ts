@@ -10,6 +10,7 @@ import { SCOPES, type Scope } from '../../src/manage/keys.js'
 import { createLoginSessions } from '../../src/manage/login-sessions.js'
 import { sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
+import { copySite } from '../fixtures/copy-site.js'
 import { BODIES, resolve } from '../fixtures/examples.js'
 import { NOW, sampleService } from '../fixtures/sample.js'
 import { CALLERS, type Caller, ROWS, type Row, verdict } from './access-matrix.js'
@@ -49,8 +50,7 @@ async function open(t: Test) {
     async prepare(records) {
       for (const [caller, ...who] of PEOPLE) tokens.set(caller, await signIn(records, ...who))
       await records.write(
-        sql`insert into sites select * replace (4 as id, 'to be deleted' as name, '["gone.example"]' as domains)
-          from sites where id = 2`,
+        copySite(4, { name: 'to be deleted', domains: '["gone.example"]' }, 2),
         sql`update last_ids set id = 4 where kind = 'sites'`,
       )
     },

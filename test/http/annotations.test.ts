@@ -171,10 +171,10 @@ t.test('there are at most a thousand by hand and a thousand automatic ones', asy
   const { operator, annotations, records, cleanUp } = await openTenants(t)
   await records.write(
     sql`insert into annotations (id, site, name, version, happened_at, kind, author, cause)
-      select i, 1, 'n', 1, ${days(0)} - to_minutes(i), 'note', 'operator', null from range(1, 1000) numbers (i)`,
+      select i, 1, 'n', 1, ${days(0)} - i * interval '1 minute', 'note', 'operator', null from generate_series(1, 999) numbers (i)`,
     sql`insert into annotations (id, site, name, version, happened_at, kind, author, cause)
-      select i, 1, 'n', 1, ${days(0)} - to_minutes(i), 'deployment', 'readership', 'deployment:' || i
-      from range(2001, 3006) numbers (i)`,
+      select i, 1, 'n', 1, ${days(0)} - i * interval '1 minute', 'deployment', 'readership', 'deployment:' || i
+      from generate_series(2001, 3005) numbers (i)`,
     sql`update last_ids set id = 4000 where kind = 'annotations'`,
   )
   annotations.invalidate()

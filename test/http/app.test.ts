@@ -19,6 +19,7 @@ import { createSites } from '../../src/manage/sites.js'
 import { openStoreLosses } from '../../src/manage/store-losses.js'
 import { sql } from '../../src/sql.js'
 import { deed } from '../fixtures/audit-context.js'
+import { copySite } from '../fixtures/copy-site.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
@@ -30,8 +31,8 @@ async function open(t: Test, more: readonly Route[] = []) {
   await bootstrap(engine.records, { domains: [], timezone: 'UTC', now: now() })
   await engine.records.write(
     sql`insert into organisations (id, name, created_at, require_totp) values (2, 'Other', ${now()}, false)`,
-    sql`insert into sites select * replace (2 as id, 1 as org, 'second' as name) from sites where id = 1`,
-    sql`insert into sites select * replace (3 as id, 2 as org, 'foreign' as name) from sites where id = 1`,
+    copySite(2, { org: 1, name: 'second' }),
+    copySite(3, { org: 2, name: 'foreign' }),
   )
   const sites = createSites(engine.records)
   const keys = createKeys({ records: engine.records, sites, now, random: (n) => randomBytes(n) })

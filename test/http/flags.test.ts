@@ -12,6 +12,7 @@ import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/sql.js'
 import { deed } from '../fixtures/audit-context.js'
+import { copySite } from '../fixtures/copy-site.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 
 const START = Date.parse('2026-11-21T10:00:00.000Z')
@@ -28,8 +29,7 @@ async function open(t: Test) {
   const clock = { at: START }
   const now = () => new Date(clock.at)
   await bootstrap(records, { domains: ['example.com'], timezone: 'UTC', now: now() })
-  const like1 = (id: number, org: number, domain: string) => sql`
-    insert into sites select * replace (${id} as id, ${org} as org, ${`["${domain}"]`} as domains) from sites where id = 1`
+  const like1 = (id: number, org: number, domain: string) => copySite(id, { org, domains: `["${domain}"]` })
   await records.write(
     sql`insert into organisations (id, name, created_at, require_totp) values (2, 'Other', ${now()}, false)`,
     like1(2, 1, 'other.example'),

@@ -131,7 +131,7 @@ t.test('thirty invitations an hour are allowed', async (t) => {
   // The same as if they had sent that many.
   await records.write(sql`
     insert into audit (id, org, happened_at, actor_kind, actor, action, object)
-    select 1000 + i, 2, ${clock.now}, 'user', ${email}, 'invite', 'invitation' from range(29) as r (i)`)
+    select 1000 + i, 2, ${clock.now}, 'user', ${email}, 'invite', 'invitation' from generate_series(0, 28) as r (i)`)
   t.equal((await ask('POST', PATH, { email: 'a@b.example', role: 'viewer' })).status, 201, 'the thirtieth')
   const over = await ask('POST', PATH, { email: 'b@b.example', role: 'viewer' })
   t.match(over, { status: 429, error: { code: 'rate_limited' } }, 'of whichever organisation')

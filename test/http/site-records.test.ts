@@ -11,6 +11,7 @@ import { createSegments } from '../../src/manage/segments.js'
 import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/sql.js'
 import { deed } from '../fixtures/audit-context.js'
+import { copySite } from '../fixtures/copy-site.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { eventRow } from '../fixtures/rows.js'
 
@@ -21,8 +22,7 @@ async function open(t: Test) {
   const { engine, commit } = await createInProcessEngine(t)
   const { records } = engine
   await bootstrap(records, { domains: [], timezone: 'UTC', now: now() })
-  const like1 = (id: number, org: number) => sql`
-    insert into sites select * replace (${id} as id, ${org} as org, 'x' as name) from sites where id = 1`
+  const like1 = (id: number, org: number) => copySite(id, { org, name: 'x' })
   await records.write(
     sql`insert into organisations (id, name, created_at, require_totp) values (2, 'Other', ${now()}, false)`,
     like1(2, 1),

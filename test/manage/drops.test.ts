@@ -12,6 +12,7 @@ import { createSites } from '../../src/manage/sites.js'
 import { raw, sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
 import { deed } from '../fixtures/audit-context.js'
+import { copySite } from '../fixtures/copy-site.js'
 import { directory } from '../fixtures/files.js'
 import { storeOptions } from '../fixtures/store.js'
 
@@ -114,9 +115,7 @@ t.test('drops are readable only with access to the site', async (t) => {
   await bootstrap(records, { domains: [], timezone: 'UTC', now: now() })
   await records.write(
     sql`insert into organisations (id, name, created_at, require_totp) values (2, 'Other', ${now()}, false)`,
-    ...[2, 3].map(
-      (id) => sql`insert into sites select * replace (${id} as id, 2 as org, 'x' as name) from sites where id = 1`,
-    ),
+    ...[2, 3].map((id) => copySite(id, { org: 2, name: 'x' })),
   )
   const sites = createSites(records)
   const keys = createKeys({ records, sites, now, random: randomBytes })

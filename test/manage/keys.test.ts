@@ -133,6 +133,6 @@ t.test('revoked keys do not count towards the limit', async (t) => {
   const { records, keys } = await open(t)
   await records.write(sql`
     insert into keys (id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at, last_used_at, requests)
-    select i::integer, 1, null, 'old', 'p' || i, 'd', '[]', ${START}, null, ${START}, null, 0 from range(1, 150001) r(i)`)
+    select i::integer, 1, null, 'old', 'p' || i, 'd', '[]', ${START}, null, ${START}, null, 0 from generate_series(1, 150000) r(i)`)
   t.equal((await keys.create({ org: 1, name: 'ci', scopes: [] }, deed)).id, 150_001)
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { sql } from '../../src/sql.js'
+import { copySite } from '../fixtures/copy-site.js'
 import { CATALOG, DAY, MINUTE, NOW, openNotes } from '../fixtures/notes.js'
 
 t.test('a changed robots.txt or llms.txt is a note', async (t) => {
@@ -111,9 +112,7 @@ t.test('the records are read once a minute, and at once after a change of the po
 t.test('a time without readership is a note on each site that was there', async (t) => {
   const { state, records, pass, list, annotations, restart } = await openNotes(t)
   const at = (minute: number) => new Date(NOW + minute * MINUTE)
-  await records.write(
-    sql`insert into sites select * replace (2 as id, ${at(-60)} as created_at) from sites where id = 1`,
-  )
+  await records.write(copySite(2, {}), sql`update sites set created_at = ${at(-60)} where id = 2`)
   // Minutes at which a process started, and until which it recorded.
   const runs: [start: number, end: number, notes: string[], why: string][] = [
     [-900, -300, [], 'the first start'],

@@ -5,6 +5,7 @@ import overview from '../../src/reads/stats/overview.js'
 import type { AgentEventRow, EventRow } from '../../src/rows.js'
 import { sql } from '../../src/sql.js'
 import { ago, alertEvaluation, fetches, MINUTE, pathname, visitors } from '../fixtures/alert-evaluation.js'
+import { copySite } from '../fixtures/copy-site.js'
 
 type Rows = { events?: EventRow[]; agent_events?: AgentEventRow[] }
 const version = (hostname: string, kind: string, status: number, sha256: string, minutes: number) => sql`
@@ -214,8 +215,7 @@ t.test('policy_changed counts versions that differ from the one before', async (
     const [site, own] = [10 + i, `p${i}.example`]
     const hosts = [own, `foreign${i}.example`]
     await world.records.write(
-      sql`insert into sites select * replace (${site} as id, ${own} as name, ${JSON.stringify([own])} as domains)
-        from sites where id = 1`,
+      copySite(site, { name: own, domains: JSON.stringify([own]) }),
       ...hosts.flatMap((host) => versions.map((one) => version(host, ...one))),
     )
     found.push((await world.make({ site, kind: 'policy_changed', audience: 'agent' })).id)

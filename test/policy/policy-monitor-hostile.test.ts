@@ -28,7 +28,7 @@ const STRICT = '# closed\nUser-agent: *\nDisallow: /private\nDisallow: /docs\n'
 const allowed = (monitor: PolicyMonitor, target: string, at: number, hostname = 'example.com') =>
   monitor.judge.judge(hostname, GPTBOT, target, at).robots_allowed
 
-/** Inserts versions of robots.txt that were each active for a second, the last until `at`. The texts are SQL over `i`. */
+/** Inserts versions of robots.txt that were each active for a second, the last until `at`. The texts are DuckDB’s SQL over `i`. */
 const insertVersions = (count: number, at: number, { hostname, body }: { hostname: string; body: string }) => sql`
   insert into policies (hostname, kind, url, status, sha256, body, truncated, content_type, first_seen, last_seen)
   select ${raw(hostname)}, 'robots', 'http://example.com/robots.txt', 200, sha256(${raw(body)}), ${raw(body)}, false,

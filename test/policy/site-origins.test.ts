@@ -1,5 +1,6 @@
 import t from 'tap'
 import { sql } from '../../src/sql.js'
+import { copySite } from '../fixtures/copy-site.js'
 import { setUpMonitor } from '../fixtures/policy-monitor.js'
 
 const ROBOTS = 'User-agent: *\nDisallow: /private\n'
@@ -18,9 +19,7 @@ t.test('fetches the policy of a site from the origin that the site names, if the
     },
   })
   const { monitor, records } = await open()
-  await records.write(
-    sql`insert into sites select * replace (2 as id, '["b.example"]' as domains) from sites where id = 1`,
-  )
+  await records.write(copySite(2, { domains: '["b.example"]' }))
   await monitor.tick()
   t.same(requests, [], 'no site names an origin yet')
   await records.write(sql`update sites set origin = 'https://www.a.example' where id = 1`)
