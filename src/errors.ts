@@ -30,5 +30,12 @@ export class ApiError extends Error {
   }
 }
 
+/**
+ * A store cannot be opened, and only the operator can change that. `message` is one line that names the file or the server.
+ */
+export class StoreOpenError extends Error {
+  override readonly name: string = 'StoreOpenError'
+}
+
 /** A file or value that a setting names cannot be used; the message is one line for the operator. */
 export class UnusableSetting extends Error {}

@@ -2,16 +2,15 @@ import { mkdirSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { StoreOpenError } from '../errors.js'
+import type { Migration } from '../records-schema.js'
 import type { ReadTimeouts } from '../store.js'
 import { createReopeningDatabase, DEFAULT_READ_TIMEOUTS } from './database.js'
-import { type Connections, type FileSettings, openDatabaseFile, StoreLockedError, StoreOpenError } from './open.js'
+import { type Connections, type FileSettings, openDatabaseFile, StoreLockedError } from './open.js'
 import { inTransaction } from './query.js'
 import { openWithRepair } from './repair.js'
 
 export type Log = (level: 'info' | 'warn' | 'error', message: string, error?: unknown) => void
-
-/** The statements from one version of a schema to the next; a version is its place in the list, from 1. */
-export type Migration = readonly string[]
 
 export interface DataFileOptions {
   file: string

@@ -1,4 +1,4 @@
-import type { Migration } from './datafile.js'
+import type { Migration } from '../records-schema.js'
 
 /** Session aggregates; `aggregate-step.ts` says what the columns mean. */
 const AGGREGATES_SCHEMA: readonly string[] = [

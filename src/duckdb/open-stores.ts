@@ -2,22 +2,24 @@ import type { randomBytes } from 'node:crypto'
 import { bindFiles, compareFiles, createRegisteringWrite, type Loss } from './binding.js'
 import { type EventStoreOptions, openEvents } from './event-store.js'
 import type { FileSettings } from './open.js'
-import { openRecords } from './records.js'
+import { openRecords, type RecordStore } from './records.js'
 import { formatStamp, type Repair, setFileAside } from './repair.js'
 
 interface StoresOptions extends Omit<EventStoreOptions, 'file' | 'settings'> {
   /** The data directory. */
   data: string
   settings: { events: FileSettings; records: FileSettings }
+  /** Opens records that are not in a file. */
+  openRecords?: (() => Promise<RecordStore>) | undefined
   random: typeof randomBytes
 }
 
 /**
- * Opens `events.duckdb` and `control.duckdb` and binds them to each other, so that no row reaches a site that it does not
- * belong to: events of another instance are set aside, and a site id is given once over both files. Throws
+ * Opens `events.duckdb` and `control.duckdb`, or records elsewhere, and binds them to each other, so that no row reaches a
+ * site that it does not belong to: events of another instance are set aside, and a site id is given once over both. Throws
  * `StoreOpenError`.
  */
-export async function openStores({ data, settings, random, ...common }: StoresOptions) {
+export async function openStores({ data, settings, random, openRecords: openOthers, ...common }: StoresOptions) {
   const { now, log } = common
   const file = `${data}/events.duckdb`
   const open = () => openEvents({ ...common, settings: settings.events, file })
@@ -25,7 +27,8 @@ export async function openStores({ data, settings, random, ...common }: StoresOp
   try {
     let events = await open()
     closing.push(() => events.close())
-    const records = await openRecords({ ...common, settings: settings.records, file: `${data}/control.duckdb` })
+    const records = await (openOthers?.() ??
+      openRecords({ ...common, settings: settings.records, file: `${data}/control.duckdb` }))
     closing.push(() => records.close())
     let found = await compareFiles(records, events)
     const repair = lossOfRepairs(records.repairs, events.losses)

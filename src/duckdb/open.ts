@@ -1,12 +1,8 @@
 import { chmodSync, fstatSync, readdirSync, statSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import type { DuckDBConnection } from '@duckdb/node-api'
+import { StoreOpenError } from '../errors.js'
 import { DuckDBInstance } from './bindings.js'
-
-/** The store cannot be opened, and only the operator can change that. `message` is one line that names the file. */
-export class StoreOpenError extends Error {
-  override readonly name: string = 'StoreOpenError'
-}
 
 /** Another process has the file open. */
 export class StoreLockedError extends StoreOpenError {}

@@ -1,15 +1,21 @@
+import { RECORDS_SCHEMA } from '../records-schema.js'
 import type { Sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
-import { CONTROL_SCHEMA } from './control-schema.js'
+import type { Records, ResultRow } from '../store.js'
 import { type DataFileOptions, openDataFile } from './datafile.js'
 import { runQuery, runTransaction } from './query.js'
 import { asApiError } from './query-errors.js'
+import type { Repair } from './repair.js'
 
-export type RecordStore = Awaited<ReturnType<typeof openRecords>>
+/** The store of records, wherever it is. */
+export interface RecordStore extends Records {
+  /** Repairs at opening; each is in the log already. */
+  readonly repairs: readonly Repair[]
+  close(): Promise<void>
+}
 
 /** Opens `control.duckdb`, the store of records. Throws `StoreOpenError`. */
-export async function openRecords(options: Omit<DataFileOptions, 'migrations'>) {
-  const file = await openDataFile({ ...options, migrations: CONTROL_SCHEMA })
+export async function openRecords(options: Omit<DataFileOptions, 'migrations'>): Promise<RecordStore> {
+  const file = await openDataFile({ ...options, migrations: RECORDS_SCHEMA })
   return {
     query: (query: Sql): Promise<ResultRow[]> =>
       asApiError('The records cannot be read.', () => file.read((reader) => runQuery(reader, query))),

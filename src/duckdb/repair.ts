@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { type Connections, StoreLockedError, StoreOpenError } from './open.js'
+import { StoreOpenError } from '../errors.js'
+import { type Connections, StoreLockedError } from './open.js'
 import { inspectWal, type WalReport } from './wal.js'
 
 /** A loss that let a file be opened. Nothing is deleted: `backup` is the path of the original. */

@@ -1,13 +1,17 @@
-import type { Migration } from './datafile.js'
+/** The statements from one version of a schema to the next; a version is its place in the list, from 1. */
+export type Migration = readonly string[]
 
-/** Records: few, updated in place, without references between tables (with one, even renaming a parent row fails). */
-export const CONTROL_SCHEMA: readonly Migration[] = [
+/**
+ * The tables of records, in SQL that DuckDB and PostgreSQL share. Records are few, updated in place, without references
+ * between tables (with one, even renaming a parent row fails on DuckDB).
+ */
+export const RECORDS_SCHEMA: readonly Migration[] = [
   [
     'create table organisations (id integer, name varchar, created_at timestamp)',
     `create table sites (
       id integer, org integer, name varchar, domains varchar, timezone varchar, currency varchar,
       excluded_paths varchar, respect_gpc boolean, visitor_salt varchar, retention_days integer,
-      citation_threshold double, created_at timestamp)`,
+      citation_threshold double precision, created_at timestamp)`,
     `create table keys (
       id integer, org integer, site integer, name varchar, prefix varchar, digest varchar, scopes varchar,
       created_at timestamp, expires_at timestamp, revoked_at timestamp, last_used_at timestamp, requests bigint)`,
@@ -72,14 +76,14 @@ export const CONTROL_SCHEMA: readonly Migration[] = [
     'update segments set version = 1',
     // The name of a flag is its key. Scopes, filters, variants, channels, state and recipients are JSON text.
     `create table flags (
-      id integer, site integer, name varchar, version integer, enabled boolean, rollout double, variants varchar,
+      id integer, site integer, name varchar, version integer, enabled boolean, rollout double precision, variants varchar,
       filters varchar)`,
     `create table shares (
       id integer, site integer, name varchar, version integer, slug varchar, scopes varchar, password varchar,
       expires_at timestamp, filters varchar, created_at timestamp)`,
     `create table alerts (
       id integer, site integer, name varchar, version integer, kind varchar, metric varchar, audience varchar,
-      filters varchar, op varchar, value double, window_minutes integer, channels varchar, enabled boolean,
+      filters varchar, op varchar, value double precision, window_minutes integer, channels varchar, enabled boolean,
       secret varchar, state varchar, last_fired_at timestamp)`,
     `create table reports (
       id integer, site integer, name varchar, version integer, period varchar, recipients varchar, enabled boolean,
