@@ -1,0 +1,92 @@
+import type { Test } from 'tap'
+import { type Sql, sql } from '../../src/sql.js'
+import type { Records } from '../../src/store.js'
+
+const AUTUMN = new Date('2026-10-25T00:30:00.123Z')
+const SPRING = new Date('2026-03-29T01:30:00.000Z')
+
+/** Statements, the value that a last one reads as `v`, and why. */
+const VALUES: readonly (readonly [readonly Sql[], Sql, unknown, string])[] = [
+  [[], sql`select count(*) as v from drops`, 0, 'a count is a number'],
+  [
+    [sql`insert into drops (day, site, count) values ('d', 1, 5000000000), ('d', 2, ${2 ** 40})`],
+    sql`select sum(count) as v from drops where day = 'd'`,
+    5_000_000_000 + 2 ** 40,
+    'so is a sum of bigints',
+  ],
+  [[], sql`select count as v from drops where site = 2`, 2 ** 40, 'and a bigint'],
+  ...[0.1, 3, -1.5e-7].map(
+    (value, id) =>
+      [
+        [sql`insert into alerts (id, value) values (${id}, ${value})`],
+        sql`select value as v from alerts where id = ${id}`,
+        value,
+        'a number in a column of doubles',
+      ] as const,
+  ),
+  ...[AUTUMN, SPRING].map(
+    (at, id) =>
+      [
+        [sql`insert into recorded (began, cause) values (${at}, ${`${id}`})`],
+        sql`select began as v from recorded where cause = ${`${id}`} and began = ${at}`,
+        at,
+        'an instant in the hour that a time zone has twice, or not at all',
+      ] as const,
+  ),
+  ...['it\'s \\ "x" $1 ?', '', 'ſ 文 🌊', '\n\t'].map(
+    (name, i) =>
+      [
+        [sql`insert into goals (id, name) values (${i}, ${name})`],
+        sql`select name as v from goals where name = ${name}`,
+        name,
+        'a text',
+      ] as const,
+  ),
+  [
+    [sql`insert into goals (id, name, site) values (9, ${null}, ${null})`],
+    sql`select coalesce(${null}, name) as v from goals where id = 9`,
+    null,
+    'no value',
+  ],
+  [
+    [sql`insert into flags (id, enabled) values (1, ${true}), (2, ${false})`],
+    sql`select enabled as v from flags where not enabled`,
+    false,
+    'a boolean',
+  ],
+]
+
+/** The error of the API, without the words of the engine. */
+const refusal = (done: 'read' | 'written') => ({
+  code: 'database_error',
+  message: new RegExp(`^The records cannot be ${done}\\.$`),
+})
+
+/** Everything that a store of records must do, wherever it is. */
+export function recordsContract(t: Test, open: (t: Test) => Promise<Records>): void {
+  t.test('values come back as they were written', async (t) => {
+    const records = await open(t)
+    for (const [statements, query, expected, why] of VALUES) {
+      await records.write(...statements)
+      const [row] = await records.query(query)
+      t.strictSame(row?.v, expected, why)
+    }
+  })
+
+  t.test('a write is done whole or not at all', async (t) => {
+    const records = await open(t)
+    const add = sql`insert into goals (id, name) values (1, 'a')`
+    await t.rejects(records.write(add, sql`insert into no_such_table values (1)`), refusal('written'))
+    t.same(await records.query(sql`select id from goals`), [], 'the first statement is undone')
+    await t.rejects(records.query(sql`select no_such_column from goals`), refusal('read'))
+    await records.write(add, sql`update goals set name = 'b'`)
+    t.same(await records.query(sql`select id, name from goals`), [{ id: 1, name: 'b' }], 'the next ones are done')
+  })
+
+  t.test('writes at the same time are all done', async (t) => {
+    const records = await open(t)
+    const add = sql`update last_ids set id = id + 1 where kind = 'goals'`
+    await Promise.all(Array.from({ length: 20 }, () => records.write(add)))
+    t.same(await records.query(sql`select id from last_ids where kind = 'goals'`), [{ id: 20 }])
+  })
+}

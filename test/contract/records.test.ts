@@ -1,0 +1,35 @@
+import t from 'tap'
+import { openRecords } from '../../src/duckdb/records.js'
+import { directory } from '../fixtures/files.js'
+import { noPostgres, openRecordsOn, startPostgres } from '../fixtures/postgres.js'
+import { storeOptions } from '../fixtures/store.js'
+import { postgresFaults } from './postgres-faults.js'
+import { recordsContract } from './records-contract.js'
+
+/**
+ * Tests that run on PostgreSQL as they do on DuckDB. The first asks every route of the API, and compares each answer with
+ * the one that DuckDB gave; the others change records in ways that no single call shows.
+ */
+const ON_BOTH = ['http/openapi', 'http/site-records', 'http/members', 'manage/login-sessions', 'notify/deliveries']
+
+t.test('records in DuckDB', async (t) => {
+  recordsContract(t, async (t) => {
+    const { file, ...options } = storeOptions(`${directory(t)}/control.duckdb`).options
+    const records = await openRecords({ ...options, file })
+    t.teardown(() => records.close())
+    return records
+  })
+})
+
+t.test('records in PostgreSQL', { skip: noPostgres, timeout: 300_000 }, async (t) => {
+  const server = await startPostgres(t)
+  recordsContract(t, async (t) => {
+    const records = await openRecordsOn(server.url, directory(t))
+    t.teardown(() => records.close())
+    return records
+  })
+  const env = { ...process.env, READERSHIP_TEST_RECORDS: server.url }
+  for (const file of ON_BOTH)
+    await t.spawn(process.execPath, [`dist/test/${file}.test.js`], { env }, `test/${file} with records in PostgreSQL`)
+  postgresFaults(t, server)
+})
