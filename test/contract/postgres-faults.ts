@@ -126,7 +126,12 @@ export function postgresFaults(t: Test, server: PostgresServer): void {
   t.test('a server that goes away and comes back is used again, without a restart', async (t) => {
     const database = await createDatabase(url, 'away')
     const [a, b] = [await open(t, database, { instance: 'a' }), await open(t, database, { instance: 'b' })]
-    await server.stop()
+    const running = b.write(WRITE, sql`select pg_sleep(20)`)
+    await sleep(100)
+    await Promise.all([
+      server.stop(),
+      t.rejects(running, { code: 'database_error' }, 'a statement that is interrupted'),
+    ])
     for (const { query, write } of [a, b]) {
       await t.rejects(query(READ), { code: 'database_error' })
       await t.rejects(write(WRITE), { code: 'database_error' })

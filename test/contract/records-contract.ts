@@ -48,6 +48,13 @@ const VALUES: readonly (readonly [readonly Sql[], Sql, unknown, string])[] = [
     null,
     'no value',
   ],
+  [[], sql`select ${1} + ${0.5} as v`, 1.5, 'two values that have their type from nothing else'],
+  [
+    [],
+    sql`select ${AUTUMN} - interval '1 minute' as v`,
+    new Date(AUTUMN.getTime() - 60_000),
+    'an instant is none of the other types that an interval is subtracted from',
+  ],
   [
     [sql`insert into flags (id, enabled) values (1, ${true}), (2, ${false})`],
     sql`select enabled as v from flags where not enabled`,
