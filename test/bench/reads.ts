@@ -90,7 +90,7 @@ const ASKED: readonly [path: string, query: string][] = [
  * `npm run bench -- reads [people] [agents] [URLs] [word]`: each read over so many hits of people and fetches of agents
  * (10,000,000 each) in 90 days and so many URLs (2,000), and over a tenth of them. Prints milliseconds of its statements:
  * the first time; median, p95 and least of 15 more; the least CPU; the aim of the least; how many times the least of a tenth
- * that is, with the aim of 6; then the peak of memory. Under a limit of 2 GB, on as many threads as in service; without
+ * that is, with the aim of 6; then the peak of memory with both files open. Under a limit of 2 GB, on as many threads as in service; without
  * HTTP. What it asks is kept in the temporary directory between runs. With `word`, only reads whose name has it.
  */
 export async function run([

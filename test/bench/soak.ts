@@ -15,12 +15,12 @@ const PAGE = 1_024
 const SAMPLE_MS = 200
 
 /**
- * Memory of the process that serves and of the worker together, under load over ten minutes (`minutes` is the argument), of
+ * Memory of the process that serves and of the worker together, under load over ten minutes (the argument, at least 2), of
  * the real `readership proxy`; every request is a page and a row. One line each half minute, then whether the memory grew
  * and how high it rose for a moment, both after the first minute.
  */
 export async function run(args: string[] = []): Promise<void> {
-  const minutes = Number(args[0] ?? 10)
+  const minutes = Math.max(2, Number(args[0] ?? 10))
   const page = Buffer.alloc(PAGE, 'x')
   const origin = createServer((_, res) => {
     res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': PAGE })

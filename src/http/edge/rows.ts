@@ -231,7 +231,7 @@ function readTimestamp(text: string, at: readonly PropertyKey[], now: number): s
 /** An instant as `Date` writes it, on a day that every month has. */
 const PLAIN_INSTANT = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
-/** Most timestamps have the form that `Date` writes, which takes a tenth of the time to parse. */
+/** Whether a timestamp has the form that `Date` writes, as most have: it takes a tenth of the time to check. */
 function isCanonicalInstant(text: string): boolean {
   if (PLAIN_INSTANT.test(text)) return true
   const ms = text.length === 24 ? Date.parse(text) : Number.NaN
