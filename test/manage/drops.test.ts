@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
-import { openRecords } from '../../src/duckdb/records.js'
 import { createApp } from '../../src/http/app.js'
 import { dropRoutes } from '../../src/http/sites.js'
 import { createDrops } from '../../src/manage/drops.js'
@@ -14,10 +12,10 @@ import type { Records } from '../../src/store.js'
 import { deed } from '../fixtures/audit-context.js'
 import { copySite } from '../fixtures/copy-site.js'
 import { directory } from '../fixtures/files.js'
-import { storeOptions } from '../fixtures/store.js'
+import { openRecordsAt } from '../fixtures/store.js'
 
 async function open(t: Test) {
-  const records = await openRecords(storeOptions(join(directory(t), 'control.duckdb')).options)
+  const records = await openRecordsAt(directory(t))
   t.teardown(() => records.close())
   const clock = { now: new Date('2026-11-21T23:59:59.999Z') }
   const over = (records: Records) => createDrops({ records, now: () => clock.now })

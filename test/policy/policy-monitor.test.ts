@@ -16,12 +16,12 @@ const STRICT = '# closed\nUser-agent: *\nDisallow: /private\nDisallow: /docs\n'
 const allowed = (monitor: PolicyMonitor, target: string, at: number, hostname = 'example.com') =>
   monitor.judge.judge(hostname, GPTBOT, target, at).robots_allowed
 
-/** Inserts versions of robots.txt that were each active for a second, the last until `at`. The texts are DuckDB’s SQL over `i`. */
+/** Inserts versions of robots.txt that were each active for a second, the last until `at`. The texts are SQL over `i`. */
 const insertVersions = (count: number, at: number, { hostname, body }: { hostname: string; body: string }) => sql`
   insert into policies (hostname, kind, url, status, sha256, body, truncated, content_type, first_seen, last_seen)
-  select ${raw(hostname)}, 'robots', 'http://example.com/robots.txt', 200, sha256(${raw(body)}), ${raw(body)}, false,
-    'text/plain', ${new Date(at - count * 1000)} + to_seconds(i), ${new Date(at - count * 1000)} + to_seconds(i + 1)
-  from range(${count}) t(i)`
+  select ${raw(hostname)}, 'robots', 'http://example.com/robots.txt', 200, md5(${raw(body)}), ${raw(body)}, false,
+    'text/plain', ${new Date(at - count * 1000)} + i * interval '1 second', ${new Date(at - count * 1000)} + (i + 1) * interval '1 second'
+  from generate_series(0, ${count - 1}) t(i)`
 
 t.test('fetches at start and every ten minutes with conditions, and judges by the active version', async (t) => {
   const { table, requests, clock, open, changes, lines } = await setUpMonitor(t)
