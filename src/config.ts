@@ -245,8 +245,10 @@ export const SETTINGS = SETTING_NAMES.map((name) => {
 const ENV_PREFIX = 'READERSHIP_'
 /** A second variable of the setting `disable_registration`. */
 const ENV_DISABLE_REGISTRATION = 'SERVICE_DISABLE_REGISTRATION'
-/** Names the settings file; the only variable that is not a setting. */
+/** Names the settings file. */
 const ENV_CONFIG = 'READERSHIP_CONFIG'
+/** Variables of the repository's tests, which start programs with their own environment. */
+const TEST_PREFIX = 'READERSHIP_TEST_'
 const DEFAULT_FILE = 'readership.yaml'
 
 const unknownSetting = (what: string, name: string, known: readonly string[]) =>
@@ -284,7 +286,7 @@ function readEnvironment(env: Readonly<Record<string, string | undefined>>): Map
   const disabled = env[ENV_DISABLE_REGISTRATION]
   if (disabled) given.set('disable_registration', { value: disabled, where: ENV_DISABLE_REGISTRATION })
   for (const [variable, value] of Object.entries(env)) {
-    if (!variable.startsWith(ENV_PREFIX) || variable === ENV_CONFIG) continue
+    if (!variable.startsWith(ENV_PREFIX) || variable === ENV_CONFIG || variable.startsWith(TEST_PREFIX)) continue
     const name = SETTING_NAMES.find((setting) => variableName(setting) === variable)
     if (!name) throw unknownSetting(variable, variable, SETTING_NAMES.map(variableName))
     // Deployment tools set a variable to nothing to mean "not set".

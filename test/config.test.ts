@@ -44,6 +44,7 @@ t.test('precedence: defaults, file, environment, flags', async (t) => {
     [{ flags: { min_free_disk: '20 mb' } }, 'min_free_disk', 20_000_000, 'decimal, any case'],
     [{ file: 'x.yaml', yaml: 'port: 5' }, 'port', 5, '--config'],
     [{ env: { PORT: 'x', OTHER: '1' } }, 'port', 8080, 'other variables are ignored'],
+    [{ env: { READERSHIP_TEST_BROWSER: 'x' } }, 'port', 8080, 'variables of the tests are none of the program’s'],
     [{ flags: { origin: 'https://localhost:3000' } }, 'origin', 'https://localhost:3000', 'the argument'],
   ]
   for (const [sources, name, expected, why] of rows) {
