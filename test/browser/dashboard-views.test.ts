@@ -143,7 +143,6 @@ t.test('the feed of Live says who an agent is', { timeout: 60_000 }, async (t) =
 
 t.test('a view whose script is gone after an upgrade reloads the page, once', { timeout: 60_000 }, async (t) => {
   const { context, page } = await signIn(browser, app)
-  await page.waitForSelector('main h1')
   let gone: RegExp | undefined
   let reloads = 0
   await page.route('**/assets/*', (route) =>
@@ -151,6 +150,8 @@ t.test('a view whose script is gone after an upgrade reloads the page, once', { 
       ? route.fulfill({ status: 404 })
       : route.continue(),
   )
+  await page.reload()
+  await page.waitForSelector('main h1')
   const rows: [view: string, gone: RegExp, staysGone: boolean, reloads: number, shown: string, why: string][] = [
     ['sources', /\/sources-/, true, 0, '[role="alert"]', 'the build is the same'],
     ['pages', /^HEAD|\/pages-/, false, 1, 'main h1', 'the reload brings the new build'],
@@ -249,10 +250,10 @@ t.test('in a browser of another zone than the site’s', { timeout: 240_000 }, a
   })
 
   await t.test('a question that fails says so, and asks again', async (t) => {
-    await open('/sources')
-    await page.waitForSelector('.measures')
     const failing = /\/api\/stats\/sources\?.*range=7d/
     await page.route(failing, (route) => route.fulfill({ status: 500, json: { error: { code: 'internal_error' } } }))
+    await open('/sources')
+    await page.waitForSelector('.measures')
     await page.keyboard.press('4')
     await page.waitForSelector('main [role=alert]')
     t.equal(await page.locator('.measures').count(), 0, 'no numbers of another time')
@@ -357,14 +358,6 @@ t.test('in a browser of another zone than the site’s', { timeout: 240_000 }, a
   })
 
   await t.test('a switch changes at once, and back if it could not be stored', async (t) => {
-    await open('/settings/flags', '')
-    await page.click('button:has-text("New flag")')
-    await page.fill('dialog input[name=key]', 'new-footer')
-    await page.fill('dialog input[name=rollout]', '7')
-    await page.click('dialog button[type=submit]')
-    const toggle = page.getByRole('switch', { name: 'new-footer' })
-    await toggle.waitFor()
-    t.equal(await toggle.isChecked(), true)
     let answer: ((status: 'stored' | 'refused') => void) | undefined
     const patched: unknown[] = []
     await page.route('**/api/flags/*', async (route) => {
@@ -373,6 +366,14 @@ t.test('in a browser of another zone than the site’s', { timeout: 240_000 }, a
       if (answered === 'stored') await route.continue()
       else await route.fulfill({ status: 409, json: { error: { code: 'conflict', message: 'Changed meanwhile.' } } })
     })
+    await open('/settings/flags', '')
+    await page.click('button:has-text("New flag")')
+    await page.fill('dialog input[name=key]', 'new-footer')
+    await page.fill('dialog input[name=rollout]', '7')
+    await page.click('dialog button[type=submit]')
+    const toggle = page.getByRole('switch', { name: 'new-footer' })
+    await toggle.waitFor()
+    t.equal(await toggle.isChecked(), true)
     await toggle.click()
     await eventually('it is asked', () => patched.length === 1)
     t.equal(await toggle.isChecked(), false, 'before the server has answered')

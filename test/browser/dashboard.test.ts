@@ -263,6 +263,8 @@ t.test('a key is made and used', SLOW, async (t) => {
 
 t.test('an alert is tested against its receiver', SLOW, async (t) => {
   const hook = await receiver(t, (_, res) => res.end())
+  // On a slow line the reader is asked once the other member's record is there.
+  await page.route('**/api/alerts?*', (route) => sleep(500).then(() => route.continue()))
   await open('/settings/alerts')
   await page.click('button:has-text("New alert")')
   await page.fill('dialog input[name=name]', 'Many readers')
@@ -282,8 +284,6 @@ t.test('an alert is tested against its receiver', SLOW, async (t) => {
     const headers = { 'content-type': 'application/json', 'if-match': '"' + version + '"' }
     await fetch('/api/alerts/' + id, { method: 'PATCH', headers, body: JSON.stringify({ name: 'Theirs' }) })
   })()`)
-  // On a slow line the reader is asked once the other member's record is there.
-  await page.route('**/api/alerts?*', (route) => sleep(500).then(() => route.continue()))
   await submit('Save')
   await page.click('dialog button:has-text("Keep mine")')
   const names = texts('main tbody tr td:first-child, main tbody th')

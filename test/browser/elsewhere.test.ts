@@ -91,6 +91,7 @@ t.test('a page of another origin plots both readerships', async (t) => {
   const buckets = [{}, {}, { value: 3 }, { value: 5 }, {}]
   const headers = { 'access-control-allow-origin': '*' }
   await tab.route(/timeseries/, (route) => route.fulfill({ headers, json: { data: { buckets } } }))
+  await tab.reload()
   t.equal(await show(secret), '8 by people, 8 by agents', 'days that were not recorded count nothing')
   t.equal(await tab.getAttribute('polyline.people', 'points'), '50,40 75,0', 'and have no point')
 })
