@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { ApiError } from './errors.js'
 import type { Rows } from './rows.js'
 import type { Dialect, Sql } from './sql.js'
@@ -7,6 +8,15 @@ import type { Dialect, Sql } from './sql.js'
  * are 16 hex digits, instants are Dates, SQL NULL is null.
  */
 export type ResultRow = Record<string, unknown>
+
+/** A 64-bit id as results and clients have it: 16 hex digits. */
+export const toHexId = (id: bigint): string => id.toString(16).padStart(16, '0')
+
+/** Parses a 64-bit id of a result. */
+export const HexId = z.string().transform((hex) => BigInt(`0x${hex}`))
+
+/** Writes a line to the operator's log. */
+export type Log = (level: 'info' | 'warn' | 'error', message: string, error?: unknown) => void
 
 /**
  * The site and the caller of a read. Statements with a scope may share their results (`duckdb/shared-reads.ts`): they read
@@ -38,6 +48,23 @@ export interface Records {
   query(query: Sql): Promise<ResultRow[]>
   /** Runs all statements in one transaction; the changes are durable when it resolves. */
   write(...statements: Sql[]): Promise<void>
+}
+
+/** The store of records as the worker opens it. */
+export interface RecordStore extends Records {
+  /** Repairs at opening; each is in the log already. */
+  readonly repairs: readonly Repair[]
+  close(): Promise<void>
+}
+
+/** A loss that let a file be opened. Nothing is deleted: `backup` is the path of the original. */
+export interface Repair {
+  /** The log was cut at the damage, the whole log was left out, or the file itself was replaced by an empty one. */
+  what: 'wal_cut' | 'wal_set_aside' | 'file_set_aside'
+  backup: string
+  /** Bytes that were not read. */
+  bytes: number
+  why: string
 }
 
 /** Limits of reads, in milliseconds. */

@@ -28,6 +28,8 @@ const MAY: Record<string, readonly string[]> = {
   'src/build-programs': ['src/build-licences'],
   'src/config': ['src/hostname', 'src/nearest-name'],
   'src/store': ['src/sql', 'src/rows', 'src/errors'],
+  // The store of hits and fetches as the worker uses it, whatever its engine.
+  'src/event-store': ['src/engine/commit-position', 'src/capture', 'src/rows', 'src/store', 'src/sql'],
   'src/records-schema': [],
   'src/dialects': ['src/sql'],
   'src/readership': ['src/capture'],
@@ -41,6 +43,7 @@ const MAY: Record<string, readonly string[]> = {
   // The worker's process.
   'src/ingest': ['src/capture', 'src/policy', 'src/agents', 'src/rows', 'src/cache', 'src/address'],
   'src/duckdb': [
+    'src/event-store',
     'src/dialects',
     'src/capture',
     'src/engine',
@@ -55,8 +58,11 @@ const MAY: Record<string, readonly string[]> = {
   ],
   'src/postgres': ['src/records-schema', 'src/store', 'src/sql', 'src/errors'],
   'src/clickhouse': ['src/dialects', 'src/columns', 'src/rows', 'src/store', 'src/sql', 'src/errors'],
+  // The only file of the write path that knows engines.
+  'src/worker/open-stores': ['src/duckdb', 'src/engine', 'src/event-store', 'src/store'],
   'src/worker': [
-    'src/duckdb',
+    'src/duckdb/query',
+    'src/event-store',
     'src/ingest',
     'src/engine',
     'src/capture',

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { compile, type Sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import { type ResultRow, toHexId } from '../store.js'
 import type { Column } from './schema.js'
 import { type QueryLimits, readSettings } from './settings.js'
 
@@ -95,6 +95,3 @@ const orNull =
   (read: ReadValue): ReadValue =>
   (value) =>
     value === null ? null : read(value)
-
-/** A 64-bit id as clients see it: 16 hex digits. */
-const toHexId = (id: bigint): string => id.toString(16).padStart(16, '0')

@@ -1,13 +1,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
+import type { LateVerdict, Placement, SessionMove } from '../event-store.js'
 import type { EventRow, Rows } from '../rows.js'
-import type { ResultRow } from '../store.js'
+import { HexId, type ResultRow } from '../store.js'
 import { type AggregateStep, aggregateStep, readWatermark } from './aggregate-step.js'
 import type { Checkpoints } from './checkpoints.js'
 import { DAY_MS, dailyStep, readDailySeal, startOfDay } from './daily-step.js'
 import type { DataFile, DataFileOptions } from './datafile.js'
-import { HexId } from './query.js'
-import type { LateVerdict, Placement, SessionMove } from './row-updates.js'
 
 /** A session that was aggregated and got a hit since: reads take it from its hits until it is aggregated again. */
 export type StaleSession = Pick<EventRow, 'site_id' | 'session_id' | 'session_start'>

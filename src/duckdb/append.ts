@@ -3,31 +3,14 @@ import { z } from 'zod'
 import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import { COLUMN_TYPES } from '../columns.js'
 import { type CommitPosition, formatCommitPosition } from '../engine/commit-position.js'
-import type { Addition, EventRow, LooseReport, Rows } from '../rows.js'
+import type { LateVerdict, StoredChanges } from '../event-store.js'
+import type { EventRow, LooseReport, Rows } from '../rows.js'
 import { sql } from '../sql.js'
 import type { AggregateTracker, ChangedDay, StaleSession } from './aggregate-tracker.js'
 import { inTransaction, runQuery, toTimestamp } from './query.js'
 import { appendRows } from './row-appender.js'
-import {
-  buildPlacements,
-  buildSessionMoves,
-  buildVerdictUpdate,
-  buildViewAdditions,
-  type LateVerdict,
-  type Placement,
-  type SessionMove,
-} from './row-updates.js'
+import { buildPlacements, buildSessionMoves, buildVerdictUpdate, buildViewAdditions } from './row-updates.js'
 import type { Change } from './shared-reads.js'
-
-/** Changes that a commit makes besides adding rows. */
-export interface StoredChanges {
-  moves?: readonly SessionMove[]
-  placements?: readonly Placement[]
-  /** Reports without a session; their columns of a session are not stored. */
-  loose?: readonly EventRow[]
-  additions?: readonly Addition[]
-  deliveries?: readonly EdgeDelivery[]
-}
 
 /** Changes stored rows, then appends rows, deliveries and the position, in one transaction. Returns what changed. */
 export const appendCommit = (

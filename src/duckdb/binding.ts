@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { join, raw, type Sql, sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
-import type { EventStore } from './event-store.js'
-import type { RecordStore } from './records.js'
+import type { RecordStore, ResultRow } from '../store.js'
+import type { EventFile } from './event-store.js'
 
 /**
  * A loss that the operator decides about; the names are stored.
@@ -64,7 +63,7 @@ const LAST_OPENING = sql`(select * from openings order by number desc limit 1) o
 /** Compares the two files by their openings, before this opening is added to them (`bindFiles`). */
 export async function compareFiles(
   records: Pick<RecordStore, 'query'>,
-  events: Pick<EventStore, 'query'>,
+  events: Pick<EventFile, 'query'>,
 ): Promise<Comparison> {
   const [recordsRow] = await records.query(sql`select ${BORN} as born, number, token, opened_at, confirmed,
       (select id from last_ids where kind = 'organisations') as organisations,
@@ -139,7 +138,7 @@ async function findLastSite(query: Query): Promise<number> {
  */
 export async function bindFiles(
   records: Pick<RecordStore, 'query' | 'write'>,
-  events: Pick<EventStore, 'updateRows'>,
+  events: Pick<EventFile, 'updateRows'>,
   found: Comparison & { backup: string | null },
   { token, now }: { token: string; now: Date },
 ): Promise<void> {
@@ -170,7 +169,7 @@ export async function bindFiles(
  */
 export function createRegisteringWrite(
   records: Pick<RecordStore, 'query' | 'write'>,
-  events: Pick<EventStore, 'updateRows'>,
+  events: Pick<EventFile, 'updateRows'>,
   lastSite: number,
 ): RecordStore['write'] {
   let registered = lastSite

@@ -4,13 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { StoreOpenError } from '../errors.js'
 import type { Migration } from '../records-schema.js'
-import type { ReadTimeouts } from '../store.js'
+import type { Log, ReadTimeouts } from '../store.js'
 import { createReopeningDatabase, DEFAULT_READ_TIMEOUTS } from './database.js'
 import { type Connections, type FileSettings, openDatabaseFile, StoreLockedError } from './open.js'
 import { inTransaction } from './query.js'
 import { openWithRepair } from './repair.js'
-
-export type Log = (level: 'info' | 'warn' | 'error', message: string, error?: unknown) => void
 
 export interface DataFileOptions {
   file: string

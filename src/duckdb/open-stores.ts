@@ -1,9 +1,10 @@
 import type { randomBytes } from 'node:crypto'
+import type { RecordStore, Repair } from '../store.js'
 import { bindFiles, compareFiles, createRegisteringWrite, type Loss } from './binding.js'
 import { type EventStoreOptions, openEvents } from './event-store.js'
 import type { FileSettings } from './open.js'
-import { openRecords, type RecordStore } from './records.js'
-import { formatStamp, type Repair, setFileAside } from './repair.js'
+import { openRecords } from './records.js'
+import { formatStamp, setFileAside } from './repair.js'
 
 interface StoresOptions extends Omit<EventStoreOptions, 'file' | 'settings'> {
   /** The data directory. */

@@ -1,9 +1,8 @@
 import type { DuckDBConnection, DuckDBValue, DuckDBValueConverter } from '@duckdb/node-api'
-import { z } from 'zod'
 import { replaceLoneSurrogates } from '../columns.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { compile, type Param, type Sql, sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import { type ResultRow, toHexId } from '../store.js'
 import {
   arrayFromListValue,
   DuckDBTimestampValue,
@@ -41,12 +40,6 @@ const toResult: DuckDBValueConverter<unknown> = (value, type, converter) => {
   if (type.typeId === DuckDBTypeId.STRUCT) return objectFromStructValue(value, type, converter)
   return JSDuckDBValueConverter(value, type, JSDuckDBValueConverter)
 }
-
-/** A 64-bit id as clients see it: 16 hex digits. */
-export const toHexId = (id: bigint): string => id.toString(16).padStart(16, '0')
-
-/** Parses a 64-bit id of a result. */
-export const HexId = z.string().transform((hex) => BigInt(`0x${hex}`))
 
 /** A parenthesised select of `rows`, at least one; however many they are, they are one parameter. */
 export const rowsAsTable = (rows: readonly object[], types: Readonly<Record<string, string>>): Sql =>

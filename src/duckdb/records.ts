@@ -1,17 +1,9 @@
 import { RECORDS_SCHEMA } from '../records-schema.js'
 import type { Sql } from '../sql.js'
-import type { Records, ResultRow } from '../store.js'
+import type { RecordStore, ResultRow } from '../store.js'
 import { type DataFileOptions, openDataFile } from './datafile.js'
 import { runQuery, runTransaction } from './query.js'
 import { asApiError } from './query-errors.js'
-import type { Repair } from './repair.js'
-
-/** The store of records, wherever it is. */
-export interface RecordStore extends Records {
-  /** Repairs at opening; each is in the log already. */
-  readonly repairs: readonly Repair[]
-  close(): Promise<void>
-}
 
 /** Opens `control.duckdb`, the store of records. Throws `StoreOpenError`. */
 export async function openRecords(options: Omit<DataFileOptions, 'migrations'>): Promise<RecordStore> {

@@ -1,37 +1,13 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
 import { DAILY_TABLES } from '../daily-counts.js'
+import type { Removal, RemovalStep, SiteRemoval } from '../event-store.js'
 import { PRIOR_COLUMNS } from '../session-aggregates.js'
 import { join, raw, type Sql, sql } from '../sql.js'
+import { HexId, toHexId } from '../store.js'
 import { readWatermark } from './aggregate-step.js'
 import { DAY_MS, daysBetween, daysIn, readDailySeal, recountDays, startOfDay } from './daily-step.js'
-import { HexId, inTransaction, runQuery, toHexId } from './query.js'
-
-/**
- * The rows to remove from a site: those of one person, those that began before a moment, or all of them with the sitemaps of its hostnames.
- * The `key` identifies a removal that is repeated because its result was lost: until `forgetRemovals`, a person's removal
- * is not done twice, and `rows` are those of all its steps.
- */
-export type Removal =
-  | { site: number; key?: string | undefined; visitor: bigint }
-  | { site: number; before: Date }
-  | SiteRemoval
-interface SiteRemoval {
-  site: number
-  key?: string | undefined
-  hostnames: readonly string[]
-}
-
-/** The result of one step; with a `key`, of all its steps. */
-export interface RemovalStep {
-  /** Rows of `events`, `loose_reports` and `agent_events`. */
-  rows: number
-  /** Whether another step has something to do. */
-  more: boolean
-  /** All ids of the person, and their sessions; nothing of them is stored any more. */
-  visitor_ids: bigint[]
-  session_ids: bigint[]
-}
+import { inTransaction, runQuery } from './query.js'
 
 /** Approximate: appends wait while a step runs. */
 const ROWS_PER_STEP = 100_000

@@ -1,17 +1,8 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { StoreOpenError } from '../errors.js'
+import type { Repair } from '../store.js'
 import { type Connections, StoreLockedError } from './open.js'
 import { inspectWal, type WalReport } from './wal.js'
-
-/** A loss that let a file be opened. Nothing is deleted: `backup` is the path of the original. */
-export interface Repair {
-  /** The log was cut at the damage, the whole log was left out, or the file itself was replaced by an empty one. */
-  what: 'wal_cut' | 'wal_set_aside' | 'file_set_aside'
-  backup: string
-  /** Bytes that were not read. */
-  bytes: number
-  why: string
-}
 
 interface RepairedFile {
   connections: Connections

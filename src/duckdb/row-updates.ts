@@ -1,27 +1,10 @@
 import { VITAL_COLUMNS } from '../columns.js'
-import {
-  type Addition,
-  ARRIVAL_COLUMNS,
-  type Arrival,
-  BROWSER_COLUMNS,
-  type EventRow,
-  SERVER_COLUMNS,
-} from '../rows.js'
+import type { LateVerdict, Placement, SessionMove } from '../event-store.js'
+import { type Addition, ARRIVAL_COLUMNS, BROWSER_COLUMNS, SERVER_COLUMNS } from '../rows.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import { rowsAsTable } from './query.js'
 
 /* Statements that change stored rows. Each takes many changes as one parameter. */
-
-/** Stored sessions whose rows become part of another session, because of a late hit. */
-export interface SessionMove {
-  site_id: number
-  /** Sessions of stored rows; afterwards no row has one of these ids. */
-  session_ids: readonly bigint[]
-  to: { session_id: bigint; session_start: Date; arrival: Arrival }
-  /** No stored row of these sessions is earlier or later. */
-  first: Date
-  last: Date
-}
 
 /** Gives the rows of `moves`, at least one, their new sessions. */
 export function buildSessionMoves(moves: readonly SessionMove[]): Sql {
@@ -36,20 +19,6 @@ export function buildSessionMoves(moves: readonly SessionMove[]): Sql {
     ${join(sets, ', ')}
     from ${rowsAsTable(rows, types)} as now
     where events.timestamp between ${first} and ${last} and events.session_id = now.was_id`
-}
-
-/** A stored report of a page that gets another place: in another session, at another time, or in a session at all. */
-export interface Placement {
-  /** Identifies the report; several equal ones have one place. */
-  key: Pick<EventRow, 'site_id' | 'visitor_id' | 'kind' | 'hostname' | 'pathname'> & {
-    reported_at: Date
-    engaged_ms: number
-  }
-  /** The session that it leaves; undefined if it had none, and is in `loose_reports`. */
-  from: Pick<EventRow, 'session_id' | 'session_start'> | undefined
-  to: Pick<EventRow, 'session_id' | 'session_start' | 'timestamp' | 'visitor_id' | 'pathname' | 'reported_at'> & {
-    arrival: Arrival
-  }
 }
 
 /** Moves reports, at least one, to their places. */
@@ -157,20 +126,7 @@ const columnType = (column: string): string =>
 const textTypes = (columns: readonly string[]): Record<string, string> =>
   Object.fromEntries(columns.map((column) => [column, 'VARCHAR']))
 
-/** A verdict that arrived after its row was stored, with what identifies the row. */
-export interface LateVerdict {
-  site_id: number
-  timestamp: Date
-  agent_id: string
-  ip_hash: bigint
-  verified: boolean | null
-  verification: string
-}
-
-/**
- * Gives rows that are still `indeterminate` their verdicts; repeating this changes nothing. Fetches of one agent from one
- * address in the same millisecond are the same claim.
- */
+/** Gives rows that are still `indeterminate` their verdicts; repeating this changes nothing. */
 export function buildVerdictUpdate(verdicts: readonly LateVerdict[]): Sql {
   const { first, last } = spanOf(verdicts.map(({ timestamp }) => timestamp))
   const rows = verdicts.map(

@@ -1,6 +1,5 @@
 import type { DropReason } from '../capture/drops.js'
-import type { EventStore } from '../duckdb/event-store.js'
-import type { Placement, SessionMove } from '../duckdb/row-updates.js'
+import type { EventStore, Placement, SessionMove } from '../event-store.js'
 import type { ClassifiedBatch } from '../ingest/classified-batch.js'
 import { assignSessions, lateRowWindows, settleSessions } from '../ingest/late-rows.js'
 import type { SessionMemory, SettledSession, StoredSession } from '../ingest/session-memory.js'

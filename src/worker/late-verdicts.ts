@@ -1,6 +1,5 @@
-import type { Log } from '../duckdb/datafile.js'
-import type { EventStore } from '../duckdb/event-store.js'
-import type { LateVerdict } from '../duckdb/row-updates.js'
+import type { Log } from '../store.js'
+import type { EventStore, LateVerdict } from '../event-store.js'
 import type { PendingVerification } from '../ingest/classified-batch.js'
 
 const VERDICTS_PER_STATEMENT = 500

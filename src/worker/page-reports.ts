@@ -1,6 +1,5 @@
 import { withoutFragmentRoute } from '../capture/fragment-route.js'
-import type { EventStore } from '../duckdb/event-store.js'
-import type { Placement } from '../duckdb/row-updates.js'
+import type { EventStore, Placement } from '../event-store.js'
 import { type PageReport, UNNAMED_PAGE, type UnplacedRow } from '../ingest/late-rows.js'
 import { MAX_OVERTAKING_MS } from '../ingest/session-memory.js'
 import { allVisitorIds, type VisitorIds } from '../ingest/visitor-ids.js'

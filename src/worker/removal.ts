@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { EventStore } from '../duckdb/event-store.js'
-import { toHexId } from '../duckdb/query.js'
+import type { EventStore } from '../event-store.js'
+import { toHexId } from '../store.js'
 import type { SessionMemory } from '../ingest/session-memory.js'
 import type { ViewMemory } from '../ingest/view-memory.js'
 import type { Writer } from './writer.js'

@@ -1,4 +1,4 @@
-import type { EventStore } from '../duckdb/event-store.js'
+import type { EventStore } from '../event-store.js'
 import { type FromWorker, MAX_UNACKNOWLEDGED_CHUNKS, type Statement, type ToWorker } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import { Sql } from '../sql.js'

@@ -1,11 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import type { Log } from '../duckdb/datafile.js'
-import type { EventStore } from '../duckdb/event-store.js'
-import { openStores } from '../duckdb/open-stores.js'
-import { toHexId } from '../duckdb/query.js'
-import type { RecordStore } from '../duckdb/records.js'
-import type { Repair } from '../duckdb/repair.js'
+import { type Log, type RecordStore, type Repair, toHexId } from '../store.js'
+import type { EventStore } from '../event-store.js'
 import type { TailRow, WorkerOptions, WorkerUsage } from '../engine/protocol.js'
 import { ApiError, UnusableSetting } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
@@ -21,10 +16,9 @@ import { openSites } from './sites.js'
 import { readReportingVisitors } from './stored-reports.js'
 import { readActiveSessions } from './stored-sessions.js'
 import { readRecentViews } from './stored-views.js'
+import { openWorkerStores } from './open-stores.js'
 import { createWriter, type Writer } from './writer.js'
 
-/** The worker of a killed site's process keeps its files for up to two seconds more. */
-const LOCK_WAIT_MS = 5_000
 /** Above this share of the heap the worker ends in good order, before Node ends it in none. */
 const MAX_HEAP_SHARE = 0.9
 /** The site's process handles each message at once. */
@@ -38,7 +32,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
   const { post } = port
   const log: Log = (level, message, error) =>
     post({ type: 'log', level, message, ...(error === undefined ? {} : { error: formatError(error) }) })
-  const { events, records } = await openFiles(options, log, () => port.exit(1))
+  const { events, records } = await openWorkerStores(options, log, () => port.exit(1))
   const sites = await openSites(records)
   const obstacle = () =>
     freeDisk(options.data) < options.min_free_disk
@@ -134,19 +128,6 @@ function formatLosses(events: EventStore, records: RecordStore): string[] {
     ...events.losses.map((loss) => `${formatLoss(loss)} (${loss.rows ?? 'an unknown number of'} rows lost)`),
     ...records.repairs.map((repair) => `records: ${formatLoss(repair)} (sites, accounts or keys may be lost)`),
   ]
-}
-
-function openFiles(options: WorkerOptions, log: Log, onRepaired: () => void) {
-  const settings = { memory_limit: options.memory_limit, threads: options.threads, temp_limit: '4GB' }
-  const now = () => new Date()
-  const clock = () => performance.now()
-  const common = { now, clock, log, onRepaired, limits: options.limits, lock_ms: options.lock_ms ?? LOCK_WAIT_MS }
-  return openStores({
-    ...common,
-    data: options.data,
-    random: randomBytes,
-    settings: { events: settings, records: { ...settings, memory_limit: '64MB', threads: 1 } },
-  })
 }
 
 /** Reads running sessions and recent views back; if that fails, memory is empty and each hit is looked up. */

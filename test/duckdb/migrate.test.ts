@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openDataFile } from '../../src/duckdb/datafile.js'
-import type { EventStore } from '../../src/duckdb/event-store.js'
+import type { EventStore } from '../../src/event-store.js'
 import { EVENTS_SCHEMA } from '../../src/duckdb/events-schema.js'
 import { runQuery, runTransaction } from '../../src/duckdb/query.js'
 import type { EventRow } from '../../src/rows.js'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { z } from 'zod'
-import type { EventStore } from '../../src/duckdb/event-store.js'
+import type { EventFile } from '../../src/duckdb/event-store.js'
 import { type Change, createSharedReads } from '../../src/duckdb/shared-reads.js'
 import type { Filter } from '../../src/query/filters.js'
 import { runRead } from '../../src/query/read.js'
@@ -211,7 +211,7 @@ const ARRIVAL = {
 const LOOSE = eventRow({ ...view, kind: 'engagement', engaged_ms: 9, reported_at: at('01T10:30') })
 
 /** Every kind of write, in this order on one store. */
-const WRITES: [what: string, write: (store: EventStore) => Promise<unknown>][] = [
+const WRITES: [what: string, write: (store: EventFile) => Promise<unknown>][] = [
   ['a row', (store) => store.append({ events: [eventRow(view)], agent_events: [agentRow(view)] })],
   ['a row of another site', (store) => store.append({ events: [eventRow({ ...view, site_id: 2 })], agent_events: [] })],
   ['aggregation', (store) => store.aggregate(at('04T00:00'))],

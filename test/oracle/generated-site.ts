@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { EventStore } from '../../src/duckdb/event-store.js'
+import type { EventStore } from '../../src/event-store.js'
 import type { ReadDependencies } from '../../src/query/read.js'
 import { assertEqual } from '../fixtures/assert-equal.js'
 import { generateRows } from '../fixtures/generated-sessions.js'

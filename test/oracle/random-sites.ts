@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { EventStore } from '../../src/duckdb/event-store.js'
+import type { EventStore } from '../../src/event-store.js'
 import type { ReadDependencies } from '../../src/query/read.js'
 import { createRecordingLookup } from '../../src/query/recording.js'
 import type { EventRow, Rows } from '../../src/rows.js'

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { parseCatalog } from '../../src/agents/catalog.js'
-import type { EventStore } from '../../src/duckdb/event-store.js'
 import { openEvents } from '../../src/duckdb/event-store.js'
+import { reclassifyFetches } from '../../src/duckdb/reclassification.js'
+import type { EventStore } from '../../src/event-store.js'
 import type { AgentEventRow } from '../../src/rows.js'
 import { raw, sql } from '../../src/sql.js'
 import { createReclassify } from '../../src/worker/reclassify.js'
@@ -264,14 +265,16 @@ t.test('rows removed meanwhile do not make others count as done', async (t) => {
   const leaving = Array.from({ length: 31_000 }, () => old({ site_id: 2, agent_id: 'other', user_agent: 'curious/1' }))
   await store.append({ events: [], agent_events: leaving })
   await store.append({ events: [], agent_events: [old({ agent_id: 'other', user_agent: 'NewBot/1.0' })] })
-  const step = reclassifier(store, {
-    store: {
-      query: store.query,
-      async updateRows(...given) {
-        while ((await store.remove({ site: 2, hostnames: [] })).more);
-        return store.updateRows(...given)
-      },
+  const removing: typeof store = {
+    ...store,
+    async updateRows(...given) {
+      while ((await store.remove({ site: 2, hostnames: [] })).more);
+      return store.updateRows(...given)
     },
+  }
+  const step = reclassifier(store, {
+    store: { ...removing, reclassify: (...given) => reclassifyFetches(removing, ...given) },
+    clock: () => 0,
   })
   t.match(await step(), { changed: 1, remaining: 0 })
   t.match(await all(store), [{ agent_id: 'newbot', version: catalog.version }], 'not only said to be of this catalog')
