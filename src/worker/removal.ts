@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { EventStore } from '../event-store.js'
-import { toHexId } from '../store.js'
 import type { SessionMemory } from '../ingest/session-memory.js'
 import type { ViewMemory } from '../ingest/view-memory.js'
+import { toHexId } from '../store.js'
 import type { Writer } from './writer.js'
 
 const key = z.string().optional()

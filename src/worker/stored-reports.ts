@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { EventStore } from '../event-store.js'
-import { HexId, type Store } from '../store.js'
 import { rowsAsTable } from '../duckdb/query.js'
+import type { EventStore } from '../event-store.js'
 import { MAX_LATENESS_MS, MAX_OVERTAKING_MS, MAX_REPORTING_VISITORS } from '../ingest/session-memory.js'
 import { type Sql, sql } from '../sql.js'
+import { HexId, type Store } from '../store.js'
 
 const StoredReport = z.object({
   is_loose: z.boolean(),

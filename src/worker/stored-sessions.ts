@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { EventStore } from '../event-store.js'
-import { HexId, type ResultRow, type Store } from '../store.js'
 import { rowsAsTable } from '../duckdb/query.js'
+import type { EventStore } from '../event-store.js'
 import type { SearchWindow } from '../ingest/late-rows.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS, type StoredSession } from '../ingest/session-memory.js'
 import { ARRIVAL_COLUMNS } from '../rows.js'
 import { raw, sql } from '../sql.js'
+import { HexId, type ResultRow, type Store } from '../store.js'
 
 const text = z.string().nullable()
 const SessionRow = z.object({

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { withoutFragmentRoute } from '../capture/fragment-route.js'
-import type { EventStore } from '../event-store.js'
-import { HexId, type Store } from '../store.js'
 import { rowsAsTable } from '../duckdb/query.js'
+import type { EventStore } from '../event-store.js'
 import { createAddition, type UnmatchedView } from '../ingest/classified-batch.js'
 import { MAX_LATENESS_MS } from '../ingest/session-memory.js'
 import { pageKey, SAME_VIEW_MS, type StoredViews, viewDistance, withoutRoute } from '../ingest/view-memory.js'
 import { allVisitorIds } from '../ingest/visitor-ids.js'
 import { type Addition, type EventRow, SERVER_COLUMNS } from '../rows.js'
 import { join, raw, sql } from '../sql.js'
+import { HexId, type Store } from '../store.js'
 
 const text = z.string().nullable()
 const HalfView = z.object({
