@@ -15,7 +15,7 @@ export class RowError extends Error {
 
 /** A table of rows that happened. */
 export type RowTable = 'events' | 'agent_events' | 'loose_reports'
-type PlainType = 'integer' | 'uinteger' | 'bigint' | 'ubigint' | 'varchar' | 'boolean' | 'timestamp'
+export type PlainType = 'integer' | 'uinteger' | 'bigint' | 'ubigint' | 'varchar' | 'boolean' | 'timestamp'
 /** `vitals` is five columns of doubles; `json` is text. */
 export type ColumnType = PlainType | 'vitals' | 'json'
 export type Columns<Row> = { readonly [Column in keyof Row]: ColumnType }

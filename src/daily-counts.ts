@@ -1,9 +1,10 @@
-import { type Dialect, raw, type Sql, sql } from './sql.js'
+import type { AggregateType } from './session-aggregates.js'
+import { type Dialect, join, raw, type Sql, sql } from './sql.js'
 
 /*
  * Daily counts: what agents fetched and people viewed of each URL on each day (UTC) of a site, so that reads need not scan
- * every row. src/duckdb/daily-step.ts fills the tables, src/query/daily-counts.ts reads them, and both compute the columns
- * as this file says. Only days are counted, because a URL has about as many counts of hours as it has rows.
+ * every row. The `daily-step.ts` of each engine fills the tables, src/query/daily-counts.ts reads them, and all compute the
+ * columns as this file says. Only days are counted, because a URL has about as many counts of hours as it has rows.
  */
 
 export const IS_SPOOFED = "verification = 'spoofed'"
@@ -31,6 +32,7 @@ const IS_PAGE_READ = `method = 'GET' and status in (200, 206, 304) and case when
 /** A column that counts rows of one key: how it is computed from rows, and how several are combined. */
 interface CountColumn {
   readonly total: 'sum' | 'min' | 'max'
+  readonly type: AggregateType
   /** `among`: the condition that all rows pass already; testing it again costs a fifth of the statement. */
   value(dialect: Dialect, among?: string): Sql
   /** The rows that it is about; absent: all. */
@@ -41,12 +43,17 @@ const filterClause = (among: string | undefined, of: string | undefined, where?:
   return conditions.length > 0 ? ` filter (where ${conditions.join(' and ')})` : ''
 }
 const count = (of?: string, where?: string): CountColumn => ({
-  total: 'sum',
+  ...{ total: 'sum', type: 'count' },
   value: (_, among) => raw(`count(*)${filterClause(among, of, where)}`),
   ...(of ? { of } : {}),
 })
-const column = (total: CountColumn['total'], text: string, of?: string, where?: string): CountColumn => ({
-  total,
+const column = (
+  [total, type]: readonly [CountColumn['total'], AggregateType],
+  text: string,
+  of?: string,
+  where?: string,
+): CountColumn => ({
+  ...{ total, type },
   value: (_, among) => raw(`${text}${filterClause(among, of, where)}`),
   ...(of ? { of } : {}),
 })
@@ -54,12 +61,12 @@ const column = (total: CountColumn['total'], text: string, of?: string, where?: 
 const FETCH_COUNTS = {
   fetches: count(),
   pages: count(undefined, 'is_pageview'),
-  bytes: column('sum', 'sum(bytes)'),
+  bytes: column(['sum', 'bigint'], 'sum(bytes)'),
   verified_fetches: count(undefined, "verification in ('ranges', 'rdns', 'web_bot_auth')"),
   spoofed: count(undefined, IS_SPOOFED),
   indeterminate: count(undefined, "verification = 'indeterminate'"),
   unverifiable: count(undefined, "verification = 'unverifiable'"),
-  last_seen: column('max', 'max(timestamp)'),
+  last_seen: column(['max', 'timestamp'], 'max(timestamp)'),
   attempts: count(IS_FOR_ANSWERS),
   page_reads: count(IS_FOR_ANSWERS, IS_PAGE_READ),
 }
@@ -82,11 +89,11 @@ export const DAILY_TABLES = {
       ...FETCH_COUNTS,
       refused: count(IS_FOR_ANSWERS, 'status in (401, 403, 429)'),
       readings: count(IS_READING),
-      first_crawl: column('min', 'min(timestamp)', `not ${IS_SPOOFED}`),
-      last_crawl: column('max', 'max(timestamp)', `not ${IS_SPOOFED}`),
+      first_crawl: column(['min', 'timestamp'], 'min(timestamp)', `not ${IS_SPOOFED}`),
+      last_crawl: column(['max', 'timestamp'], 'max(timestamp)', `not ${IS_SPOOFED}`),
       // The time of the last response in half milliseconds since 1970; an odd number is a success, which wins a tie.
       last_response: {
-        total: 'max',
+        ...({ total: 'max', type: 'bigint' } as const),
         value: (dialect: Dialect, among?: string) => sql`max(${dialect.epochMs(raw('timestamp'))} * 2
           + case when status between 200 and 299 or status = 304 then 1 else 0 end)${raw(filterClause(among, IS_READING))}`,
         of: IS_READING,
@@ -107,12 +114,24 @@ export const DAILY_TABLES = {
     counts: {
       views: count(),
       // `of` does not have the whole condition: after `timestamp = session_start` DuckDB 1.5 no longer skips by time.
-      arrivals: column('sum', 'count(distinct session_id)', IS_FROM_ASSISTANT, IS_FIRST_VIEW),
+      arrivals: column(['sum', 'count'], 'count(distinct session_id)', IS_FROM_ASSISTANT, IS_FIRST_VIEW),
     },
   },
 } as const satisfies Record<string, DailyTable>
 
 export type DailyTableName = keyof typeof DAILY_TABLES
+export const DAILY_NAMES = ['daily_urls', 'daily_agents', 'daily_views'] as const satisfies DailyTableName[]
+
+/** The agents of a URL on a day, as words of an id and a state (`agentState`), in the order of the ids. */
+const AGENTS = 'agents'
+
+/** The columns of a table of daily counts and their types. */
+export const dailyColumns = (name: DailyTableName): Readonly<Record<string, AggregateType>> => ({
+  ...({ site_id: 'integer', day: 'timestamp' } as const),
+  ...Object.fromEntries(Object.keys(DAILY_TABLES[name].keys).map((key) => [key, 'varchar'])),
+  ...Object.fromEntries(Object.entries<CountColumn>(DAILY_TABLES[name].counts).map(([key, { type }]) => [key, type])),
+  ...(name === 'daily_urls' ? { [AGENTS]: 'varchar' } : {}),
+})
 
 /** Whether the last judged fetch was allowed, `+` or `-`, null without one. Of two in one millisecond an allowed one wins. */
 export const judgedState = (dialect: Dialect): Sql => sql`
@@ -124,7 +143,39 @@ export const judgedState = (dialect: Dialect): Sql => sql`
  * The state of one agent's fetches of one URL in some time, one character: `s` all are spoofed, `o` it does not read for
  * people, `?` it reads and robots.txt was not judged; `+` and `-`: `judgedState`. Computed from the agent's rows.
  */
-export const agentState = (dialect: Dialect): Sql => sql`
+const agentState = (dialect: Dialect): Sql => sql`
   coalesce(${judgedState(dialect)},
     case when count(*) filter (where ${raw(IS_READING)}) > 0 then '?'
       when count(*) filter (where not ${raw(IS_SPOOFED)}) > 0 then 'o' else 's' end)`
+
+interface DaySelection {
+  readonly dialect: Dialect
+  /** The rows that are counted. */
+  readonly where: Sql
+  /** Joins the texts `agent_id || state` of a group, with spaces between them, in the order of `agent_id`. */
+  readonly agents: Sql
+}
+
+/** Selects the columns of a table of daily counts, in their order, from the rows of whole days. */
+export function selectDays(name: DailyTableName, { dialect, where, agents }: DaySelection): Sql {
+  const table = DAILY_TABLES[name]
+  const rows = sql`${raw(table.from)} where ${where} and ${raw(table.where)}`
+  const names = ['site_id', 'day', ...Object.keys(table.keys)].join(', ')
+  const keys = join(
+    [
+      raw("site_id, date_trunc('day', timestamp) as day"),
+      ...Object.entries(table.keys).map(([key, value]) => raw(key === value ? key : `${value} as ${key}`)),
+    ],
+    ', ',
+  )
+  const counts = Object.entries<CountColumn>(table.counts).map(
+    ([count, { value }]) => sql`${value(dialect)} as ${raw(count)}`,
+  )
+  const counted = sql`select ${keys}, ${join(counts, ', ')} from ${rows} group by ${raw(names)}`
+  if (name !== 'daily_urls') return counted
+  return sql`
+    select ${raw(Object.keys(dailyColumns(name)).join(', '))} from (${counted}) c join (
+      select ${raw(names)}, ${agents} as ${raw(AGENTS)}
+      from (select ${keys}, agent_id, ${agentState(dialect)} as state from ${rows} group by ${raw(names)}, agent_id) s
+      group by ${raw(names)}) a using (${raw(names)})`
+}

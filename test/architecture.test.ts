@@ -12,13 +12,13 @@ const MAY: Record<string, readonly string[]> = {
   'src/hostname': [],
   'src/nearest-name': [],
   'src/sql': [],
-  'src/session-aggregates': [],
-  'src/daily-counts': ['src/sql'],
   'src/cache': [],
   'src/private-socket': [],
   'src/event-loop-queue': [],
   'src/rows': [],
   'src/columns': ['src/rows'],
+  'src/session-aggregates': ['src/columns', 'src/rows', 'src/sql'],
+  'src/daily-counts': ['src/session-aggregates', 'src/sql'],
   'src/tracker': [],
   // The app in the browser, a client of the API like any other.
   'src/dashboard': [],
@@ -30,6 +30,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/store': ['src/sql', 'src/rows', 'src/errors'],
   // The store of hits and fetches as the worker uses it, whatever its engine.
   'src/event-store': ['src/engine/commit-position', 'src/capture', 'src/rows', 'src/store', 'src/sql'],
+  'src/aggregation': ['src/event-store', 'src/rows', 'src/store'],
   'src/records-schema': [],
   'src/dialects': ['src/sql'],
   'src/readership': ['src/capture'],
@@ -43,6 +44,7 @@ const MAY: Record<string, readonly string[]> = {
   // The worker's process.
   'src/ingest': ['src/capture', 'src/policy', 'src/agents', 'src/rows', 'src/cache', 'src/address'],
   'src/duckdb': [
+    'src/aggregation',
     'src/event-store',
     'src/dialects',
     'src/capture',
@@ -57,7 +59,18 @@ const MAY: Record<string, readonly string[]> = {
     'src/errors',
   ],
   'src/postgres': ['src/records-schema', 'src/store', 'src/sql', 'src/errors'],
-  'src/clickhouse': ['src/dialects', 'src/columns', 'src/rows', 'src/store', 'src/sql', 'src/errors'],
+  'src/clickhouse': [
+    'src/aggregation',
+    'src/event-store',
+    'src/dialects',
+    'src/daily-counts',
+    'src/session-aggregates',
+    'src/columns',
+    'src/rows',
+    'src/store',
+    'src/sql',
+    'src/errors',
+  ],
   // The only file of the write path that knows engines.
   'src/worker/open-stores': ['src/duckdb', 'src/engine', 'src/event-store', 'src/store'],
   'src/worker': [

@@ -1,75 +1,32 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { ARRIVAL_COLUMNS } from '../rows.js'
-import { COHORT_COLUMNS, PRIOR_COLUMNS, PRIOR_DIMENSIONS, SESSION_TRAITS } from '../session-aggregates.js'
+import type { AggregateStep } from '../aggregation.js'
+import { duckdbDialect } from '../dialects/duckdb.js'
+import {
+  PRIOR_KEYS,
+  type Previous,
+  priorColumns,
+  priorStart,
+  SESSION_TABLES,
+  selectPages,
+  selectSessions,
+  selectSteps,
+} from '../session-aggregates.js'
 import { raw, type Sql, sql } from '../sql.js'
 import { inTransaction, runQuery } from './query.js'
 
-/*
- * Fills the aggregates of sessions that nothing more is expected of: a row of `sessions` for each session, and a row of
- * `session_pages` for each page of each session. Reads take from them what they would count from every hit, with the same
- * result.
- *
- * A session is aggregated if it started before the watermark and is not in `unsealed`, which holds sessions that got a
- * hit since. `prior` is when the visitor's aggregated session before began (in `session_pages`: the one before with this
- * page). Visitors since a moment are the sessions whose `prior` is before it, so a read needs no set of ids. The other
- * columns of `PRIOR_DIMENSIONS` say the same among the visitor's sessions with the same values.
- */
+/* Fills the aggregates of sessions; src/session-aggregates.ts says what the tables have. */
 
-/** Fixed by a session's first hit, besides its entry page. */
-const ARRIVAL = ARRIVAL_COLUMNS.filter((column) => column !== 'entry_page')
+const SESSION_COLUMNS = Object.keys(SESSION_TABLES.sessions).join(', ')
+const PAGE_COLUMNS = Object.keys(SESSION_TABLES.session_pages).join(', ')
 
-const INTERACTIVE = "kind in ('custom', 'outbound', 'file_download', 'form')"
-const ACTED = `${INTERACTIVE} and event_name is distinct from 'flag_exposure'`
-const mapColumns = (columns: readonly string[], make: (column: string) => string) => columns.map(make).join(', ')
-
-const varies = (c: string) => `min(${c}) is distinct from max(${c}) or count(${c}) not in (0, count(*))`
-
-/** Aggregates sessions; `source` has every hit of each. */
-const selectSessions = (source: Sql): Sql => sql`
-  select site_id, session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
-    epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms, count(*) filter (where kind = 'pageview') as views,
-    count(*) filter (where ${raw(INTERACTIVE)}) as acts,
-    case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${raw(ACTED)}) = 0
-      and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-    case when min(visitor_id) = max(visitor_id) then 1 else 2 end as ids,
-    ${raw(['visitor_id', ...SESSION_TRAITS].map(varies).join(' or '))} as mixed,
-    min(entry_page) as entry_page,
-    coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'),
-      arg_max(pathname, (timestamp, pathname)) filter (where ${raw(INTERACTIVE)})) as exit_page,
-    ${raw(mapColumns([...ARRIVAL, ...SESSION_TRAITS], (c) => `min(${c}) as ${c}`))}
-  from (${source}) group by site_id, session_id`
-
-const SESSION = ['site_id', 'session_id', 'visitor_id', 'started', 'ended']
-const STEPS = Array.from({ length: 8 }, (_, i) => `step_${i + 1}`)
-const SESSION_COLUMNS = [
-  ...[...SESSION, 'ms', 'views', 'acts', 'bounced', 'ids', 'mixed', 'entry_page', 'exit_page'],
-  ...[...ARRIVAL, ...SESSION_TRAITS, ...STEPS, ...PRIOR_COLUMNS, ...COHORT_COLUMNS],
-].join(', ')
-const PAGE_COLUMNS = [
-  ...[...SESSION, 'pathname', 'page_views', 'page_acts', 'engaged_ms', 'scroll', 'entered', 'exited', 'ms', 'views'],
-  ...['bounced', 'ids', 'prior'],
-].join(', ')
-
-/**
- * When the visitor's previous session with the same `columns` began. A session of several visitors does not count, nor one
- * in which such a trait varies: reads take both from their hits.
- */
-function priorColumn(columns: readonly string[]): string {
-  const counts = columns.some((c) => SESSION_TRAITS.includes(c)) ? 'ids = 1 and not mixed' : 'ids = 1'
-  return `lag(case when ${counts} then started end ignore nulls)
-    over (partition by ${['site_id', 'visitor_id', ...columns].join(', ')} order by started, session_id)`
-}
+const previous: Previous = (value, window) => `lag(${value} ignore nulls) over (${window})`
 
 /** The new sessions with their previous ones, which are new or aggregated already. */
 const sessionsWithPriors = (): string => {
-  const keys = [...new Set(Object.values(PRIOR_DIMENSIONS).flat())]
-  const own = ['site_id', 'session_id', 'visitor_id', 'started', 'ids', 'mixed', ...keys].join(', ')
-  const priors = Object.entries(PRIOR_DIMENSIONS).map(([name, columns]) => `${priorColumn(columns)} as ${name}`)
+  const own = PRIOR_KEYS.join(', ')
   return `
     select f.*, p.* exclude (site_id, session_id) from fresh f join (
-      select site_id, session_id, ${priors.join(', ')},
-        min(started) over (partition by site_id, visitor_id) as first_seen,
-        lag(started) over (partition by site_id, visitor_id order by started, session_id) as previous
+      select site_id, session_id, ${priorColumns(previous)}
       from (select ${own} from fresh union all
         select ${own} from sessions where visitor_id in (select visitor_id from fresh)) b) p
       on p.site_id = f.site_id and p.session_id = f.session_id`
@@ -79,7 +36,7 @@ const sessionsWithPriors = (): string => {
 const pagesWithPriors = (): string => {
   const key = ['site_id', 'visitor_id', 'pathname']
   return `
-    select f.*, coalesce(${priorColumn(['pathname'])}, h.latest) as prior
+    select f.*, coalesce(${priorStart(['pathname'], previous)}, h.latest) as prior
     from pages f left join (
       select ${key.join(', ')}, max(started) filter (where ids = 1) as latest from session_pages
       where visitor_id in (select visitor_id from fresh) group by ${key.join(', ')}) h using (${key.join(', ')})`
@@ -96,15 +53,6 @@ const STALE_SESSIONS_PER_STEP = 5_000
 export async function readWatermark(connection: DuckDBConnection): Promise<Date | undefined> {
   const [row] = await runQuery(connection, sql`select max(watermark) as at from seals`)
   return row?.at instanceof Date ? row.at : undefined
-}
-
-export interface AggregateStep {
-  /** The new watermark. */
-  watermark: Date | undefined
-  /** Whether rows were deleted, which a checkpoint must follow. */
-  deleted: boolean
-  /** Whether another step has something to do. */
-  more: boolean
 }
 
 /**
@@ -126,7 +74,7 @@ export async function aggregateStep(writer: DuckDBConnection, target: Date): Pro
     await runQuery(
       writer,
       sql`create or replace temp table fresh as
-        select * from (${selectSessions(source)}) s left join (${selectSteps(source)}) p using (site_id, session_id)`,
+        select * from (${selectSessions(source, duckdbDialect)}) s left join (${selectSteps(source)}) p using (site_id, session_id)`,
     )
     await runQuery(
       writer,
@@ -136,7 +84,7 @@ export async function aggregateStep(writer: DuckDBConnection, target: Date): Pro
     await runQuery(
       writer,
       sql`insert into session_pages (${raw(PAGE_COLUMNS)})
-      with pages as materialized (${selectPages(source)})
+      with pages as materialized (${selectPages(raw('fresh'), source)})
       select ${raw(PAGE_COLUMNS)} from (${raw(pagesWithPriors())}) p`,
     )
     await writer.run('drop table fresh')
@@ -144,29 +92,6 @@ export async function aggregateStep(writer: DuckDBConnection, target: Date): Pro
   })
   return { watermark, deleted: stale > 0, more: stale > STALE_SESSIONS_PER_STEP || watermark < target }
 }
-
-const ORDER = raw('partition by site_id, session_id order by timestamp, pathname')
-
-/** The first pages of each session, in columns; repeated views of a page count once. */
-const selectSteps = (source: Sql): Sql => sql`
-  select site_id, session_id,
-    ${raw(STEPS.map((name, i) => `max(pathname) filter (where step = ${i + 1}) as ${name}`).join(', '))}
-  from (
-    select site_id, session_id, pathname, row_number() over (${ORDER}) as step
-    from (select *, lag(pathname) over (${ORDER}) as previous from (${source}) where kind = 'pageview')
-    where previous is null or previous <> pathname)
-  where step <= ${raw(String(STEPS.length))} group by site_id, session_id`
-
-/** The pages of the sessions that `fresh` has. */
-const selectPages = (source: Sql): Sql => sql`
-  select f.site_id, f.session_id, f.visitor_id, f.started, f.ended, p.pathname, p.page_views, p.page_acts,
-    p.engaged_ms, p.scroll, case when f.entry_page = p.pathname then 1 else 0 end as entered,
-    case when f.exit_page = p.pathname then 1 else 0 end as exited, f.ms, f.views, f.bounced, f.ids
-  from fresh f join (
-    select site_id, session_id, pathname, count(*) filter (where kind = 'pageview') as page_views,
-      count(*) filter (where ${raw(INTERACTIVE)}) as page_acts, sum(engaged_ms) as engaged_ms, max(scroll) as scroll
-    from (${source}) group by site_id, session_id, pathname) p
-    on p.site_id = f.site_id and p.session_id = f.session_id`
 
 /** Deletes stale sessions and all sessions of their visitors from the aggregates; table `again` lists them. */
 async function deleteStale(writer: DuckDBConnection, watermark: Date): Promise<void> {

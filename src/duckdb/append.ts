@@ -1,12 +1,12 @@
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
+import type { AggregateTracker, ChangedDay, StaleSession } from '../aggregation.js'
 import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import { COLUMN_TYPES } from '../columns.js'
 import { type CommitPosition, formatCommitPosition } from '../engine/commit-position.js'
 import type { LateVerdict, StoredChanges } from '../event-store.js'
 import type { EventRow, LooseReport, Rows } from '../rows.js'
 import { sql } from '../sql.js'
-import type { AggregateTracker, ChangedDay, StaleSession } from './aggregate-tracker.js'
 import { inTransaction, runQuery, toTimestamp } from './query.js'
 import { appendRows } from './row-appender.js'
 import { buildPlacements, buildSessionMoves, buildVerdictUpdate, buildViewAdditions } from './row-updates.js'
@@ -15,7 +15,7 @@ import type { Change } from './shared-reads.js'
 /** Changes stored rows, then appends rows, deliveries and the position, in one transaction. Returns what changed. */
 export const appendCommit = (
   writer: DuckDBConnection,
-  aggregates: AggregateTracker,
+  aggregates: AggregateTracker<DuckDBConnection>,
   rows: Rows,
   position: CommitPosition | undefined,
   { moves = [], placements = [], loose = [], additions = [], deliveries = [] }: StoredChanges,
@@ -87,7 +87,7 @@ const withoutSession = (row: EventRow): LooseReport => ({ ...row, ...NO_SESSION 
 /** Gives rows verdicts that came late. */
 export const storeVerdicts = (
   writer: DuckDBConnection,
-  aggregates: AggregateTracker,
+  aggregates: AggregateTracker<DuckDBConnection>,
   verdicts: readonly LateVerdict[],
 ): Promise<void> =>
   withAppenders(writer, async (appender) => {

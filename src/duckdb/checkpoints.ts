@@ -20,8 +20,6 @@ const REPLAY_WINDOW_MS = 15 * 60_000
 /** A sender that was silent for this long is gone. */
 const SENDER_EXPIRY_MS = 90 * 86_400_000
 
-export type Checkpoints = ReturnType<typeof createCheckpoints>
-
 /** Decides when DuckDB folds its log into the file, and deletes at that moment what is not needed any more. */
 export function createCheckpoints(
   database: Pick<DataFile, 'write' | 'walBytes' | 'freeIdleCache'>,

@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { agentState, DAILY_TABLES } from '../daily-counts.js'
+import { DAY_MS, type DailyStep, startOfDay } from '../aggregation.js'
+import { DAILY_NAMES, type DailyTableName, dailyColumns, selectDays } from '../daily-counts.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
-import { isIn, join, raw, type Sql, sql } from '../sql.js'
+import { isIn, raw, type Sql, sql } from '../sql.js'
 import { inTransaction, runQuery } from './query.js'
 
 /*
@@ -10,9 +11,6 @@ import { inTransaction, runQuery } from './query.js'
  * counted again.
  */
 
-export const DAY_MS = 86_400_000
-export const startOfDay = (at: Date): Date => new Date(Math.floor(at.getTime() / DAY_MS) * DAY_MS)
-
 /** Approximate: appends wait while a step runs. One day is counted at once, however many rows it has. */
 const ROWS_PER_STEP = 200_000
 
@@ -20,13 +18,6 @@ const ROWS_PER_STEP = 200_000
 export async function readDailySeal(connection: DuckDBConnection): Promise<Date | undefined> {
   const [row] = await runQuery(connection, sql`select max(day) as day from daily_seals`)
   return row?.day instanceof Date ? row.day : undefined
-}
-
-interface DailyStep {
-  /** The new moment before which days are counted. */
-  until: Date | undefined
-  deleted: boolean
-  more: boolean
 }
 
 /** Takes one bounded step towards `target`, in one transaction: counts a changed day again, or else the next days. */
@@ -78,7 +69,7 @@ export async function recountDays(
   writer: DuckDBConnection,
   days: Days,
   sites: readonly number[],
-  tables: readonly string[] = Object.keys(DAILY_TABLES),
+  tables: readonly DailyTableName[] = DAILY_NAMES,
 ): Promise<void> {
   const ofSites = isIn(raw('site_id'), sites)
   for (const table of tables) await runQuery(writer, sql`delete from ${raw(table)} where ${days.counts} and ${ofSites}`)
@@ -88,32 +79,15 @@ export async function recountDays(
 async function insertDays(
   writer: DuckDBConnection,
   where: Sql,
-  tables: readonly string[] = Object.keys(DAILY_TABLES),
+  tables: readonly DailyTableName[] = DAILY_NAMES,
 ): Promise<void> {
-  const day = raw("date_trunc('day', timestamp)")
-  for (const [name, table] of Object.entries(DAILY_TABLES)) {
-    if (!tables.includes(name)) continue
-    const rows = sql`${raw(table.from)} where ${where} and ${raw(table.where)}`
-    const keys = raw(
-      Object.entries(table.keys)
-        .map(([key, value]) => `${value} as ${key}`)
-        .join(', '),
+  const agents = raw("string_agg(agent_id || state, ' ' order by agent_id)")
+  for (const name of tables) {
+    const columns = raw(Object.keys(dailyColumns(name)).join(', '))
+    await runQuery(
+      writer,
+      sql`insert into ${raw(name)} (${columns}) ${selectDays(name, { dialect: duckdbDialect, where, agents })}`,
     )
-    const names = Object.keys(table.keys).join(', ')
-    const counts = join(
-      Object.entries(table.counts).map(([count, { value }]) => sql`${value(duckdbDialect)} as ${raw(count)}`),
-      ', ',
-    )
-    const counted = sql`select site_id, ${day} as day, ${keys}, ${counts} from ${rows} group by site_id, day, ${raw(names)}`
-    const query =
-      name === 'daily_urls'
-        ? sql`select * from (${counted}) c join (
-            select site_id, day, ${raw(names)}, string_agg(agent_id || state, ' ' order by agent_id) as agents
-            from (select site_id, ${day} as day, ${keys}, agent_id, ${agentState(duckdbDialect)} as state
-              from ${rows} group by site_id, day, ${raw(names)}, agent_id) s
-            group by site_id, day, ${raw(names)}) a using (site_id, day, ${raw(names)})`
-        : counted
-    await runQuery(writer, sql`insert into ${raw(name)} by name ${query}`)
   }
 }
 

@@ -1,12 +1,14 @@
+import { type AggregationOptions, createAggregateTracker, createAggregation } from '../aggregation.js'
 import { RowError } from '../columns.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { type CommitPosition, parseCommitPosition } from '../engine/commit-position.js'
 import type { EventStore } from '../event-store.js'
 import { type Sql, sql } from '../sql.js'
 import type { QueryScope, Repair, ResultRow } from '../store.js'
-import { type AggregationOptions, createAggregation, openAggregateTracker } from './aggregate-tracker.js'
+import { aggregateStep, readWatermark } from './aggregate-step.js'
 import { appendCommit, replaceSitemapRows, storeVerdicts } from './append.js'
 import { type CheckpointOptions, createCheckpoints } from './checkpoints.js'
+import { dailyStep, readDailySeal } from './daily-step.js'
 import { DEFAULT_READ_TIMEOUTS } from './database.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
@@ -57,11 +59,21 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
     const count = rows ?? 'an unknown number of'
     options.log('error', `${options.file}: ${count} committed rows were lost; see ${backup}`)
   }
-  const aggregates = await openAggregateTracker(file)
+  const progress = { watermark: await file.read(readWatermark), countedUntil: await file.read(readDailySeal) }
+  const aggregates = createAggregateTracker(progress, { aggregateStep, dailyStep })
   const checkpoints = createCheckpoints(file, options)
   /** Runs `work` on the writing connection. Forgets all shared results after it, even if it failed. */
   const change: typeof file.write = (work) => file.write(work).finally(() => shared.changed('everything'))
-  const aggregation = createAggregation({ write: change }, aggregates, checkpoints, options)
+  const aggregation = createAggregation({
+    ...options,
+    store: options.file,
+    async step(target) {
+      const { deleted, more } = await change((writer) => aggregates.step(writer, target))
+      // A delete must not be replayed from the log.
+      if (deleted) await checkpoints.run()
+      return more
+    },
+  })
   /** An append failed after its commit began: whether its rows are stored must be asked. */
   let uncertain = false
 

@@ -1,12 +1,13 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
-import { DAILY_TABLES } from '../daily-counts.js'
+import { DAY_MS, startOfDay } from '../aggregation.js'
+import { DAILY_NAMES } from '../daily-counts.js'
 import type { Removal, RemovalStep, SiteRemoval } from '../event-store.js'
 import { PRIOR_COLUMNS } from '../session-aggregates.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import { HexId, toHexId } from '../store.js'
 import { readWatermark } from './aggregate-step.js'
-import { DAY_MS, daysBetween, daysIn, readDailySeal, recountDays, startOfDay } from './daily-step.js'
+import { daysBetween, daysIn, readDailySeal, recountDays } from './daily-step.js'
 import { inTransaction, runQuery } from './query.js'
 
 /** Approximate: appends wait while a step runs. */
@@ -17,7 +18,6 @@ const AGGREGATE_TABLES = [
   ['session_pages', 'started'],
   ['unsealed', 'session_start'],
 ] as const
-const DAILY = Object.keys(DAILY_TABLES)
 /** Later than any stored row. */
 const END_OF_TIME = new Date('9999-01-01T00:00:00Z')
 
@@ -164,7 +164,7 @@ async function removeBefore(
     const loose = await run(sql`delete from loose_reports where site_id = ${site} and timestamp < ${end}`)
     for (const [table, began] of AGGREGATE_TABLES)
       await run(sql`delete from ${raw(table)} where site_id = ${site} and ${raw(began)} < ${end}`)
-    for (const table of [...DAILY, 'daily_changed'])
+    for (const table of [...DAILY_NAMES, 'daily_changed'])
       await run(sql`delete from ${raw(table)} where site_id = ${site} and day < ${startOfDay(end)}`)
     if (cutDays) await recountDays(writer, cutDays, [site])
     await run(clearPriors('sessions', [...PRIOR_COLUMNS, 'previous'], site, end))
@@ -209,7 +209,8 @@ export async function assignStep(
     const cutDays = stepEnd && (await findCutDays(writer, from, stepEnd))
     const rows = (await moveBefore('events', 'session_start')) + (await moveBefore('agent_events', 'timestamp'))
     for (const [table, began] of AGGREGATE_TABLES) await moveBefore(table, began)
-    for (const table of [...DAILY, 'daily_changed']) await move(table, sql`day < ${startOfDay(stepEnd ?? END_OF_TIME)}`)
+    for (const table of [...DAILY_NAMES, 'daily_changed'])
+      await move(table, sql`day < ${startOfDay(stepEnd ?? END_OF_TIME)}`)
     if (cutDays) await recountDays(writer, cutDays, [from, to])
     if (stepEnd === undefined) for (const table of ['loose_reports', 'deliveries']) await move(table, sql`true`)
     return { rows, more: stepEnd !== undefined }

@@ -1,12 +1,15 @@
-import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
-import type { LateVerdict, Placement, SessionMove } from '../event-store.js'
-import type { EventRow, Rows } from '../rows.js'
-import { HexId, type ResultRow } from '../store.js'
-import { type AggregateStep, aggregateStep, readWatermark } from './aggregate-step.js'
-import type { Checkpoints } from './checkpoints.js'
-import { DAY_MS, dailyStep, readDailySeal, startOfDay } from './daily-step.js'
-import type { DataFile, DataFileOptions } from './datafile.js'
+import type { LateVerdict, Placement, SessionMove } from './event-store.js'
+import type { AgentEventRow, EventRow } from './rows.js'
+import { HexId, type Log, type ResultRow } from './store.js'
+
+/*
+ * Parts of summing up that engines share: how far it is, what an append makes stale, and when a step runs. The steps are in
+ * `aggregate-step.ts` and `daily-step.ts` of each engine.
+ */
+
+export const DAY_MS = 86_400_000
+export const startOfDay = (at: Date): Date => new Date(Math.floor(at.getTime() / DAY_MS) * DAY_MS)
 
 /** A session that was aggregated and got a hit since: reads take it from its hits until it is aggregated again. */
 export type StaleSession = Pick<EventRow, 'site_id' | 'session_id' | 'session_start'>
@@ -23,17 +26,48 @@ const ChangedSession = z.object({
   session_start: z.date(),
 })
 
-export type AggregateTracker = Awaited<ReturnType<typeof openAggregateTracker>>
+/** Moments before which sessions are aggregated and days are counted; undefined if none are. */
+export interface Progress {
+  watermark: Date | undefined
+  countedUntil: Date | undefined
+}
+
+interface StepResult {
+  /** Whether rows were deleted. */
+  deleted: boolean
+  /** Whether another step has something to do. */
+  more: boolean
+}
+export interface AggregateStep extends StepResult {
+  /** The new watermark. */
+  watermark: Date | undefined
+}
+export interface DailyStep extends StepResult {
+  /** The new moment before which days are counted. */
+  until: Date | undefined
+}
+
+/** The bounded steps of an engine towards a moment, which take what they write with. */
+interface Steps<Writer> {
+  aggregateStep(writer: Writer, target: Date): Promise<AggregateStep>
+  dailyStep(writer: Writer, target: Date): Promise<DailyStep>
+}
+
+interface AddedRows {
+  events?: readonly EventRow[]
+  agent_events?: readonly AgentEventRow[]
+}
+
+export type AggregateTracker<Writer> = ReturnType<typeof createAggregateTracker<Writer>>
 
 /**
  * Knows how far sessions are aggregated and days are counted, so that an append finds the aggregated sessions and counted
  * days that it makes stale.
  */
-export async function openAggregateTracker(file: Pick<DataFile, 'read'>) {
-  let watermark = await file.read(readWatermark)
-  let countedUntil = await file.read(readDailySeal)
+export function createAggregateTracker<Writer>(stored: Progress, { aggregateStep, dailyStep }: Steps<Writer>) {
+  let { watermark, countedUntil } = stored
   const later = (a: Date, b: Date | undefined) => (b && b > a ? b : a)
-  const aggregateSessions = async (writer: DuckDBConnection, target: Date): Promise<AggregateStep> => {
+  const aggregateSessions = async (writer: Writer, target: Date): Promise<AggregateStep> => {
     // While the step runs, and if it fails in an unknown state, too many sessions count as stale, which harms nothing.
     watermark = later(target, watermark)
     const done = await aggregateStep(writer, target)
@@ -41,8 +75,10 @@ export async function openAggregateTracker(file: Pick<DataFile, 'read'>) {
     return done
   }
   return {
+    /** How far summing up is; while a step runs, and after one that failed, how far it may be. */
+    progress: (): Progress => ({ watermark, countedUntil }),
     /** One step of sessions; of days after all sessions. */
-    async step(writer: DuckDBConnection, target: Date): Promise<Pick<AggregateStep, 'deleted' | 'more'>> {
+    async step(writer: Writer, target: Date): Promise<StepResult> {
       const sessions = await aggregateSessions(writer, target)
       if (sessions.more) return sessions
       countedUntil = later(startOfDay(target), countedUntil)
@@ -51,12 +87,12 @@ export async function openAggregateTracker(file: Pick<DataFile, 'read'>) {
       return { deleted: sessions.deleted || days.deleted, more: days.more }
     },
     /** A step that only aggregates stale sessions again. */
-    async refreshStale(writer: DuckDBConnection): Promise<void> {
+    async refreshStale(writer: Writer): Promise<void> {
       if (watermark) await aggregateSessions(writer, watermark)
     },
     /** The counted days that get these rows, have rows of these moves, or get these verdicts. */
     findChangedDays(
-      { events, agent_events }: Partial<Rows>,
+      { events = [], agent_events = [] }: AddedRows,
       { moves = [], verdicts = [] }: { moves?: readonly SessionMove[]; verdicts?: readonly LateVerdict[] } = {},
     ): ChangedDay[] {
       const limit = countedUntil
@@ -65,8 +101,8 @@ export async function openAggregateTracker(file: Pick<DataFile, 'read'>) {
       const add = (site_id: number, at: Date) => {
         if (at < limit) days.set(`${site_id} ${startOfDay(at).getTime()}`, { site_id, day: startOfDay(at) })
       }
-      for (const row of events ?? []) if (row.kind === 'pageview') add(row.site_id, row.timestamp)
-      for (const row of [agent_events ?? [], verdicts].flat()) add(row.site_id, row.timestamp)
+      for (const row of events) if (row.kind === 'pageview') add(row.site_id, row.timestamp)
+      for (const row of [agent_events, verdicts].flat()) add(row.site_id, row.timestamp)
       for (const { site_id, first, last } of moves)
         for (let at = startOfDay(first); at <= last; at = new Date(at.getTime() + DAY_MS)) add(site_id, at)
       return [...days.values()]
@@ -77,7 +113,7 @@ export async function openAggregateTracker(file: Pick<DataFile, 'read'>) {
      */
     findStale(
       rows: readonly EventRow[],
-      { moves, placements = [] }: { moves: readonly SessionMove[]; placements?: readonly Placement[] },
+      { moves = [], placements = [] }: { moves?: readonly SessionMove[]; placements?: readonly Placement[] },
       changed: readonly ResultRow[] = [],
     ): StaleSession[] {
       const limit = watermark
@@ -110,23 +146,21 @@ export interface AggregationOptions {
 /** A start has enough to do: the first aggregation waits this long, or `aggregate_ms` if that is less. */
 const FIRST_AGGREGATION_MS = 60_000
 
+interface AggregationNeeds extends AggregationOptions {
+  /** Takes one step towards a moment; returns whether another has something to do. */
+  step(target: Date): Promise<boolean>
+  /** The store's name in the log. */
+  store: string
+  /** Milliseconds that only ascend. */
+  clock(): number
+  now(): Date
+  log: Log
+}
+
 /** Aggregates sessions in bounded steps, so that appends run between them. */
-export function createAggregation(
-  database: Pick<DataFile, 'write'>,
-  tracker: AggregateTracker,
-  checkpoints: Pick<Checkpoints, 'run'>,
-  options: AggregationOptions & Pick<DataFileOptions, 'file' | 'clock' | 'now' | 'log'>,
-) {
-  const { file, clock, now, log, settled_ms = 2 * 3_600_000, aggregate_ms = 600_000 } = options
+export function createAggregation(needs: AggregationNeeds) {
+  const { step, store, clock, now, log, settled_ms = 2 * 3_600_000, aggregate_ms = 600_000 } = needs
   let nextStepAt = clock() + Math.min(aggregate_ms, FIRST_AGGREGATION_MS)
-
-  const step = async (target: Date): Promise<boolean> => {
-    const { deleted, more } = await database.write((writer) => tracker.step(writer, target))
-    // A delete must not be replayed from the log.
-    if (deleted) await checkpoints.run()
-    return more
-  }
-
   return {
     /** Aggregates all sessions that started before `target`. */
     async until(target: Date): Promise<void> {
@@ -142,7 +176,7 @@ export function createAggregation(
         nextStepAt = more ? clock() : clock() + aggregate_ms
       } catch (error) {
         nextStepAt = clock() + aggregate_ms
-        log('warn', `${file}: sessions could not be aggregated; this will be tried again`, error)
+        log('warn', `${store}: sessions could not be aggregated; this will be tried again`, error)
       }
     },
   }
