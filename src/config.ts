@@ -1,6 +1,19 @@
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { asciiHostname } from './hostname.js'
+import {
+  byteSize,
+  databaseUrl,
+  hostname,
+  listOf,
+  nonEmptyText,
+  originUrl,
+  pageOrigin,
+  SIZE_PATTERN,
+  serviceUrl,
+  smtpUrl,
+  timeoutSeconds,
+  wholeNumber,
+} from './config-values.js'
 import { suggestName } from './nearest-name.js'
 
 /** A setting that is missing, unknown or invalid; the message is one line that names it. */
@@ -14,57 +27,6 @@ export class ConfigError extends Error {
   }
 }
 
-const wholeNumber = (min: number, max: number) =>
-  z
-    .union([z.int(), z.string().regex(/^\d+$/).transform(Number)], { error: 'must be a whole number' })
-    .pipe(z.int().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
-const nonEmptyText = z.string('must be text').min(1, 'must not be empty')
-/** Accepts a YAML list, a repeated flag, or one text with commas. */
-const listOf = <T extends z.ZodType>(item: T) =>
-  z.preprocess(
-    (value) =>
-      (Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [value])
-        .map((item) => (typeof item === 'string' ? item.trim() : item))
-        .filter((item) => item !== ''),
-    z.array(item),
-  )
-const originUrl = nonEmptyText.refine((value) => {
-  if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false
-  const url = new URL(value)
-  return url.pathname === '/' && !url.search && !url.hash && !url.username && !url.password
-}, 'must be an http or https URL of only a host, such as http://localhost:3000')
-const serviceUrl = nonEmptyText.refine((value) => {
-  if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return false
-  const url = new URL(value)
-  return !url.search && !url.hash && !url.username && !url.password
-}, 'must be an http or https URL, such as https://stats.example.com')
-const smtpUrl = nonEmptyText.refine((value) => {
-  if (!/^smtps?:\/\//i.test(value) || !URL.canParse(value)) return false
-  return new URL(value).hostname !== ''
-}, 'must be an smtp or smtps URL, such as smtp://mail.example.com:587')
-const hostname = nonEmptyText.transform((value, context) => {
-  const ascii = asciiHostname(value)
-  if (ascii === undefined) context.addIssue('must be a hostname, without scheme, port or path')
-  return ascii ?? ''
-})
-/** Converts an origin to what browsers send in `Origin`: ASCII, lower case, without the scheme's default port. */
-const pageOrigin = originUrl.transform((value, context) => {
-  const { origin, hostname } = new URL(value)
-  if (hostname.includes('*')) context.addIssue('must be one origin, not a pattern')
-  return origin
-})
-const timeoutSeconds = wholeNumber(1, 86_400)
-const SIZE_PATTERN = /^\d+(\.\d+)?\s?[KMGT]i?B$/i
-/** Converts `512MB`, `1.5GiB` or a plain number to bytes. */
-const byteSize = z
-  .union([z.int().min(0), nonEmptyText.regex(/^\d+$/), nonEmptyText.regex(SIZE_PATTERN)], {
-    error: 'must be a size such as 512MB',
-  })
-  .transform((value) => {
-    const [, number, unit, binary] = /^([\d.]+)\s?([KMGT]?)(i?)B?$/i.exec(String(value)) ?? []
-    const power = unit ? 'KMGT'.indexOf(unit.toUpperCase()) + 1 : 0
-    return Math.floor(Number(number) * (binary ? 1024 : 1000) ** power)
-  })
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 interface SettingInfo {
@@ -146,6 +108,24 @@ const Settings = z.strictObject({
     'processes that serve the site and share its port; the store stays one more process',
     wholeNumber(1, 64).default(1),
   ),
+  store: setting(
+    'url',
+    'ClickHouse database for hits and fetches, such as clickhouse://user:password@host:8123/readership',
+    databaseUrl(/^clickhouse:\/\//i, 'clickhouse://user@host:8123/readership').optional(),
+    { secret: true },
+  ),
+  control: setting(
+    'url',
+    'PostgreSQL database for accounts, sites and keys, such as postgres://user:password@host:5432/readership',
+    databaseUrl(/^postgres(?:ql)?:\/\//i, 'postgres://user@host:5432/readership').optional(),
+    { secret: true },
+  ),
+  role: setting(
+    'role',
+    'what this process does where several share the records: writer, reader, or both',
+    z.enum(['writer', 'reader', 'both'], { error: 'must be writer, reader or both' }).default('both'),
+  ),
+  advertise: setting('url', 'URL at which the other processes reach the service of this one', serviceUrl.optional()),
   collector: setting(
     'url',
     'URL of another readership to ship rows to, instead of storing them here',
@@ -339,7 +319,17 @@ export function loadConfig(sources: SettingSources): Config {
   if ((tls_cert === undefined) !== (tls_key === undefined))
     throw new ConfigError('--tls-cert and --tls-key must be set together.', tls_cert ? 'tls_key' : 'tls_cert')
   checkShipping(parsed.data, given)
+  checkShared(parsed.data, given)
   return parsed.data
+}
+
+/** Checks that a process which shares its work names the stores that all of them reach. */
+function checkShared({ store, control, role }: Config, given: Map<SettingName, GivenValue>): void {
+  const where = (name: SettingName) => given.get(name)?.where ?? name
+  if (role !== 'both' && (store === undefined || control === undefined))
+    throw new ConfigError(`${where('role')} needs --store and --control, which the processes share.`, 'role')
+  if (given.has('advertise') && control === undefined)
+    throw new ConfigError(`${where('advertise')} needs --control.`, 'advertise')
 }
 
 /** Settings that have no effect if rows are shipped to a collector. */
@@ -358,6 +348,10 @@ const STORE_SETTINGS: readonly SettingName[] = [
   'ranges',
   'spam_referrers',
   'trusted_referrers',
+  'store',
+  'control',
+  'role',
+  'advertise',
 ]
 /** Settings that have no effect without a collector. */
 const SHIPPING_SETTINGS: readonly SettingName[] = ['site', 'ingest_key', 'ingest_key_file', 'spool_limit']

@@ -142,4 +142,11 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
   ],
   // A site's scripts and styles as the notes know them, JSON text: a change of their hashes is a deployment.
   ['create table asset_names (site integer, names varchar)'],
+  [
+    // The process that may write, of those that share the records: one row (worker/lease.ts). A new holder is a new epoch.
+    'create table writers (epoch bigint, instance varchar, address varchar, renewals bigint)',
+    "insert into writers values (0, '', '', 0)",
+  ],
+  // The secrets of visitor ids, where several processes share the records: the text of salts.json.
+  ['create table salts (content varchar)'],
 ]

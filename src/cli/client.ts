@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { Agent, type IncomingMessage, request } from 'node:http'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { Config } from '../config.js'
@@ -57,6 +58,9 @@ export function serviceUrl({ admin_host, admin_port }: Pick<Config, 'admin_host'
   const host = /^(0\.0\.0\.0|::)$/.test(admin_host) ? 'localhost' : admin_host
   return `http://${urlHost(host)}:${admin_port}`
 }
+
+/** Formats where the service listens, as a URL that works on other machines of the network. */
+export const networkUrl = ({ admin_port }: Pick<Config, 'admin_port'>): string => `http://${hostname()}:${admin_port}`
 
 /** Formats a host as part of a URL: an IPv6 address has brackets there. */
 export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)

@@ -23,6 +23,10 @@ const SERVER_SETTINGS: readonly SettingName[] = [
   'trusted_referrers',
   'offline',
   'log_level',
+  'store',
+  'control',
+  'role',
+  'advertise',
 ]
 
 // `servers.js` is loaded when one of these runs, so that every other command starts faster.

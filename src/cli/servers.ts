@@ -3,7 +3,7 @@ import { listenAdmin, listenControl, socketPath } from '../http/server.js'
 import type { Instance, InstanceDeps, Log } from '../instance/instance.js'
 import { openInstance } from '../instance/open-instance.js'
 import { createOpeningInstance } from '../instance/opening-instance.js'
-import { dashboardUrl, exposedDashboardUrl, serviceUrl, urlHost } from './client.js'
+import { dashboardUrl, exposedDashboardUrl, networkUrl, serviceUrl, urlHost } from './client.js'
 import type { CommandCall } from './command.js'
 import {
   type AddClose,
@@ -36,6 +36,8 @@ const SERVICE_GRACE_MS = 1_000
 export async function runProxy({ config, terminal }: CommandCall): Promise<void> {
   if (config.origin === undefined)
     throw new Failure('The origin is missing: give its URL, as in readership proxy http://localhost:3000', 2)
+  if (config.role === 'reader')
+    throw new Failure('A proxy stores what it sees: the role reader is for serve. Ship rows with --collector.', 2)
   const origin = new URL(config.origin)
   if (isOwnAddress(origin, config)) throw new Failure(`The origin ${config.origin} is this proxy's own address.`, 2)
   const trust = parseTrustedProxies(config)
@@ -49,6 +51,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       otherRecorders: () => (listener && 'recorders' in listener ? listener.recorders : undefined),
       status: () => ({ origin: config.origin, dashboard: exposedDashboardUrl(config) }),
       service: () => serviceUrl(config),
+      address: () => networkUrl(config),
     }
     const control = createControl(socket)
     const onOpen = async (opened: Instance) => {
@@ -113,6 +116,7 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
       version: terminal.version,
       status: () => ({ dashboard: dashboardUrl(config, `http://${urlHost(config.host)}:${config.port}`) }),
       service: () => serviceUrl(service),
+      address: () => networkUrl(service),
     })
     addClose('the store', () => instance.close())
     logUncaughtErrors(terminal, log)

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { DropCounts } from '../capture/drops.js'
 import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
+import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { ApiError } from '../errors.js'
 import { createEventLoopQueue } from '../event-loop-queue.js'
@@ -16,7 +17,7 @@ import { createSupervisor, type EngineLog, storeReopening } from './supervisor.j
 import { startWorkerProcess } from './worker-process.js'
 
 /** Settings of the worker, most of them with defaults, and of its process. */
-export interface EngineOptions extends AllOptional<Omit<WorkerOptions, 'data' | 'threads' | 'from'>> {
+export interface EngineOptions extends AllOptional<Omit<WorkerOptions, 'data' | 'threads' | 'from' | 'instance'>> {
   /** The data directory with `events.duckdb`, `control.duckdb` and `salts.json`; created if it does not exist. */
   data: string
   /** Writes what records must contain before rows are stored; called each time they were opened, as they may be new. */
@@ -72,13 +73,11 @@ export async function startEngine(options: EngineOptions) {
         receive,
       }),
     receive(message) {
-      subscriptions.receive(message)
-      progress.receive(message)
-      calls.receive(message)
+      for (const part of [role, subscriptions, progress, calls]) part.receive(message)
       if (message.type === 'log') log[message.level](message.error ? { err: message.error } : {}, message.message)
     },
-    prepare: async () => options.prepare?.(records),
-    onReady: () => outbox.resume(),
+    prepare: async () => role.ifWriter(() => options.prepare?.(records)),
+    onReady: () => role.ifWriter(() => outbox.resume()),
     onEnd() {
       outbox.pause()
       calls.rejectAll(storeReopening())
@@ -86,6 +85,7 @@ export async function startEngine(options: EngineOptions) {
     onRestart: () => subscriptions.restarted(),
     log,
   })
+  const role = createRole()
   const outbox = createOutbox(supervisor)
   const calls = createCalls(supervisor)
   const subscriptions = createSubscriptions(supervisor)
@@ -99,7 +99,7 @@ export async function startEngine(options: EngineOptions) {
   }
   const records: Records = { query: (asked) => query('control', asked), write: calls.write }
   const events: Pick<Store, 'query' | 'stream' | 'dialect'> = {
-    dialect: duckdbDialect,
+    dialect: options.store === undefined ? duckdbDialect : clickhouseDialect,
     query: (asked, signal, scope) => query('events', asked, signal, scope),
     stream: calls.stream,
   }
@@ -116,6 +116,7 @@ export async function startEngine(options: EngineOptions) {
     },
     events,
     records,
+    ...role.state,
     /**
      * Calls a function of the worker by name (`WorkerApi`) and returns its result unchecked: callers parse it. Throws
      * `ApiError`.
@@ -134,6 +135,26 @@ export async function startEngine(options: EngineOptions) {
       await settledWithin(outbox.whenEmpty(), supervisor.running() ? drain_ms : 0)
       await supervisor.close(close_ms)
       outbox.rejectAll(new ApiError('database_error', 'The store closed before these rows were stored.'))
+    },
+  }
+}
+
+/** Whether this process writes, as its worker said last, and who writes otherwise. */
+function createRole() {
+  let writer = false
+  let address: string | undefined
+  return {
+    state: {
+      /** Whether this process writes, as each with a store of its own does. */
+      isWriter: () => writer,
+      /** The URL at which another process that writes is reached; undefined without one. */
+      writerAddress: () => address,
+    },
+    ifWriter: <T>(work: () => T): T | undefined => (writer ? work() : undefined),
+    receive(message: FromWorker): void {
+      if (message.type === 'ready') writer = message.writer
+      if (message.type === 'role_changed') writer = false
+      if (message.type === 'writer_at') address = message.address
     },
   }
 }
@@ -167,6 +188,11 @@ function createProgress({ onCommit }: { onCommit: (position: CommitPosition) => 
 
 const workerOptions = (options: EngineOptions, from: CommitPosition): WorkerOptions => ({
   data: options.data,
+  store: options.store,
+  control: options.control,
+  role: options.role ?? 'both',
+  instance: from.run,
+  address: options.address ?? '',
   memory_limit: options.memory_limit ?? defaultMemoryLimit(inspectMachine()),
   threads: readThreads(usableCores(inspectMachine())),
   min_free_disk: options.min_free_disk ?? 512 << 20,

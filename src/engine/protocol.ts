@@ -35,6 +35,16 @@ export interface WorkerOptions {
   limits?: Partial<ReadTimeouts> | undefined
   /** Milliseconds to wait for files that another process has open. */
   lock_ms?: number | undefined
+  /** The database of hits and fetches, `clickhouse://…`; without it they are in the data directory. */
+  store?: string | undefined
+  /** The database of the records, `postgres://…`; without it they are in the data directory. */
+  control?: string | undefined
+  /** Whether this process may become the writer of the shared records, and whether it must be one to work. */
+  role: 'writer' | 'reader' | 'both'
+  /** Names the site's process among those that share the records, however often its worker is started. */
+  instance: string
+  /** The URL at which other processes reach the service of this one. */
+  address: string
   /** How far the worker before this one had come, as the site's process knows. */
   from: CommitPosition
 }
@@ -62,8 +72,14 @@ export type ToWorker =
   | { type: 'close' }
 
 export type FromWorker =
-  /** Both files are open; batches up to the position are stored. */
-  | { type: 'ready'; position: CommitPosition; losses: readonly string[] }
+  /** The store is open; batches up to the position are stored. A process that is not the writer takes no batches. */
+  | { type: 'ready'; position: CommitPosition; losses: readonly string[]; writer: boolean }
+  /** The URL of the process that writes, for one that only reads; without it none writes at present. */
+  | { type: 'writer_at'; address?: string }
+  /** The role of this process has changed: the worker ends, and the next one has the other role. */
+  | { type: 'role_changed'; reason: string }
+  /** Another process has written records. */
+  | { type: 'records_changed' }
   /** The files cannot be opened, or what a `setting` names cannot be used; the worker ends. */
   | { type: 'failed'; message: string; setting: boolean }
   /** `drops`: hits of these batches that arrived at an endpoint and became no row. */

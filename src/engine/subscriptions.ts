@@ -8,12 +8,14 @@ export function createSubscriptions(worker: { postIfRunning: (message: ToWorker)
   const policyChanges = createListeners<PolicyChange>()
   const endpointDrops = createListeners<EndpointDrop>()
   const restarts = createListeners<void>()
+  const recordChanges = createListeners<void>()
 
   return {
     receive(message: FromWorker): void {
       if (message.type === 'ready' && tail.count() > 0) worker.postIfRunning({ type: 'tail', on: true })
       if (message.type === 'committed') for (const drop of message.drops) endpointDrops.emit(drop)
       if (message.type === 'tail_rows') for (const row of message.rows) tail.emit(row)
+      if (message.type === 'records_changed') recordChanges.emit()
       if (message.type === 'policy') policyChanges.emit(message.change)
     },
     restarted: () => restarts.emit(),
@@ -41,6 +43,8 @@ export function createSubscriptions(worker: { postIfRunning: (message: ToWorker)
        * contain less than was read from them before.
        */
       onRestart: (listener: () => void): (() => void) => restarts.add(listener),
+      /** Calls `listener` when another process has written records, until the returned function is called. */
+      onRecordsChange: (listener: () => void): (() => void) => recordChanges.add(listener),
     },
   }
 }

@@ -36,6 +36,8 @@ export function createSupervisor(deps: SupervisorDeps) {
   let usage: WorkerUsage | undefined
   /** Why the current worker says that it cannot work. */
   let failure: { message: string; setting: boolean } | undefined
+  /** Why the worker ends in good order, to be followed by one with another role. */
+  let handover: string | undefined
   let restarts = 0
   let crashesInARow = 0
   let restartTimer: NodeJS.Timeout | undefined
@@ -48,6 +50,7 @@ export function createSupervisor(deps: SupervisorDeps) {
 
   const receive = (message: FromWorker): void => {
     if (message.type === 'failed') failure = message
+    if (message.type === 'role_changed') handover = message.reason
     if (message.type === 'usage') usage = message.usage
     if (message.type === 'state') {
       state = message.reason === undefined ? { state: 'ready' } : { state: 'degraded', reason: message.reason }
@@ -62,6 +65,7 @@ export function createSupervisor(deps: SupervisorDeps) {
   const launch = (onReady: () => void, onEnd: (reason: string) => void): void => {
     const startedAt = performance.now()
     failure = undefined
+    handover = undefined
     const launched = deps.fork((message) => {
       receive(message)
       if (message.type === 'ready') void serve()
@@ -92,12 +96,14 @@ export function createSupervisor(deps: SupervisorDeps) {
 
   const restart = (reason: string): void => {
     if (stopped) return
-    state = { state: 'degraded', reason }
-    deps.log.error({ reason }, 'the worker ended and is started again')
+    if (handover === undefined) deps.log.error({ reason }, 'the worker ended and is started again')
+    else deps.log.info({ reason: handover }, 'the worker is started again with another role')
+    state = { state: 'degraded', reason: handover ?? reason }
+    const delay = handover === undefined ? restartDelay(crashesInARow) : 0
     restartTimer = setTimeout(() => {
-      restarts += 1
+      restarts += handover === undefined ? 1 : 0
       launch(deps.onRestart, restart)
-    }, restartDelay(crashesInARow))
+    }, delay)
   }
 
   return {

@@ -19,6 +19,8 @@ export interface MetricSources {
   recorder(): RecorderStats
   /** Drops of the ingest endpoints, over all sites. */
   ingestDrops?(): readonly { door: IngestEndpoint; reason: DropReason; count: number }[]
+  /** Whether this process stores rows, as every process with a store of its own does. */
+  isWriter(): boolean
   /** Undefined without a proxy. */
   proxy(): ProxyCounts | undefined
   /** Brings the counters up to date that other processes report. */
@@ -110,6 +112,9 @@ export function createMetrics(sources: MetricSources): Metrics {
   gauge('readership_queue_depth', 'Observations that wait for the store.', () => recorder().waiting)
   gauge('readership_store_ready', '1 while rows are stored, 0 while degraded.', () =>
     health().state === 'ready' ? 1 : 0,
+  )
+  gauge('readership_writer', '1 in the process that writes, of those that share a store.', () =>
+    sources.isWriter() ? 1 : 0,
   )
   gauge('readership_recorder_on', '0 while recording is switched off after repeated faults.', () =>
     recorder().on ? 1 : 0,

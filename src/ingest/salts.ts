@@ -88,6 +88,11 @@ interface SaltEntry {
 
 interface SaltStoreOptions {
   file: SaltFile
+  /**
+   * Keeps salts of ended periods in `file` for as long as late rows may come, because another process may take over from
+   * this one. Otherwise they are in memory alone then.
+   */
+  keepEnded?: boolean
   now: () => number
   random: (bytes: number) => Buffer
   log: (message: string, error: unknown) => void
@@ -149,7 +154,9 @@ export class SaltStore {
         entry.isOver = true
         this.isUnsaved = true
       }
-      if (entry.until <= now) this.entries.delete(key)
+      if (entry.until > now) continue
+      this.entries.delete(key)
+      if (this.options.keepEnded && entry.isOver) this.isUnsaved = true
     }
     this.latest.clear()
     this.nextExpiry = Math.min(...[...this.entries.values()].map(({ until }) => until))
@@ -178,8 +185,11 @@ export class SaltStore {
 
   private save(): void {
     const salts: z.infer<typeof SaltFileContent>['salts'] = {}
-    for (const [key, { secret, until, isInFile }] of this.entries)
-      if (isInFile) salts[key] = { secret: secret.toString('base64'), end: Number.isFinite(until) ? until : null }
+    for (const [key, { secret, until, isInFile, isOver }] of this.entries) {
+      const end = isOver ? until - MAX_LATENESS_MS : until
+      if (isInFile || (isOver && this.options.keepEnded))
+        salts[key] = { secret: secret.toString('base64'), end: Number.isFinite(end) ? end : null }
+    }
     try {
       this.options.file.write(`${JSON.stringify({ salts })}\n`)
       this.isUnsaved = false

@@ -14,7 +14,7 @@ import type { Mail } from './mail.js'
 
 /** People and their rights: accounts, organisations, members, invitations, share links and the audit log. */
 export async function createAccountArea(
-  { engine, manage, losses, log, now, clock, newLimit }: Core,
+  { engine, manage, losses, whenWriting, log, now, clock, newLimit }: Core,
   { post, linkTo }: Mail,
   disable_registration: boolean,
 ) {
@@ -35,7 +35,7 @@ export async function createAccountArea(
     random,
     lock: manage.lock,
   })
-  await accounts.registration.createFirstUser()
+  await whenWriting(accounts.registration.createFirstUser)
   const shareAccess = createShareAccess({
     shares,
     now,

@@ -14,6 +14,7 @@ import { serviceRoutes } from '../http/service-routes.js'
 import { badgeRoute } from '../http/share/badge.js'
 import { siteRecordRoutes } from '../http/site-records.js'
 import { dropRoutes, visitorRoutes } from '../http/sites.js'
+import { passToWriter } from '../http/to-writer.js'
 import { createScriptHandler } from '../http/tracker-script.js'
 import { waitAtMost } from '../notify/wait-at-most.js'
 import { createAccountArea } from './accounts.js'
@@ -63,7 +64,10 @@ export async function compose(
   const streams = new AbortController()
   const reads = createReads(core, config.pdf, streams.signal)
   const notify = startNotifications(core, reads, mail, { private_webhooks, version })
-  const app = createServiceApp({ core, accounts, ingest, reads, notify }, config, deps)
+  const app = passToWriter(createServiceApp({ core, accounts, ingest, reads, notify }, config, deps), {
+    ...engine,
+    log: (error) => log.error({ err: error }, 'a request could not be passed on to the writer'),
+  })
   const notes = startNotes(core)
   const timers = startTimers(core)
   const { recorder } = core
@@ -71,7 +75,7 @@ export async function compose(
   const notePolicy = createPolicyNotes(engine)
   return {
     record: (observation) => recorder.record(observation),
-    hit: ingest.hit,
+    hit: (req, res, to) => engine.isWriter() && ingest.hit(req, res, to),
     fetch: async (request, { ip }) => script(request) ?? app(request, { ip, operator: false }),
     control: (request) => app(request, { ip: '', operator: true }),
     policySeen: (hostname, path, at) => notePolicy({ hostname, path, at }),
@@ -118,6 +122,7 @@ function createServiceApp(
   const started = now()
   const metrics = createMetrics({
     health,
+    isWriter: engine.isWriter,
     recorder: () => recorder.stats(),
     ingestDrops: drops.totals,
     proxy: () => deps.proxy?.(),

@@ -44,6 +44,7 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
     records,
     sites,
     now,
+    isWriter: engine.isWriter,
     mayRemoveSites: () => losses.list().length === 0,
     remove: async (leaving) => RemovalProgress.parse(await engine.call('remove', leaving)),
     forget: async (key) => void (await engine.call('forget_removals', key)),
@@ -66,6 +67,10 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
     void manage.invalidate()
     void losses.refresh().catch(() => {})
   })
+  engine.onRecordsChange(() => {
+    void manage.reload().catch(() => {})
+    void losses.refresh().catch(() => {})
+  })
   engine.onDrop(({ site, door, reason, count }) => drops.add(site, door, reason, count))
   return {
     engine,
@@ -78,6 +83,7 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
     now,
     clock,
     refreshSites,
+    whenWriting: createWhenWriting(engine, log),
     /** Returns the site that a hostname belongs to. */
     siteOf: current.siteOf,
     /** Calls the listener with the sites, now and whenever they were read again. */
@@ -88,6 +94,20 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
     health: () => healthOf(engine.status(), recorder, losses.list()),
   }
 }
+
+/**
+ * Returns a function that does `work` if this process writes, and again when it has become the one that does. A later failure
+ * is logged.
+ */
+const createWhenWriting =
+  (engine: Engine, log: CoreDeps['log']) =>
+  async (work: () => Promise<void>): Promise<void> => {
+    const onError = (error: unknown) => log.warn({ err: error }, 'the start as the writer is not complete')
+    engine.onRestart(() => {
+      if (engine.isWriter()) work().catch(onError)
+    })
+    if (engine.isWriter()) await work()
+  }
 
 /** Returns the engine's status; a recorder that switched itself off and an undecided loss make it degraded. */
 function healthOf(status: EngineStatus, recorder: Recorder, [loss]: readonly { message: string }[]): EngineStatus {
@@ -137,6 +157,7 @@ const joinRecorders = (own: Recorder, others: NonNullable<InstanceDeps['otherRec
 const createSpans = (engine: Engine, recorder: Recorder, now: () => Date) =>
   createRecordingSpans({
     records: engine.records,
+    isWriter: engine.isWriter,
     ready: () => engine.status().state === 'ready',
     settle: () => recorder.flush(),
     lost() {

@@ -54,6 +54,8 @@ export interface InstanceDeps {
   send?: SendMail
   /** Returns the URL at which the service answers, as far as it is known; without it and `public_url`, links are paths. */
   service?(): string | undefined
+  /** Returns the URL at which other processes reach the service, where the operator names none. */
+  address?(): string
   /** The folder of the built dashboard; by default the one that the build makes. */
   dashboard?: URL
 }

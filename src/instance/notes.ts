@@ -22,7 +22,7 @@ export function startNotes({ engine, manage, spans, health, siteOf, log, now }: 
   let writing: Promise<void> | undefined
   let isFailing = false
   const run = async () => {
-    if (health().state !== 'ready') return
+    if (!engine.isWriter() || health().state !== 'ready') return
     try {
       await notes.write()
       isFailing = false

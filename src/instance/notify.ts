@@ -24,6 +24,7 @@ export function startNotifications(
     now,
     log,
     random: randomBytes,
+    isWriter: engine.isWriter,
     ready: () => health().state === 'ready',
     spans,
     mail: send,

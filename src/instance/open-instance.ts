@@ -9,7 +9,9 @@ export type InstanceConfig = Pick<
   Config,
   'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
 > &
-  Partial<Pick<Config, 'pdf_font' | 'spam_referrers' | 'trusted_referrers'>> &
+  Partial<
+    Pick<Config, 'pdf_font' | 'spam_referrers' | 'trusted_referrers' | 'store' | 'control' | 'role' | 'advertise'>
+  > &
   ServiceConfig
 
 /**
@@ -28,7 +30,7 @@ export async function openInstance(
 ): Promise<Instance> {
   const { log, version, start = startEngine, now = () => new Date(), recorder } = deps
   const { data, memory_limit, min_free_disk, geoip, ranges, offline, origin } = config
-  const { spam_referrers, trusted_referrers } = config
+  const { spam_referrers, trusted_referrers, store, control, role, advertise } = config
   // Loaded once the worker starts: most of the program is here, and neither the proxy nor the worker waits for it.
   const parts = Promise.resolve().then(() => loadParts(config, now))
   // An unusable setting is reported below, once the worker runs and can be closed.
@@ -41,6 +43,8 @@ export async function openInstance(
     ranges,
     ...(spam_referrers && { spam_referrers }),
     ...(trusted_referrers && { trusted_referrers }),
+    ...(store !== undefined && { store }),
+    ...(control !== undefined && { control, role, address: advertise ?? deps.address?.() }),
     offline,
     origin,
     version,

@@ -89,6 +89,11 @@ export function createManage({ records, now, random, onSitesChanged }: ManageDep
       await audit.prune(at)
       await annotations.prune(await sites.list(), at)
     },
+    /** Reads everything again that another process may have changed. */
+    async reload(): Promise<void> {
+      for (const each of [sessions, users, orgs]) each.invalidate()
+      await sites.invalidate()
+    },
     /** Reads everything again: after the engine's restart the records may differ from what was read. */
     async invalidate(): Promise<void> {
       sessions.reset()

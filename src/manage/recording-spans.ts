@@ -6,6 +6,8 @@ import type { Records } from '../store.js'
 
 interface RecordingSpansDeps {
   records: Records
+  /** Whether this process writes the spans; otherwise another one does. */
+  isWriter(): boolean
   /** Reports whether the store accepts rows. */
   ready(): boolean
   /** Resolves when everything observed so far is stored or given up. */
@@ -38,7 +40,7 @@ export type RecordingSpans = ReturnType<typeof createRecordingSpans>
  * Keeps the spans of time in which this instance ran and stored everything that it observed. They outlive the process
  * and are kept for good: one small row for each run. Long because all of it is about the current span.
  */
-export function createRecordingSpans({ records, ready, settle, lost, now, clock }: RecordingSpansDeps) {
+export function createRecordingSpans({ records, isWriter, ready, settle, lost, now, clock }: RecordingSpansDeps) {
   let previous = { at: now(), clock: clock() }
   let lostRows = lost().rows
   let lostFiles = 0
@@ -68,6 +70,12 @@ export function createRecordingSpans({ records, ready, settle, lost, now, clock 
     started,
     /** Extends the current span to now, once what was observed is stored. Call it each minute and at the end. */
     async extend(): Promise<void> {
+      if (!isWriter()) {
+        // The spans are those of the process that writes, and follow each other.
+        stored = undefined
+        began = now()
+        return
+      }
       if (!ready()) return
       const current = { at: now(), clock: clock() }
       await settle()

@@ -59,6 +59,8 @@ interface RemovalsDeps {
   forget: (key?: string) => Promise<void>
   /** Whether rows of deleted sites and expired rows may be removed; erasures always may. */
   mayRemoveSites: () => boolean
+  /** Whether this process removes rows; otherwise another one does, and `erase` must not be called. */
+  isWriter: () => boolean
   /** A site was deleted: drops its counters. */
   onSiteDeleted: (site: number) => void
   /** Resolves when everything that was observed before the call is on its way to the store. */
@@ -155,7 +157,7 @@ export function createRemovals(deps: RemovalsDeps) {
   const wake = () => {
     wokenAgain = true
     cancelRetry()
-    if (closed || working) return
+    if (closed || working || !deps.isWriter()) return
     wokenAgain = false
     working = work().finally(() => {
       working = undefined
@@ -219,7 +221,7 @@ export function createRemovals(deps: RemovalsDeps) {
     /** Wakes, and removes expired rows once a day. Call it at the start and every minute. */
     tick(): void {
       wake()
-      if (retaining || !deps.mayRemoveSites() || now().getTime() - retainedAt < DAY_MS) return
+      if (retaining || !deps.isWriter() || !deps.mayRemoveSites() || now().getTime() - retainedAt < DAY_MS) return
       const before = retainedAt
       retainedAt = now().getTime()
       retaining = removeExpired()

@@ -23,6 +23,8 @@ interface NotifyDeps {
   sites: Pick<Sites, 'list'>
   /** Returns what reads need, with access to every site. */
   readDependencies(signal: AbortSignal): ReadDependencies
+  /** Whether this process evaluates and delivers; otherwise another one does. */
+  isWriter(): boolean
   /** Reports whether the store has received everything; otherwise nothing is evaluated. */
   ready(): boolean
   /** Extended once a minute, before alerts are evaluated. */
@@ -79,6 +81,7 @@ export function startNotify(deps: NotifyDeps) {
     clearTimeout(passTimer)
     if (ending.signal.aborted) return
     passTimer = setTimeout(() => {
+      if (!deps.isWriter()) return passAfter(RETRY_MS)
       deliverer.pass().then(
         (next) =>
           passAfter(
@@ -99,7 +102,7 @@ export function startNotify(deps: NotifyDeps) {
 
   const runMinute = async () => {
     await spans.extend()
-    if (!deps.ready()) return
+    if (!deps.isWriter() || !deps.ready()) return
     await evaluator.tick(ending.signal)
     await scheduler.tick(ending.signal)
     if (minutes++ % MINUTES_PER_PRUNE === 0) await outbox.prune(now())

@@ -219,7 +219,7 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       policyOf,
       observe,
     }),
-    /** Reads the stored versions, so that requests are judged from the first on. Never rejects. */
+    /** Reads the stored versions, so that requests are judged from the first on; again, if another process stores them. Never rejects. */
     async start() {
       try {
         const versions = await loadVersions(records)
@@ -230,6 +230,7 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
         const unlisted = [...latest].filter(([hostname]) => !hostnames.has(hostname)).sort((a, b) => b[1] - a[1])
         for (const [hostname] of unlisted.slice(0, MAX_UNLISTED_HOSTNAMES))
           if (hostnames.observe(hostname, time, true)) addHostname(hostname, time)
+        for (const file of allFiles()) file.versions.length = 0
         for (const version of versions) filesByHostname.get(version.hostname)?.[version.kind].versions.push(version)
       } catch (error) {
         log('error', 'the stored policy versions cannot be read; requests are judged by newly fetched ones', error)

@@ -34,7 +34,10 @@ export async function openPostgresRecords(options: PostgresOptions): Promise<Rec
       query: (query) => asApiError('The records cannot be read.', () => runQuery(pool, query)),
       write: (...statements) =>
         asApiError('The records cannot be written.', () =>
-          write(pool, [...statements, sql`select pg_notify(${CHANGES}, ${instance})`]),
+          write(
+            pool,
+            isHeard(statements) ? [...statements, sql`select pg_notify(${CHANGES}, ${instance})`] : statements,
+          ),
         ),
       async close() {
         changes.stop()
@@ -46,6 +49,20 @@ export async function openPostgresRecords(options: PostgresOptions): Promise<Rec
     throw toOpenError(name, cause)
   }
 }
+
+/**
+ * Tables that no process keeps in memory, or only the one that writes. They change each second, and are not announced.
+ */
+const UNHEARD_TABLES = new Set([
+  ...['writers', 'salts', 'journal', 'commits', 'recorded', 'notices', 'drops', 'openings', 'annotation_causes'],
+])
+
+/** Whether other processes must hear of a write: it changes a table that they may have in memory. */
+const isHeard = (statements: readonly Sql[]): boolean =>
+  statements.some(({ text: [start = ''] }) => {
+    const [, table] = /^\s*(?:insert into|update|delete from) +(\w+)/.exec(start) ?? []
+    return table === undefined || !UNHEARD_TABLES.has(table)
+  })
 
 async function prepare(client: PoolClient, name: string, now: () => Date): Promise<void> {
   const before = now().getTime()

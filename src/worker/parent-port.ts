@@ -80,7 +80,22 @@ export function heapShare(): number {
   return used_heap_size / heap_size_limit
 }
 
-export function processUsage(): WorkerUsage {
+function processUsage(): WorkerUsage {
   const { user, system } = process.cpuUsage()
   return { pid: process.pid, resident_bytes: process.memoryUsage.rss(), cpu_seconds: (user + system) / 1e6 }
+}
+
+/** Sends the usage where it has changed by more than that of a resting process in minutes: each message wakes the parent. */
+export function createUsageReport(post: ParentPort['post']): () => void {
+  let sent: WorkerUsage | undefined
+  return () => {
+    const usage = processUsage()
+    const isSame =
+      sent !== undefined &&
+      usage.cpu_seconds - sent.cpu_seconds < 0.05 &&
+      Math.abs(usage.resident_bytes - sent.resident_bytes) < 1 << 20
+    if (isSame) return
+    sent = usage
+    post({ type: 'usage', usage })
+  }
 }

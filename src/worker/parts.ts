@@ -11,7 +11,7 @@ import type { WorkerOptions } from '../engine/protocol.js'
 import type { EventStore } from '../event-store.js'
 import { type Classifier, createClassifier } from '../ingest/classifier.js'
 import { createCountryApi, openPlaceLookup } from '../ingest/place/place-lookup.js'
-import { openSaltFile, SaltStore } from '../ingest/salts.js'
+import { openSaltFile, type SaltFile, SaltStore } from '../ingest/salts.js'
 import { SessionMemory } from '../ingest/session-memory.js'
 import { createSiteActivityCounter } from '../ingest/site-activity.js'
 import { createViewMemory } from '../ingest/view-memory.js'
@@ -54,6 +54,8 @@ interface PartsDeps {
   listSites: PolicyMonitorDeps['sites']
   records: Records
   events: EventStore
+  /** Salts that several processes share; a file of the data directory without them. */
+  salts?: { file: SaltFile; keepEnded: boolean } | undefined
   /** Why nothing may be written at present; undefined if it may. */
   obstacle: () => string | undefined
   log: Log
@@ -71,8 +73,8 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
   const catalog = loadCatalog()
   const { ranges, signatures, verifier } = createVerification(options, network, catalog, log)
   const { policies, sitemaps } = createPolicyMonitors(deps, network)
-  const file = openSaltFile(`${options.data}/salts.json`)
-  const salts = new SaltStore({ file, now, random: randomBytes, log: logError })
+  const { file = openSaltFile(`${options.data}/salts.json`), ...kept } = deps.salts ?? {}
+  const salts = new SaltStore({ file, ...kept, now, random: randomBytes, log: logError })
   const sessions = new SessionMemory({ now })
   const views = createViewMemory()
   const activity = createSiteActivityCounter(now)
@@ -113,6 +115,8 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
       if (!offline) signatures.start()
       await policies.start()
     },
+    /** Reads the policies that are stored, in the place of those that were read before. Never rejects. */
+    readPolicies: (): Promise<void> => policies.start(),
     /** Call it each second. */
     tick(): void {
       salts.expire()

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import type { TailRow, WorkerOptions, WorkerUsage } from '../engine/protocol.js'
-import { ApiError, UnusableSetting } from '../errors.js'
+import type { CommitPosition } from '../engine/commit-position.js'
+import type { TailRow, WorkerOptions } from '../engine/protocol.js'
+import { UnusableSetting } from '../errors.js'
 import type { EventStore } from '../event-store.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Rows } from '../rows.js'
@@ -8,43 +9,156 @@ import { type Log, type RecordStore, type Repair, toHexId } from '../store.js'
 import { createLateHitResolver } from './late-hits.js'
 import { createLateJudgements } from './late-judgements.js'
 import { createLateVerdicts } from './late-verdicts.js'
-import { openWorkerStores } from './open-stores.js'
-import { freeDisk, heapShare, killSelf, type ParentPort, processUsage } from './parent-port.js'
+import { keepLease } from './lease.js'
+import { listen } from './listen.js'
+import { openWorkerStores, type WorkerStores } from './open-stores.js'
+import { createUsageReport, freeDisk, heapShare, killSelf, type ParentPort } from './parent-port.js'
 import type { CreateParts, WorkerApi } from './parts.js'
 import { createRemovalStep } from './removal.js'
-import { createRequests, formatError, toSql } from './requests.js'
+import { formatError } from './requests.js'
+import { serveReader } from './serve-reader.js'
+import { openSharedSalts } from './shared-salts.js'
 import { openSites } from './sites.js'
 import { readReportingVisitors } from './stored-reports.js'
 import { readActiveSessions } from './stored-sessions.js'
 import { readRecentViews } from './stored-views.js'
-import { createWriter, type Writer } from './writer.js'
+import { createWriter } from './writer.js'
 
 /** Above this share of the heap the worker ends in good order, before Node ends it in none. */
 const MAX_HEAP_SHARE = 0.9
 /** The site's process handles each message at once. */
 const TAIL_ROWS_PER_MESSAGE = 500
 
-/**
- * Runs the worker: opens both files, answers messages, closes in order. A DuckDB call that is running while its
- * environment is torn down aborts the process, so every way out that we control stops and awaits the calls first.
- */
+/** Changes of other processes within this time are one: a page of settings writes several records. */
+const CHANGE_DELAY_MS = 50
+
+/** Runs the worker: opens the stores, and writes or only reads. */
 export async function serve(port: ParentPort, options: WorkerOptions, createParts: CreateParts): Promise<void> {
   const { post } = port
   const log: Log = (level, message, error) =>
     post({ type: 'log', level, message, ...(error === undefined ? {} : { error: formatError(error) }) })
-  const { events, records } = await openWorkerStores(options, log, () => port.exit(1))
-  const sites = await openSites(records)
+  let changes = 0
+  let reload: () => Promise<void> = async () => {}
+  let isWaiting = false
+  const onRecordsChange = () => {
+    changes += 1
+    if (isWaiting) return
+    isWaiting = true
+    setTimeout(() => {
+      isWaiting = false
+      // The site's process forgets what it has read even where the sites cannot be read again.
+      void reload()
+        .catch((error) => log('warn', 'the sites that another process has changed cannot be read', error))
+        .then(() => post({ type: 'records_changed' }))
+    }, CHANGE_DELAY_MS)
+  }
+  const stores = await openWorkerStores(options, { log, onRepaired: () => port.exit(1), onRecordsChange })
+  const sites = await openSites(stores.records)
+  reload = sites.reload
+  const run = { port, options, createParts, stores, sites, log, changes: { count: () => changes } }
+  await (stores.held && stores.held.epoch === undefined ? serveReader(run) : serveWriter(run))
+}
+
+/**
+ * Stores batches, answers messages, closes in order. A DuckDB call that is running while its environment is torn down
+ * aborts the process, so every way out that we control stops and awaits the calls first.
+ */
+async function serveWriter({
+  port,
+  options,
+  createParts,
+  stores: { events, records, held },
+  sites,
+  log,
+}: {
+  port: ParentPort
+  options: WorkerOptions
+  createParts: CreateParts
+  stores: WorkerStores
+  sites: Awaited<ReturnType<typeof openSites>>
+  log: Log
+}): Promise<void> {
+  const { post } = port
   const obstacle = () =>
     freeDisk(options.data) < options.min_free_disk
       ? `less than ${options.min_free_disk} bytes are free on disk`
       : undefined
   const policyChanged = (change: PolicyChange) => post({ type: 'policy', change })
-  const parts = openParts(createParts, { options, ...sites, records, events, obstacle, log, policyChanged })
+  const salts = held && { file: await openSharedSalts(records, log), keepEnded: true }
+  const parts = openParts(createParts, { options, ...sites, records, events, salts, obstacle, log, policyChanged })
   await restoreMemory(parts, events, new Date(), log)
   await parts.start()
   const stored = await events.lastCommit(options.from.run)
   const from = stored && stored.sequence > options.from.sequence ? stored : options.from
 
+  const { writer, lateVerdicts, setTailing } = startWriter({ events, parts, from, obstacle, post, log })
+  const lateJudgements = createLateJudgements({ store: events, writer, log, ...parts.judgement })
+  const api: WorkerApi = {
+    ...parts.api,
+    remove: createRemovalStep({ store: events, writer, ...parts }),
+    assign: (sites) => events.assign(z.object({ from: z.int(), to: z.int() }).parse(sites)),
+    forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
+  }
+
+  const reportUsage = createUsageReport(post)
+  let ending = false
+  const end = (code: number): void => {
+    if (ending) return
+    ending = true
+    clearInterval(ticking)
+    // Verdicts of the last second may wait that no tick has written.
+    void Promise.allSettled([parts.close(), lateVerdicts.flush()])
+      .then(() => Promise.allSettled([events.close(), writer.stop()]))
+      .then(() => keeping?.release())
+      .then(() => records.close())
+      .finally(() => port.exit(code))
+  }
+  const keeping =
+    held?.epoch === undefined
+      ? undefined
+      : keepLease({ lease: held.lease, epoch: held.epoch }, () => {
+          // Nothing of this process counts any more: it need not end in order.
+          post({ type: 'role_changed', reason: 'another process has become the writer' })
+          port.exit(0)
+        })
+  const ticking = setInterval(() => {
+    parts.tick()
+    void Promise.all([lateVerdicts.flush(), lateJudgements.flush()])
+    void events.maintain()
+    reportUsage()
+    if (heapShare() > MAX_HEAP_SHARE) {
+      log('error', 'the worker’s heap is nearly full: it is started again')
+      end(1)
+    }
+  }, 1_000)
+  process.on('uncaughtException', (error) => {
+    log('error', 'the worker failed and is started again', error)
+    end(1)
+  })
+  // The next process waits for the files: only the commit that is running may finish.
+  port.onDisconnect(() => void writer.stop().then(killSelf))
+
+  listen(port, { events, records, sites, api, writer, setTailing, end, log })
+  post({ type: 'ready', position: from, losses: formatLosses(events, records), writer: true })
+  reportUsage()
+}
+
+/** Starts to store batches. The site's process hears of each commit, with its rows while it asks for them. */
+function startWriter({
+  events,
+  parts,
+  from,
+  obstacle,
+  post,
+  log,
+}: {
+  events: EventStore
+  parts: ReturnType<CreateParts>
+  from: CommitPosition
+  obstacle: () => string | undefined
+  post: ParentPort['post']
+  log: Log
+}) {
   const lateVerdicts = createLateVerdicts({ store: events, onStored: parts.activity.addAgents, log })
   let tailing = false
   const writer = createWriter({
@@ -64,63 +178,10 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
     onState: (reason) => post({ type: 'state', ...(reason === undefined ? {} : { reason }) }),
     log,
   })
-  const lateJudgements = createLateJudgements({ store: events, writer, log, ...parts.judgement })
-  const api: WorkerApi = {
-    ...parts.api,
-    remove: createRemovalStep({ store: events, writer, ...parts }),
-    assign: (sites) => events.assign(z.object({ from: z.int(), to: z.int() }).parse(sites)),
-    forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
-  }
-
-  const reportUsage = createUsageReport(post)
-  let ending = false
-  const end = (code: number): void => {
-    if (ending) return
-    ending = true
-    clearInterval(ticking)
-    // Verdicts of the last second may wait that no tick has written.
-    void Promise.allSettled([parts.close(), lateVerdicts.flush()])
-      .then(() => Promise.allSettled([events.close(), writer.stop(), records.close()]))
-      .then(() => port.exit(code))
-  }
-  const ticking = setInterval(() => {
-    parts.tick()
-    void Promise.all([lateVerdicts.flush(), lateJudgements.flush()])
-    void events.maintain()
-    reportUsage()
-    if (heapShare() > MAX_HEAP_SHARE) {
-      log('error', 'the worker’s heap is nearly full: it is started again')
-      end(1)
-    }
-  }, 1_000)
-  process.on('uncaughtException', (error) => {
-    log('error', 'the worker failed and is started again', error)
-    end(1)
-  })
-  // The next process waits for the files: only the commit that is running may finish.
-  port.onDisconnect(() => void writer.stop().then(killSelf))
-
   const setTailing = (on: boolean) => {
     tailing = on
   }
-  listen(port, { events, records, sites, api, writer, setTailing, end, log })
-  post({ type: 'ready', position: from, losses: formatLosses(events, records) })
-  reportUsage()
-}
-
-/** Sends the usage where it has changed by more than that of a resting process in minutes: each message wakes the parent. */
-function createUsageReport(post: ParentPort['post']): () => void {
-  let sent: WorkerUsage | undefined
-  return () => {
-    const usage = processUsage()
-    const isSame =
-      sent !== undefined &&
-      usage.cpu_seconds - sent.cpu_seconds < 0.05 &&
-      Math.abs(usage.resident_bytes - sent.resident_bytes) < 1 << 20
-    if (isSame) return
-    sent = usage
-    post({ type: 'usage', usage })
-  }
+  return { writer, lateVerdicts, setTailing }
 }
 
 function formatLosses(events: EventStore, records: RecordStore): string[] {
@@ -145,55 +206,6 @@ async function restoreMemory(parts: ReturnType<CreateParts>, events: EventStore,
     log('error', 'the views of the last half hour cannot be read back: each is looked up', error)
     parts.views.restore({ views: [], sessions: [], sites: [], since: now.getTime(), last: now.getTime() })
   }
-}
-
-/** Handles the messages of the site's process. */
-function listen(
-  port: ParentPort,
-  deps: {
-    events: EventStore
-    records: RecordStore
-    sites: Awaited<ReturnType<typeof openSites>>
-    api: WorkerApi
-    writer: Writer
-    setTailing: (on: boolean) => void
-    end: (code: number) => void
-    log: Log
-  },
-): void {
-  const { events, records, sites, api, writer, log } = deps
-  const onError = (error: unknown) => log('error', 'a statement failed', error)
-  const requests = createRequests({ events, records, post: port.post, onError })
-  port.listen((message) => {
-    switch (message.type) {
-      case 'batch':
-        return writer.push(message.sequence, message.batch, message.delivery)
-      case 'tail':
-        return deps.setTailing(message.on)
-      case 'close':
-        return deps.end(0)
-      case 'query':
-        return requests.query(message)
-      case 'stream':
-        return requests.stream(message)
-      case 'more':
-        return requests.acknowledge(message.id)
-      case 'cancel':
-        return requests.cancel(message.id)
-      case 'call':
-        return requests.run(message.id, async () => {
-          const run = api[message.name]
-          if (!run) throw new ApiError('not_found', `The worker has no function ${message.name}.`)
-          return { type: 'result', id: message.id, value: await run(message.argument) }
-        })
-      case 'write':
-        return requests.run(message.id, async () => {
-          await records.write(...message.statements.map(toSql))
-          await sites.reload()
-          return { type: 'rows', id: message.id, rows: [] }
-        })
-    }
-  })
 }
 
 const formatLoss = ({ what, bytes, backup }: Repair): string =>

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { type Sql, sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
+import { createLease } from '../../src/worker/lease.js'
 
 const AUTUMN = new Date('2026-10-25T00:30:00.123Z')
 const SPRING = new Date('2026-03-29T01:30:00.000Z')
@@ -78,6 +79,30 @@ export function recordsContract(t: Test, open: (t: Test) => Promise<Records>): v
       const [row] = await records.query(query)
       t.strictSame(row?.v, expected, why)
     }
+  })
+
+  t.test('one process at a time has the lease', async (t) => {
+    const records = await open(t)
+    const [a, b, c] = ['a', 'b', 'c'].map((instance) =>
+      createLease({ records, instance, address: `http://${instance}` }),
+    )
+    if (!a || !b || !c) return
+    const takers = await Promise.all([a.take(), b.take(), c.take()])
+    t.same(takers.filter(Number), [1], 'of three that want it at once, one gets it')
+    await records.write(sql`update writers set instance = ${'a'}, address = ${'http://a'}`)
+    t.equal(await a.take(), 2, 'a process whose worker was started again takes its own lease, as a new epoch')
+    t.equal(await a.renew(1), false, 'the epoch before is over')
+    t.equal(await b.take(), undefined, 'another process waits')
+    t.equal(b.writerAddress(), 'http://a', 'and knows where the holder is')
+    for (let poll = 1; poll < 8; poll++) t.equal(await b.take(), undefined, `after ${poll} s without a sign`)
+    t.equal(await a.renew(2), true, 'a sign')
+    for (let poll = 0; poll < 8; poll++) t.equal(await b.take(), undefined, 'so the wait begins again')
+    t.equal(await b.take(), 3, 'after eight equal reads the holder counts as gone')
+    t.equal(await a.renew(2), false, 'which it learns when it comes back')
+    await b.release(2)
+    t.equal(await c.take(), undefined, 'an epoch that is over releases nothing')
+    await b.release(3)
+    t.equal(await c.take(), 4, 'a released lease is free at once')
   })
 
   t.test('a write is done whole or not at all', async (t) => {

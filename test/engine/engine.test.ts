@@ -144,6 +144,7 @@ t.test('a new worker reports how far the one before had committed', async (t) =>
       trusted_referrers: [],
       offline: true,
       version: '0',
+      ...{ role: 'both', instance: 'a', address: '' },
       from,
     }
     const worker = fork(new URL('../../src/worker/entry.js', import.meta.url), {
@@ -152,7 +153,7 @@ t.test('a new worker reports how far the one before had committed', async (t) =>
     })
     worker.send(options)
     const [ready] = await once(worker, 'message')
-    t.strictSame(ready, { type: 'ready', position: expected, losses: [] }, why)
+    t.strictSame(ready, { type: 'ready', position: expected, losses: [], writer: true }, why)
     worker.send({ type: 'close' })
     t.strictSame(await once(worker, 'exit'), [0, null])
   }

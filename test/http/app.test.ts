@@ -48,7 +48,7 @@ async function open(t: Test, more: readonly Route[] = []) {
     ingestKeys: createIngestKeys({ records: engine.records, now, random: (n) => randomBytes(n) }),
     keys,
     metrics: createMetrics({
-      health: () => parts.status,
+      ...{ health: () => parts.status, isWriter: () => true },
       recorder: () => ({ waiting: 3, drops: { queue_full: 2 }, on: true }),
       ingestDrops: () => [{ door: 'track', reason: 'foreign_host', count: 7 }],
       proxy: () => ({ statuses: { '2xx': 5 }, failures: { refused: 1 }, active: 1 }),
@@ -268,7 +268,7 @@ t.test('health, readiness and metrics respond', async (t) => {
     'readership_worker_resident_memory_bytes 120000000',
     'readership_worker_cpu_seconds 3.5',
     'readership_store_ready 1',
-    'readership_recorder_on 1',
+    'readership_writer 1',
   ])
     t.ok(metrics.includes(`${line}\n`), line)
   for (const name of ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes'])

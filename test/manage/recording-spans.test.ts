@@ -22,6 +22,7 @@ async function open(t: Test) {
     minute: 0,
     /** Minutes by which the wall clock alone is ahead. */ jumped: 0,
     ready: true,
+    isWriter: true,
     rows: 0,
     files: 0,
   }
@@ -39,6 +40,7 @@ async function open(t: Test) {
   const begin = () =>
     createRecordingSpans({
       records,
+      isWriter: () => world.isWriter,
       ready: () => world.ready,
       settle: () => stored,
       lost: () => ({ rows: world.rows, files: world.files }),
@@ -48,6 +50,7 @@ async function open(t: Test) {
   let recorded = begin()
   return {
     world,
+    records,
     fate,
     /** Lists the minutes of an hour that are not covered. */
     missing: async (start = 0, end = 60) => (await recorded.missingMs({ start: at(start), end: at(end) })) / MINUTE,
@@ -99,6 +102,19 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
         await live(one, 30)
         one.restart(31.5)
         await live(one, 61.5)
+      },
+    ],
+    [
+      'another process writes in between, and this one takes over within a minute',
+      0,
+      async (one) => {
+        await live(one, 20)
+        one.world.isWriter = false
+        await one.records.write(sql`insert into recorded values (${at(20)}, ${at(40)}, 'not_running', true)`)
+        await live(one, 40)
+        await one.keep()
+        Object.assign(one.world, { isWriter: true, minute: 40.5 })
+        await live(one, 60)
       },
     ],
     [

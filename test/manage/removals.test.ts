@@ -15,6 +15,7 @@ const DAY = 86_400_000
 async function open(
   t: Parameters<typeof openStore>[0],
   given: {
+    isWriter?: () => boolean
     records?: Records
     step: (leaving: RemovalTarget) => RemovalProgress | Error
     days?: () => (number | undefined)[]
@@ -27,6 +28,7 @@ async function open(
   let time = Date.parse('2026-11-21T10:00:00Z')
   const removals = createRemovals({
     records,
+    isWriter: given.isWriter ?? (() => true),
     mayRemoveSites: given.mayRemoveSites ?? (() => true),
     sites: {
       list: async () =>
@@ -199,6 +201,7 @@ for (const dies of [false, true])
         const begin = () => {
           const retries: (() => void)[] = []
           const removals = createRemovals({
+            isWriter: () => true,
             records: {
               query: engine.records.query,
               async write(...statements) {

@@ -1,0 +1,97 @@
+import { Readable } from 'node:stream'
+import { ApiError } from '../errors.js'
+import type { App } from './app.js'
+import { errorResponse, renderError } from './error-response.js'
+import type { Peer } from './route.js'
+
+/** Rows as they are stored are known to the process that stores them. */
+const STREAMS = new Set(['/api/stats/realtime/stream'])
+/** Headers of one connection, which the next one has of its own (RFC 9110 7.6.1). */
+const CONNECTION_HEADERS = [
+  ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+]
+const CHANGING_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** The method of a request that only the writer can answer: it changes something, or asks for rows as they are stored. */
+function methodForWriter({ method, url }: Request): 'GET' | (typeof CHANGING_METHODS)[number] | undefined {
+  const changing = CHANGING_METHODS.find((one) => one === method)
+  return changing ?? (method === 'GET' && STREAMS.has(new URL(url).pathname) ? 'GET' : undefined)
+}
+
+/**
+ * Wraps the service of a process that may not be the writer: what needs the writer is passed on to it, and is `database_error`
+ * (503, with `Retry-After`) while none writes. Requests of the operator are not passed on, because only this process
+ * knows that they are the operator's.
+ */
+export function passToWriter(
+  app: App,
+  {
+    isWriter,
+    writerAddress,
+    log,
+  }: { isWriter(): boolean; writerAddress(): string | undefined; log(error: unknown): void },
+): App {
+  return async (request, peer) => {
+    const method = isWriter() ? undefined : methodForWriter(request)
+    if (method === undefined) return app(request, peer)
+    const address = writerAddress()
+    if (address === undefined) return errorResponse('database_error', 'No process writes at present. Try again soon.')
+    if (peer.operator)
+      return errorResponse('conflict', `This process only reads. Run the command where the writer runs, at ${address}.`)
+    try {
+      return await send(request, method, peer, address)
+    } catch (cause) {
+      if (request.signal.aborted) return errorResponse('database_error', 'The client has left.')
+      return renderError(new ApiError('database_error', 'The writer cannot be reached.', undefined, { cause }), log)
+    }
+  }
+}
+
+async function send(
+  request: Request,
+  method: NonNullable<ReturnType<typeof methodForWriter>>,
+  { ip }: Peer,
+  address: string,
+): Promise<Response> {
+  const { request: ask } = await import('undici')
+  const { pathname, search, host, protocol } = new URL(request.url)
+  const headers: Record<string, string> = Object.fromEntries(request.headers)
+  for (const name of [...CONNECTION_HEADERS, 'content-length', 'expect']) delete headers[name]
+  const {
+    statusCode,
+    headers: answered,
+    body,
+  } = await ask(`${address.replace(/\/$/, '')}${pathname}${search}`, {
+    method,
+    headers: {
+      ...headers,
+      // The writer checks `Origin` against it, and takes the address and the scheme from peers that it trusts.
+      host,
+      'x-forwarded-for': ip,
+      'x-forwarded-proto': protocol.replace(':', ''),
+    },
+    ...(request.body ? { body: Readable.from(request.body) } : {}),
+    signal: request.signal,
+    // A stream of rows may be silent for long.
+    bodyTimeout: 0,
+  })
+  const response = new Headers()
+  for (const [name, value] of Object.entries(answered))
+    if (!CONNECTION_HEADERS.includes(name)) for (const each of [value ?? []].flat()) response.append(name, each)
+  const isEmpty = statusCode === 204 || statusCode === 304
+  if (isEmpty) await body.dump()
+  return new Response(isEmpty ? null : toWebStream(body), { status: statusCode, headers: response })
+}
+
+/** The chunks of a body as they come, and no faster than the client takes them. */
+function toWebStream(body: Readable): ReadableStream<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next()
+      if (done === true) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: () => void body.destroy(),
+  })
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { sql } from '../sql.js'
+import type { Records } from '../store.js'
+
+/**
+ * The holder shows that it lives by raising a count. The others take the lease over when they have read the same count so
+ * often in a row, a second apart: no clocks are compared, and a time without the database does not count.
+ */
+export const POLL_MS = 1_000
+const UNCHANGED_POLLS = 8
+
+const Row = z.object({ epoch: z.number(), instance: z.string(), address: z.string(), renewals: z.number() })
+type Row = z.infer<typeof Row>
+
+export type Lease = ReturnType<typeof createLease>
+
+/**
+ * Makes this process one of those that may become the writer. `instance` names it among them; `address` is where the
+ * others reach it. All methods throw what the records throw.
+ */
+export function createLease({
+  records,
+  instance,
+  address,
+}: {
+  records: Pick<Records, 'query' | 'write'>
+  instance: string
+  address: string
+}) {
+  let seen: Row | undefined
+  let unchanged = 0
+
+  const read = async (): Promise<Row> => {
+    const [row] = await records.query(sql`select epoch, instance, address, renewals from writers`)
+    return Row.parse(row)
+  }
+  /** Without an instance, no process has the lease: the first has not begun, or the last has ended in order. */
+  const isFree = (row: Row): boolean => row.instance === '' || row.instance === instance || unchanged >= UNCHANGED_POLLS
+
+  return {
+    /**
+     * Takes the lease if it is free, and returns its epoch; undefined if another process holds it, at the moment or by
+     * being quicker. Call it every `POLL_MS`.
+     */
+    async take(): Promise<number | undefined> {
+      try {
+        const row = await read()
+        const isSame = seen !== undefined && seen.epoch === row.epoch && seen.renewals === row.renewals
+        unchanged = isSame ? unchanged + 1 : 0
+        seen = row
+        if (!isFree(row)) return undefined
+        const epoch = row.epoch + 1
+        await records.write(sql`update writers set epoch = ${epoch}, instance = ${instance}, address = ${address},
+          renewals = 0 where epoch = ${row.epoch} and renewals = ${row.renewals}`)
+        seen = await read()
+        return seen.epoch === epoch && seen.instance === instance ? epoch : undefined
+      } catch (error) {
+        unchanged = 0
+        throw error
+      }
+    },
+    /** Reads who holds the lease, and leaves it with them. */
+    async watch(): Promise<undefined> {
+      seen = await read()
+    },
+    /** The writer's address as it was read last; undefined without a writer. */
+    writerAddress: (): string | undefined => (seen && seen.instance !== '' ? seen.address : undefined),
+    /** Shows that this process lives; false if another one has taken the lease over. */
+    async renew(epoch: number): Promise<boolean> {
+      await records.write(sql`update writers set renewals = renewals + 1 where epoch = ${epoch}`)
+      return (await read()).epoch === epoch
+    },
+    /** Gives the lease up, so that another process need not wait. */
+    async release(epoch: number): Promise<void> {
+      await records.write(sql`update writers set instance = '', address = '' where epoch = ${epoch}`)
+    },
+  }
+}
+
+/** Twice in the time after which others take the lease over, and more. */
+const RENEWAL_MS = 2_000
+
+/**
+ * Renews a lease that was taken until `stop`. Calls `onLost` once when another process has taken it over. A renewal that
+ * fails is repeated: without the database no other process can take the lease either.
+ */
+export function keepLease({ lease, epoch }: { lease: Lease; epoch: number }, onLost: () => void) {
+  let renewing: Promise<void> = Promise.resolve()
+  const renew = async () => {
+    const isHeld = await lease.renew(epoch).catch(() => true)
+    if (isHeld || timer === undefined) return
+    stop()
+    onLost()
+  }
+  let timer: NodeJS.Timeout | undefined = setInterval(() => {
+    renewing = renewing.then(renew)
+  }, RENEWAL_MS)
+  const stop = () => {
+    clearInterval(timer)
+    timer = undefined
+  }
+  return {
+    stop,
+    /** Stops, and gives the lease up. Never rejects: what is not given up is taken over later. */
+    async release(): Promise<void> {
+      stop()
+      await renewing
+      await lease.release(epoch).catch(() => {})
+    },
+  }
+}

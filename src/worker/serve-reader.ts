@@ -1,0 +1,94 @@
+import type { WorkerOptions } from '../engine/protocol.js'
+import { ApiError } from '../errors.js'
+import type { Log } from '../store.js'
+import { POLL_MS } from './lease.js'
+import { listen } from './listen.js'
+import type { WorkerStores } from './open-stores.js'
+import { createUsageReport, type ParentPort } from './parent-port.js'
+import type { CreateParts } from './parts.js'
+import type { openSites } from './sites.js'
+
+/** How often policies that another process has stored are read, if records have changed. */
+const POLICIES_MS = 10_000
+
+/**
+ * Runs the worker of a process that only reads, until it may become the writer: it answers questions, fetches nothing and
+ * stores nothing. The caller lists what has changed in the records.
+ */
+export async function serveReader({
+  port,
+  options,
+  createParts,
+  stores,
+  sites,
+  log,
+  changes,
+}: {
+  port: ParentPort
+  options: WorkerOptions
+  createParts: CreateParts
+  stores: WorkerStores
+  sites: Awaited<ReturnType<typeof openSites>>
+  log: Log
+  changes: { count(): number }
+}): Promise<void> {
+  const { events, records, held } = stores
+  const parts = createParts({
+    // Without an origin, and offline, nothing is fetched: the writer does that.
+    options: { ...options, offline: true, origin: undefined },
+    ...sites,
+    records,
+    events,
+    obstacle: () => 'this process only reads',
+    log,
+    policyChanged() {},
+  })
+  await parts.readPolicies()
+  const reportUsage = createUsageReport(port.post)
+  let ending = false
+  const end = (code: number): void => {
+    if (ending) return
+    ending = true
+    for (const timer of timers) clearInterval(timer)
+    void Promise.allSettled([events.close(), records.close()]).then(() => port.exit(code))
+  }
+  const become = (): void => {
+    port.post({ type: 'role_changed', reason: 'this process becomes the writer' })
+    end(0)
+  }
+  let address: string | undefined
+  const askForLease = async (): Promise<void> => {
+    if (!held || ending) return
+    // A process that never writes reads the row all the same: it says where the writer is.
+    const epoch = options.role === 'reader' ? await held.lease.watch() : await held.lease.take()
+    if (epoch !== undefined) return become()
+    const found = held.lease.writerAddress()
+    if (found !== address) port.post({ type: 'writer_at', ...(found !== undefined && { address: found }) })
+    address = found
+  }
+  let seen = changes.count()
+  const timers = [
+    setInterval(() => {
+      askForLease().catch((error) => log('warn', 'the writer cannot be looked up', error))
+      reportUsage()
+    }, POLL_MS),
+    setInterval(() => {
+      if (changes.count() === seen) return
+      seen = changes.count()
+      void parts.readPolicies()
+    }, POLICIES_MS),
+  ]
+  process.on('uncaughtException', (error) => {
+    log('error', 'the worker failed and is started again', error)
+    end(1)
+  })
+  const writer = {
+    push() {
+      throw new ApiError('database_error', 'This process only reads.')
+    },
+  }
+  listen(port, { events, records, sites, api: parts.api, writer, setTailing() {}, end, log })
+  port.post({ type: 'ready', position: options.from, losses: [], writer: false })
+  await askForLease()
+  reportUsage()
+}
