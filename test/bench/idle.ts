@@ -28,22 +28,24 @@ export async function run(args: string[] = []): Promise<void> {
   const origin = await child('origin', 0)
   const product = await startProduct(`http://127.0.0.1:${origin.port}`)
   const nginx = await nginxBefore(origin.port)
-  const servers = [
-    { ...product, name: 'readership' },
-    await child('http-proxy', origin.port),
-    ...(nginx ? [nginx] : []),
-  ]
+  const peers = [await child('http-proxy', origin.port), ...(nginx ? [nginx] : [])]
+  const servers = [{ ...product, name: 'readership' }, ...peers]
   try {
     await product.ready
     await sleep(SETTLE_MS)
     const rest = await measure(servers, 0, seconds)
     const few = await measure(servers, PER_SECOND, seconds)
-    const [ours, ...peers] = rest
+    const [ours, ...peersAtRest] = rest
     const [oursServing, ...peersServing] = few
     printAims([
-      { what: 'at rest, CPU %', ours: ours?.cpu, peers: peers.map(({ cpu }) => cpu), aim: 0.2 },
-      { what: 'at rest, wake-ups a second', ours: ours?.wakeups, peers: peers.map(({ wakeups }) => wakeups), aim: 10 },
-      { what: 'at rest, KB written a second', ours: ours?.written, peers: peers.map(({ written }) => written) },
+      { what: 'at rest, CPU %', ours: ours?.cpu, peers: peersAtRest.map(({ cpu }) => cpu), aim: 0.2 },
+      {
+        what: 'at rest, wake-ups a second',
+        ours: ours?.wakeups,
+        peers: peersAtRest.map(({ wakeups }) => wakeups),
+        aim: 10,
+      },
+      { what: 'at rest, KB written a second', ours: ours?.written, peers: peersAtRest.map(({ written }) => written) },
       { what: '10 requests/s, CPU %', ours: oursServing?.cpu, peers: peersServing.map(({ cpu }) => cpu), aim: 2 },
       {
         what: '10 requests/s, wake-ups a second',
@@ -60,7 +62,7 @@ export async function run(args: string[] = []): Promise<void> {
     ])
   } finally {
     await product.stop()
-    for (const one of [...servers.slice(1), origin]) if ('usage' in one) one.stop()
+    for (const one of [...peers, origin]) one.stop()
   }
 }
 
