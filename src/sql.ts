@@ -70,15 +70,22 @@ export type Granularity = (typeof GRANULARITIES)[number]
  */
 export const NUMERAL = '^( *[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,2})? *)$'
 
+/** Types of the values that `Dialect.rows` takes, in the words of `columns.ts`; any of them may be null. */
+export type ValueType = 'integer' | 'bigint' | 'ubigint' | 'double' | 'varchar' | 'boolean' | 'timestamp'
+
 /**
  * The SQL that differs between engines; everything else is written once, in standard SQL. Every engine gives the same values
  * (test/contract/store-contract.ts).
  */
 export interface Dialect {
   placeholder(position: number, value: Param): string
+  /** A parenthesised select of `rows`, at least one, with these columns; however many they are, they are one parameter. */
+  rows(rows: readonly object[], types: Readonly<Record<string, ValueType>>): Sql
   contains(column: Sql, part: Sql): Sql
   startsWith(column: Sql, prefix: Sql): Sql
   endsWith(column: Sql, suffix: Sql): Sql
+  /** The text before the first `separator`, one ASCII character, or all of it. */
+  textBefore(column: Sql, separator: string): Sql
   /** RE2 search; the query fails if the pattern is invalid. */
   matches(column: Sql, pattern: string): Sql
   /** Text in lower case, to compare without case as `foldCase` does. */

@@ -1,4 +1,5 @@
-import { type Dialect, join, NUMERAL, type Param, raw, sql } from '../sql.js'
+import { type Dialect, join, NUMERAL, type Param, raw, sql, type ValueType } from '../sql.js'
+import { rowsToJson } from './rows-json.js'
 
 const typeOf = (value: Param): string => {
   if (value instanceof Date) return "DateTime64(3, 'UTC')"
@@ -8,15 +9,37 @@ const typeOf = (value: Param): string => {
   return value === null ? 'Nullable(String)' : 'String'
 }
 
+/** How `rows` reads each type from JSON. */
+const JSON_TYPES: Readonly<Record<ValueType, string>> = {
+  integer: 'Int32',
+  bigint: 'Int64',
+  ubigint: 'UInt64',
+  double: 'Float64',
+  varchar: 'String',
+  boolean: 'Bool',
+  timestamp: 'Int64',
+}
+
 /**
  * SQL for ClickHouse, with the settings of `src/clickhouse/settings.ts`. Instants are DateTime64(3, 'UTC'), ids are UInt64,
  * properties are JSON text.
  */
 export const clickhouseDialect: Dialect = {
   placeholder: (position, value) => `{p${position}:${typeOf(value)}}`,
+  rows(rows, types) {
+    const entries = Object.entries(types)
+    const structure = entries.map(([name, type]) => `${name} Nullable(${JSON_TYPES[type]})`)
+    const columns = entries.map(([name, type]) => {
+      const value = `tupleElement(r, '${name}')`
+      return `${type === 'timestamp' ? `fromUnixTimestamp64Milli(${value}, 'UTC')` : value} as ${name}`
+    })
+    return sql`(select ${raw(columns.join(', '))}
+      from (select arrayJoin(JSONExtract(${rowsToJson(rows, types)}, 'Array(Tuple(${raw(structure.join(', '))}))')) as r))`
+  },
   contains: (column, part) => sql`position(${column}, ${part}) > 0`,
   startsWith: (column, prefix) => sql`startsWith(${column}, ${prefix})`,
   endsWith: (column, suffix) => sql`endsWith(${column}, ${suffix})`,
+  textBefore: (column, separator) => sql`substringIndex(${column}, ${separator}, 1)`,
   matches: (column, pattern) => sql`match(${column}, ${pattern})`,
   // `lower` changes ASCII only. `lowerUTF8` makes two characters of a dotted capital I.
   lower: (text) => sql`replaceAll(lowerUTF8(replaceAll(${text}, 'İ', 'i')), 'ς', 'σ')`,

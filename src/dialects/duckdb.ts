@@ -1,4 +1,5 @@
-import { type Dialect, join, NUMERAL, raw, sql } from '../sql.js'
+import { type Dialect, join, NUMERAL, raw, type Sql, sql, type ValueType } from '../sql.js'
+import { rowsToJson } from './rows-json.js'
 
 /** SQL for DuckDB. Instants are TIMESTAMP columns in UTC, ids are UBIGINT, properties are JSON text. */
 export const duckdbDialect: Dialect = {
@@ -15,9 +16,11 @@ export const duckdbDialect: Dialect = {
             : ''
     return `$${position}${type}`
   },
+  rows: selectRows,
   contains: (column, part) => sql`contains(${column}, ${part})`,
   startsWith: (column, prefix) => sql`starts_with(${column}, ${prefix})`,
   endsWith: (column, suffix) => sql`ends_with(${column}, ${suffix})`,
+  textBefore: (column, separator) => sql`split_part(${column}, ${separator}, 1)`,
   matches: (column, pattern) => sql`regexp_matches(${column}, ${pattern})`,
   lower: (text) => sql`replace(lower(${text}), 'ς', 'σ')`,
   toNumber: (column) => sql`try_cast(regexp_extract(${column}, '${raw(NUMERAL)}') as double)`,
@@ -40,6 +43,19 @@ export const duckdbDialect: Dialect = {
   addMs: (column, ms) => sql`(${column} + to_milliseconds(${ms}))`,
   quantile: (column, p) => sql`quantile_cont(${column}, ${raw(String(p))})`,
   quantiles: (column, ps) => sql`quantile_cont(${column}, [${raw(ps.join(', '))}])`,
+}
+
+function selectRows(rows: readonly object[], types: Readonly<Record<string, ValueType>>): Sql {
+  const entries = Object.entries(types)
+  const structure = Object.fromEntries(entries.map(([name, type]) => [name, type === 'timestamp' ? 'bigint' : type]))
+  const values = sql`select unnest(from_json(${rowsToJson(rows, types)}, ${JSON.stringify([structure])}),
+    recursive := true)`
+  const columns = entries.map(([name, type]) =>
+    type === 'timestamp' ? `make_timestamp(${name} * 1000) as ${name}` : name,
+  )
+  return entries.some(([, type]) => type === 'timestamp')
+    ? sql`(select ${raw(columns.join(', '))} from (${values}))`
+    : sql`(${values})`
 }
 
 /** A JSON pointer (RFC 6901 3) reaches any key; DuckDB's own path syntax cannot escape a quote. */

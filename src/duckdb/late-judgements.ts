@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { duckdbDialect } from '../dialects/duckdb.js'
 import type { EventStore, FetchJudgement, UnjudgedSelection } from '../event-store.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'
 import type { EventFile } from './event-store.js'
-import { rowsAsTable } from './query.js'
 
 const UnjudgedRow = z.object({
   id: z.number(),
@@ -43,12 +43,12 @@ const updateJudged = (judged: readonly (FetchJudgement & { id: number })[]): Sql
     robots_grace = case when agent_events.robots_allowed is null then j.robots_grace else agent_events.robots_grace end,
     robots_allowed = coalesce(agent_events.robots_allowed, j.robots_allowed),
     llms_listed = coalesce(agent_events.llms_listed, j.llms_listed)
-  from ${rowsAsTable(judged, {
-    id: 'BIGINT',
-    robots_allowed: 'BOOLEAN',
-    robots_rule: 'VARCHAR',
-    robots_line: 'INTEGER',
-    robots_grace: 'BOOLEAN',
-    llms_listed: 'INTEGER',
+  from ${duckdbDialect.rows(judged, {
+    id: 'bigint',
+    robots_allowed: 'boolean',
+    robots_rule: 'varchar',
+    robots_line: 'integer',
+    robots_grace: 'boolean',
+    llms_listed: 'integer',
   })} as j
   where agent_events.rowid = j.id`

@@ -1,7 +1,6 @@
 import type { DuckDBConnection, DuckDBValue, DuckDBValueConverter } from '@duckdb/node-api'
-import { replaceLoneSurrogates } from '../columns.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
-import { compile, type Param, type Sql, sql } from '../sql.js'
+import { compile, type Param, type Sql } from '../sql.js'
 import { type ResultRow, toHexId } from '../store.js'
 import {
   arrayFromListValue,
@@ -40,11 +39,6 @@ const toResult: DuckDBValueConverter<unknown> = (value, type, converter) => {
   if (type.typeId === DuckDBTypeId.STRUCT) return objectFromStructValue(value, type, converter)
   return JSDuckDBValueConverter(value, type, JSDuckDBValueConverter)
 }
-
-/** A parenthesised select of `rows`, at least one; however many they are, they are one parameter. */
-export const rowsAsTable = (rows: readonly object[], types: Readonly<Record<string, string>>): Sql =>
-  sql`(select unnest(from_json(${JSON.stringify(rows, replaceLoneSurrogates)}, ${JSON.stringify([types])}),
-    recursive := true))`
 
 /** Runs all statements in one transaction: all of them or none take effect. */
 export const runTransaction = (writer: DuckDBConnection, statements: readonly Sql[]): Promise<void> =>

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { duckdbDialect } from '../dialects/duckdb.js'
 import type { AgentChange, Device, EventStore, FetchGroup } from '../event-store.js'
 import { type Sql, sql } from '../sql.js'
 import type { EventFile } from './event-store.js'
-import { rowsAsTable } from './query.js'
 
 /** Rows in one transaction: a quarter of a row group, so that appends run between transactions. */
 const SLICE_ROWS = 30_720
@@ -68,7 +68,7 @@ const updateAgents = (range: Sql, changes: readonly AgentChange[]): Sql => sql`
     robots_rule = case when m.moved then null else robots_rule end,
     robots_line = case when m.moved then null else robots_line end,
     robots_grace = case when m.moved then null else robots_grace end
-  from ${rowsAsTable(
+  from ${duckdbDialect.rows(
     changes.map((one) => ({
       of_user_agent: one.user_agent,
       of_agent: one.agent_id,
@@ -80,14 +80,14 @@ const updateAgents = (range: Sql, changes: readonly AgentChange[]): Sql => sql`
       moved: one.to !== one.agent_id,
     })),
     {
-      of_user_agent: 'VARCHAR',
-      of_agent: 'VARCHAR',
-      of_signed: 'BOOLEAN',
-      now_id: 'VARCHAR',
-      now_operator: 'VARCHAR',
-      now_purpose: 'VARCHAR',
-      now_verification: 'VARCHAR',
-      moved: 'BOOLEAN',
+      of_user_agent: 'varchar',
+      of_agent: 'varchar',
+      of_signed: 'boolean',
+      now_id: 'varchar',
+      now_operator: 'varchar',
+      now_purpose: 'varchar',
+      now_verification: 'varchar',
+      moved: 'boolean',
     },
   )} as m
   where ${range} and user_agent = m.of_user_agent and agent_id = m.of_agent

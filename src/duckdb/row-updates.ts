@@ -1,8 +1,8 @@
 import { VITAL_COLUMNS } from '../columns.js'
+import { duckdbDialect } from '../dialects/duckdb.js'
 import type { LateVerdict, Placement, SessionMove } from '../event-store.js'
 import { type Addition, ARRIVAL_COLUMNS, BROWSER_COLUMNS, SERVER_COLUMNS } from '../rows.js'
-import { join, raw, type Sql, sql } from '../sql.js'
-import { rowsAsTable } from './query.js'
+import { join, raw, type Sql, sql, type ValueType } from '../sql.js'
 
 /* Statements that change stored rows. Each takes many changes as one parameter. */
 
@@ -10,14 +10,13 @@ import { rowsAsTable } from './query.js'
 export function buildSessionMoves(moves: readonly SessionMove[]): Sql {
   const { first, last } = spanOf([...moves.map((move) => move.first), ...moves.map((move) => move.last)])
   const rows = moves.flatMap(({ session_ids, to }) => {
-    const now = { now_id: String(to.session_id), now_start: to.session_start.getTime(), ...to.arrival }
-    return session_ids.map((id) => ({ was_id: String(id), ...now }))
+    const now = { now_id: to.session_id, now_start: to.session_start, ...to.arrival }
+    return session_ids.map((id) => ({ was_id: id, ...now }))
   })
-  const types = { was_id: 'UBIGINT', now_id: 'UBIGINT', now_start: 'BIGINT', ...textTypes(ARRIVAL_COLUMNS) }
+  const ids = ofType('ubigint', ['was_id', 'now_id'])
+  const now = duckdbDialect.rows(rows, { ...ids, now_start: 'timestamp', ...ofType('varchar', ARRIVAL_COLUMNS) })
   const sets = ARRIVAL_COLUMNS.map((column) => raw(`${column} = now.${column}`))
-  return sql`update events set session_id = now.now_id, session_start = make_timestamp(now.now_start * 1000),
-    ${join(sets, ', ')}
-    from ${rowsAsTable(rows, types)} as now
+  return sql`update events set session_id = now.now_id, session_start = now.now_start, ${join(sets, ', ')} from ${now} as now
     where events.timestamp between ${first} and ${last} and events.session_id = now.was_id`
 }
 
@@ -25,30 +24,28 @@ export function buildSessionMoves(moves: readonly SessionMove[]): Sql {
 export function buildPlacements(placements: readonly Placement[]): Sql[] {
   const { first, last } = spanOf(placements.map(({ key }) => key.reported_at))
   const rows = placements.map(({ key, to }) => ({
-    ...{ at_site: key.site_id, at_visitor: String(key.visitor_id), at_ms: key.reported_at.getTime() },
-    ...{ at_kind: key.kind, at_host: key.hostname, at_path: key.pathname, at_engaged: key.engaged_ms },
-    ...{ new_session_id: String(to.session_id), new_session_start: to.session_start.getTime() },
-    ...{ new_timestamp: to.timestamp.getTime(), new_visitor_id: String(to.visitor_id), new_pathname: to.pathname },
-    new_reported_at: to.reported_at?.getTime() ?? null,
-    ...Object.fromEntries(ARRIVAL_COLUMNS.map((column) => [`new_${column}`, to.arrival[column]])),
+    ...{ at_site: key.site_id, at_visitor: key.visitor_id, at_time: key.reported_at, at_kind: key.kind },
+    ...{ at_host: key.hostname, at_path: key.pathname, at_engaged: key.engaged_ms },
+    ...Object.fromEntries(Object.entries({ ...to, ...to.arrival }).map(([column, value]) => [`new_${column}`, value])),
   }))
   const types = {
-    ...{ at_site: 'INTEGER', at_visitor: 'UBIGINT', at_ms: 'BIGINT', at_kind: 'VARCHAR', at_host: 'VARCHAR' },
-    ...{ at_path: 'VARCHAR', at_engaged: 'BIGINT', new_session_id: 'UBIGINT', new_session_start: 'BIGINT' },
-    ...{ new_timestamp: 'BIGINT', new_visitor_id: 'UBIGINT', new_pathname: 'VARCHAR', new_reported_at: 'BIGINT' },
-    ...textTypes(ARRIVAL_COLUMNS.map((column) => `new_${column}`)),
+    ...ofType('bigint', ['at_site', 'at_engaged']),
+    ...ofType('ubigint', ['at_visitor', 'new_visitor_id', 'new_session_id']),
+    ...ofType('timestamp', ['at_time', 'new_timestamp', 'new_session_start', 'new_reported_at']),
+    ...ofType('varchar', ['at_kind', 'at_host', 'at_path', 'new_pathname']),
+    ...ofType(
+      'varchar',
+      ARRIVAL_COLUMNS.map((column) => `new_${column}`),
+    ),
   }
-  const values = [
-    ...['session_start', 'timestamp', 'reported_at'].map((c) => [c, `make_timestamp(now.new_${c} * 1000)`] as const),
-    ...['session_id', 'visitor_id', 'pathname', ...ARRIVAL_COLUMNS].map((c) => [c, `now.new_${c}`] as const),
-  ]
-  const now = rowsAsTable(rows, types)
+  const columns = Object.keys(types).flatMap((name) => (name.startsWith('new_') ? [name.slice('new_'.length)] : []))
+  const now = duckdbDialect.rows(rows, types)
   const isOf = (table: string): Sql => sql`${raw(table)}.reported_at between ${first} and ${last}
-    and ${raw(`${table}.reported_at = make_timestamp(now.at_ms * 1000) and ${table}.site_id = now.at_site
+    and ${raw(`${table}.reported_at = now.at_time and ${table}.site_id = now.at_site
       and ${table}.visitor_id = now.at_visitor and ${table}.kind = now.at_kind and ${table}.hostname = now.at_host
       and ${table}.pathname = now.at_path and coalesce(${table}.engaged_ms, 0) = now.at_engaged`)}`
-  const sets = raw(values.map(([column, value]) => `${column} = ${value}`).join(', '))
-  const replaced = raw(values.map(([column, value]) => `${value} as ${column}`).join(', '))
+  const sets = raw(columns.map((column) => `${column} = now.new_${column}`).join(', '))
+  const replaced = raw(columns.map((column) => `now.new_${column} as ${column}`).join(', '))
   return [
     sql`update events set ${sets} from ${now} as now where ${isOf('events')}`,
     sql`insert into events select l.* replace (${replaced}) from loose_reports l join ${now} as now on ${isOf('l')}`,
@@ -71,14 +68,14 @@ export function buildViewAdditions(additions: readonly Addition[]): Sql {
   const rows = additions.map(({ to, vitals, ...values }) => {
     const key = {
       at_site: to.site_id,
-      at_visitor: String(to.visitor_id),
-      at_ms: to.timestamp.getTime(),
+      at_visitor: to.visitor_id,
+      at_time: to.timestamp,
       at_host: to.hostname,
       at_path: to.pathname,
       // The server's half is added to a row of the browser, and the other way round.
       at_browser: values.status !== null,
     }
-    const name = JSON.stringify(key)
+    const name = JSON.stringify({ ...key, at_visitor: String(to.visitor_id) })
     const nth = (earlier.get(name) ?? 0) + 1
     earlier.set(name, nth)
     return {
@@ -91,13 +88,11 @@ export function buildViewAdditions(additions: readonly Addition[]): Sql {
   // A column without a new value in any row costs nothing.
   const columns = ADDED_COLUMNS.filter((column) => rows.some((row) => Reflect.get(row, `new_${column}`) !== null))
   const types = {
-    at_site: 'INTEGER',
-    at_visitor: 'UBIGINT',
-    at_ms: 'BIGINT',
-    at_host: 'VARCHAR',
-    at_path: 'VARCHAR',
-    at_browser: 'BOOLEAN',
-    nth: 'INTEGER',
+    ...ofType('integer', ['at_site', 'nth']),
+    ...ofType('ubigint', ['at_visitor']),
+    ...ofType('timestamp', ['at_time']),
+    ...ofType('varchar', ['at_host', 'at_path']),
+    ...ofType('boolean', ['at_browser']),
     ...Object.fromEntries(columns.map((name) => [`new_${name}`, columnType(name)])),
   }
   const sets = columns.map((column) => raw(`${column} = coalesce(now.new_${column}, events.${column})`))
@@ -105,26 +100,26 @@ export function buildViewAdditions(additions: readonly Addition[]): Sql {
   return sql`update events set ${join([raw("recorded_by = 'browser'"), ...sets], ', ')}
     from (
       select e.rowid as id, a.* from events e
-      join ${rowsAsTable(rows, types)} a
-        on e.site_id = a.at_site and e.visitor_id = a.at_visitor and e.timestamp = make_timestamp(a.at_ms * 1000)
+      join ${duckdbDialect.rows(rows, types)} a
+        on e.site_id = a.at_site and e.visitor_id = a.at_visitor and e.timestamp = a.at_time
           and e.hostname = a.at_host and e.pathname = a.at_path and (e.recorded_by = 'browser') = a.at_browser
       where e.timestamp between ${first} and ${last} and e.kind = 'pageview'
         and (e.recorded_by in ('server', 'edge') or (e.status is null and e.duration_ms is null))
-      qualify dense_rank() over (partition by at_site, at_visitor, at_ms, at_host, at_path, at_browser order by e.rowid) = nth
+      qualify dense_rank() over (partition by at_site, at_visitor, at_time, at_host, at_path, at_browser order by e.rowid) = nth
     ) as now
     where events.timestamp between ${first} and ${last} and events.rowid = now.id
     returning events.site_id, events.session_id, events.session_start`
 }
 
-const columnType = (column: string): string =>
+const columnType = (column: string): ValueType =>
   VITAL_COLUMNS.some((name) => name === column)
-    ? 'DOUBLE'
+    ? 'double'
     : SERVER_COLUMNS.some((name) => name === column)
-      ? 'INTEGER'
-      : 'VARCHAR'
+      ? 'integer'
+      : 'varchar'
 
-const textTypes = (columns: readonly string[]): Record<string, string> =>
-  Object.fromEntries(columns.map((column) => [column, 'VARCHAR']))
+const ofType = (type: ValueType, columns: readonly string[]): Record<string, ValueType> =>
+  Object.fromEntries(columns.map((column) => [column, type]))
 
 /** Gives rows that are still `indeterminate` their verdicts; repeating this changes nothing. */
 export function buildVerdictUpdate(verdicts: readonly LateVerdict[]): Sql {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { listColumnNames } from '../columns.js'
 import type { Engine } from '../engine/engine.js'
 import type { TailRow } from '../engine/protocol.js'
-import { isIn, join, raw, type Sql, sql } from '../sql.js'
+import { foldCase, isIn, join, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 import { createRowStream, omitNull } from './row-stream.js'
 
@@ -43,29 +44,30 @@ const matchesTailQuery = (query: TailQuery, row: TailRow): boolean => {
   if (query.path !== undefined && !row.pathname.startsWith(query.path)) return false
   if (query.violations === '1' && (row.audience !== 'agent' || row.robots_allowed !== false)) return false
   if (query.agent === undefined) return true
-  const agent = query.agent.toLowerCase()
-  return row.audience === 'agent' && [row.agent_id, row.operator].some((name) => name.toLowerCase() === agent)
+  const agent = foldCase(query.agent)
+  return row.audience === 'agent' && [row.agent_id, row.operator].some((name) => foldCase(name) === agent)
 }
 
 /** Reads the last rows of these sites, oldest first, with the filters of `matchesTailQuery` in SQL. */
 async function recentRows(events: Pick<Store, 'query' | 'dialect'>, query: TailQuery, sites: readonly number[]) {
-  const { path, n } = query
-  const agent = query.agent?.toLowerCase()
+  const { path, n, agent } = query
+  const { dialect } = events
   const violations = query.violations === '1'
-  const lastRows = (table: string, audience: 'human' | 'agent', conditions: readonly Sql[]) => {
-    const ofPath = path === undefined ? [] : [events.dialect.startsWith(raw('pathname'), sql`${path}`)]
+  const lastRows = (table: 'events' | 'agent_events', audience: 'human' | 'agent', conditions: readonly Sql[]) => {
+    const ofPath = path === undefined ? [] : [dialect.startsWith(raw('pathname'), sql`${path}`)]
     return sql`
-    select ${audience} as audience, * from ${raw(table)}
+    select ${audience} as audience, ${raw(listColumnNames(table).join(', '))} from ${raw(table)}
     where ${join([isIn(raw('site_id'), sites), ...conditions, ...ofPath], ' and ')}
     order by timestamp desc limit ${n}`
   }
+  const isAgent = (name: string) => sql`${dialect.lower(raw(name))} = ${foldCase(agent ?? '')}`
   const queries: Sql[] = []
   if (query.audience !== 'agent' && agent === undefined && !violations) queries.push(lastRows('events', 'human', []))
   if (query.audience !== 'human')
     queries.push(
       lastRows('agent_events', 'agent', [
         ...(violations ? [raw('not robots_allowed')] : []),
-        ...(agent === undefined ? [] : [sql`(lower(agent_id) = ${agent} or lower(operator) = ${agent})`]),
+        ...(agent === undefined ? [] : [sql`(${isAgent('agent_id')} or ${isAgent('operator')})`]),
       ]),
     )
   const rows = (await Promise.all(queries.map((statement) => events.query(statement)))).flat()

@@ -57,7 +57,7 @@ const AssignStep = z.object({ rows: z.int(), more: z.boolean() })
 
 interface StoreLossesDeps {
   records: Records
-  events: Pick<Store, 'query'>
+  events: Pick<Store, 'dialect' | 'query'>
   sites: Pick<Sites, 'list'>
   /** Gives rows of a site to another, one bounded step. May reject; it can be repeated. */
   assignStep: (argument: { from: number; to: number }) => Promise<unknown>
@@ -74,6 +74,20 @@ async function loadLosses(records: Records): Promise<StoreLoss[]> {
   return rows.map((row) => StoredLoss.parse(row))
 }
 
+/** The sites that have rows and are not among `sites`. */
+async function findOtherSites(events: Pick<Store, 'dialect' | 'query'>, sites: readonly number[]): Promise<OldSite[]> {
+  const rows = await events.query(sql`
+    select site_id as site, sum(n) as rows, min(earliest) as first, max(latest) as last,
+      ${events.dialect.lastBy(raw('hostname'), raw('(n, hostname)'))} as hostname
+    from (
+      select site_id, hostname, count(*) as n, min(timestamp) as earliest, max(timestamp) as latest from (
+        select site_id, timestamp, hostname from events union all select site_id, timestamp, hostname from loose_reports
+        union all select site_id, timestamp, hostname from agent_events) r
+      where not ${isIn(raw('site_id'), sites)} group by site_id, hostname) h
+    group by site_id order by site_id`)
+  return rows.map((row) => StoredOldSite.parse(row))
+}
+
 /** Reads the losses that the operator has not decided about, and carries the decisions out. */
 export async function openStoreLosses({ records, events, sites, assignStep, wakeRemovals }: StoreLossesDeps) {
   let losses = await loadLosses(records)
@@ -82,11 +96,7 @@ export async function openStoreLosses({ records, events, sites, assignStep, wake
     // Rows of a deleted site are on their way out.
     const leaving = await records.query(sql`select site from removals where kind = 'site' and done_at is null`)
     const ids = [...known, ...leaving.map(({ site }) => Number(site))]
-    const rows = await events.query(sql`
-      select site_id as site, count(*) as rows, min(timestamp) as first, max(timestamp) as last, mode(hostname) as hostname
-      from (select site_id, timestamp, hostname from events union all select site_id, timestamp, hostname from loose_reports union all select site_id, timestamp, hostname from agent_events) r
-      where not ${isIn(raw('site_id'), ids)} group by site_id order by site_id`)
-    return rows.map((row) => StoredOldSite.parse(row))
+    return findOtherSites(events, ids)
   }
   let isCurrent = true
   const refresh = async (): Promise<void> => {

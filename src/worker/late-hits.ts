@@ -33,7 +33,7 @@ export const createLateHitResolver =
     store,
     sessions,
   }: {
-    store: Pick<EventStore, 'lookUp'>
+    store: Pick<EventStore, 'dialect' | 'lookUp'>
     sessions: Pick<SessionMemory, 'settle' | 'noteReport'>
   }) =>
   async (all: readonly EventRow[], unresolved: Unresolved): Promise<Resolution> => {
@@ -71,7 +71,7 @@ type AbsorbedSessions = Pick<SessionMove, 'session_ids' | 'first' | 'last'> & { 
 
 /** The stored sessions that become part of others. Adds their visitors and their last times to `settled`. */
 async function findAbsorbedSessions(
-  store: Pick<EventStore, 'lookUp'>,
+  store: Pick<EventStore, 'dialect' | 'lookUp'>,
   settled: readonly SettledSession[],
   stored: readonly StoredSession[],
 ): Promise<AbsorbedSessions[]> {

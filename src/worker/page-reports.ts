@@ -32,7 +32,7 @@ export interface BatchReport extends PageReport {
  * first one after a report that overtook it.
  */
 export async function findPageReports(
-  store: Pick<EventStore, 'lookUp'>,
+  store: Pick<EventStore, 'dialect' | 'lookUp'>,
   rows: readonly EventRow[],
   unplaced: readonly UnplacedRow[],
 ): Promise<BatchReport[]> {

@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { rowsAsTable } from '../duckdb/query.js'
 import type { EventStore } from '../event-store.js'
 import { MAX_LATENESS_MS, MAX_OVERTAKING_MS, MAX_REPORTING_VISITORS } from '../ingest/session-memory.js'
-import { type Sql, sql } from '../sql.js'
+import { raw, type Sql, sql } from '../sql.js'
 import { HexId, type Store } from '../store.js'
 
 const StoredReport = z.object({
@@ -32,19 +31,22 @@ const selectReports = (columns: Sql, where: Sql): Sql => sql`
 
 /** Finds the stored reports of these visitors which a hit between `from` and `to` (milliseconds) may place again. */
 export async function findReports(
-  store: Pick<EventStore, 'lookUp'>,
+  store: Pick<EventStore, 'dialect' | 'lookUp'>,
   visitors: readonly bigint[],
   from: number,
   to: number,
 ): Promise<StoredReport[]> {
   const until = new Date(to + MAX_LATENESS_MS)
-  const ids = JSON.stringify(visitors.map(String))
+  const ids = store.dialect.rows(
+    visitors.map((id) => ({ id })),
+    { id: 'ubigint' },
+  )
   const rows = await store.lookUp(
     sql`select * from (${selectReports(
       sql`site_id, visitor_id, session_id, session_start, timestamp, reported_at, kind, hostname, pathname,
       coalesce(engaged_ms, 0) as engaged_ms`,
       sql`reported_at >= ${new Date(from - MAX_OVERTAKING_MS)} and reported_at <= ${until}
-      and visitor_id in (select unnest(from_json(${ids}, '["UBIGINT"]')))`,
+      and visitor_id in ${ids}`,
     )}) r qualify row_number() over (partition by visitor_id order by reported_at desc) <= ${MAX_REPORTS_PER_VISITOR}
     order by reported_at desc limit ${MAX_REPORTS}`,
   )
@@ -61,7 +63,7 @@ export async function readReportingVisitors(
     sql`select visitor_id, max(reported_at) as last from (${selectReports(
       sql`visitor_id, reported_at`,
       sql`reported_at > ${since}`,
-    )}) r group by visitor_id order by last desc limit ${MAX_REPORTING_VISITORS / 2}`,
+    )}) r group by visitor_id order by last desc, visitor_id limit ${MAX_REPORTING_VISITORS / 2}`,
   )
   return rows.map((row) => {
     const { visitor_id, last } = z.object({ visitor_id: HexId, last: z.date() }).parse(row)
@@ -91,32 +93,40 @@ export const lastViewTime = (path: string | null, reportedAt: number): number =>
 
 /** Finds, for each search, the latest stored view of each of its paths in the day up to `at`, and the first soon after. */
 export async function findViews(
-  store: Pick<EventStore, 'lookUp'>,
+  store: Pick<EventStore, 'dialect' | 'lookUp'>,
   searches: readonly PageSearch[],
 ): Promise<FoundView[][]> {
   const found = searches.map((): FoundView[] => [])
   const wanted = searches.flatMap(({ ids, at, hostname, pathnames }, n) =>
     ids.flatMap((id) =>
       pathnames.map((path) => ({
-        ...{ n, of_visitor: String(id), of_at: at, of_until: lastViewTime(path, at) },
-        ...{ of_host: hostname, of_path: path },
+        ...{ n, of_visitor: id, of_host: hostname, of_path: path, of_since: new Date(at - MAX_LATENESS_MS) },
+        ...{ of_at: new Date(at), of_until: new Date(lastViewTime(path, at)) },
       })),
     ),
   )
   if (wanted.length === 0) return found
-  const texts = { of_host: 'VARCHAR', of_path: 'VARCHAR' }
-  const types = { n: 'INTEGER', of_visitor: 'UBIGINT', of_at: 'BIGINT', of_until: 'BIGINT', ...texts }
+  const { dialect } = store
+  const pages = dialect.rows(wanted, {
+    n: 'integer',
+    of_visitor: 'ubigint',
+    of_host: 'varchar',
+    of_path: 'varchar',
+    of_since: 'timestamp',
+    of_at: 'timestamp',
+    of_until: 'timestamp',
+  })
+  const [path, order] = [raw('pathname'), raw('(timestamp, pathname)')]
   const times = searches.map(({ at }) => at)
   const [from, to] = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))]
   const rows = await store.lookUp(sql`
     select n, visitor_id, viewed_at, case when is_later then first_path else last_path end as pathname from (
       select n, visitor_id, is_later, case when is_later then min(timestamp) else max(timestamp) end as viewed_at,
-        arg_min(pathname, timestamp) as first_path, arg_max(pathname, timestamp) as last_path
-      from (select n, visitor_id, of_path, pathname, timestamp, timestamp > make_timestamp(of_at * 1000) as is_later
-        from events join ${rowsAsTable(wanted, types)} w on visitor_id = of_visitor and hostname = of_host
-          and (of_path is null or pathname = of_path) and timestamp <= make_timestamp(of_until * 1000)
-          and timestamp > make_timestamp((of_at - ${MAX_LATENESS_MS}) * 1000)
-        where kind = 'pageview' and timestamp > ${new Date(from - MAX_LATENESS_MS)}
+        ${dialect.firstBy(path, order)} as first_path, ${dialect.lastBy(path, order)} as last_path
+      from (select n, visitor_id, of_path, pathname, timestamp, timestamp > of_at as is_later
+        from events join ${pages} w on visitor_id = of_visitor and hostname = of_host
+        where (of_path is null or pathname = of_path) and timestamp > of_since and timestamp <= of_until
+          and kind = 'pageview' and timestamp > ${new Date(from - MAX_LATENESS_MS)}
           and timestamp <= ${new Date(to + MAX_OVERTAKING_MS)}) v
       group by n, visitor_id, of_path, is_later) f`)
   for (const row of rows) {

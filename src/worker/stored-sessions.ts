@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { rowsAsTable } from '../duckdb/query.js'
 import type { EventStore } from '../event-store.js'
 import type { SearchWindow } from '../ingest/late-rows.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS, type StoredSession } from '../ingest/session-memory.js'
@@ -33,6 +32,12 @@ function parseSession(row: ResultRow): StoredSession {
 const SESSION_COLUMNS = sql`visitor_id, session_id, min(session_start) as session_start, max(timestamp) as last_seen,
   ${raw(ARRIVAL_COLUMNS.map((column) => `min(${column}) as ${column}`).join(', '))}`
 
+const TEXT_CHARACTERS = raw(
+  ARRIVAL_COLUMNS.filter((column) => column !== 'channel')
+    .map((column) => `char_length(coalesce(${column}, ''))`)
+    .join(' + '),
+)
+
 /** A flood of sessions with long texts must not fill the memory of every new worker. */
 const MAX_TEXT_CHARACTERS = 16 << 20
 
@@ -46,13 +51,14 @@ export async function readActiveSessions(
 ): Promise<{ sessions: StoredSession[]; since: number }> {
   const since = new Date(at.getTime() - SESSION_TIMEOUT_MS)
   const rows = await store.query(sql`
-    select *, max(last_seen) filter (where texts > ${MAX_TEXT_CHARACTERS}) over () as left_out from (select *,
-      sum(100 + length(concat(entry_page, referrer, source, utm_source, utm_medium, utm_campaign, utm_content,
-        utm_term))) over (order by last_seen desc, session_id rows unbounded preceding) as texts
-      from (select ${SESSION_COLUMNS} from events where timestamp > ${since} and reported_at is null
-        group by visitor_id, session_id))
-    qualify texts <= ${MAX_TEXT_CHARACTERS}
-    order by last_seen, session_id`)
+    select * from (
+      select *, max(case when texts > ${MAX_TEXT_CHARACTERS} then last_seen end) over () as left_out from (
+        select *, sum(100 + ${TEXT_CHARACTERS}) over (
+          order by last_seen desc, session_id, visitor_id rows unbounded preceding) as texts
+        from (select ${SESSION_COLUMNS} from events where timestamp > ${since} and reported_at is null
+          group by visitor_id, session_id) s) t) a
+    where texts <= ${MAX_TEXT_CHARACTERS}
+    order by last_seen, session_id, visitor_id`)
   const { left_out } = z.object({ left_out: z.date().nullable() }).parse(rows[0] ?? { left_out: null })
   return { sessions: rows.map(parseSession), since: (left_out ?? since).getTime() }
 }
@@ -62,31 +68,31 @@ export async function readActiveSessions(
  * into them; of each session only those rows.
  */
 export async function findSessionsNear(
-  store: Pick<EventStore, 'lookUp'>,
+  store: Pick<EventStore, 'dialect' | 'lookUp'>,
   windows: readonly SearchWindow[],
 ): Promise<StoredSession[]> {
   const near = windows.map(({ visitor_id, from, to }) => ({
-    near_id: String(visitor_id),
-    near_from: from,
-    near_to: to,
+    near_id: visitor_id,
+    near_from: new Date(from),
+    near_to: new Date(to),
   }))
   // With these bounds DuckDB skips old blocks.
   const from = windows.map((window) => window.from).reduce((a, b) => Math.min(a, b))
   const to = windows.map((window) => window.to).reduce((a, b) => Math.max(a, b))
   const rows = await store.lookUp(sql`
     with near as materialized (
-      select near_id, make_timestamp(near_from * 1000) as near_from, make_timestamp(near_to * 1000) as near_to
-      from ${rowsAsTable(near, { near_id: 'UBIGINT', near_from: 'BIGINT', near_to: 'BIGINT' })} n)
-    select ${SESSION_COLUMNS} from (
-      select e.* from events e join near on visitor_id = near_id and timestamp > near_from and timestamp < near_to
-      where timestamp > ${new Date(from)} and timestamp < ${new Date(to)}
+      select * from ${store.dialect.rows(near, { near_id: 'ubigint', near_from: 'timestamp', near_to: 'timestamp' })} n)
+    select * from (select ${SESSION_COLUMNS} from (
+      select e.* from events e join near on visitor_id = near_id
+      where timestamp > near_from and timestamp < near_to
+        and timestamp > ${new Date(from)} and timestamp < ${new Date(to)}
       union all
-      select e.* from events e join near on visitor_id = near_id and timestamp >= near_to
-        and timestamp - to_milliseconds(engaged_ms) < near_to
-      where engaged_ms >= ${SESSION_TIMEOUT_MS} and timestamp >= ${new Date(from)}
+      select e.* from events e join near on visitor_id = near_id
+      where timestamp >= near_to and timestamp < ${store.dialect.addMs(raw('near_to'), raw('engaged_ms'))}
+        and engaged_ms >= ${SESSION_TIMEOUT_MS} and timestamp >= ${new Date(from)}
         and timestamp < ${new Date(to + MAX_LATENESS_MS)}) e
-    where reported_at is null
-    group by visitor_id, session_id order by session_start, last_seen`)
+    where reported_at is null group by visitor_id, session_id) s
+    order by session_start, last_seen, session_id, visitor_id`)
   return rows.map(parseSession)
 }
 
@@ -101,15 +107,17 @@ type SessionEnd = z.infer<typeof SessionEnd>
 
 /** By session: the visitors with rows of it, and when their last ones are. No row of the sessions is before `from`. */
 export async function findSessionEnds(
-  store: Pick<EventStore, 'lookUp'>,
+  store: Pick<EventStore, 'dialect' | 'lookUp'>,
   sessions: readonly bigint[],
   from: Date,
 ): Promise<Map<bigint, SessionEnd[]>> {
-  // Ids are text, because not every reader of JSON has numbers of 64 bits.
-  const ids = JSON.stringify(sessions.map(String))
+  const ids = store.dialect.rows(
+    sessions.map((id) => ({ id })),
+    { id: 'ubigint' },
+  )
   const rows = await store.lookUp(sql`select session_id, visitor_id,
       max(timestamp) filter (where reported_at is null) as last_seen, max(timestamp) as last_row from events
-    where timestamp >= ${from} and session_id in (select unnest(from_json(${ids}, '["UBIGINT"]')))
+    where timestamp >= ${from} and session_id in ${ids}
     group by session_id, visitor_id`)
   const ends = new Map<bigint, SessionEnd[]>()
   for (const row of rows) {

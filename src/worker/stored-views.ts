@@ -1,6 +1,4 @@
 import { z } from 'zod'
-import { withoutFragmentRoute } from '../capture/fragment-route.js'
-import { rowsAsTable } from '../duckdb/query.js'
 import type { EventStore } from '../event-store.js'
 import { createAddition, type UnmatchedView } from '../ingest/classified-batch.js'
 import { MAX_LATENESS_MS } from '../ingest/session-memory.js'
@@ -21,14 +19,10 @@ const HalfView = z.object({
   pathname: z.string(),
 })
 type HalfView = z.infer<typeof HalfView>
-const ActiveSite = z.object({ site_id: z.int(), has_browser_hits: z.boolean(), last: z.date() })
-const SessionBrowser = z.object({
-  session: HexId,
-  screen_class: text,
-  language: text,
-  timezone: text,
-  identified_id: text,
-})
+const ActiveSite = z.object({ site_id: z.int(), browser_hits: z.int(), last: z.date() })
+const SessionBrowser = z
+  .object({ session_id: HexId, screen_class: text, language: text, timezone: text, identified_id: text })
+  .transform(({ session_id, ...facts }) => ({ session: session_id, ...facts }))
 
 /** Stored views that only the server or only the browser has reported. */
 const HALF_VIEWS = raw(`select case when recorded_by = 'browser' then 'browser' else 'server' end as half,
@@ -40,13 +34,13 @@ const HALF_VIEWS = raw(`select case when recorded_by = 'browser' then 'browser' 
 const MAX_RESTORED_VIEWS = 30_000
 
 /** Reads the views of the half hour before `at` back, so that a restart does not store one view as two. */
-export async function readRecentViews(store: Pick<Store, 'query'>, at: Date): Promise<StoredViews> {
+export async function readRecentViews(store: Pick<Store, 'dialect' | 'query'>, at: Date): Promise<StoredViews> {
   const since = new Date(at.getTime() - SAME_VIEW_MS)
   const rows = await store.query(sql`
-    select site_id, bool_or(recorded_by = 'browser') as has_browser_hits, max(timestamp) as last from events
+    select site_id, count(*) filter (where recorded_by = 'browser') as browser_hits, max(timestamp) as last from events
     where timestamp > ${since} group by site_id`)
   const active = rows.map((row) => ActiveSite.parse(row))
-  const sites = active.filter((site) => site.has_browser_hits).map(({ site_id }) => site_id)
+  const sites = active.filter((site) => site.browser_hits > 0).map(({ site_id }) => site_id)
   // Limited as in memory: a timestamp far in the future is a wrong clock.
   const latest = active.reduce((latest, { last }) => Math.max(latest, last.getTime()), since.getTime())
   const last = Math.min(latest, at.getTime() + MAX_LATENESS_MS)
@@ -56,15 +50,15 @@ export async function readRecentViews(store: Pick<Store, 'query'>, at: Date): Pr
     ', ',
   )
   const halves = (
-    await store.query(sql`select * from (${HALF_VIEWS} and timestamp > ${since}) where site_id in (${ofSites})
-      order by timestamp desc, visitor_id limit ${MAX_RESTORED_VIEWS + 1}`)
+    await store.query(sql`select * from (${HALF_VIEWS} and timestamp > ${since}) h where site_id in (${ofSites})
+      order by timestamp desc, visitor_id, pathname limit ${MAX_RESTORED_VIEWS + 1}`)
   ).map((row) => HalfView.parse(row))
   const firstLeftOut = halves.length > MAX_RESTORED_VIEWS ? halves.at(-1) : undefined
   const sessions = await store.query(sql`
-    select session_id as session, max(screen_class) as screen_class, max(language) as language, max(timezone) as timezone,
-      arg_max(identified_id, timestamp) as identified_id
+    select session_id, max(screen_class) as screen_class, max(language) as language, max(timezone) as timezone,
+      ${store.dialect.lastBy(raw('identified_id'), raw('(timestamp, identified_id)'))} as identified_id
     from events where timestamp > ${since} and (screen_class is not null or timezone is not null or identified_id is not null)
-    group by session_id order by max(timestamp) desc limit ${MAX_RESTORED_VIEWS}`)
+    group by session_id order by max(timestamp) desc, session_id limit ${MAX_RESTORED_VIEWS}`)
   return {
     views: halves.reverse().map((view) => ({
       from: view.half,
@@ -88,7 +82,7 @@ const keyOf = (half: HalfView): string => pageKey(half.visitor_id, withoutRoute(
  * already. Changes nothing.
  */
 export async function matchStoredViews(
-  store: Pick<EventStore, 'lookUp'>,
+  store: Pick<EventStore, 'dialect' | 'lookUp'>,
   unmatched: readonly UnmatchedView[],
   added: readonly Addition[],
 ): Promise<{ additions: Addition[]; matched: UnmatchedView[] }> {
@@ -123,25 +117,25 @@ export async function matchStoredViews(
 
 /** Stored half views of the same visitors and pages, by key, in the order of their times. */
 async function findHalvesNear(
-  store: Pick<EventStore, 'lookUp'>,
+  store: Pick<EventStore, 'dialect' | 'lookUp'>,
   views: readonly UnmatchedView[],
 ): Promise<Map<string, readonly HalfView[]>> {
-  const pages = views.flatMap(({ row, visitor }) =>
-    allVisitorIds(visitor).map((id) => ({
-      of_visitor: String(id),
-      of_host: row.hostname,
-      of_path: withoutFragmentRoute(row.pathname),
-    })),
-  )
-  const types = { of_visitor: 'UBIGINT', of_host: 'VARCHAR', of_path: 'VARCHAR' }
+  const pages = new Map<string, { of_visitor: bigint; of_host: string; of_path: string }>()
+  for (const { row, visitor } of views)
+    for (const id of allVisitorIds(visitor)) {
+      const page = withoutRoute(row)
+      pages.set(pageKey(id, page), { of_visitor: id, of_host: page.hostname, of_path: page.pathname })
+    }
+  const { dialect } = store
+  const wanted = dialect.rows([...pages.values()], { of_visitor: 'ubigint', of_host: 'varchar', of_path: 'varchar' })
   const times = views.map(({ row }) => row.timestamp.getTime())
   // With these bounds DuckDB skips old blocks.
   const from = new Date(times.reduce((a, b) => Math.min(a, b)) - SAME_VIEW_MS)
   const to = new Date(times.reduce((a, b) => Math.max(a, b)) + SAME_VIEW_MS)
-  const rows = await store.lookUp(sql`select * from (${HALF_VIEWS} and timestamp between ${from} and ${to}) h
-    semi join ${rowsAsTable(pages, types)} a
-      on h.visitor_id = a.of_visitor and h.hostname = a.of_host and split_part(h.pathname, '#', 1) = a.of_path
-    order by timestamp`)
+  const rows = await store.lookUp(sql`select h.* from (${HALF_VIEWS} and timestamp between ${from} and ${to}) h
+    join ${wanted} a on h.visitor_id = a.of_visitor and h.hostname = a.of_host
+      and ${dialect.textBefore(raw('h.pathname'), '#')} = a.of_path
+    order by timestamp, pathname`)
   const halves = new Map<string, HalfView[]>()
   for (const row of rows) {
     const half = HalfView.parse(row)

@@ -3,6 +3,7 @@ import { openClickHouse } from '../../src/clickhouse/store.js'
 import { type ClickHouseServer, noChdb, noServer, realServer, startClickHouse } from '../fixtures/clickhouse-server.js'
 import { openStore } from '../fixtures/open-store.js'
 import { compareReads, compareStreams, contractRows } from './engine-reads.js'
+import { compareLookUps, lookUpRows } from './look-ups.js'
 import { storeContract } from './store-contract.js'
 
 const open = async (t: Test, server: ClickHouseServer) => {
@@ -25,6 +26,10 @@ const checkServer = (start: (t: Test) => ClickHouseServer | Promise<ClickHouseSe
     }
     compareReads(t, rows, () => [duckdb, clickhouse])
     compareStreams(t, () => [duckdb, clickhouse])
+    t.test('look-ups give the same answers', async (t) => {
+      for (const store of [duckdb, clickhouse]) await store.append(lookUpRows())
+      await compareLookUps(t, [duckdb, { ...clickhouse, lookUp: clickhouse.query }])
+    })
   })
 }
 

@@ -280,6 +280,14 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
     await compare('toNumber', dialect.toNumber(text), NUMBERS)
     await compare('toDecimal', dialect.toDecimal(text), DECIMALS)
     await compare('lower', dialect.lower(text), LOWER)
+    await compare('textBefore', dialect.textBefore(text, '#'), [
+      ['/a#/b#/c', '/a'],
+      ['/a/b', '/a/b', 'no separator'],
+      ['#/', '', 'nothing before'],
+      ['é😀#/', 'é😀'],
+      ['', ''],
+      [null, null],
+    ])
     for (const [given, expected] of LOWER) t.equal(foldCase(given), expected, 'as in JavaScript')
     for (const [value, expected] of JSON_VALUES)
       await compare('jsonText', dialect.jsonText(text, 'k'), [[JSON.stringify({ a: '~/"', k: value }), expected]])
@@ -303,6 +311,43 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
         { key: 'c', value: null },
         { key: 'd', value: 'true' },
       ],
+    ])
+  })
+
+  t.test('rows of a parameter have the values that they were given', async (t) => {
+    const store = await open(t)
+    const { dialect } = store
+    const types = {
+      ...({ n: 'integer', big: 'bigint', session_id: 'ubigint', x: 'double' } as const),
+      ...({ text: 'varchar', yes: 'boolean', moment: 'timestamp' } as const),
+    }
+    const rows = [
+      { n: -5, big: 2 ** 53 - 1, session_id: 2n ** 64n - 1n, x: 0.1, text: `'"\\\u0000\n😀{p1:String}$1`, yes: true },
+      { n: 2 ** 31 - 1, big: -(2 ** 53) + 1, session_id: 0n, x: -1e21, text: '', yes: false, moment: new Date(-1) },
+      { n: 0, big: null, session_id: null, x: null, text: null, yes: null, moment: null },
+      { n: 1, text: '12', moment: new Date('2026-03-29T01:00:00.001Z'), other: 'not listed' },
+    ]
+    const nothing = { n: null, big: null, session_id: null, x: null, text: null, yes: null, moment: null }
+    const expected = rows.map(({ other: _, ...row }: (typeof rows)[number] & { other?: string }) => ({
+      ...nothing,
+      ...row,
+      session_id: typeof row.session_id === 'bigint' ? row.session_id.toString(16).padStart(16, '0') : null,
+    }))
+    const selected = sql`select * from ${dialect.rows(rows, types)} r order by n`
+    t.strictSame(
+      await store.query(selected),
+      expected.toSorted((a, b) => a.n - b.n),
+    )
+    const halfPair = dialect.rows([{ text: '/\ud83d' }], { text: 'varchar' })
+    t.strictSame(await store.query(sql`select * from ${halfPair} r`), [{ text: '/\ufffd' }], 'half a pair')
+    await store.append({ events: [eventRow({ visitor_id: 2n ** 64n - 1n }), eventRow()], agent_events: [] })
+    const ids = dialect.rows([{ id: 2n ** 64n - 1n }, { id: 7n }], { id: 'ubigint' })
+    const listed = sql`select count(*) as n from events where visitor_id in ${ids}`
+    t.strictSame(await store.query(listed), [{ n: 1 }], 'a list of ids')
+    const many = Array.from({ length: 20_000 }, (_, id) => ({ id, text: 'é'.repeat(20) }))
+    const counted = dialect.rows(many, { id: 'integer', text: 'varchar' })
+    t.strictSame(await store.query(sql`select count(*) as n, max(id) as last from ${counted} r`), [
+      { n: 20_000, last: 19_999 },
     ])
   })
 
