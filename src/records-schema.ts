@@ -149,4 +149,13 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
   ],
   // The secrets of visitor ids, where several processes share the records: the text of salts.json.
   ['create table salts (content varchar)'],
+  [
+    // For events in an engine without transactions (clickhouse/journal.ts), one row: the last writer's epoch, and the
+    // last number and row id that it gave; the last commit with its first number and row id, until it is applied.
+    `create table journal (
+      epoch bigint, last_number bigint, last_row bigint, first_number bigint, first_row bigint, body varchar)`,
+    'insert into journal values (0, 0, 0, 0, 0, null)',
+    // The last position of each run of the writers.
+    'create table commits (run varchar, mark varchar)',
+  ],
 ]

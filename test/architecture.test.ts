@@ -64,6 +64,8 @@ const MAY: Record<string, readonly string[]> = {
     'src/aggregation',
     'src/event-store',
     'src/dialects',
+    'src/capture',
+    'src/engine',
     'src/daily-counts',
     'src/session-aggregates',
     'src/columns',

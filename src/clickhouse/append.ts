@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import {
   COLUMN_TYPES,
   COLUMN_VALUES,
@@ -9,67 +9,72 @@ import {
   replaceLoneSurrogates,
   VITAL_COLUMNS,
 } from '../columns.js'
-import type { Rows } from '../rows.js'
-import { isNetworkError } from './query-errors.js'
-import { listColumns } from './schema.js'
-import { INSERT_SETTINGS } from './settings.js'
+import type { AggregateMarks } from './aggregate-marks.js'
+import { buildPlacements, buildSessionMoves, buildViewAdditions } from './changes.js'
+import type { Commit, JournalEntry } from './journal.js'
+import { DELIVERY_COLUMNS, listColumns } from './schema.js'
+import { type Insert, insertRows, runWrite } from './statements.js'
 
-/** Names a batch of rows. */
-export interface BatchName {
-  /** The same each time the same rows are appended, and never for others. */
-  readonly batch: string
-  /** The epoch of the writer's lease. If two writers append one batch, the rows of the higher epoch count. */
-  readonly epoch: number
+/** The rows of a commit as they are inserted, without their ids and versions. */
+interface PreparedRows {
+  readonly inserts: readonly Insert[]
+  readonly count: number
 }
 
-/** Bits of a row id that number the rows of a batch. */
-const NUMBER_BITS = 20n
-const MAX_ROWS = 1 << Number(NUMBER_BITS)
-const ATTEMPTS = 3
+/** Throws `RowError` if a column cannot hold a value. */
+export function prepareRows({ rows, changes: { loose = [], deliveries = [] } }: Commit): PreparedRows {
+  const inserts = [
+    prepareTable('events', rows.events),
+    prepareTable('loose_reports', loose),
+    prepareTable('agent_events', rows.agent_events),
+    { table: 'deliveries', columns: DELIVERY_COLUMNS.map(({ name }) => name), values: deliveries.map(toDelivery) },
+  ]
+  return { inserts, count: inserts.reduce((sum, { values }) => sum + values.length, 0) }
+}
 
 /**
- * Stores a batch of rows. A row id follows from the batch and the row's number in it, so that a repeated insert writes the
- * same keys and adds nothing. Throws `RowError` before anything is stored; an append that fails otherwise may be stored in
- * part, and is complete after it is repeated under the same name.
+ * Makes the changes of a commit in ClickHouse: those of stored rows, then the new rows. Applying it again, in whole or in
+ * part, changes nothing, and neither does a writer that was taken over meanwhile: see the README.
  */
-export async function appendBatch(client: ClickHouseClient, rows: Rows, name: BatchName): Promise<void> {
-  const inserts = (['events', 'agent_events'] as const).map(
-    (table) => [table, toValues(table, rows[table], name)] as const,
-  )
-  for (const [table, values] of inserts) if (values.length > 0) await insert(client, table, values)
-}
-
-async function insert(client: ClickHouseClient, table: RowTable, values: unknown[][]): Promise<void> {
-  const [first = '', ...rest] = listColumns(table).map(({ name }) => name)
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await client.insert({
-        ...{ table, values, columns: [first, ...rest] },
-        format: 'JSONCompactEachRow',
-        clickhouse_settings: INSERT_SETTINGS,
-      })
-      return
-    } catch (error) {
-      if (attempt === ATTEMPTS || !isNetworkError(error)) throw error
-    }
+export async function applyCommit(
+  client: ClickHouseClient,
+  marks: AggregateMarks,
+  entry: JournalEntry,
+  { inserts }: PreparedRows = prepareRows(entry),
+): Promise<void> {
+  const { number, firstRow, rows, changes } = entry
+  const { moves = [], additions = [], placements = [] } = changes
+  const [moved, added, placed, inserted] = [number, number + 1n, number + 2n, number + 3n]
+  await marks.ofCommit(rows.events, rows.agent_events, changes, number)
+  if (moves.length > 0) await runWrite(client, buildSessionMoves(moves, moved))
+  if (additions.length > 0) await runWrite(client, buildViewAdditions(additions, { number: added, firstRow }))
+  if (placements.length > 0)
+    for (const statement of buildPlacements(placements, placed)) await runWrite(client, statement)
+  let id = firstRow
+  for (const { table, columns, values } of inserts) {
+    const rows = values.map((cells) => [...cells, id++, String(inserted), 0])
+    await insertRows(client, { table, columns, values: rows })
   }
 }
 
-/** The rows as arrays in the order of the table's columns. Throws `RowError`. */
-function toValues(table: 'events' | 'agent_events', rows: Rows['events'] | Rows['agent_events'], name: BatchName) {
-  if (rows.length > MAX_ROWS) throw new Error(`A batch has at most ${MAX_ROWS} rows.`)
-  const first = firstRowId(name.batch)
+/** Columns that a report without a session does not store. */
+const OF_SESSIONS = new Set([
+  ...['session_id', 'session_start', 'entry_page', 'referrer', 'source', 'channel', 'utm_source', 'utm_medium'],
+  ...['utm_campaign', 'utm_content', 'utm_term'],
+])
+
+function prepareTable(table: RowTable, rows: readonly object[]): Insert {
   const columns: [string, ColumnType][] = Object.entries(COLUMN_TYPES[table])
-  return rows.map((row, index) => {
-    const given = new Map<string, unknown>(Object.entries(row))
-    const cells = columns.flatMap(([column, type]) => {
-      const value = given.get(column) ?? null
-      const stored = toCells(type, value)
-      if (!stored) throw new RowError(table, index, column, value)
-      return stored
-    })
-    return [...cells, String(first + BigInt(index)), name.epoch]
-  })
+  const values = rows.map((row, index) =>
+    columns.flatMap(([column, type]) => {
+      const value: unknown =
+        table === 'loose_reports' && OF_SESSIONS.has(column) ? null : (Reflect.get(row, column) ?? null)
+      const cells = toCells(type, value)
+      if (!cells) throw new RowError(table, index, column, value)
+      return cells
+    }),
+  )
+  return { table, columns: listColumns(table).map(({ name }) => name), values }
 }
 
 /** The value as JSON of the insert has it, in the columns of the table; undefined if these cannot hold it. */
@@ -83,6 +88,6 @@ function toCells(type: ColumnType, value: unknown): unknown[] | undefined {
   return [typeof stored === 'bigint' ? String(stored) : replaceLoneSurrogates('', stored)]
 }
 
-/** The id of a batch's first row: two batches share it with a chance of 2^-44, and matter only for one site and moment. */
-const firstRowId = (batch: string): bigint =>
-  (createHash('sha256').update(batch).digest().readBigUInt64BE() >> NUMBER_BITS) << NUMBER_BITS
+const toDelivery = ({ site_id, signature, sender, number, accepted_at }: EdgeDelivery): unknown[] => [
+  ...[site_id, signature, sender, number, new Date(accepted_at)],
+]

@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from '@clickhouse/client'
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { compile, type Sql } from '../sql.js'
 import { type ResultRow, toHexId } from '../store.js'
@@ -14,7 +14,15 @@ const ID_COLUMNS = new Set(['visitor_id', 'session_id', 'ip_hash', 'visitor', 'k
 interface QueryOptions {
   limits: QueryLimits
   signal?: AbortSignal | undefined
+  settings?: ClickHouseSettings
 }
+
+/** Limits of a select that a change of rows depends on: it may read all rows of a site. */
+const CHANGE_LIMITS: QueryLimits = { timeout_ms: 600_000, memory_bytes: 4 * 2 ** 30 }
+
+/** Runs a select that a change of rows depends on. */
+export const readRows = (client: ClickHouseClient, query: Sql, settings?: ClickHouseSettings): Promise<ResultRow[]> =>
+  runQuery(client, query, { limits: CHANGE_LIMITS, ...(settings ? { settings } : {}) })
 
 /** Runs one statement that only reads, with its values as parameters of the server. */
 export async function runQuery(client: ClickHouseClient, query: Sql, options: QueryOptions): Promise<ResultRow[]> {
@@ -22,7 +30,7 @@ export async function runQuery(client: ClickHouseClient, query: Sql, options: Qu
     ...parametersOf(query, options),
     format: 'JSONCompact',
     // The server has the whole result before it responds, so an error has a status of its own.
-    clickhouse_settings: { ...readSettings(options.limits), wait_end_of_query: 1 },
+    clickhouse_settings: { ...readSettings(options.limits), wait_end_of_query: 1, ...options.settings },
   })
   const { meta = [], data } = await result.json<unknown[]>()
   const toRow = rowReader(meta)

@@ -49,7 +49,13 @@ const LOW_CARDINALITY = new Set([
   ...['content_type', 'robots_rule', 'x_robots_tag', 'content_usage'],
 ])
 
-/** The columns of a table of rows, after the declaration that DuckDB's tables have too, and those of `ReplacingMergeTree`. */
+/** Columns of a table whose rows have versions: the one with the highest `ver` counts, and none if that is deleted. */
+const VERSION_COLUMNS: readonly Column[] = [
+  { name: 'ver', type: 'UInt64' },
+  { name: 'is_deleted', type: 'UInt8' },
+]
+
+/** The columns of a table of rows, after the declaration that DuckDB's tables have too, with its key and version. */
 export const listColumns = (table: RowTable): Column[] => [
   ...Object.entries(COLUMN_TYPES[table]).flatMap(([name, type]: [string, ColumnType]) =>
     type === 'vitals'
@@ -57,7 +63,7 @@ export const listColumns = (table: RowTable): Column[] => [
       : [{ name, type: typeOf(table, name, TYPES[type]) }],
   ),
   { name: 'row_id', type: 'UInt64' },
-  { name: 'ver', type: 'UInt64' },
+  ...VERSION_COLUMNS,
 ]
 
 function typeOf(table: RowTable, name: string, type: string): string {
@@ -68,18 +74,35 @@ function typeOf(table: RowTable, name: string, type: string): string {
 
 export const ROW_TABLES = ['events', 'loose_reports', 'agent_events'] as const satisfies readonly RowTable[]
 
+const describe = (columns: readonly Column[]): string => columns.map(({ name, type }) => `${name} ${type}`).join(', ')
+
 /**
- * A table of rows. Its key has neither a session's id nor its start, because a late hit changes them and a key cannot be
- * updated. Of rows with one key the one with the highest `ver` counts. Block numbers allow updates as patches.
+ * Settings of a table whose rows may have to be erased. A part that a merge or a mutation replaces leaves the disk within
+ * seconds, not after eight minutes, so the part that replaces it is written through; so is each insert.
+ */
+const ERASABLE = `old_parts_lifetime = 1, merge_tree_clear_old_parts_interval_seconds = 1, fsync_after_insert = 1,
+  fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1`
+
+/**
+ * A table of rows. Its key has neither a session's id nor its start, because a late hit changes them, and a version with
+ * another key would be another row.
  */
 const createRowTable = (table: RowTable): string => `
   create table if not exists ${table} (
-    ${listColumns(table)
-      .map(({ name, type }) => `${name} ${type}`)
-      .join(', ')}
-    ${table === 'events' ? ', index started session_start type minmax' : ''})
-  engine = ReplacingMergeTree(ver) partition by toYYYYMM(timestamp) order by (site_id, timestamp, row_id)
-  settings enable_block_number_column = 1, enable_block_offset_column = 1`
+    ${describe(listColumns(table))} ${table === 'events' ? ', index started session_start type minmax' : ''})
+  engine = ReplacingMergeTree(ver, is_deleted) partition by toYYYYMM(timestamp) order by (site_id, timestamp, row_id)
+  settings ${ERASABLE}`
+
+/** Deliveries of other servers; the columns are those of DuckDB's table. */
+export const DELIVERY_COLUMNS: readonly Column[] = [
+  { name: 'site_id', type: 'Int32' },
+  { name: 'signature', type: 'Nullable(String)' },
+  { name: 'sender', type: 'Nullable(String)' },
+  { name: 'number', type: 'Nullable(Int64)' },
+  { name: 'accepted_at', type: INSTANT },
+  { name: 'row_id', type: 'UInt64' },
+  ...VERSION_COLUMNS,
+]
 
 /**
  * One migration after the other; each is a list of statements that may be repeated. A released one never changes, except
@@ -88,8 +111,18 @@ const createRowTable = (table: RowTable): string => `
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [
     ...ROW_TABLES.map(createRowTable),
-    `create table if not exists sitemap_urls (hostname String, pathname String, lastmod Nullable(${INSTANT}))
-      engine = MergeTree order by (hostname, pathname)`,
+    `create table if not exists deliveries (${describe(DELIVERY_COLUMNS)})
+      engine = ReplacingMergeTree(ver, is_deleted) order by (site_id, row_id)`,
+    `create table if not exists sitemap_urls (
+        hostname String, pathname String, lastmod Nullable(${INSTANT}), ${describe(VERSION_COLUMNS)})
+      engine = ReplacingMergeTree(ver, is_deleted) order by (hostname, pathname)`,
+    // Removals that are not forgotten: the person's ids and sessions, 16 hex digits joined by comma, and whether the rows are gone.
+    `create table if not exists removed (
+        key String, rows Int64, person Nullable(String), visitor_ids String, session_ids String, done Bool,
+        ${describe(VERSION_COLUMNS)})
+      engine = ReplacingMergeTree(ver, is_deleted) order by key settings ${ERASABLE}`,
+    // Site ids that were given; the highest counts.
+    'create table if not exists site_ids (last Int32) engine = MergeTree order by last',
     // How far sessions are aggregated and days are counted. While these are empty, reads take all from rows.
     `create table if not exists seals (watermark ${INSTANT}) engine = MergeTree order by watermark`,
     `create table if not exists unsealed (site_id Int32, session_id UInt64, session_start ${INSTANT})

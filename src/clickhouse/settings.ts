@@ -37,9 +37,24 @@ export const readSettings = ({ timeout_ms, memory_bytes }: QueryLimits): ClickHo
   max_bytes_before_external_sort: String(Math.floor(memory_bytes / 2)),
 })
 
-/** The settings of an insert, which is stored when it is acknowledged. Equal row ids make a repetition harmless. */
+/** The settings of an insert, which is stored when it is acknowledged. Equal keys make a repetition harmless. */
 export const INSERT_SETTINGS: ClickHouseSettings = {
   async_insert: 0,
   insert_deduplicate: 0,
   date_time_input_format: 'best_effort',
+  // Rows of any number of months, as an import has them.
+  max_partitions_per_insert_block: '0',
 }
+
+/** The settings of a statement that writes: it reads as a read does, and has ended on all replicas when it responds. */
+export const WRITE_SETTINGS: ClickHouseSettings = {
+  ...SEMANTICS,
+  ...INSERT_SETTINGS,
+  // The condition of a mutation has a select, whose result does not change while the mutation runs.
+  allow_nondeterministic_mutations: 1,
+  mutations_sync: '2',
+  wait_end_of_query: 1,
+}
+
+/** Settings of a statement that means all versions of rows, not only those that count. */
+export const EVERY_VERSION: ClickHouseSettings = { final: 0 }

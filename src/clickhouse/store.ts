@@ -1,20 +1,25 @@
-import { randomUUID } from 'node:crypto'
-import { RowError } from '../columns.js'
+import type { ClickHouseClient } from '@clickhouse/client'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { ApiError } from '../errors.js'
-import type { Rows } from '../rows.js'
 import type { Sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
-import { appendBatch, type BatchName } from './append.js'
 import { connect, parseAddress } from './client.js'
 import { migrate } from './migrate.js'
 import { runQuery, streamQuery } from './query.js'
 import { toApiError, toOpenError } from './query-errors.js'
 import type { QueryLimits } from './settings.js'
 
-export interface ClickHouseStore extends Store {
-  /** As `Store.append`; with a name, a batch that is appended again adds nothing. */
-  append(rows: Rows, name?: BatchName): Promise<void>
+export interface ClickHouseOptions {
+  limits?: QueryLimits
+  /** Connects to the server; `connect` by default. */
+  connectTo?: typeof connect
+}
+
+/** The reading side of the store. */
+export interface ClickHouseReader extends Omit<Store, 'append'> {
+  readonly client: ClickHouseClient
+  /** Throws `ApiError('database_error')` if the store is closed. */
+  requireOpen(): void
 }
 
 const DEFAULT_LIMITS: QueryLimits = { timeout_ms: 30_000, memory_bytes: 4 * 2 ** 30 }
@@ -22,15 +27,15 @@ const DEFAULT_LIMITS: QueryLimits = { timeout_ms: 30_000, memory_bytes: 4 * 2 **
 const STREAM_TIMEOUT_MS = 15 * 60_000
 
 /**
- * Opens the store of hits and fetches in a database of a ClickHouse server, `clickhouse://user:password@host:8123/db`, and
- * creates its tables if they are missing. Throws `ClickHouseOpenError`.
+ * Opens the store of hits and fetches in a database of a ClickHouse server, `clickhouse://user:password@host:8123/db`, for
+ * reading, and creates its tables if they are missing. Throws `ClickHouseOpenError`.
  */
 export async function openClickHouse(
   url: string,
-  { limits = DEFAULT_LIMITS }: { limits?: QueryLimits } = {},
-): Promise<ClickHouseStore> {
+  { limits = DEFAULT_LIMITS, connectTo = connect }: ClickHouseOptions = {},
+): Promise<ClickHouseReader> {
   const address = parseAddress(url)
-  const client = await connect(address)
+  const client = await connectTo(address)
   try {
     await migrate(client)
   } catch (cause) {
@@ -42,6 +47,8 @@ export async function openClickHouse(
     if (closed) throw new ApiError('database_error', 'The store is closed.')
   }
   return {
+    client,
+    requireOpen,
     dialect: clickhouseDialect,
     async query(query: Sql, signal?: AbortSignal): Promise<ResultRow[]> {
       requireOpen()
@@ -58,15 +65,6 @@ export async function openClickHouse(
         yield* streamQuery(client, query, { limits: longer, signal })
       } catch (cause) {
         throw toApiError(cause, longer, signal)
-      }
-    },
-    async append(rows: Rows, name: BatchName = { batch: randomUUID(), epoch: 0 }): Promise<void> {
-      requireOpen()
-      try {
-        await appendBatch(client, rows, name)
-      } catch (cause) {
-        if (cause instanceof RowError) throw cause
-        throw new ApiError('database_error', 'The rows could not be stored.', undefined, { cause })
       }
     },
     async close(): Promise<void> {

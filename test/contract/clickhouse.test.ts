@@ -1,21 +1,19 @@
 import t, { type Test } from 'tap'
-import { openClickHouse } from '../../src/clickhouse/store.js'
 import { type ClickHouseServer, noChdb, noServer, realServer, startClickHouse } from '../fixtures/clickhouse-server.js'
+import { openClickHouseWriter } from '../fixtures/clickhouse-store.js'
 import { openStore } from '../fixtures/open-store.js'
 import { compareReads, compareStreams, contractRows } from './engine-reads.js'
 import { compareLookUps, lookUpRows } from './look-ups.js'
 import { storeContract } from './store-contract.js'
+import { writeContract } from './write-contract.js'
 
-const open = async (t: Test, server: ClickHouseServer) => {
-  const store = await openClickHouse(await server.createDatabase())
-  t.teardown(() => store.close())
-  return store
-}
+const open = async (t: Test, server: ClickHouseServer) => openClickHouseWriter(t, await server.createDatabase())
 
 /** Everything that a store on ClickHouse must do, in a process of its own or on a real server. */
 const checkServer = (start: (t: Test) => ClickHouseServer | Promise<ClickHouseServer>) => async (t: Test) => {
   const server = await start(t)
   storeContract(t, (t) => open(t, server))
+  writeContract(t, server)
   t.test('reads give the same answers as on DuckDB', async (t) => {
     const rows = contractRows()
     const [duckdb, clickhouse] = [await openStore(t), await open(t, server)]

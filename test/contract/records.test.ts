@@ -1,8 +1,9 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openRecords } from '../../src/duckdb/records.js'
 import { directory } from '../fixtures/files.js'
 import { noPostgres, openRecordsOn, startPostgres } from '../fixtures/postgres.js'
 import { storeOptions } from '../fixtures/store.js'
+import { journalContract } from './journal-contract.js'
 import { postgresFaults } from './postgres-faults.js'
 import { recordsContract } from './records-contract.js'
 
@@ -23,21 +24,25 @@ const env = { ...process.env }
 process.env.TZ = 'Europe/Berlin'
 
 t.test('records in DuckDB', async (t) => {
-  recordsContract(t, async (t) => {
+  const open = async (t: Test) => {
     const { file, ...options } = storeOptions(`${directory(t)}/control.duckdb`).options
     const records = await openRecords({ ...options, file })
     t.teardown(() => records.close())
     return records
-  })
+  }
+  recordsContract(t, open)
+  journalContract(t, open)
 })
 
 t.test('records in PostgreSQL', { skip: noPostgres, timeout: 300_000 }, async (t) => {
   const server = await startPostgres(t)
-  recordsContract(t, async (t) => {
+  const open = async (t: Test) => {
     const records = await openRecordsOn(server.url, directory(t))
     t.teardown(() => records.close())
     return records
-  })
+  }
+  recordsContract(t, open)
+  journalContract(t, open)
   Object.assign(env, { READERSHIP_TEST_RECORDS: server.url })
   for (const file of ON_BOTH)
     await t.spawn(process.execPath, [`dist/test/${file}.test.js`], { env }, `test/${file} with records in PostgreSQL`)
