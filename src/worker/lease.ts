@@ -59,6 +59,13 @@ export function createLease({
         throw error
       }
     },
+    /** Takes the lease whoever had it, and returns its epoch: for records that no other process can open at the time. */
+    async seize(): Promise<number> {
+      const { epoch } = await read()
+      await records.write(sql`update writers set epoch = ${epoch + 1}, instance = ${instance}, address = ${address},
+        renewals = 0`)
+      return epoch + 1
+    },
     /** Reads who holds the lease, and leaves it with them. */
     async watch(): Promise<undefined> {
       seen = await read()

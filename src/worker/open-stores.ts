@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { openStores } from '../duckdb/open-stores.js'
+import { openRecords } from '../duckdb/records.js'
 import type { WorkerOptions } from '../engine/protocol.js'
-import { UnusableSetting } from '../errors.js'
+import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
-import type { Log, RecordStore } from '../store.js'
+import type { Log, RecordStore, Store } from '../store.js'
 import { createLease, type Lease, POLL_MS } from './lease.js'
 
 /** The worker of a killed site's process keeps its files for up to two seconds more. */
@@ -22,38 +23,81 @@ export interface WorkerStores {
   readonly held: HeldLease | undefined
 }
 
+interface Hooks {
+  log: Log
+  /** A file had to be repaired while the worker was running. */
+  onRepaired: () => void
+  /** Another process has written records. */
+  onRecordsChange: () => void
+}
+
 /**
- * Opens the store of events and the records: files of the data directory, or `control` for the records. Shared records have
- * a lease, which is taken if it is free. Events in a file are this process's own, so it waits for the lease then. Throws
- * `StoreOpenError`.
+ * Opens the store of events and the records: files of the data directory, ClickHouse (`store`), PostgreSQL (`control`). Shared
+ * records have a lease, which is taken if it is free. Throws `StoreOpenError`.
  */
-export async function openWorkerStores(
-  options: WorkerOptions,
-  hooks: { log: Log; onRepaired: () => void; onRecordsChange: () => void },
-): Promise<WorkerStores> {
-  const { log, onRepaired } = hooks
-  if (options.store !== undefined)
-    throw new UnusableSetting('--store cannot be used yet: this version does not write to ClickHouse.')
+export async function openWorkerStores(options: WorkerOptions, hooks: Hooks): Promise<WorkerStores> {
+  const { store, control } = options
+  if (store !== undefined) return openOnServer(options, store, hooks)
+  if (control === undefined) return { ...(await openFiles(options, hooks)), held: undefined }
+  const shared = await openShared(options, control, hooks)
+  // Events in a file are this process's own, so there is nothing to read before it may write.
+  const held = await waitForLease(shared.lease, hooks.log)
+  return { ...(await openFiles(options, hooks, async () => shared.records)), held }
+}
+
+const fileOptions = (options: WorkerOptions, { log, onRepaired }: Hooks) => {
   const settings = { memory_limit: options.memory_limit, threads: options.threads, temp_limit: '4GB' }
-  const now = () => new Date()
-  const shared = options.control === undefined ? undefined : await openShared(options, options.control, hooks)
-  const held = shared && (await waitForLease(shared.lease, log))
-  const stores = await openStores({
-    ...{ now, clock: () => performance.now(), log, onRepaired, limits: options.limits },
+  return {
+    ...{ now: () => new Date(), clock: () => performance.now(), log, onRepaired, limits: options.limits },
     lock_ms: options.lock_ms ?? LOCK_WAIT_MS,
+    settings: { events: settings, records: { ...settings, memory_limit: '64MB', threads: 1 } },
+  }
+}
+
+const openFiles = (options: WorkerOptions, hooks: Hooks, openOthers?: () => Promise<RecordStore>) =>
+  openStores({
+    ...fileOptions(options, hooks),
     data: options.data,
     random: randomBytes,
-    openRecords: shared && (async () => shared.records),
-    settings: { events: settings, records: { ...settings, memory_limit: '64MB', threads: 1 } },
+    openRecords: openOthers,
   })
-  return { ...stores, held }
+
+/** Opens events in ClickHouse, for writing if this process has the lease. Its client is loaded for them alone. */
+async function openOnServer(options: WorkerOptions, store: string, hooks: Hooks): Promise<WorkerStores> {
+  const { log } = hooks
+  const { records, lease, isShared } = await openRecordsFor(options, hooks)
+  const closing: (() => Promise<void>)[] = [() => records.close()]
+  try {
+    const now = () => new Date()
+    const epoch = isShared ? await (options.role === 'reader' ? lease.watch() : lease.take()) : await lease.seize()
+    if (epoch === undefined) {
+      const { openClickHouse } = await import('../clickhouse/store.js')
+      return { events: readOnly(await openClickHouse(store)), records, held: { lease, epoch } }
+    }
+    const { openEventStore } = await import('../clickhouse/event-store.js')
+    const events = await openEventStore(store, { records, epoch, now, log })
+    closing.push(() => events.close())
+    return { events, records, held: isShared ? { lease, epoch } : undefined }
+  } catch (error) {
+    for (const close of closing.reverse()) await close().catch(() => {})
+    throw error
+  }
+}
+
+/** Opens the records: shared ones, or `control.duckdb` of the data directory. */
+async function openRecordsFor(options: WorkerOptions, hooks: Hooks) {
+  if (options.control !== undefined) return { ...(await openShared(options, options.control, hooks)), isShared: true }
+  const { settings, ...common } = fileOptions(options, hooks)
+  const file = `${options.data}/control.duckdb`
+  const records = await openRecords({ ...common, settings: settings.records, file })
+  return { records, lease: createLease({ ...options, records }), isShared: false }
 }
 
 /** Opens records that several processes share. PostgreSQL's client is loaded for them alone. */
 async function openShared(
   { instance, address }: WorkerOptions,
   control: string,
-  { log, onRecordsChange }: { log: Log; onRecordsChange: () => void },
+  { log, onRecordsChange }: Hooks,
 ): Promise<{ records: RecordStore; lease: Lease }> {
   const { openPostgresRecords } = await import('../postgres/records.js')
   const opened = await openPostgresRecords({
@@ -68,5 +112,21 @@ async function waitForLease(lease: Lease, log: Log): Promise<HeldLease> {
     if (epoch !== undefined) return { lease, epoch }
     if (isFirst) log('info', `another process writes to these records: ${lease.writerAddress() ?? 'unknown'}`)
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+/** The store of a process that only reads: no caller changes rows there, and one that did would be refused. */
+function readOnly(store: Omit<Store, 'append'>): EventStore {
+  const refuse = async () => {
+    throw new ApiError('database_error', 'This process only reads.')
+  }
+  return {
+    ...store,
+    losses: [],
+    lastCommit: async () => undefined,
+    lookUp: store.query,
+    maintain: async () => {},
+    ...{ append: refuse, updateVerdicts: refuse, judgeFetches: refuse, reclassify: refuse, renameDevice: refuse },
+    ...{ replaceSitemap: refuse, remove: refuse, assign: refuse, forgetRemovals: refuse, aggregate: refuse },
   }
 }

@@ -80,7 +80,7 @@ async function serveWriter({
 }): Promise<void> {
   const { post } = port
   const obstacle = () =>
-    freeDisk(options.data) < options.min_free_disk
+    options.store === undefined && freeDisk(options.data) < options.min_free_disk
       ? `less than ${options.min_free_disk} bytes are free on disk`
       : undefined
   const policyChanged = (change: PolicyChange) => post({ type: 'policy', change })

@@ -1,0 +1,182 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { openClickHouse } from '../../src/clickhouse/store.js'
+import { sql } from '../../src/sql.js'
+import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
+import { command } from '../fixtures/command.js'
+import { signBody } from '../fixtures/edge-service.js'
+import { directory } from '../fixtures/files.js'
+import {
+  eventually,
+  freePort,
+  GPTBOT,
+  type Instance,
+  startOrigin,
+  startProxy,
+  startService,
+} from '../fixtures/instance.js'
+import { createDatabase, noPostgres, startPostgres } from '../fixtures/postgres.js'
+
+/*
+ * Processes that share ClickHouse and PostgreSQL: two that may write, and two that only read; two sidecars deliver to the
+ * readers. The writer is killed, and its successor stopped for longer than its lease lasts and continued. The attack succeeds
+ * if a fetch that a sidecar answered is missing, or stored twice.
+ */
+
+/** The full run has FLEET_SECONDS=120 and FLEET_FAULTS=6. */
+const SECONDS = Number(process.env.FLEET_SECONDS ?? 20)
+const FAULTS = Number(process.env.FLEET_FAULTS ?? 2)
+
+t.test(
+  'a writer, a standby, two readers and two sidecars',
+  { skip: noChdb || noPostgres, timeout: 600_000 },
+  async (t) => {
+    const [origin, clickhouse, postgres] = [await startOrigin(), await startClickHouse(t), await startPostgres(t)]
+    t.teardown(() => origin.close())
+    const folder = directory(t)
+    const [store, control] = [await clickhouse.createDatabase(), await createDatabase(postgres.url, 'fleet')]
+    const shared = ['--store', store, '--control', control]
+    const running: Instance[] = []
+    t.teardown(() => Promise.all(running.map((one) => one.stop('SIGKILL'))))
+    const member = async (name: string, ...flags: string[]) => {
+      const port = await freePort()
+      const own = ['--advertise', `http://127.0.0.1:${port}`]
+      const one = await startService({ data: join(folder, name), port }, ...shared, ...own, ...flags)
+      running.push(one)
+      return one
+    }
+    const isWriter = async (one: Instance) =>
+      (await (await fetch(`${one.admin}/metrics`)).text()).includes('\nreadership_writer 1\n')
+
+    const first = await member('a')
+    t.equal(await isWriter(first), true, 'the first that may write does')
+    const second = await member('b')
+    const [one, other] = [await member('c', '--role', 'reader'), await member('d', '--role', 'reader')]
+    t.same(await Promise.all([second, one, other].map(isWriter)), [false, false, false], 'one writes')
+
+    const { stdout: secret } = await command('keys', 'create', 'fleet', '--data', first.data)
+    const key = secret.trim().split('\n').at(-1)?.trim() ?? ''
+    const ask = (at: Instance, path: string) =>
+      fetch(`${at.admin}${path}`, { headers: { authorization: `Bearer ${key}` } })
+    await eventually('a key is known everywhere', async () => (await ask(other, '/api/sites')).ok, 1_000)
+    const refused = await command('keys', 'list', '--data', one.data)
+    t.equal(refused.code, 0, 'a reader answers what changes nothing')
+    t.match(
+      (await command('keys', 'create', 'x', '--data', one.data)).stderr,
+      /only reads/,
+      'and says where to change it',
+    )
+
+    const ingestKey = (await command('sites', 'ingest-key', '1', '--data', first.data)).stdout.trim()
+    const file = join(folder, 'ingest.key')
+    writeFileSync(file, ingestKey, { mode: 0o600 })
+    const sidecar = async (name: string, at: Instance) => {
+      const place = {
+        origin: origin.url,
+        data: join(folder, name),
+        port: await freePort(),
+        adminPort: await freePort(),
+      }
+      const flags = ['--collector', at.admin, '--site', '1', '--ingest-key-file', file]
+      const started = await startProxy(place, ...flags)
+      running.push(started)
+      return started
+    }
+    const sidecars = [await sidecar('s1', one), await sidecar('s2', other)]
+
+    const taken: string[] = []
+    let on = true
+    const streams = sidecars.map(async ({ site }, n) => {
+      for (let i = 0; on; i++) {
+        const path = `/${n}/${i}`
+        const { ok } = await fetch(`${site}${path}`, { headers: { 'user-agent': GPTBOT } })
+        if (ok) taken.push(path)
+        await sleep(20)
+      }
+    })
+    const body = (number: number) =>
+      JSON.stringify({
+        ...{ site_id: 1, batch: { sender: 'f'.repeat(16), number } },
+        agent_events: [
+          {
+            timestamp: new Date().toISOString(),
+            user_agent: GPTBOT,
+            method: 'GET',
+            hostname: 'x.example',
+            pathname: '/signed',
+            status: 200,
+          },
+        ],
+      })
+    const signed = body(1)
+    const headers = {
+      'content-type': 'application/json',
+      'x-service-signature': signBody(ingestKey, Math.floor(Date.now() / 1000), signed),
+    }
+    const deliver = (at: Instance) => fetch(`${at.admin}/api/log/edge`, { method: 'POST', headers, body: signed })
+    t.equal((await deliver(one)).status, 202)
+    t.equal((await deliver(other)).status, 409, 'a signature works once, at whichever process')
+
+    let [writer, standby] = [first, second]
+    const took: number[] = []
+    for (let fault = 0; fault < FAULTS; fault++) {
+      await sleep((SECONDS * 1_000) / FAULTS / 2)
+      const at = performance.now()
+      if (fault % 2 === 0) {
+        await writer.stop('SIGKILL')
+        await eventually('the standby writes', () => isWriter(standby), 15_000)
+        took.push(performance.now() - at)
+        ;[writer, standby] = [standby, await member(`e${fault}`)]
+      } else {
+        // All of its processes stop, as when a machine is suspended.
+        const pids = await processes(writer)
+        for (const pid of pids) process.kill(pid, 'SIGSTOP')
+        await eventually('the standby writes', () => isWriter(standby), 15_000)
+        took.push(performance.now() - at)
+        for (const pid of pids) process.kill(pid, 'SIGCONT')
+        ;[writer, standby] = [standby, writer]
+        await eventually('the other notices', async () => !(await isWriter(standby)), 15_000)
+      }
+      await sleep((SECONDS * 1_000) / FAULTS / 2)
+    }
+    t.equal((await deliver(one)).status, 409, 'also after another process has taken over')
+    on = false
+    await Promise.all(streams)
+    const waiting = async ({ admin }: Instance) =>
+      Number(/^readership_spool_rows (\d+)$/m.exec(await (await fetch(`${admin}/metrics`)).text())?.[1])
+    await eventually('the sidecars have delivered', async () =>
+      (await Promise.all(sidecars.map(waiting))).every((rows) => rows === 0),
+    )
+
+    const rows = await openClickHouse(store)
+    t.teardown(() => rows.close())
+    const stored = (await rows.query(sql`select pathname from agent_events where pathname <> '/signed'`)).map(
+      ({ pathname }) => String(pathname),
+    )
+    t.ok(taken.length > SECONDS * 10, `${taken.length} fetches`)
+    t.equal(new Set(stored).size, stored.length, 'none twice')
+    t.same(
+      taken.filter((path) => !stored.includes(path)),
+      [],
+      'none lost',
+    )
+    t.comment({ fetches: taken.length, takeovers_ms: took.map(Math.round) })
+
+    const { data } = (await (await ask(one, '/api/keys')).json()) as { data: { id: number }[] }
+    await command('keys', 'revoke', String(data[0]?.id), '--data', writer.data)
+    await eventually(
+      'a revoked key is refused everywhere',
+      async () => (await ask(other, '/api/sites')).status === 401,
+      1_000,
+    )
+  },
+)
+
+/** A process and its worker. */
+async function processes({ child: { pid = 0 } }: Instance): Promise<number[]> {
+  const { readFile } = await import('node:fs/promises')
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return [pid, ...children.trim().split(' ').map(Number)]
+}
