@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { z } from 'zod'
 import { openClickHouse } from '../../src/clickhouse/store.js'
 import { sql } from '../../src/sql.js'
 import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
@@ -56,15 +57,24 @@ t.test(
     const [one, other] = [await member('c', '--role', 'reader'), await member('d', '--role', 'reader')]
     t.same(await Promise.all([second, one, other].map(isWriter)), [false, false, false], 'one writes')
 
-    const { stdout: secret } = await command('keys', 'create', 'fleet', '--data', first.data)
-    const key = secret.trim().split('\n').at(-1)?.trim() ?? ''
+    const { stdout: secret } = await command(
+      'keys',
+      'create',
+      '--name',
+      'fleet',
+      '--scopes',
+      'stats:read,manage:read',
+      '--data',
+      first.data,
+    )
+    const key = secret.trim()
     const ask = (at: Instance, path: string) =>
       fetch(`${at.admin}${path}`, { headers: { authorization: `Bearer ${key}` } })
     await eventually('a key is known everywhere', async () => (await ask(other, '/api/sites')).ok, 1_000)
     const refused = await command('keys', 'list', '--data', one.data)
     t.equal(refused.code, 0, 'a reader answers what changes nothing')
     t.match(
-      (await command('keys', 'create', 'x', '--data', one.data)).stderr,
+      (await command('keys', 'create', '--name', 'x', '--data', one.data)).stderr,
       /only reads/,
       'and says where to change it',
     )
@@ -164,8 +174,9 @@ t.test(
     )
     t.comment({ fetches: taken.length, takeovers_ms: took.map(Math.round) })
 
-    const { data } = (await (await ask(one, '/api/keys')).json()) as { data: { id: number }[] }
-    await command('keys', 'revoke', String(data[0]?.id), '--data', writer.data)
+    const listed = await command('keys', 'list', '--json', '--data', writer.data)
+    const [made] = z.array(z.object({ id: z.number() })).parse(JSON.parse(listed.stdout))
+    await command('keys', 'revoke', `${made?.id}`, '--data', writer.data)
     await eventually(
       'a revoked key is refused everywhere',
       async () => (await ask(other, '/api/sites')).status === 401,
