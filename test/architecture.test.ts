@@ -79,6 +79,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/duckdb',
     // Loaded where a setting names a server.
     'src/clickhouse/store',
+    'src/clickhouse/event-store',
     'src/postgres/records',
     'src/worker/lease',
     'src/engine',

@@ -4,6 +4,7 @@ import type { EventStore } from '../event-store.js'
 import type { Log, Records } from '../store.js'
 import { NO_MARKS } from './aggregate-marks.js'
 import { applyCommit, prepareRows } from './append.js'
+import { bindToRecords } from './binding.js'
 import { buildVerdictUpdate } from './changes.js'
 import { eraseExpiredDeliveries, MAX_NEW_DELIVERIES } from './deliveries.js'
 import { openJournal } from './journal.js'
@@ -20,17 +21,18 @@ export interface ClickHouseWriterOptions extends ClickHouseOptions {
   /** The epoch of the writer's lease: nothing is stored any more once a writer of a later one has opened the store. */
   epoch: number
   now: () => Date
+  random: (bytes: number) => Buffer
   log: Log
 }
 
 /**
  * Opens the store of hits and fetches in a database of a ClickHouse server for the one process that writes, and applies
- * the commit that the writer before may not have. Throws `ClickHouseOpenError`, and `ApiError('database_error')` if the
+ * the commit that the writer before may not have. Throws `ClickHouseOpenError`, `StoreOpenError` for the rows of others, and `ApiError('database_error')` if the
  * journal cannot be opened. Long because it lists the store's methods.
  */
 export async function openEventStore(
   url: string,
-  { records, epoch, now, log, ...options }: ClickHouseWriterOptions,
+  { records, epoch, now, random, log, ...options }: ClickHouseWriterOptions,
 ): Promise<EventStore> {
   const { client, requireOpen, ...reader } = await openClickHouse(url, options)
   const marks = NO_MARKS
@@ -75,6 +77,7 @@ export async function openEventStore(
     throw error
   })
   try {
+    await bindToRecords(client, records, { token: random(16).toString('hex'), now: now() })
     await inTurn('The last commit could not be stored.', recover)
   } catch (error) {
     await reader.close()

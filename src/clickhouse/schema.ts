@@ -121,8 +121,8 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
         key String, rows Int64, person Nullable(String), visitor_ids String, session_ids String, done Bool,
         ${describe(VERSION_COLUMNS)})
       engine = ReplacingMergeTree(ver, is_deleted) order by key settings ${ERASABLE}`,
-    // Site ids that were given; the highest counts.
-    'create table if not exists site_ids (last Int32) engine = MergeTree order by last',
+    // The records that the rows belong to (binding.ts).
+    `create table if not exists bindings (token String, bound_at ${INSTANT}) engine = MergeTree order by bound_at`,
     // How far sessions are aggregated and days are counted. While these are empty, reads take all from rows.
     `create table if not exists seals (watermark ${INSTANT}) engine = MergeTree order by watermark`,
     `create table if not exists unsealed (site_id Int32, session_id UInt64, session_start ${INSTANT})

@@ -8,7 +8,7 @@ import { MIGRATIONS } from '../../src/clickhouse/schema.js'
 import { openClickHouse } from '../../src/clickhouse/store.js'
 import { raw, sql } from '../../src/sql.js'
 import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
-import { openClickHouseWriter } from '../fixtures/clickhouse-store.js'
+import { openClickHouseWriter, openJournalRecords } from '../fixtures/clickhouse-store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
 t.test('an address is parsed, and a wrong one is refused without its password', async (t) => {
@@ -129,6 +129,19 @@ t.test('tables are created once by several programs, and a newer schema is refus
     message: 'The database has schema version 2, and this program knows 1: use a newer readership.',
   })
   t.strictSame(await select("select name from system.tables where name = 'schema_lock'"), [], 'the lock is released')
+})
+
+t.test('a database belongs to the records that it was first used with', { skip: noChdb }, async (t) => {
+  const url = await (await startClickHouse(t)).createDatabase()
+  const [ours, others] = [await openJournalRecords(t), await openJournalRecords(t)]
+  const store = await openClickHouseWriter(t, url, { records: ours })
+  await store.append({ events: [], agent_events: [agentRow({ site_id: 7 })] })
+  await store.close()
+  await openClickHouseWriter(t, url, { records: ours, epoch: 2 }).then((again) => again.close())
+  const refused = openClickHouseWriter(t, url, { records: others })
+  await t.rejects(refused, { name: 'StoreOpenError', message: /^--store and --control do not belong together/ })
+  const [last] = await ours.query(sql`select id from last_ids where kind = 'sites'`)
+  t.equal(last?.id, 7, 'a site id that has rows is not given again')
 })
 
 t.test('an insert whose response was lost is repeated and adds nothing', { skip: noChdb }, async (t) => {
