@@ -30,6 +30,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/config-values': ['src/hostname'],
   'src/store': ['src/sql', 'src/rows', 'src/errors'],
   // The store of hits and fetches as the worker uses it, whatever its engine.
+  'src/row-changes': ['src/event-store', 'src/columns', 'src/rows', 'src/sql'],
   'src/event-store': ['src/engine/commit-position', 'src/capture', 'src/rows', 'src/store', 'src/sql'],
   'src/aggregation': ['src/event-store', 'src/rows', 'src/store'],
   'src/records-schema': [],
@@ -45,6 +46,7 @@ const MAY: Record<string, readonly string[]> = {
   // The worker's process.
   'src/ingest': ['src/capture', 'src/policy', 'src/agents', 'src/rows', 'src/cache', 'src/address'],
   'src/duckdb': [
+    'src/row-changes',
     'src/aggregation',
     'src/event-store',
     'src/dialects',
@@ -61,6 +63,7 @@ const MAY: Record<string, readonly string[]> = {
   ],
   'src/postgres': ['src/records-schema', 'src/store', 'src/sql', 'src/errors'],
   'src/clickhouse': [
+    'src/row-changes',
     'src/aggregation',
     'src/event-store',
     'src/dialects',

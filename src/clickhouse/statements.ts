@@ -1,7 +1,6 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
-import { replaceLoneSurrogates } from '../columns.js'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
-import { compile, raw, type Sql, sql } from '../sql.js'
+import { compile, type Sql, sql } from '../sql.js'
 import { isNetworkError } from './query-errors.js'
 import { INSERT_SETTINGS, WRITE_SETTINGS } from './settings.js'
 
@@ -50,20 +49,6 @@ export async function insertRows(client: ClickHouseClient, { table, columns, val
   )
 }
 
-/**
- * A parenthesised select of `rows`; however many they are, they are one parameter. `types` are those of ClickHouse; an
- * instant is `Int64`, in milliseconds.
- */
-export function rowsAsTable(rows: readonly object[], types: Readonly<Record<string, string>>): Sql {
-  const columns = Object.keys(types).map((name) => `tupleElement(listed, '${name}') as ${name}`)
-  const tuple = Object.entries(types).map(([name, type]) => `${name} ${type}`)
-  return sql`(select ${raw(columns.join(', '))} from (
-    select arrayJoin(JSONExtract(${JSON.stringify(rows, replaceLoneSurrogates)}, 'Array(Tuple(${raw(tuple.join(', '))}))')) as listed))`
-}
-
 /** The condition that a column has one of these ids. */
 export const isOneOf = (column: Sql, ids: Iterable<bigint>): Sql =>
   sql`${column} in (select arrayJoin(JSONExtract(${`[${[...ids].join()}]`}, 'Array(UInt64)')))`
-
-/** An instant of a number of milliseconds. */
-export const toInstant = (ms: Sql): Sql => sql`fromUnixTimestamp64Milli(${ms}, 'UTC')`
