@@ -59,7 +59,7 @@ export function createLease({
         throw error
       }
     },
-    /** Takes the lease whoever had it, and returns its epoch: for records that no other process can open at the time. */
+    /** Takes the lease from any holder, and returns its epoch: for records that no other process can open at the time. */
     async seize(): Promise<number> {
       const { epoch } = await read()
       await records.write(sql`update writers set epoch = ${epoch + 1}, instance = ${instance}, address = ${address},

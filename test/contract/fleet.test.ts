@@ -4,12 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { z } from 'zod'
 import { openClickHouse } from '../../src/clickhouse/store.js'
-import { sql } from '../../src/sql.js'
+import { type Sql, sql } from '../../src/sql.js'
 import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
 import { command } from '../fixtures/command.js'
 import { signBody } from '../fixtures/edge-service.js'
 import { directory } from '../fixtures/files.js'
 import {
+  CHROME,
   eventually,
   freePort,
   GPTBOT,
@@ -22,13 +23,15 @@ import { createDatabase, noPostgres, startPostgres } from '../fixtures/postgres.
 
 /*
  * Processes that share ClickHouse and PostgreSQL: two that may write, and two that only read; two sidecars deliver to the
- * readers. The writer is killed, and its successor stopped for longer than its lease lasts and continued. The attack succeeds
- * if a fetch that a sidecar answered is missing, or stored twice.
+ * readers. The writer is killed, its successor stopped for longer than its lease lasts and continued, and PostgreSQL is gone
+ * for a while. The attack succeeds if a request that a sidecar answered is missing or stored twice, or a session is split.
  */
 
 /** The full run has FLEET_SECONDS=120 and FLEET_FAULTS=6. */
-const SECONDS = Number(process.env.FLEET_SECONDS ?? 20)
-const FAULTS = Number(process.env.FLEET_FAULTS ?? 2)
+const SECONDS = Number(process.env.FLEET_SECONDS ?? 30)
+const FAULTS = Number(process.env.FLEET_FAULTS ?? 3)
+/** Visitors of each sidecar. */
+const PEOPLE = 10
 
 t.test(
   'a writer, a standby, two readers and two sidecars',
@@ -96,13 +99,18 @@ t.test(
     }
     const sidecars = [await sidecar('s1', one), await sidecar('s2', other)]
 
-    const taken: string[] = []
+    const taken: Record<'fetch' | 'view', string[]> = { fetch: [], view: [] }
     let on = true
     const streams = sidecars.map(async ({ site }, n) => {
+      const take = async (what: keyof typeof taken, path: string, headers: Record<string, string>) => {
+        const { ok } = await fetch(`${site}${path}`, { headers })
+        if (ok) taken[what].push(path)
+      }
       for (let i = 0; on; i++) {
-        const path = `/${n}/${i}`
-        const { ok } = await fetch(`${site}${path}`, { headers: { 'user-agent': GPTBOT } })
-        if (ok) taken.push(path)
+        await take('fetch', `/${n}/a/${i}`, { 'user-agent': GPTBOT })
+        // People who read one page after the other for as long as the test lasts: each has one session.
+        const headers = { 'user-agent': CHROME, 'x-forwarded-for': `100.64.${n}.${i % PEOPLE}` }
+        await take('view', `/${n}/p/${i}`, { ...headers, 'sec-fetch-dest': 'document', accept: 'text/html' })
         await sleep(20)
       }
     })
@@ -134,7 +142,14 @@ t.test(
     for (let fault = 0; fault < FAULTS; fault++) {
       await sleep((SECONDS * 1_000) / FAULTS / 2)
       const at = performance.now()
-      if (fault % 2 === 0) {
+      if (fault % 3 === 2) {
+        await postgres.stop()
+        await sleep(2_000)
+        t.equal((await deliver(one)).status, 503, 'without its database nothing is accepted')
+        t.equal((await fetch(`${other.admin}/healthz`)).status, 200, 'and every process lives on')
+        await postgres.start()
+        await eventually('the writer is the same', () => isWriter(writer), 15_000)
+      } else if (fault % 3 === 0) {
         await writer.stop('SIGKILL')
         await eventually('the standby writes', () => isWriter(standby), 15_000)
         took.push(performance.now() - at)
@@ -162,17 +177,25 @@ t.test(
 
     const rows = await openClickHouse(store)
     t.teardown(() => rows.close())
-    const stored = (await rows.query(sql`select pathname from agent_events where pathname <> '/signed'`)).map(
-      ({ pathname }) => String(pathname),
-    )
-    t.ok(taken.length > SECONDS * 10, `${taken.length} fetches`)
-    t.equal(new Set(stored).size, stored.length, 'none twice')
-    t.same(
-      taken.filter((path) => !stored.includes(path)),
-      [],
-      'none lost',
-    )
-    t.comment({ fetches: taken.length, takeovers_ms: took.map(Math.round) })
+    const pathsOf = async (query: Sql) => (await rows.query(query)).map(({ pathname }) => String(pathname))
+    const stored = {
+      fetch: await pathsOf(sql`select pathname from agent_events where pathname <> '/signed'`),
+      view: await pathsOf(sql`select pathname from events where kind = 'pageview'`),
+    }
+    for (const what of ['fetch', 'view'] as const) {
+      const there = new Set(stored[what])
+      t.ok(taken[what].length > SECONDS * 5, `${taken[what].length} of each sidecar’s ${what}`)
+      t.equal(there.size, stored[what].length, `${what}: none twice`)
+      t.same(
+        taken[what].filter((path) => !there.has(path)),
+        [],
+        `${what}: none lost`,
+      )
+    }
+    const [people] = await rows.query(sql`
+      select count(distinct visitor_id) as visitors, count(distinct session_id) as sessions from events`)
+    t.same(people, { visitors: 2 * PEOPLE, sessions: 2 * PEOPLE }, 'one session each, whoever wrote meanwhile')
+    t.comment({ fetches: taken.fetch.length, views: taken.view.length, takeovers_ms: took.map(Math.round) })
 
     const listed = await command('keys', 'list', '--json', '--data', writer.data)
     const [made] = z.array(z.object({ id: z.number() })).parse(JSON.parse(listed.stdout))
