@@ -14,7 +14,7 @@ import { dependencies, FILTERS } from '../oracle/generated-site.js'
 
 const size = Number(process.env.CONTRACT_ROWS ?? 3_000)
 /** More rows than in the normal run: every set of filters is asked. */
-const whole = size > 3_000
+export const whole = size > 3_000
 /** A generated site of `CONTRACT_ROWS` rows, about half of them people's. */
 export const contractRows = (): Rows =>
   generateRows({ seed: 20261123, sessions: Math.ceil(size / 12), agents: size / 2 })

@@ -26,9 +26,9 @@ const RECORDERS = ['server', 'browser', 'edge'] as const
 
 /**
  * Rows of few visitors and pages between 10 and 13 o'clock, so that sessions, halves of views and reports meet, and on the
- * day before sessions whose texts are too long to be kept in memory.
+ * day before sessions whose texts are too long to be kept in memory. `loose` are reports without a session.
  */
-export function lookUpRows(): Rows {
+export function lookUpRows(): { rows: Rows; loose: EventRow[] } {
   const random = seeded(17)
   const some = <V>(value: V): V | null => (random() < 0.5 ? value : null)
   const events = Array.from({ length: 600 }, (_, n): EventRow => {
@@ -68,7 +68,10 @@ export function lookUpRows(): Rows {
         robots_allowed: random.of([true, false]),
       }),
   )
-  return { events: [...events, ...flood], agent_events }
+  const loose = events
+    .filter(({ reported_at }) => reported_at !== null)
+    .map((row, n) => ({ ...row, timestamp: new Date(row.timestamp.getTime() - n * MINUTE), pathname: '/loose' }))
+  return { rows: { events: [...events, ...flood], agent_events }, loose }
 }
 
 const windows = VISITORS.map((visitor_id, n) => ({

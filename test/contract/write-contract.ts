@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Test } from 'tap'
@@ -217,13 +217,21 @@ export function writeContract(t: Test, server: ClickHouseServer): void {
 }
 
 const listFiles = (folder: string): string[] =>
-  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+  unlessDeleted(() => readdirSync(folder, { withFileTypes: true }))?.flatMap((entry) => {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) return listFiles(path)
     return entry.isFile() ? [path] : []
-  })
+  }) ?? []
 
-/** A file may be deleted meanwhile: by a merge. */
-function hasText(file: string, text: string): boolean {
-  return existsSync(file) && readFileSync(file).includes(text)
+const hasText = (file: string, text: string): boolean =>
+  unlessDeleted(() => readFileSync(file))?.includes(text) ?? false
+
+/** Returns undefined if a file or folder was deleted meanwhile: by a merge. */
+function unlessDeleted<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
 }

@@ -3,6 +3,7 @@ import type { Test } from 'tap'
 import { z } from 'zod'
 import type { Evidence } from '../../src/capture/hit.js'
 import type { Site } from '../../src/capture/site.js'
+import type { CommitPosition } from '../../src/engine/commit-position.js'
 import type { EventStore } from '../../src/event-store.js'
 import type { ReadDependencies } from '../../src/query/read.js'
 import type { EventRow } from '../../src/rows.js'
@@ -166,16 +167,16 @@ async function deliver(
 ) {
   let now = messages[0]?.arrives ?? 0
   const salts = createTestSalts(() => now)
-  const from = { run: '00000000000000aa', sequence: 0, human: 0, agent: 0, drops: {} }
-  const start = () => startWritePath({ store, now: () => now, salts, from, limit: random.of([16, 1_000]), sites })
-  let writing = await start()
+  const start = (from: CommitPosition) =>
+    startWritePath({ store, now: () => now, salts, from, limit: random.of([16, 1_000]), sites })
+  let writing = await start({ run: '00000000000000aa', sequence: 0, human: 0, agent: 0, drops: {} })
   for (let n = 0; n < messages.length; ) {
     const batch = messages.slice(n, n + 1 + random.int(random.of([1, 4, 30])))
     n += batch.length
     now = batch.at(-1)?.arrives ?? now
     if (random() < 0.1) {
       await writing.stop()
-      writing = await start()
+      writing = await start(writing.position())
     }
     await writing.record(batch.map(({ evidence }) => evidence))
     if (n >= messages.length / 2 && n - batch.length < messages.length / 2) await half()
