@@ -26,7 +26,11 @@ export async function runWrite(
   const { text, values } = compile(statement, clickhouseDialect.placeholder)
   const query_params = Object.fromEntries(values.map((value, i) => [`p${i + 1}`, value]))
   const clickhouse_settings = { ...WRITE_SETTINGS, ...settings }
-  await repeat(() => client.command({ query: text, query_params, clickhouse_settings }))
+  await repeat(async () => {
+    // Not `command`: it puts the values into the URL, which is too short for a list of changes.
+    const result = await client.query({ query: text, query_params, clickhouse_settings, format: 'JSON' })
+    await result.text()
+  })
 }
 
 /** Rows to insert: texts, numbers and null, in the order of `columns`. */

@@ -31,8 +31,11 @@ function createFault() {
       get(target, name) {
         const value: unknown = Reflect.get(target, name)
         if (typeof value !== 'function') return value
-        if (name !== 'command' && name !== 'insert') return value.bind(target)
-        return (...given: unknown[]) => strike(async () => Reflect.apply(value, target, given))
+        const call = (...given: unknown[]) => Reflect.apply(value, target, given)
+        if (name === 'insert') return (...given: unknown[]) => strike(async () => call(...given))
+        if (name !== 'query') return call
+        return (given: { query: string }) =>
+          /^\s*(?:insert|alter)/.test(given.query) ? strike(async () => call(given)) : call(given)
       },
     })
   return {

@@ -202,7 +202,8 @@ export const WRITE_STEPS: readonly WriteStep[] = [
     name: 'late verdicts',
     run: (store) =>
       store.updateVerdicts(
-        [fetchAt('09:00:00'), fetchAt('09:00:01'), fetchAt('08:00:00')].map((fetch) => ({
+        // More than a URL can have.
+        [fetchAt('09:00:00'), fetchAt('09:00:01'), ...Array(500).fill(fetchAt('08:00:00'))].map((fetch) => ({
           ...{ ...fetch, site_id: 1, agent_id: 'gptbot', verified: true, verification: 'rdns' },
         })),
       ),
