@@ -6,6 +6,7 @@ import { NO_MARKS } from './aggregate-marks.js'
 import { applyCommit, prepareRows } from './append.js'
 import { bindToRecords } from './binding.js'
 import { buildVerdictUpdate } from './changes.js'
+import { requireSameClock } from './clock.js'
 import { eraseExpiredDeliveries, MAX_NEW_DELIVERIES } from './deliveries.js'
 import { openJournal } from './journal.js'
 import { readRows } from './query.js'
@@ -77,6 +78,7 @@ export async function openEventStore(
     throw error
   })
   try {
+    await requireSameClock(client, now)
     await bindToRecords(client, records, { token: random(16).toString('hex'), now: now() })
     await inTurn('The last commit could not be stored.', recover)
   } catch (error) {

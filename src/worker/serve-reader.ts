@@ -63,8 +63,10 @@ export async function serveReader({
     const epoch = options.role === 'reader' ? await held.lease.watch() : await held.lease.take()
     if (epoch !== undefined) return become()
     const found = held.lease.writerAddress()
-    if (found !== address) port.post({ type: 'writer_at', ...(found !== undefined && { address: found }) })
+    if (found === address) return
     address = found
+    port.post({ type: 'writer_at', ...(found !== undefined && { address: found }) })
+    log('info', found === undefined ? 'no process writes at present' : `this process reads; the writer is at ${found}`)
   }
   let seen = changes.count()
   const timers = [

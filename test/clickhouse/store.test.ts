@@ -85,6 +85,16 @@ t.test('a server that does not let the store be opened is named in one line', { 
   }
 })
 
+t.test('a clock that is ten minutes off is named', { skip: noChdb }, async (t) => {
+  const url = await (await shared()).createDatabase()
+  for (const minutes of [10, -10]) {
+    const opening = openClickHouseWriter(t, url, { now: () => new Date(Date.now() + minutes * 60_000) })
+    await t.rejects(opening, {
+      message: /^The clocks of this machine and of the ClickHouse server differ by 10 minutes/,
+    })
+  }
+})
+
 t.test('an old version of ClickHouse is refused', async (t) => {
   for (const version of ['24.12.1.1', '25.7.9.9', '23.8'])
     t.throws(() => requireVersion(version), { message: `ClickHouse ${version} is too old: 25.8 or newer is needed.` })
