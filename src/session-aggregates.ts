@@ -44,7 +44,7 @@ export const PRIOR_COLUMNS: readonly string[] = Object.keys(PRIOR_DIMENSIONS)
  * Columns of `sessions` for cohorts, over all sessions of the visitor: when the first began, and the one before this.
  * Unlike `prior`, they include sessions of several visitors, which count for the visitor with the least id.
  */
-const COHORT_COLUMNS = ['first_seen', 'previous'] as const
+export const COHORT_COLUMNS = ['first_seen', 'previous'] as const
 
 /** A type of a column; a count is a whole number that is never negative. */
 export type AggregateType = PlainType | 'count' | 'double'

@@ -42,15 +42,3 @@ export interface AggregateMarks {
   /** Erases what was removed of a site from the engine's disk. */
   erase(site: number): Promise<void>
 }
-
-/** Nothing is aggregated. */
-export const NO_MARKS: AggregateMarks = {
-  ofCommit: async () => {},
-  ofVerdicts: async () => {},
-  ofFetches: async () => {},
-  ofEvents: async () => {},
-  removePerson: async () => {},
-  removeBefore: async () => {},
-  assign: async () => {},
-  erase: async () => {},
-}

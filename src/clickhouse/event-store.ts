@@ -1,8 +1,9 @@
+import { type AggregationOptions, createAggregation } from '../aggregation.js'
 import { RowError } from '../columns.js'
 import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
 import type { Log, Records } from '../store.js'
-import { NO_MARKS } from './aggregate-marks.js'
+import { openAggregates } from './aggregates.js'
 import { applyCommit, prepareRows } from './append.js'
 import { bindToRecords } from './binding.js'
 import { buildVerdictUpdate } from './changes.js'
@@ -16,12 +17,14 @@ import { replaceSitemap } from './sitemaps.js'
 import { runWrite } from './statements.js'
 import { type ClickHouseOptions, openClickHouse } from './store.js'
 
-export interface ClickHouseWriterOptions extends ClickHouseOptions {
+export interface ClickHouseWriterOptions extends ClickHouseOptions, AggregationOptions {
   /** The records, which have the journal. */
   records: Pick<Records, 'query' | 'write'>
   /** The epoch of the writer's lease: nothing is stored any more once a writer of a later one has opened the store. */
   epoch: number
   now: () => Date
+  /** Milliseconds that only ascend. */
+  clock: () => number
   random: (bytes: number) => Buffer
   log: Log
 }
@@ -31,12 +34,9 @@ export interface ClickHouseWriterOptions extends ClickHouseOptions {
  * the commit that the writer before may not have. Throws `ClickHouseOpenError`, `StoreOpenError` for the rows of others, and `ApiError('database_error')` if the
  * journal cannot be opened. Long because it lists the store's methods.
  */
-export async function openEventStore(
-  url: string,
-  { records, epoch, now, random, log, ...options }: ClickHouseWriterOptions,
-): Promise<EventStore> {
+export async function openEventStore(url: string, options: ClickHouseWriterOptions): Promise<EventStore> {
+  const { records, epoch, now, random, log } = options
   const { client, requireOpen, ...reader } = await openClickHouse(url, options)
-  const marks = NO_MARKS
   /** An append failed: its commit may be in the journal, and may be applied in part. */
   let uncertain = false
   /** The journal has an entry, and no commit came since the last call of `maintain`. */
@@ -73,17 +73,24 @@ export async function openEventStore(
       return work(number)
     })
 
-  const journal = await openJournal(records, epoch).catch(async (error) => {
+  const closeAndThrow = async (error: unknown): Promise<never> => {
     await reader.close()
     throw error
+  }
+  const journal = await openJournal(records, epoch).catch(closeAndThrow)
+  const aggregates = await openAggregates(client, () => journal.takeNumbers()).catch(closeAndThrow)
+  const { marks } = aggregates
+  const aggregation = createAggregation({
+    ...{ ...options, store: 'ClickHouse' },
+    step: (target) => change('Sessions could not be aggregated.', () => aggregates.step(target), 0),
   })
   try {
     await requireSameClock(client, now)
     await bindToRecords(client, records, { token: random(16).toString('hex'), now: now() })
     await inTurn('The last commit could not be stored.', recover)
+    await inTurn('The aggregates could not be taken over.', aggregates.takeOver)
   } catch (error) {
-    await reader.close()
-    throw error
+    return closeAndThrow(error)
   }
 
   return {
@@ -127,8 +134,9 @@ export async function openEventStore(
       change('The rows could not be removed.', (number) => removeStep({ client, marks, number }, removal), 2),
     assign: (sites) => change('The rows could not be moved.', (number) => assignStep({ client, marks, number }, sites)),
     forgetRemovals: (key) => inTurn('The notes of removals could not be deleted.', () => forgetRemovals(client, key)),
-    aggregate: async () => {},
+    aggregate: aggregation.until,
     async maintain() {
+      await aggregation.stepIfDue()
       try {
         if (newDeliveries > MAX_NEW_DELIVERIES) {
           newDeliveries = 0

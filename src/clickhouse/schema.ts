@@ -1,4 +1,6 @@
 import { COLUMN_TYPES, type ColumnType, type RowTable, VITAL_COLUMNS } from '../columns.js'
+import { DAILY_NAMES, type DailyTableName, dailyColumns } from '../daily-counts.js'
+import { type AggregateType, SESSION_TABLES } from '../session-aggregates.js'
 
 /** A column of a table: its name and its type in ClickHouse's words. */
 export interface Column {
@@ -7,7 +9,7 @@ export interface Column {
 }
 
 const INSTANT = "DateTime64(3, 'UTC')"
-const TYPES: Readonly<Record<Exclude<ColumnType, 'vitals'>, string>> = {
+const TYPES: Readonly<Record<Exclude<ColumnType, 'vitals'> | AggregateType, string>> = {
   integer: 'Int32',
   uinteger: 'UInt32',
   bigint: 'Int64',
@@ -16,6 +18,9 @@ const TYPES: Readonly<Record<Exclude<ColumnType, 'vitals'>, string>> = {
   json: 'String',
   boolean: 'Bool',
   timestamp: INSTANT,
+  // As `count(*)` has it: a sum over a union of both needs one type.
+  count: 'UInt64',
+  double: 'Float64',
 }
 
 /** Columns that every row has. No others: of a column that cannot be null, `lag` returns '' or 0 where there is no row. */
@@ -104,6 +109,41 @@ export const DELIVERY_COLUMNS: readonly Column[] = [
   ...VERSION_COLUMNS,
 ]
 
+const AGGREGATE_KEYS = {
+  sessions: ['site_id', 'started', 'session_id'],
+  session_pages: ['site_id', 'started', 'session_id', 'pathname'],
+  daily_urls: ['site_id', 'day', 'hostname', 'pathname'],
+  daily_agents: ['site_id', 'day', 'agent_id', 'operator', 'purpose'],
+  daily_views: ['site_id', 'day', 'hostname', 'pathname', 'assistant'],
+} as const satisfies Record<keyof typeof SESSION_TABLES | DailyTableName, readonly string[]>
+export type AggregateTable = keyof typeof AGGREGATE_KEYS
+const SESSION_NAMES = ['sessions', 'session_pages'] as const satisfies AggregateTable[]
+
+/** The columns of a row's key. */
+export const aggregateKey = (table: AggregateTable): readonly string[] => AGGREGATE_KEYS[table]
+export const aggregateColumns = (table: AggregateTable): Readonly<Record<string, AggregateType>> =>
+  table === 'sessions' || table === 'session_pages' ? SESSION_TABLES[table] : dailyColumns(table)
+
+/** Columns of aggregates that every row has, besides counts and keys; and the key that a row may lack. */
+const ALWAYS = new Set(['visitor_id', 'ended', 'ms', 'bounced', 'mixed', 'agents'])
+const OPTIONAL_KEY = 'assistant'
+
+/**
+ * A table of aggregates, a part a month. Of rows with one key the one with the highest `ver` counts, or none if that is
+ * deleted.
+ */
+function createAggregateTable(table: AggregateTable): string {
+  const key = aggregateKey(table)
+  const columns = Object.entries(aggregateColumns(table)).map(([name, type]) => {
+    const required = (key.includes(name) && name !== OPTIONAL_KEY) || type === 'count' || ALWAYS.has(name)
+    const plain = required ? TYPES[type] : `Nullable(${TYPES[type]})`
+    return `${name} ${LOW_CARDINALITY.has(name) ? `LowCardinality(${plain})` : plain}`
+  })
+  return `create table if not exists ${table} (${columns.join(', ')}, ${describe(VERSION_COLUMNS)})
+    engine = ReplacingMergeTree(ver, is_deleted) partition by toYYYYMM(${key[1]}) order by (${key.join(', ')})
+    settings ${ERASABLE}${key.includes(OPTIONAL_KEY) ? ', allow_nullable_key = 1' : ''}`
+}
+
 /**
  * One migration after the other; each is a list of statements that may be repeated. A released one never changes, except
  * that the tables of rows get new columns from their declaration (`migrate.ts`).
@@ -123,11 +163,24 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
       engine = ReplacingMergeTree(ver, is_deleted) order by key settings ${ERASABLE}`,
     // The records that the rows belong to (binding.ts).
     `create table if not exists bindings (token String, bound_at ${INSTANT}) engine = MergeTree order by bound_at`,
-    // How far sessions are aggregated and days are counted. While these are empty, reads take all from rows.
-    `create table if not exists seals (watermark ${INSTANT}) engine = MergeTree order by watermark`,
-    `create table if not exists unsealed (site_id Int32, session_id UInt64, session_start ${INSTANT})
-      engine = MergeTree order by (site_id, session_id)`,
-    `create table if not exists daily_seals (day ${INSTANT}) engine = MergeTree order by day`,
-    `create table if not exists daily_changed (site_id Int32, day ${INSTANT}) engine = MergeTree order by (site_id, day)`,
+    ...[...SESSION_NAMES, ...DAILY_NAMES].map(createAggregateTable),
+    // How far sessions are aggregated and days are counted: one row each, that of the latest writer.
+    `create table if not exists seals (watermark ${INSTANT}, ver UInt64)
+      engine = ReplacingMergeTree(ver) order by tuple()`,
+    `create table if not exists daily_seals (day ${INSTANT}, ver UInt64)
+      engine = ReplacingMergeTree(ver) order by tuple()`,
+    // A deleted entry is dropped after a while. One that comes back has its session aggregated once more, no harm.
+    `create table if not exists unsealed (
+        site_id Int32, session_id UInt64, session_start ${INSTANT}, ${describe(VERSION_COLUMNS)},
+        written_at DateTime default now())
+      engine = ReplacingMergeTree(ver, is_deleted) order by (site_id, session_id, session_start)
+      ttl written_at + interval 1 day delete where is_deleted = 1 settings ${ERASABLE}`,
+    `create table if not exists daily_changed (site_id Int32, day ${INSTANT}, ${describe(VERSION_COLUMNS)})
+      engine = ReplacingMergeTree(ver, is_deleted) order by (site_id, day)`,
+    // The stale sessions of a step, under its number.
+    `create table if not exists step_sessions (
+        step UInt64, site_id Int32, session_id UInt64, session_start ${INSTANT}, part LowCardinality(String),
+        written_at DateTime default now())
+      engine = MergeTree order by (step, part) ttl written_at + interval 1 day settings ${ERASABLE}`,
   ],
 ]

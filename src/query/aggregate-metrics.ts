@@ -123,8 +123,9 @@ export function metricsFromAggregates(plan: Plan, by: Grouping, metrics: readonl
       from: sql`
         from (select *, ${start} as value from ${aggregates} as a
           where visitor_id in (${plan.dialect.distinctList(raw('visitor_id'), raw('hit'))})) s
-        where ${where} and exists (
-          select 1 from hit h where h.visitor_id = s.visitor_id and h.value is not distinct from s.value)
+        join (select distinct visitor_id as hit_visitor, value as hit_value from hit) h
+          on h.hit_visitor = s.visitor_id and h.hit_value is not distinct from s.value
+        where ${where}
         group by value`,
     },
   ]

@@ -75,7 +75,8 @@ async function openOnServer(options: WorkerOptions, store: string, hooks: Hooks)
       return { events: readOnly(await openClickHouse(store)), records, held: { lease, epoch } }
     }
     const { openEventStore } = await import('../clickhouse/event-store.js')
-    const events = await openEventStore(store, { records, epoch, now, random: randomBytes, log })
+    const clock = () => performance.now()
+    const events = await openEventStore(store, { records, epoch, now, clock, random: randomBytes, log })
     closing.push(() => events.close())
     return { events, records, held: isShared ? { lease, epoch } : undefined }
   } catch (error) {

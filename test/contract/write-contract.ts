@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Test } from 'tap'
-import { NO_MARKS } from '../../src/clickhouse/aggregate-marks.js'
+import type { AggregateMarks } from '../../src/clickhouse/aggregate-marks.js'
 import { applyCommit } from '../../src/clickhouse/append.js'
 import { connect, parseAddress } from '../../src/clickhouse/client.js'
 import { type JournalEntry, openJournal } from '../../src/clickhouse/journal.js'
@@ -14,6 +14,18 @@ import { openClickHouseWriter, openJournalRecords } from '../fixtures/clickhouse
 import { openStore } from '../fixtures/open-store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { compareRows, readAll, WRITE_STEPS } from './write-steps.js'
+
+/** Nothing is aggregated. */
+const NO_MARKS: AggregateMarks = {
+  ofCommit: async () => {},
+  ofVerdicts: async () => {},
+  ofFetches: async () => {},
+  ofEvents: async () => {},
+  removePerson: async () => {},
+  removeBefore: async () => {},
+  assign: async () => {},
+  erase: async () => {},
+}
 
 /** Makes the writes of a store fail: the nth from now is carried out, and then throws once. */
 function createFault() {

@@ -146,13 +146,12 @@ from (
             from hit
           )
         ) s
+        join (
+          select distinct visitor_id as hit_visitor, value as hit_value
+          from hit
+        ) h on h.hit_visitor = s.visitor_id
+          and h.hit_value is not distinct from s.value
         where ((country is not null and country in ('US')))
-          and exists (
-            select 1
-            from hit h
-            where h.visitor_id = s.visitor_id
-              and h.value is not distinct from s.value
-          )
         group by value
       ) b
       group by value
