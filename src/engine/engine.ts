@@ -74,6 +74,7 @@ export async function startEngine(options: EngineOptions) {
       }),
     receive(message) {
       for (const part of [role, subscriptions, progress, calls]) part.receive(message)
+      if (message.type === 'role_changed') outbox.refuseDeliveries(storeReopening())
       if (message.type === 'log') log[message.level](message.error ? { err: message.error } : {}, message.message)
     },
     prepare: async () => role.ifWriter(() => options.prepare?.(records)),

@@ -19,11 +19,15 @@ const MAX_BATCHES_IN_FLIGHT = 8
 /** A batch with this many deaths is sent alone. Two further deaths show that it is the cause, and it is rejected. */
 const DEATHS_BEFORE_ISOLATION = 1
 
-/** Keeps batches in order, each until it is committed: what a worker died with is sent to the next one. */
+/**
+ * Keeps batches in order, each until it is committed: what a worker died with is sent to the next one. Long because its
+ * methods share the queue.
+ */
 export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
   const queue: QueuedBatch[] = []
   const emptyListeners: (() => void)[] = []
   let workerReady = false
+  let refusal: ApiError | undefined
   let lastSequence = 0
 
   const sendNext = (): void => {
@@ -52,6 +56,7 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
     /** Resolves when the whole batch is committed. */
     add: (batch: PackedBatch, delivery?: EdgeDelivery): Promise<void> =>
       new Promise((resolve, reject) => {
+        if (delivery && refusal) return reject(refusal)
         lastSequence += 1
         queue.push({ sequence: lastSequence, batch, delivery, sent: false, deaths: 0, resolve, reject })
         sendNext()
@@ -65,6 +70,7 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
     /** A worker takes batches from now on. */
     resume(): void {
       workerReady = true
+      refusal = undefined
       sendNext()
     },
     /** The worker died: what it had not committed waits for the next one. */
@@ -83,6 +89,18 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
     },
     whenEmpty: (): Promise<void> =>
       queue.length === 0 ? Promise.resolve() : new Promise((resolve) => emptyListeners.push(resolve)),
+    /**
+     * Gives up deliveries of other servers, now and until `resume`: another process stores rows now, and their senders send
+     * them there again. What this process has observed itself waits.
+     */
+    refuseDeliveries(error: ApiError): void {
+      refusal = error
+      for (const queued of queue.filter(({ delivery }) => delivery)) {
+        queue.splice(queue.indexOf(queued), 1)
+        queued.reject(error)
+      }
+      notifyIfEmpty()
+    },
     /** Gives up every batch that waits. */
     rejectAll(error: ApiError): void {
       for (const queued of queue.splice(0)) queued.reject(error)

@@ -31,6 +31,8 @@ export function createIngest({ engine, manage, recorder, log, now, clock, newLim
     now: clock,
     log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
   })
+  const replay = createReplayGuard({ store: engine.events, now })
+  engine.onRestart(replay.reload)
   return {
     /** Answers tracker requests on Node's own objects. */
     hit: createNodeTrackHandler(endpoints),
@@ -39,7 +41,7 @@ export function createIngest({ engine, manage, recorder, log, now, clock, newLim
       engine,
       sites,
       keys: ingestKeys,
-      replay: createReplayGuard({ store: engine.events, now }),
+      replay,
       lock: createKeyLock(),
       budget: createByteBudget(MAX_EDGE_BYTES),
       now,

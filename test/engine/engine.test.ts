@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import type { EdgeDelivery } from '../../src/capture/edge-delivery.js'
 import { packBatch } from '../../src/capture/packed-batch.js'
 import type { CommitPosition } from '../../src/engine/commit-position.js'
 import { startEngine } from '../../src/engine/engine.js'
 import { createOutbox } from '../../src/engine/outbox.js'
 import type { TailRow, WorkerOptions } from '../../src/engine/protocol.js'
-import type { ApiError } from '../../src/errors.js'
+import { ApiError } from '../../src/errors.js'
 import { raw, sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
 import { readActiveSessions } from '../../src/worker/stored-sessions.js'
@@ -204,6 +205,33 @@ t.test('the outbox sends batches in order, a few at a time, and keeps each until
   await outbox.whenEmpty()
   await new Promise((resolve) => setImmediate(resolve))
   t.equal(done.at(-1), 12)
+})
+
+t.test('the outbox gives deliveries up while another process writes', async (t) => {
+  const posted: number[] = []
+  const outbox = createOutbox({ post: (message) => message.type === 'batch' && void posted.push(message.sequence) })
+  const fates: string[] = []
+  const add = (name: string, delivery?: EdgeDelivery) =>
+    void outbox.add(packBatch([observation()]), delivery).then(
+      () => fates.push(`${name} stored`),
+      ({ code }: ApiError) => fates.push(`${name} ${code}`),
+    )
+  const delivery = { site_id: 1, signature: null, sender: 'a', number: 1, accepted_at: 0 }
+  outbox.resume()
+  add('own')
+  add('delivered', delivery)
+  outbox.pause()
+  outbox.refuseDeliveries(new ApiError('database_error', 'Another process writes.'))
+  add('late', delivery)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(fates, ['delivered database_error', 'late database_error'], 'their sender sends them to that process')
+  posted.length = 0
+  outbox.resume()
+  add('again', delivery)
+  t.same(posted, [1], 'what this process has seen itself waited, and goes first')
+  outbox.acknowledge(4)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.same(fates.slice(2), ['own stored', 'again stored'])
 })
 
 t.test('after its data directory is deleted the engine reports it and records into new files', async (t) => {

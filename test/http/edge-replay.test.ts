@@ -102,6 +102,18 @@ t.test('a look-up from before a commit is not used after it', async (t) => {
   t.strictSame(await rows(), ['/late'])
 })
 
+t.test('a process that writes again asks what another one has stored meanwhile', async (t) => {
+  let highest = 1
+  const replay = service.createReplay({
+    store: { query: async ({ text }) => (text.join('?').includes('max(number)') ? [{ number: highest }] : []) },
+  })
+  replay.raiseNumber(1, 'a', 1)
+  highest = 5
+  t.equal(await replay.highestNumber(1, 'a'), 1, 'while it is the only one that writes, it need not ask')
+  replay.reload()
+  t.equal(await replay.highestNumber(1, 'a'), 5)
+})
+
 t.test('a failed delivery is not accepted, and may be retried', async (t) => {
   fresh({ engine: refusing(new ApiError('database_error', 'Closed.')) })
   const body = JSON.stringify({ site_id: 1, batch: { sender: '0'.repeat(16), number: 1 }, agent_events: [fetched()] })

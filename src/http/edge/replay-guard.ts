@@ -64,6 +64,11 @@ export function createReplayGuard(deps: { store: Pick<Store, 'query'>; now(): Da
   })
   return {
     accept,
+    /** Reads again what the store knows: another process may have stored deliveries since. */
+    reload(): void {
+      stored.invalidate()
+      numbers.clear()
+    },
     async isAccepted(signature: Signature): Promise<boolean> {
       await stored.get()
       return minutes.get(minuteOf(signature))?.has(signatureKey(signature)) ?? false
