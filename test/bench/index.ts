@@ -6,6 +6,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   ingest: () => import('./ingest.js'),
   policy: () => import('./policy.js'),
   reads: () => import('./reads.js'),
+  engines: () => import('./engines.js'),
   identify: () => import('./identify.js'),
   ranges: () => import('./ranges.js'),
   export: () => import('./export.js'),

@@ -12,7 +12,9 @@ import { reads } from '../../src/reads/index.js'
 import type { Store } from '../../src/store.js'
 import { fillTraffic } from './traffic.js'
 
-const END = new Date('2026-11-20T10:00:00Z')
+/** The end of the windows that reads ask for. */
+export const END = new Date('2026-11-20T10:00:00Z')
+/** Runs of a read after the first. */
 const RUNS = 15
 /** The aims of a read if nothing else runs, for the least of all runs. */
 const AIM_MS = 300
@@ -34,7 +36,7 @@ const FUNNELS = [undefined, 60].map((window_minutes, i) => ({
 }))
 
 /** The reads that are measured, over 90 days. */
-const ASKED: readonly [path: string, query: string][] = [
+export const ASKED: readonly [path: string, query: string][] = [
   ['stats/overview', ''],
   ['stats/overview', 'compare=previous'],
   ['stats/overview', `filters=${contains}`],
@@ -137,7 +139,7 @@ export async function run([
 const held = (value: number, aim: number) => (value <= aim ? 'held' : 'missed')
 
 /** Returns a function that measures a read on this store: milliseconds of its statements, the first time and in more runs. */
-function measureReads(store: Pick<Store, 'query' | 'dialect'>) {
+export function measureReads(store: Pick<Store, 'query' | 'dialect'>, repetitions = RUNS) {
   let statementMs = 0
   const deps: ReadDependencies = {
     store: {
@@ -177,9 +179,9 @@ function measureReads(store: Pick<Store, 'query' | 'dialect'>) {
     }
     const first = await ask()
     const runs = []
-    for (let i = 0; i < RUNS; i++) runs.push(await ask())
+    for (let i = 0; i < repetitions; i++) runs.push(await ask())
     const times = runs.map(({ ms }) => ms).sort((a, b) => a - b)
-    const at = (share: number) => times[Math.min(RUNS - 1, Math.floor(RUNS * share))] ?? 0
+    const at = (share: number) => times[Math.min(repetitions - 1, Math.floor(repetitions * share))] ?? 0
     const cpu = runs.reduce((a, each) => Math.min(a, each.cpu), Number.POSITIVE_INFINITY)
     return { first: first.ms, rows: first.rows, at, least: at(0), cpu }
   }
