@@ -36,7 +36,7 @@ const FUNNELS = [undefined, 60].map((window_minutes, i) => ({
 }))
 
 /** The reads that are measured, over 90 days. */
-export const ASKED: readonly [path: string, query: string][] = [
+export const MEASURED_READS: readonly [path: string, query: string][] = [
   ['stats/overview', ''],
   ['stats/overview', 'compare=previous'],
   ['stats/overview', `filters=${contains}`],
@@ -118,7 +118,7 @@ export async function run([
     console.log(`${people} hits, ${agents} fetches, ${paths} URLs, ${threads} thread(s), 90 days, ms`)
     console.log('| read | first | median | p95 | least | CPU | aim | | growth | aim | | rows |')
     console.log(`|${'---|'.repeat(12)}`)
-    for (const [path, query] of ASKED.filter(([path]) => path.includes(word))) {
+    for (const [path, query] of MEASURED_READS.filter(([path]) => path.includes(word))) {
       const small = await measureTenth(path, query)
       const { first, at, least, cpu, rows } = await measure(path, query)
       const growth = least / small.least
