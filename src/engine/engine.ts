@@ -74,7 +74,7 @@ export async function startEngine(options: EngineOptions) {
       }),
     receive(message) {
       for (const part of [role, subscriptions, progress, calls]) part.receive(message)
-      if (message.type === 'role_changed') outbox.refuseDeliveries(storeReopening())
+      if (mayFollowAnother(message, options)) outbox.refuseDeliveries(storeReopening())
       if (message.type === 'log') log[message.level](message.error ? { err: message.error } : {}, message.message)
     },
     prepare: async () => role.ifWriter(() => options.prepare?.(records)),
@@ -140,6 +140,10 @@ export async function startEngine(options: EngineOptions) {
   }
 }
 
+/** Whether another process may have stored rows by now, to which senders have sent again what this one had not stored. */
+const mayFollowAnother = ({ type }: FromWorker, { control }: EngineOptions): boolean =>
+  type === 'role_changed' || (type === 'ready' && control !== undefined)
+
 /** Whether this process writes, as its worker said last, and who writes otherwise. */
 function createRole() {
   let writer = false
@@ -155,6 +159,7 @@ function createRole() {
     receive(message: FromWorker): void {
       if (message.type === 'ready') writer = message.writer
       if (message.type === 'role_changed') writer = false
+      if (message.type === 'ready' || message.type === 'role_changed') address = undefined
       if (message.type === 'writer_at') address = message.address
     },
   }

@@ -4,18 +4,22 @@ import type { App } from './app.js'
 import { errorResponse, renderError } from './error-response.js'
 import type { Peer } from './route.js'
 
-/** Rows as they are stored are known to the process that stores them. */
-const STREAMS = new Set(['/api/stats/realtime/stream'])
+/** GET requests for the writer: for rows as they are stored, and those that record a hit or an exposure. */
+const READ_AT_WRITER = new Set([
+  ...['/api/stats/realtime/stream', '/control/tail', '/api/track/pixel.gif', '/api/flags/evaluate'],
+])
 /** Headers of one connection, which the next one has of its own (RFC 9110 7.6.1). */
 const CONNECTION_HEADERS = [
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
 ]
+/** Marks a request that was passed on: who gets it and is not the writer either does not pass it on again. */
+const PASSED = 'x-readership-passed'
 const CHANGING_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** The method of a request that only the writer can answer: it changes something, or asks for rows as they are stored. */
+/** The method of a request that only the writer can answer: it changes something, records, or asks for rows as they are stored. */
 function methodForWriter({ method, url }: Request): 'GET' | (typeof CHANGING_METHODS)[number] | undefined {
   const changing = CHANGING_METHODS.find((one) => one === method)
-  return changing ?? (method === 'GET' && STREAMS.has(new URL(url).pathname) ? 'GET' : undefined)
+  return changing ?? (method === 'GET' && READ_AT_WRITER.has(new URL(url).pathname) ? 'GET' : undefined)
 }
 
 /**
@@ -35,7 +39,8 @@ export function passToWriter(
     const method = isWriter() ? undefined : methodForWriter(request)
     if (method === undefined) return app(request, peer)
     const address = writerAddress()
-    if (address === undefined) return errorResponse('database_error', 'No process writes at present. Try again soon.')
+    if (address === undefined || request.headers.has(PASSED))
+      return errorResponse('database_error', 'No process writes at present. Try again soon.')
     if (peer.operator)
       return errorResponse('conflict', `This process only reads. Run the command where the writer runs, at ${address}.`)
     try {
@@ -67,6 +72,7 @@ async function send(
       ...headers,
       // The writer checks `Origin` against it, and takes the address and the scheme from peers that it trusts.
       host,
+      [PASSED]: '1',
       'x-forwarded-for': ip,
       'x-forwarded-proto': protocol.replace(':', ''),
     },

@@ -7,6 +7,10 @@ import type { ResultRow } from '../store.js'
 /** Connections of one process: records are few, and each statement is short. */
 const MAX_CONNECTIONS = 4
 const CONNECT_TIMEOUT_MS = 5_000
+/** A process that is stopped within a transaction keeps its locks no longer: another must be able to take the lease over. */
+const IDLE_TRANSACTION_MS = 3_000
+/** A connection that was lost without a word counts as lost this long after the time of a statement. */
+const RESPONSE_GRACE_MS = 5_000
 
 /** Types of columns (`pg_type.oid`) that the driver gives as text, or reads in the machine's time zone. */
 const INT8 = 20
@@ -31,6 +35,9 @@ export async function openPool(
       max: MAX_CONNECTIONS,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: timeout_ms,
+      idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
+      query_timeout: timeout_ms + RESPONSE_GRACE_MS,
+      keepAlive: true,
       application_name: 'readership',
       types: { getTypeParser: createParsers(defaults) },
     })

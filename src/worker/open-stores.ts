@@ -5,15 +5,15 @@ import type { WorkerOptions } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
 import type { Log, RecordStore, Store } from '../store.js'
-import { createLease, type Lease, POLL_MS } from './lease.js'
+import { createLease, keepLease, type Lease, POLL_MS } from './lease.js'
 
 /** The worker of a killed site's process keeps its files for up to two seconds more. */
 const LOCK_WAIT_MS = 5_000
 
-/** The right to write to shared records; `epoch` is undefined while another process has it. */
+/** The right to write to shared records; `kept` is undefined while another process has it. */
 export interface HeldLease {
   readonly lease: Lease
-  readonly epoch: number | undefined
+  readonly kept: ReturnType<typeof keepLease> | undefined
 }
 
 export interface WorkerStores {
@@ -29,6 +29,8 @@ interface Hooks {
   onRepaired: () => void
   /** Another process has written records. */
   onRecordsChange: () => void
+  /** Another process has taken the lease over: nothing that this one writes counts any more. */
+  onLeaseLost: () => void
 }
 
 /**
@@ -41,7 +43,7 @@ export async function openWorkerStores(options: WorkerOptions, hooks: Hooks): Pr
   if (control === undefined) return { ...(await openFiles(options, hooks)), held: undefined }
   const shared = await openShared(options, control, hooks)
   // Events in a file are this process's own, so there is nothing to read before it may write.
-  const held = await waitForLease(shared.lease, hooks.log)
+  const held = await waitForLease(shared.lease, hooks)
   return { ...(await openFiles(options, hooks, async () => shared.records)), held }
 }
 
@@ -72,13 +74,16 @@ async function openOnServer(options: WorkerOptions, store: string, hooks: Hooks)
     const epoch = isShared ? await (options.role === 'reader' ? lease.watch() : lease.take()) : await lease.seize()
     if (epoch === undefined) {
       const { openClickHouse } = await import('../clickhouse/store.js')
-      return { events: readOnly(await openClickHouse(store)), records, held: { lease, epoch } }
+      return { events: readOnly(await openClickHouse(store)), records, held: { lease, kept: undefined } }
     }
+    // From now on, because the journal may have a commit to apply, and that may take longer than a lease lasts.
+    const kept = isShared ? keepLease({ lease, epoch }, hooks.onLeaseLost) : undefined
+    closing.push(async () => kept?.stop())
     const { openEventStore } = await import('../clickhouse/event-store.js')
     const clock = () => performance.now()
     const events = await openEventStore(store, { records, epoch, now, clock, random: randomBytes, log })
     closing.push(() => events.close())
-    return { events, records, held: isShared ? { lease, epoch } : undefined }
+    return { events, records, held: kept && { lease, kept } }
   } catch (error) {
     for (const close of closing.reverse()) await close().catch(() => {})
     throw error
@@ -107,10 +112,10 @@ async function openShared(
   return { records: { ...opened, repairs: [] }, lease: createLease({ records: opened, instance, address }) }
 }
 
-async function waitForLease(lease: Lease, log: Log): Promise<HeldLease> {
+async function waitForLease(lease: Lease, { log, onLeaseLost }: Hooks): Promise<HeldLease> {
   for (let isFirst = true; ; isFirst = false) {
     const epoch = await lease.take()
-    if (epoch !== undefined) return { lease, epoch }
+    if (epoch !== undefined) return { lease, kept: keepLease({ lease, epoch }, onLeaseLost) }
     if (isFirst) log('info', `another process writes to these records: ${lease.writerAddress() ?? 'unknown'}`)
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }

@@ -56,23 +56,12 @@ export async function serveReader({
     port.post({ type: 'role_changed', reason: 'this process becomes the writer' })
     end(0)
   }
-  let address: string | undefined
-  const askForLease = async (): Promise<void> => {
-    if (!held || ending) return
-    // A process that never writes reads the row all the same: it says where the writer is.
-    const epoch = options.role === 'reader' ? await held.lease.watch() : await held.lease.take()
-    if (epoch !== undefined) return become()
-    const found = held.lease.writerAddress()
-    if (found === address) return
-    address = found
-    port.post({ type: 'writer_at', ...(found !== undefined && { address: found }) })
-    log('info', found === undefined ? 'no process writes at present' : `this process reads; the writer is at ${found}`)
-  }
+  const askForLease = createLeaseWatch({ held, role: options.role, port, log, become })
   let seen = changes.count()
   const timers = [
     setInterval(() => {
-      askForLease().catch((error) => log('warn', 'the writer cannot be looked up', error))
       reportUsage()
+      askForLease()
     }, POLL_MS),
     setInterval(() => {
       if (changes.count() === seen) return
@@ -91,6 +80,47 @@ export async function serveReader({
   }
   listen(port, { events, records, sites, api: parts.api, writer, setTailing() {}, end, log })
   port.post({ type: 'ready', position: options.from, losses: [], writer: false })
-  await askForLease()
   reportUsage()
+  askForLease()
+}
+
+/**
+ * Returns a function that looks once who writes, tells the site's process where, and calls `become` if this process may write
+ * from now on. Call it every `POLL_MS`: a call while one runs does nothing, because each counts as a second.
+ */
+function createLeaseWatch({
+  held,
+  role,
+  port,
+  log,
+  become,
+}: {
+  held: WorkerStores['held']
+  role: WorkerOptions['role']
+  port: ParentPort
+  log: Log
+  become: () => void
+}): () => void {
+  let address: string | undefined
+  let isAsking = false
+  const ask = async (): Promise<void> => {
+    if (!held) return
+    // A process that never writes reads the row all the same: it says where the writer is.
+    const epoch = role === 'reader' ? await held.lease.watch() : await held.lease.take()
+    if (epoch !== undefined) return become()
+    const found = held.lease.writerAddress()
+    if (found === address) return
+    address = found
+    port.post({ type: 'writer_at', ...(found !== undefined && { address: found }) })
+    log('info', found === undefined ? 'no process writes at present' : `this process reads; the writer is at ${found}`)
+  }
+  return () => {
+    if (isAsking) return
+    isAsking = true
+    ask()
+      .catch((error) => log('warn', 'the writer cannot be looked up', error))
+      .finally(() => {
+        isAsking = false
+      })
+  }
 }

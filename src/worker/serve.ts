@@ -9,7 +9,6 @@ import { type Log, type RecordStore, type Repair, toHexId } from '../store.js'
 import { createLateHitResolver } from './late-hits.js'
 import { createLateJudgements } from './late-judgements.js'
 import { createLateVerdicts } from './late-verdicts.js'
-import { keepLease } from './lease.js'
 import { listen } from './listen.js'
 import { openWorkerStores, type WorkerStores } from './open-stores.js'
 import { createUsageReport, freeDisk, heapShare, killSelf, type ParentPort } from './parent-port.js'
@@ -52,11 +51,17 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
         .then(() => post({ type: 'records_changed' }))
     }, CHANGE_DELAY_MS)
   }
-  const stores = await openWorkerStores(options, { log, onRepaired: () => port.exit(1), onRecordsChange })
+  const onLeaseLost = () => {
+    // Nothing of this process counts any more: it need not end in order.
+    post({ type: 'role_changed', reason: 'another process has become the writer' })
+    port.exit(0)
+  }
+  const hooks = { log, onRepaired: () => port.exit(1), onRecordsChange, onLeaseLost }
+  const stores = await openWorkerStores(options, hooks)
   const sites = await openSites(stores.records)
   reload = sites.reload
   const run = { port, options, createParts, stores, sites, log, changes: { count: () => changes } }
-  await (stores.held && stores.held.epoch === undefined ? serveReader(run) : serveWriter(run))
+  await (stores.held && stores.held.kept === undefined ? serveReader(run) : serveWriter(run))
 }
 
 /**
@@ -109,18 +114,10 @@ async function serveWriter({
     // Verdicts of the last second may wait that no tick has written.
     void Promise.allSettled([parts.close(), lateVerdicts.flush()])
       .then(() => Promise.allSettled([events.close(), writer.stop()]))
-      .then(() => keeping?.release())
+      .then(() => held?.kept?.release())
       .then(() => records.close())
       .finally(() => port.exit(code))
   }
-  const keeping =
-    held?.epoch === undefined
-      ? undefined
-      : keepLease({ lease: held.lease, epoch: held.epoch }, () => {
-          // Nothing of this process counts any more: it need not end in order.
-          post({ type: 'role_changed', reason: 'another process has become the writer' })
-          port.exit(0)
-        })
   const ticking = setInterval(() => {
     parts.tick()
     void Promise.all([lateVerdicts.flush(), lateJudgements.flush()])

@@ -70,6 +70,12 @@ t.test('a process that only reads passes on what changes something', async (t) =
       ...{ ip: '192.0.2.7', scheme: 'http', body },
     })
   }
+  for (const path of ['/api/track/pixel.gif?d=x', '/api/flags/evaluate?site=1'])
+    t.match(
+      await (await ask(path)).json(),
+      { method: 'GET', url: path },
+      'what records is the writer’s, whatever its method',
+    )
   t.equal((await ask('/none', { method: 'DELETE' })).status, 204, 'a response without a body')
 
   const left = new Promise((resolve) => writer.server.once('left', resolve))
@@ -84,6 +90,7 @@ t.test('a process that only reads passes on what changes something', async (t) =
   const operator = await app(new Request('http://x/api/keys', { method: 'POST' }), { ip: '', operator: true })
   t.equal(operator.status, 409)
   t.match(await operator.json(), { error: { message: new RegExp(writer.url) } }, 'the operator is told where')
+  t.equal((await ask('/api/goals', { method: 'POST', headers: { 'x-readership-passed': '1' } })).status, 503, 'once')
   state.at = undefined
   const alone = await ask('/api/log/edge', { method: 'POST', body })
   t.equal(alone.status, 503)
