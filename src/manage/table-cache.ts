@@ -2,7 +2,7 @@ import type { Sql } from '../sql.js'
 import type { Records } from '../store.js'
 
 /**
- * Keeps what `load` reads in memory. This process is the only writer of the file, so it stays true until the next write.
+ * Keeps what `load` reads in memory. It stays true until this process writes, or hears that another has.
  * `load` receives the previous value, in case reading only the changes is cheaper.
  */
 export function createTableCache<T>(load: (before: T | undefined) => Promise<T>) {
