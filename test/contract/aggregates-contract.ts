@@ -76,6 +76,39 @@ function joinSessions({ events }: Rows, random: Random) {
   return { late, move }
 }
 
+/** Changes rows as the worker does later: views get their other halves, fetches verdicts and names, a person is erased. */
+async function changeRows(store: EventStore, { events, agent_events }: Rows): Promise<void> {
+  const views = events.filter(({ kind }, n) => kind === 'pageview' && n % 50 === 7).slice(0, 200)
+  const additions = views.map(({ site_id, visitor_id, timestamp, hostname, pathname }, n) => ({
+    to: { site_id, visitor_id, timestamp, hostname, pathname },
+    ...{
+      screen_class: 'md',
+      language: 'fr',
+      timezone: 'Europe/Paris',
+      identified_id: n % 9 === 0 ? `user-${n % 40}` : null,
+    },
+    ...{ props: '{"plan":"pro"}', traits: null, vitals: null, status: null, duration_ms: null },
+  }))
+  await store.append({ events: [], agent_events: [] }, undefined, { additions })
+  const claims = agent_events.filter(({ verification }, n) => verification === 'indeterminate' && n % 3 === 0)
+  await store.updateVerdicts(
+    claims.map((fetch, n) => ({ ...fetch, verified: n % 2 === 0, verification: n % 2 === 0 ? 'rdns' : 'spoofed' })),
+  )
+  const selection = { hostnames: ['one.example'], since: new Date('2026-10-10T00:00:00Z'), limit: 300 }
+  await store.judgeFetches(selection, async (fetches) =>
+    fetches.map(({ pathname }) => ({
+      ...{ robots_allowed: pathname < '/d', robots_rule: '/d', robots_line: 2, robots_grace: false, llms_listed: 1 },
+    })),
+  )
+  const describe: Parameters<EventStore['reclassify']>[1] = async (groups) =>
+    groups
+      .filter(({ agent_id }) => agent_id === 'other')
+      .map((group) => ({ ...group, to: 'newbot', operator: 'New', purpose: 'search', verification: 'unverifiable' }))
+  while ((await store.reclassify('newer', describe)).remaining > 0);
+  while ((await store.renameDevice({ os: 'Linux', device_type: null }, { os: 'Linux', device_type: 'tv' })) > 0);
+  while ((await store.remove({ site: 1, visitor: events[37]?.visitor_id ?? 0n })).more);
+}
+
 /** Summing up on another engine gives the rows that it gives on DuckDB, and reads with them the answers of rows. */
 export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStore>): void {
   t.test('aggregates are the same rows, and reads the same answers, before and after late hits', async (t) => {
@@ -113,6 +146,12 @@ export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStor
         },
       ],
       ['these are summed up too', () => aggregate(end)],
+      [
+        'views have got their halves, fetches verdicts and names, and a person is erased',
+        async () => {
+          for (const store of stores) await changeRows(store, rows)
+        },
+      ],
     ]
     for (const [i, [why, act]] of stages.entries()) {
       await t.test(why, async (t) => {
@@ -125,6 +164,8 @@ export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStor
         compareReads(t, rows, () => [plain, other], i + 1)
       })
     }
+    await aggregate(end)
+    await compareAggregates(t, [duckdb, other], 'after changes')
     t.match(await other.query(sql`select count(*) as n from unsealed`), [{ n: 0 }])
     t.match(await other.query(sql`select count(*) as n from daily_changed`), [{ n: 0 }])
   })

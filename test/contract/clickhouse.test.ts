@@ -6,6 +6,7 @@ import { type ClickHouseServer, noChdb, noServer, realServer, startClickHouse } 
 import { openClickHouseWriter, openJournalRecords } from '../fixtures/clickhouse-store.js'
 import { openStore } from '../fixtures/open-store.js'
 import { checkDeliveries } from '../oracle/deliveries.js'
+import { checkRandomSites } from '../oracle/random-sites.js'
 import { aggregatesContract, interruptedAggregation, removedAggregates } from './aggregates-contract.js'
 import { compareReads, compareStreams, contractRows, whole } from './engine-reads.js'
 import { compareLookUps, lookUpRows } from './look-ups.js'
@@ -54,6 +55,7 @@ const checkServer = (start: (t: Test) => ClickHouseServer | Promise<ClickHouseSe
   t.test('shuffled, split and late deliveries give what happened', { skip }, (t) =>
     checkDeliveries(t, () => open(t, server)),
   )
+  t.test('reads of random small sites equal the recount', { skip }, (t) => checkRandomSites(t, () => open(t, server)))
   aggregatesContract(t, (t) => open(t, server))
   t.test('aggregates leave with their rows', async (t) => removedAggregates(t, await open(t, server)))
   t.test('summing up may be interrupted anywhere', async (t) => {

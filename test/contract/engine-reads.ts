@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
 import { ASSISTANTS } from '../../src/capture/assistants.js'
 import { ApiError } from '../../src/errors.js'
-import { AUDIENCES, type Audience, DIMENSIONS } from '../../src/query/dimensions.js'
+import { AUDIENCES, type Audience, audiencesWith, DIMENSIONS, type Dimension } from '../../src/query/dimensions.js'
 import { METRICS } from '../../src/query/metrics.js'
 import { prepareRead, type Read, type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
@@ -15,6 +15,8 @@ import { dependencies, FILTERS } from '../oracle/generated-site.js'
 const size = Number(process.env.CONTRACT_ROWS ?? 3_000)
 /** More rows than in the normal run: every set of filters is asked. */
 export const whole = size > 3_000
+/** One of so many questions is asked; in each state of the store, others. */
+const every = Number(process.env.CONTRACT_EVERY ?? (whole ? 1 : 14))
 /** A generated site of `CONTRACT_ROWS` rows, about half of them people's. */
 export const contractRows = (): Rows =>
   generateRows({ seed: 20261123, sessions: Math.ceil(size / 12), agents: size / 2 })
@@ -47,6 +49,28 @@ const PARAMS: Readonly<Record<string, (audience: Audience) => readonly string[]>
   '/api/citation-gap': () => ['', 'operator=OpenAI'],
   '/api/citation-gap/summary': () => ['', 'operator=OpenAI'],
 }
+
+const VALUES: Readonly<Record<string, unknown>> = { exit_page: '/docs', goal: 'pro', duration: 60, referrer_spam: true }
+const OPERATORS = { text: ['is', 'is_not', 'contains'], number: ['gte', 'between', 'is_not'] } as const
+
+/** A filter by the dimension, with values that some rows have. */
+function filterBy({ name, type, tables }: Dimension, n: number, rows: Rows): Record<string, unknown> {
+  const stored = tables.flatMap((table) => rows[table].map((row) => new Map(Object.entries(row)).get(name) ?? []))
+  const values = [...new Set(stored)].flat().toSorted()
+  const found = VALUES[name] ?? values[Math.floor(values.length / 2)]
+  const value = typeof found === 'bigint' ? hex(found) : found
+  if (value === undefined) return { dimension: name, op: 'is_not_set' }
+  if (type === 'boolean' || type === 'flag') return { dimension: name, op: 'is', value }
+  const op = pick(OPERATORS[type], n)
+  return { dimension: name, op, value: op === 'between' ? [value, Number(value) + 100] : value }
+}
+
+/** Sets of filters; all of them have one for each dimension, too. */
+function listFilters(audience: Audience, rows: Rows) {
+  const dimensions = whole ? DIMENSIONS.filter((each) => audiencesWith(each).includes(audience)) : []
+  return [...FILTERS[audience], ...dimensions.map((each, n) => [filterBy(each, n, rows)])]
+}
+
 const pick = <V>(list: readonly V[], i: number): V | undefined => list[i % list.length]
 
 /** Rounds to ten digits: engines sum in another order. Leaves out how long a read took. */
@@ -91,10 +115,15 @@ async function answer(read: Read, query: string, { words, streamed }: AskOptions
 
 /**
  * Asks both stores, which have these rows, every read for every audience and set of filters; the answers must be equal. With
- * another `turn`, the normal run asks with other sets of filters.
+ * another `turn`, the normal run asks with other sets of filters, and a whole one about other windows.
  */
 export function compareReads(t: Test, rows: Rows, stores: () => readonly [Store, Store], turn = 0): void {
   const sessions = rows.events.filter(({ site_id }) => site_id === 1).map(({ session_id }) => session_id)
+  const allFilters = {
+    human: listFilters('human', rows),
+    agent: listFilters('agent', rows),
+    all: listFilters('all', rows),
+  }
   for (const [j, read] of reads.entries()) {
     if (read.staticResult) continue
     for (const audience of AUDIENCES) {
@@ -102,13 +131,13 @@ export function compareReads(t: Test, rows: Rows, stores: () => readonly [Store,
       if (!('only' in read.audience) && read.audience.peopleOnly && audience === 'agent') continue
       t.test(`${read.path}, ${audience}`, async (t) => {
         const params = PARAMS[read.path]?.(audience) ?? ['']
-        const questions = Math.max(params.length, FILTERS[audience].length)
+        const questions = Math.max(params.length, allFilters[audience].length)
         for (let i = 0; i < questions; i++) {
           // The normal run asks some; each set of filters meets several reads.
-          if (!whole && (i + 5 * j + 3 * turn) % 14 > 0) continue
-          const filters = pick(FILTERS[audience], i) ?? []
+          if ((i + 5 * j + turn) % every > 0) continue
+          const filters = pick(allFilters[audience], i) ?? []
           const query = [
-            `site=${1 + (i % 2)}&audience=${audience}&tz=${pick(ZONES, i + j)}&${pick(WINDOWS, 3 * i + j)}`,
+            `site=${1 + (i % 2)}&audience=${audience}&tz=${pick(ZONES, i + j)}&${pick(WINDOWS, 3 * i + j + turn)}`,
             `compare=${pick(COMPARES, Math.floor(i / 2) + j)}&${pick(params, i)}`,
             filters.length > 0 ? `filters=${encodeURIComponent(JSON.stringify(filters))}` : '',
           ].join('&')
