@@ -55,6 +55,20 @@ export interface EventStore extends Store {
   aggregate(target: Date): Promise<void>
   /** Call about once a second: one step of aggregation, and what an idle store tidies up. Never throws. */
   maintain(): Promise<void>
+  /** Describes the server that has the rows; absent where they are in a file. Throws `ApiError('database_error')`. */
+  serverStatus?(): Promise<ServerStatus>
+}
+
+/** The state of a server that has the rows. */
+export interface ServerStatus {
+  /** The files (parts) of each table that reads look at. */
+  parts: Readonly<Record<string, number>>
+  /** Erasures and other changes of files that have not ended. */
+  unfinished_mutations: number
+  /** The largest delay of a replicated table; absent without replicas. */
+  replication_delay_seconds?: number
+  /** The commits that this process has written to the server since it opened the store; absent where it only reads. */
+  commits?: { count: number; rows: number; seconds: number }
 }
 
 /** Changes that a commit makes besides adding rows. */

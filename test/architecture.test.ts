@@ -187,7 +187,7 @@ const HOME: Record<string, readonly string[]> = {
   express: ['adapters/express.ts'],
   commander: ['src/cli/'],
   pino: ['src/cli/log.ts'],
-  'prom-client': ['src/http/metrics.ts'],
+  'prom-client': ['src/http/metrics.ts', 'src/http/shared-metrics.ts'],
   yaml: ['src/config.ts'],
   pdfkit: ['src/export/pdf/'],
   fontkit: ['src/export/pdf/'],

@@ -35,7 +35,7 @@ export interface ClickHouseWriterOptions extends ClickHouseOptions, AggregationO
  * journal cannot be opened. Long because it lists the store's methods.
  */
 export async function openEventStore(url: string, options: ClickHouseWriterOptions): Promise<EventStore> {
-  const { records, epoch, now, random, log } = options
+  const { records, epoch, now, clock, random, log } = options
   const { client, requireOpen, ...reader } = await openClickHouse(url, options)
   /** An append failed: its commit may be in the journal, and may be applied in part. */
   let uncertain = false
@@ -43,6 +43,7 @@ export async function openEventStore(url: string, options: ClickHouseWriterOptio
   let entryState: 'none' | 'new' | 'idle' = 'new'
   // The first new delivery also has those of earlier processes deleted.
   let newDeliveries = MAX_NEW_DELIVERIES
+  const commits = { count: 0, rows: 0, seconds: 0 }
   let last: Promise<unknown> = Promise.resolve()
 
   /** Runs `work` after every change and look-up that was begun before. What it throws becomes an `ApiError`. */
@@ -111,7 +112,11 @@ export async function openEventStore(url: string, options: ClickHouseWriterOptio
         uncertain = true
         const entry = await journal.write({ rows, changes }, prepared.count, position)
         entryState = 'new'
+        const startedAt = clock()
         await applyCommit(client, marks, entry, prepared)
+        commits.count += 1
+        commits.rows += prepared.count
+        commits.seconds += (clock() - startedAt) / 1_000
         newDeliveries += changes.deliveries?.length ?? 0
         uncertain = false
       }),
@@ -135,6 +140,7 @@ export async function openEventStore(url: string, options: ClickHouseWriterOptio
     assign: (sites) => change('The rows could not be moved.', (number) => assignStep({ client, marks, number }, sites)),
     forgetRemovals: (key) => inTurn('The notes of removals could not be deleted.', () => forgetRemovals(client, key)),
     aggregate: aggregation.until,
+    serverStatus: async () => ({ ...(await reader.serverStatus()), commits: { ...commits } }),
     async maintain() {
       await aggregation.stepIfDue()
       try {

@@ -1,12 +1,14 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { ApiError } from '../errors.js'
+import type { ServerStatus } from '../event-store.js'
 import type { Sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 import { connect, parseAddress } from './client.js'
 import { migrate } from './migrate.js'
 import { runQuery, streamQuery } from './query.js'
 import { toApiError, toOpenError } from './query-errors.js'
+import { readServerStatus } from './server-status.js'
 import type { QueryLimits } from './settings.js'
 
 export interface ClickHouseOptions {
@@ -20,6 +22,7 @@ export interface ClickHouseReader extends Omit<Store, 'append'> {
   readonly client: ClickHouseClient
   /** Throws `ApiError('database_error')` if the store is closed. */
   requireOpen(): void
+  serverStatus(): Promise<ServerStatus>
 }
 
 const DEFAULT_LIMITS: QueryLimits = { timeout_ms: 30_000, memory_bytes: 4 * 2 ** 30 }
@@ -65,6 +68,14 @@ export async function openClickHouse(
         yield* streamQuery(client, query, { limits: longer, signal })
       } catch (cause) {
         throw toApiError(cause, longer, signal)
+      }
+    },
+    async serverStatus() {
+      requireOpen()
+      try {
+        return await readServerStatus(client)
+      } catch (cause) {
+        throw toApiError(cause, limits)
       }
     },
     async close(): Promise<void> {

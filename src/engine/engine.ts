@@ -86,7 +86,7 @@ export async function startEngine(options: EngineOptions) {
     onRestart: () => subscriptions.restarted(),
     log,
   })
-  const role = createRole()
+  const role = createRole(options)
   const outbox = createOutbox(supervisor)
   const calls = createCalls(supervisor)
   const subscriptions = createSubscriptions(supervisor)
@@ -145,11 +145,13 @@ const mayFollowAnother = ({ type }: FromWorker, { control }: EngineOptions): boo
   type === 'role_changed' || (type === 'ready' && control !== undefined)
 
 /** Whether this process writes, as its worker said last, and who writes otherwise. */
-function createRole() {
+function createRole({ store, control }: EngineOptions) {
   let writer = false
   let address: string | undefined
   return {
     state: {
+      /** Whether rows or records are on a server, which other processes may use too. */
+      isShared: store !== undefined || control !== undefined,
       /** Whether this process writes, as each with a store of its own does. */
       isWriter: () => writer,
       /** The URL at which another process that writes is reached; undefined without one. */

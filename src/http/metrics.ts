@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { DropReason, IngestEndpoint } from '../capture/drops.js'
 import type { RecorderStats } from '../capture/recorder.js'
 import type { EngineStatus } from '../engine/engine.js'
+import { addSharedMetrics } from './shared-metrics.js'
 
 /** The proxy's counters since its start. */
 export interface ProxyCounts {
@@ -23,6 +24,8 @@ export interface MetricSources {
   isWriter(): boolean
   /** Undefined without a proxy. */
   proxy(): ProxyCounts | undefined
+  /** Reads what the worker shares with other processes; absent if it shares nothing. */
+  shared?: () => Promise<unknown>
   /** Brings the counters up to date that other processes report. */
   refresh?(): Promise<void>
 }
@@ -146,5 +149,6 @@ export function createMetrics(sources: MetricSources): Metrics {
     },
   })
   addProxyMetrics({ counter, gauge }, proxy)
+  if (sources.shared) addSharedMetrics(registers, sources.shared, () => performance.now())
   return { render }
 }

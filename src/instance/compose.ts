@@ -127,6 +127,7 @@ function createServiceApp(
     ingestDrops: drops.totals,
     proxy: () => deps.proxy?.(),
     refresh: async () => deps.otherRecorders?.()?.refresh(),
+    ...(engine.isShared && { shared: () => engine.call('shared_status', undefined) }),
   })
   return createApp({
     routes: [

@@ -14,6 +14,15 @@ type Row = z.infer<typeof Row>
 
 export type Lease = ReturnType<typeof createLease>
 
+/** The lease as a process has read it last. */
+interface LeaseStatus {
+  /** Whether some process has the lease. */
+  held: boolean
+  epoch: number
+  /** How long this process has read no renewal. */
+  age_seconds: number
+}
+
 /**
  * Makes this process one of those that may become the writer. `instance` names it among them; `address` is where the
  * others reach it. All methods throw what the records throw.
@@ -22,17 +31,25 @@ export function createLease({
   records,
   instance,
   address,
+  clock,
 }: {
   records: Pick<Records, 'query' | 'write'>
   instance: string
   address: string
+  /** Milliseconds that only ascend. */
+  clock(): number
 }) {
   let seen: Row | undefined
+  /** The row that was read last, and when another one was read before. */
+  let last: { row: Row; since: number } | undefined
   let unchanged = 0
 
   const read = async (): Promise<Row> => {
     const [row] = await records.query(sql`select epoch, instance, address, renewals from writers`)
-    return Row.parse(row)
+    const read = Row.parse(row)
+    const isSame = last?.row.epoch === read.epoch && last.row.renewals === read.renewals
+    last = { row: read, since: last && isSame ? last.since : clock() }
+    return read
   }
   /** Without an instance, no process has the lease: the first has not begun, or the last has ended in order. */
   const isFree = (row: Row): boolean => row.instance === '' || row.instance === instance || unchanged >= UNCHANGED_POLLS
@@ -72,6 +89,9 @@ export function createLease({
     },
     /** The writer's address as it was read last; undefined without a writer. */
     writerAddress: (): string | undefined => (seen && seen.instance !== '' ? seen.address : undefined),
+    /** Returns the lease as this process read it last; undefined before the first time. */
+    status: (): LeaseStatus | undefined =>
+      last && { held: last.row.instance !== '', epoch: last.row.epoch, age_seconds: (clock() - last.since) / 1_000 },
     /** Shows that this process lives; false if another one has taken the lease over. */
     async renew(epoch: number): Promise<boolean> {
       await records.write(sql`update writers set renewals = renewals + 1 where epoch = ${epoch}`)

@@ -10,6 +10,8 @@ import { createLease, keepLease, type Lease, POLL_MS } from './lease.js'
 /** The worker of a killed site's process keeps its files for up to two seconds more. */
 const LOCK_WAIT_MS = 5_000
 
+const clock = () => performance.now()
+
 /** The right to write to shared records; `kept` is undefined while another process has it. */
 export interface HeldLease {
   readonly lease: Lease
@@ -50,7 +52,7 @@ export async function openWorkerStores(options: WorkerOptions, hooks: Hooks): Pr
 const fileOptions = (options: WorkerOptions, { log, onRepaired }: Hooks) => {
   const settings = { memory_limit: options.memory_limit, threads: options.threads, temp_limit: '4GB' }
   return {
-    ...{ now: () => new Date(), clock: () => performance.now(), log, onRepaired, limits: options.limits },
+    ...{ now: () => new Date(), clock, log, onRepaired, limits: options.limits },
     lock_ms: options.lock_ms ?? LOCK_WAIT_MS,
     settings: { events: settings, records: { ...settings, memory_limit: '64MB', threads: 1 } },
   }
@@ -80,7 +82,6 @@ async function openOnServer(options: WorkerOptions, store: string, hooks: Hooks)
     const kept = isShared ? keepLease({ lease, epoch }, hooks.onLeaseLost) : undefined
     closing.push(async () => kept?.stop())
     const { openEventStore } = await import('../clickhouse/event-store.js')
-    const clock = () => performance.now()
     const events = await openEventStore(store, { records, epoch, now, clock, random: randomBytes, log })
     closing.push(() => events.close())
     return { events, records, held: kept && { lease, kept } }
@@ -96,7 +97,7 @@ async function openRecordsFor(options: WorkerOptions, hooks: Hooks) {
   const { settings, ...common } = fileOptions(options, hooks)
   const file = `${options.data}/control.duckdb`
   const records = await openRecords({ ...common, settings: settings.records, file })
-  return { records, lease: createLease({ ...options, records }), isShared: false }
+  return { records, lease: createLease({ ...options, records, clock }), isShared: false }
 }
 
 /** Opens records that several processes share. PostgreSQL's client is loaded for them alone. */
@@ -109,7 +110,7 @@ async function openShared(
   const opened = await openPostgresRecords({
     ...{ url: control, now: () => new Date(), log, instance, onChange: onRecordsChange },
   })
-  return { records: { ...opened, repairs: [] }, lease: createLease({ records: opened, instance, address }) }
+  return { records: { ...opened, repairs: [] }, lease: createLease({ records: opened, instance, address, clock }) }
 }
 
 async function waitForLease(lease: Lease, { log, onLeaseLost }: Hooks): Promise<HeldLease> {

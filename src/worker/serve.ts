@@ -17,6 +17,7 @@ import { createRemovalStep } from './removal.js'
 import { formatError } from './requests.js'
 import { serveReader } from './serve-reader.js'
 import { openSharedSalts } from './shared-salts.js'
+import { createSharedStatus } from './shared-status.js'
 import { openSites } from './sites.js'
 import { readReportingVisitors } from './stored-reports.js'
 import { readActiveSessions } from './stored-sessions.js'
@@ -103,6 +104,7 @@ async function serveWriter({
     remove: createRemovalStep({ store: events, writer, ...parts }),
     assign: (sites) => events.assign(z.object({ from: z.int(), to: z.int() }).parse(sites)),
     forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
+    shared_status: createSharedStatus({ events, held }),
   }
 
   const reportUsage = createUsageReport(post)

@@ -250,12 +250,34 @@ t.test('values are parameters of the server, whatever they contain', { skip: noC
   t.ok(((await server.control?.())?.multipart ?? 0) >= 20, 'they are in the body, not in the URL')
 })
 
+t.test(
+  'the state of the server is one query, and commits are counted where they are written',
+  { skip: noChdb },
+  async (t) => {
+    const { url, server } = await openDatabase(t)
+    const store = await openClickHouseWriter(t, url)
+    const months = [9, 10].map((month) => eventRow({ timestamp: new Date(Date.UTC(2026, month, 5)) }))
+    await store.append({ events: months, agent_events: [] })
+    await store.append({ events: [], agent_events: [agentRow()] })
+    const before = await server.control?.()
+    const status = await store.serverStatus?.()
+    t.equal((await server.control?.())?.requests, (before?.requests ?? 0) + 1)
+    t.match(status, { parts: { events: 2, agent_events: 1 }, unfinished_mutations: 0, commits: { count: 2, rows: 3 } })
+    t.ok((status?.commits?.seconds ?? 0) > 0)
+    t.notOk(status && 'replication_delay_seconds' in status, 'there are no replicas')
+    const reader = await openClickHouse(url)
+    t.teardown(() => reader.close())
+    t.match(await reader.serverStatus(), { parts: { events: 2 }, commits: undefined })
+  },
+)
+
 t.test('a server that goes away makes calls fail, and none hangs', { skip: noChdb }, async (t) => {
   const { server, url } = await openDatabase(t)
   const store = await openClickHouseWriter(t, url)
   await server.stop?.()
   await t.rejects(store.query(sql`select 1`), { code: 'database_error' })
   await t.rejects(store.append({ events: [eventRow()], agent_events: [] }), { code: 'database_error' })
+  await t.rejects(async () => store.serverStatus?.(), { code: 'database_error' })
   const read = async () => {
     for await (const rows of store.stream(sql`select 1`)) t.fail(`${rows.length} rows`)
   }

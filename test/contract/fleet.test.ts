@@ -59,6 +59,11 @@ t.test(
     const second = await member('b')
     const [one, other] = [await member('c', '--role', 'reader'), await member('d', '--role', 'reader')]
     t.same(await Promise.all([second, one, other].map(isWriter)), [false, false, false], 'one writes')
+    for (const { admin } of [first, one]) {
+      const metrics = await (await fetch(`${admin}/metrics`)).text()
+      for (const line of [/_lease_held 1\n/, /_lease_renewal_age_seconds [0-4](\.\d+)?\n/, /_clickhouse_parts\{table=/])
+        t.match(metrics, line)
+    }
 
     const { stdout: secret } = await command(
       'keys',
