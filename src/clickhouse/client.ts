@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { REPLICATED_SETTINGS } from './settings.js'
 
 /** The store cannot be opened: one line for the operator, without the password. */
 export class ClickHouseOpenError extends Error {
@@ -11,13 +12,15 @@ export interface ClickHouseAddress {
   readonly username: string
   readonly password: string
   readonly database: string
+  /** The cluster whose replicas each have all rows; undefined for one server. */
+  readonly cluster: string | undefined
 }
 
 const DEFAULT_PORT = { http: 8123, https: 8443 }
 
 /**
- * Parses `clickhouse://user:password@host:8123/database`; with `?secure=true` over TLS, port 8443 by default. Throws
- * `ClickHouseOpenError`.
+ * Parses `clickhouse://user:password@host:8123/database`; with `?secure=true` over TLS, port 8443 by default; with
+ * `?cluster=name` for tables on all replicas of a cluster. Throws `ClickHouseOpenError`.
  */
 export function parseAddress(text: string): ClickHouseAddress {
   const refuse = (why: string) => new ClickHouseOpenError(`--store clickhouse://user@host:8123/database: ${why}`)
@@ -25,10 +28,13 @@ export function parseAddress(text: string): ClickHouseAddress {
   const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(text)
   if (protocol !== 'clickhouse:') throw refuse('the scheme must be clickhouse.')
   if (hostname === '') throw refuse('it names no host.')
-  const unknown = [...searchParams.keys()].find((key) => key !== 'secure')
-  if (unknown !== undefined) throw refuse(`unknown parameter ${unknown}; only secure=true is known.`)
+  const unknown = [...searchParams.keys()].find((key) => !['secure', 'cluster'].includes(key))
+  if (unknown !== undefined) throw refuse(`unknown parameter ${unknown}; secure=true and cluster=name are known.`)
   const secure = searchParams.get('secure') ?? 'false'
   if (!['true', 'false'].includes(secure)) throw refuse('secure must be true or false.')
+  const cluster = searchParams.get('cluster') ?? undefined
+  if (cluster !== undefined && !/^[\w.-]+$/.test(cluster))
+    throw refuse('cluster must be a name (letters, digits, underscore, dot, hyphen).')
   const scheme = secure === 'true' ? 'https' : 'http'
   const database = decodeURIComponent(pathname.slice(1))
   if (!/^\w+$/.test(database)) throw refuse('the path must be the name of a database (letters, digits, underscore).')
@@ -36,7 +42,7 @@ export function parseAddress(text: string): ClickHouseAddress {
     url: `${scheme}://${hostname}:${port || DEFAULT_PORT[scheme]}`,
     username: decodeURIComponent(username) || 'default',
     password: decodeURIComponent(password),
-    database,
+    ...{ database, cluster },
   }
 }
 
@@ -45,7 +51,13 @@ const REQUEST_TIMEOUT_MS = 16 * 60_000
 const MAX_CONNECTIONS = 10
 
 /** Loads the client, which only this store needs. Throws `ClickHouseOpenError`. */
-export async function connect({ url, username, password, database }: ClickHouseAddress): Promise<ClickHouseClient> {
+export async function connect({
+  url,
+  username,
+  password,
+  database,
+  cluster,
+}: ClickHouseAddress): Promise<ClickHouseClient> {
   const { ClickHouseLogLevel, createClient } = await import('@clickhouse/client').catch(() => {
     throw new ClickHouseOpenError('--store clickhouse:// needs a package: npm install @clickhouse/client')
   })
@@ -55,6 +67,7 @@ export async function connect({ url, username, password, database }: ClickHouseA
     max_open_connections: MAX_CONNECTIONS,
     // Values of a statement may be longer than a URL.
     use_multipart_params: true,
+    ...(cluster === undefined ? {} : { clickhouse_settings: REPLICATED_SETTINGS }),
     // Errors are thrown, and the caller logs them.
     log: { level: ClickHouseLogLevel.OFF },
   })

@@ -36,7 +36,7 @@ export interface ClickHouseWriterOptions extends ClickHouseOptions, AggregationO
  */
 export async function openEventStore(url: string, options: ClickHouseWriterOptions): Promise<EventStore> {
   const { records, epoch, now, clock, random, log } = options
-  const { client, requireOpen, ...reader } = await openClickHouse(url, options)
+  const { client, address, requireOpen, ...reader } = await openClickHouse(url, options)
   /** An append failed: its commit may be in the journal, and may be applied in part. */
   let uncertain = false
   /** The journal has an entry, and no commit came since the last call of `maintain`. */
@@ -136,7 +136,7 @@ export async function openEventStore(url: string, options: ClickHouseWriterOptio
     replaceSitemap: (hostname, urls) =>
       change('The sitemap could not be stored.', (number) => replaceSitemap({ client, number }, hostname, urls)),
     remove: (removal) =>
-      change('The rows could not be removed.', (number) => removeStep({ client, marks, number }, removal), 2),
+      change('The rows could not be removed.', (number) => removeStep({ client, address, marks, number }, removal), 2),
     assign: (sites) => change('The rows could not be moved.', (number) => assignStep({ client, marks, number }, sites)),
     forgetRemovals: (key) => inTurn('The notes of removals could not be deleted.', () => forgetRemovals(client, key)),
     aggregate: aggregation.until,

@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { z } from 'zod'
-import { ClickHouseOpenError } from './client.js'
+import { type ClickHouseAddress, ClickHouseOpenError } from './client.js'
+import { listShards, lockEngine, ofAllReplicas, onCluster, replicate, requireOneShard } from './cluster.js'
 import { listColumns, MIGRATIONS, ROW_TABLES } from './schema.js'
+
+/** The database of the store, and the cluster that it is in. */
+type Place = Pick<ClickHouseAddress, 'database' | 'cluster'>
 
 /** A program that holds the lock longer has died: every statement of a migration is done in seconds. */
 const LOCK_MS = 60_000
@@ -25,19 +29,23 @@ export function requireVersion(version: string): void {
 
 /**
  * Brings the tables to the version of this program. Only one program at a time changes them: it holds the lock, a table
- * that only one of several programs can create. Throws `ClickHouseOpenError` if the tables are newer than the program.
+ * that only one of several programs can create. In a cluster, on all replicas. Throws `ClickHouseOpenError` if the
+ * tables are newer than the program, or for a cluster of several shards.
  */
-export async function migrate(client: ClickHouseClient, migrations = MIGRATIONS): Promise<void> {
+export async function migrate(client: ClickHouseClient, address: Place, migrations = MIGRATIONS): Promise<void> {
+  const { cluster } = address
   const [server] = await select(client, 'select version() as version')
   requireVersion(String(server?.version))
+  if (cluster !== undefined) requireOneShard(cluster, (await select(client, listShards(cluster))).length)
   if (await isCurrent(client, migrations.length)) return
-  const release = await takeLock(client)
+  const create = (statement: string) => run(client, cluster === undefined ? statement : replicate(statement, cluster))
+  const release = await takeLock(client, address)
   try {
-    await run(client, VERSIONS)
+    await create(VERSIONS)
     const done = await readVersion(client)
     for (const [i, statements] of migrations.entries()) {
       if (i < done) continue
-      for (const statement of statements) await run(client, statement)
+      for (const statement of statements) await create(statement)
       await run(client, `insert into schema_versions (version) values (${i + 1})`)
     }
     for (const statement of await missingColumns(client)) await run(client, statement)
@@ -77,12 +85,13 @@ async function missingColumns(client: ClickHouseClient): Promise<string[]> {
 }
 
 /** Waits for the lock and returns a function that releases it. A lock of a program that died is removed. */
-async function takeLock(client: ClickHouseClient): Promise<() => Promise<void>> {
+async function takeLock(client: ClickHouseClient, { cluster, database }: Place): Promise<() => Promise<void>> {
   const holder = randomUUID()
+  const release = () => run(client, `drop table if exists schema_lock ${onCluster(cluster)} sync`)
   for (;;) {
     const created = await run(
       client,
-      `create table schema_lock (held UInt8) engine = MergeTree order by held comment '${holder}'`,
+      `create table schema_lock (held UInt8) engine = ${lockEngine(cluster)} order by held comment '${holder}'`,
     ).then(
       () => true,
       (error: unknown) => {
@@ -90,19 +99,19 @@ async function takeLock(client: ClickHouseClient): Promise<() => Promise<void>> 
         throw error
       },
     )
-    if (created) return () => run(client, 'drop table if exists schema_lock sync')
+    if (created) return release
     const [lock] = await select(
       client,
-      `select dateDiff('millisecond', metadata_modification_time, now64(3)) as age from system.tables
-        where database = currentDatabase() and name = 'schema_lock'`,
+      `select dateDiff('millisecond', metadata_modification_time, now64(3)) as age
+        from ${ofAllReplicas('system.tables', cluster)} where database = '${database}' and name = 'schema_lock'`,
     )
-    if (Number(lock?.age ?? 0) > LOCK_MS) await run(client, 'drop table if exists schema_lock sync')
+    if (Number(lock?.age ?? 0) > LOCK_MS) await release()
     else await delay(RETRY_MS)
   }
 }
 
-/** Code 57: a table of that name exists already. */
-const isExisting = (error: unknown): boolean => z.object({ code: z.literal('57') }).safeParse(error).success
+/** A table of that name exists already (code 57), or its replica on another server of the cluster does (253). */
+const isExisting = (error: unknown): boolean => z.object({ code: z.enum(['57', '253']) }).safeParse(error).success
 
 const run = async (client: ClickHouseClient, query: string): Promise<void> => {
   await client.command({ query })

@@ -11,6 +11,13 @@ const codeOf = (cause: unknown): string | undefined => Coded.safeParse(cause).da
 /** Whether the request may not have arrived, or its response was lost: the server itself said nothing. */
 export const isNetworkError = (cause: unknown): boolean => !/^\d+$/.test(codeOf(cause) ?? '')
 
+const BEHIND = new Set(['286', '289', '319'])
+/**
+ * Whether replicas of a cluster need a moment more: this one does not have the last insert yet (289), or most of them do not
+ * (286; 319 of the insert itself).
+ */
+export const isReplicaBehind = (cause: unknown): boolean => BEHIND.has(codeOf(cause) ?? '')
+
 /** Turns a failure into an error for the client: what to do about it, and never ClickHouse's words. */
 export function toApiError(cause: unknown, { timeout_ms }: QueryLimits, signal?: AbortSignal): ApiError {
   if (cause instanceof ApiError) return cause

@@ -2,6 +2,7 @@ import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { compile, type Sql } from '../sql.js'
 import { type ResultRow, toHexId } from '../store.js'
+import { onceReplicated } from './cluster.js'
 import type { Column } from './schema.js'
 import { type QueryLimits, readSettings } from './settings.js'
 
@@ -26,12 +27,14 @@ export const readRows = (client: ClickHouseClient, query: Sql, settings?: ClickH
 
 /** Runs one statement that only reads, with its values as parameters of the server. */
 export async function runQuery(client: ClickHouseClient, query: Sql, options: QueryOptions): Promise<ResultRow[]> {
-  const result = await client.query({
-    ...parametersOf(query, options),
-    format: 'JSONCompact',
-    // The server has the whole result before it responds, so an error has a status of its own.
-    clickhouse_settings: { ...readSettings(options.limits), wait_end_of_query: 1, ...options.settings },
-  })
+  const result = await onceReplicated(() =>
+    client.query({
+      ...parametersOf(query, options),
+      format: 'JSONCompact',
+      // The server has the whole result before it responds, so an error has a status of its own.
+      clickhouse_settings: { ...readSettings(options.limits), wait_end_of_query: 1, ...options.settings },
+    }),
+  )
   const { meta = [], data } = await result.json<unknown[]>()
   const toRow = rowReader(meta)
   return data.map(toRow)
@@ -43,11 +46,13 @@ export async function* streamQuery(
   query: Sql,
   options: QueryOptions,
 ): AsyncGenerator<ResultRow[]> {
-  const result = await client.query({
-    ...parametersOf(query, options),
-    format: 'JSONCompactEachRowWithNamesAndTypes',
-    clickhouse_settings: readSettings(options.limits),
-  })
+  const result = await onceReplicated(() =>
+    client.query({
+      ...parametersOf(query, options),
+      format: 'JSONCompactEachRowWithNamesAndTypes',
+      clickhouse_settings: readSettings(options.limits),
+    }),
+  )
   // The client lets go of the signal once the response begins.
   const leave = () => result.close()
   options.signal?.addEventListener('abort', leave, { once: true })

@@ -6,6 +6,8 @@ import { isIn, raw, type Sql, sql } from '../sql.js'
 import { HexId, toHexId } from '../store.js'
 import type { AggregateMarks } from './aggregate-marks.js'
 import { insertDeletions, insertVersions } from './changes.js'
+import type { ClickHouseAddress } from './client.js'
+import { ofAllReplicas } from './cluster.js'
 import { readRows } from './query.js'
 import { ROW_TABLES } from './schema.js'
 import { EVERY_VERSION } from './settings.js'
@@ -14,6 +16,7 @@ import { insertRows, isOneOf, runWrite } from './statements.js'
 /** The parts of the store that removal works with. */
 export interface RemovalDeps {
   client: ClickHouseClient
+  address: Pick<ClickHouseAddress, 'database' | 'cluster'>
   marks: AggregateMarks
   /** The first of the two numbers of the step, the versions of what it writes. */
   number: bigint
@@ -106,7 +109,7 @@ async function removePerson(
     await runWrite(client, insertDeletions(table, number, sql`${raw(table)} e where ${where}`))
   for (const table of ['events', 'loose_reports'] as const) await eraseDeleted(client, table, site)
   await marks.erase(site)
-  const isErased = await waitForDisk(client)
+  const isErased = await waitForDisk(deps)
   if (isErased) await writeNote({ client, number: number + 1n }, key, { ...note, done: true })
   return { rows: note.rows, more: !isErased, visitor_ids: visitors, session_ids: sessions }
 }
@@ -176,7 +179,7 @@ async function removeBefore(deps: RemovalDeps, site: number, limit: Date): Promi
   const rest = { rows, visitor_ids: [], session_ids: [] }
   if (end !== undefined) return { ...rest, more: true }
   await eraseSite(deps, site, limit)
-  return { ...rest, more: !(await waitForDisk(deps.client)) }
+  return { ...rest, more: !(await waitForDisk(deps)) }
 }
 
 async function removeSite(deps: RemovalDeps, { site, key, hostnames }: SiteRemoval): Promise<RemovalStep> {
@@ -198,7 +201,7 @@ async function removeSite(deps: RemovalDeps, { site, key, hostnames }: SiteRemov
   )
   await erase(client, 'deliveries', sql`site_id = ${site} and is_deleted = 0`)
   if (hostnames.length > 0) await erase(client, 'sitemap_urls', isIn(raw('hostname'), hostnames))
-  return { ...step, more: !(await waitForDisk(client)) }
+  return { ...step, more: !(await waitForDisk(deps)) }
 }
 
 /** Deletes from the reads what began before `end`, and returns how many rows. */
@@ -249,7 +252,7 @@ export async function erase(client: ClickHouseClient, table: string, where: Sql)
 
 /** Gives rows of a site to another in one step. No visitor or session of the two is the same, because their ids are made with the site's. */
 export async function assignStep(
-  { client, marks, number }: RemovalDeps,
+  { client, marks, number }: Omit<RemovalDeps, 'address'>,
   { from, to }: { from: number; to: number },
 ): Promise<{ rows: number; more: boolean }> {
   const end = await findStepEnd(client, from, END_OF_TIME)
@@ -318,12 +321,13 @@ const selectIds = async (client: ClickHouseClient, query: Sql): Promise<bigint[]
 const MAX_DISK_WAIT_MS = 3_000
 const DISK_POLL_MS = 200
 
-/** Waits until the engine has deleted the files of the parts that were replaced, and returns whether it has. */
-async function waitForDisk(client: ClickHouseClient): Promise<boolean> {
+/** Waits until the engine, on all replicas, has deleted the files of the parts that were replaced, and returns whether it has. */
+async function waitForDisk({ client, address }: Pick<RemovalDeps, 'client' | 'address'>): Promise<boolean> {
   const listReplaced = async () => {
     const rows = await readRows(
       client,
-      sql`select table, name from system.parts where database = currentDatabase() and not active`,
+      sql`select table, name from ${raw(ofAllReplicas('system.parts', address.cluster))}
+        where database = ${address.database} and not active`,
     )
     return new Map(rows.map(({ table, name }) => [`${table} ${name}`, String(table)]))
   }

@@ -6,6 +6,19 @@ export interface QueryLimits {
   memory_bytes: number
 }
 
+/**
+ * Settings of every request to a cluster. A write counts when most replicas have it, and a read sees every write before it
+ * on whichever replica it runs, or is refused (`query.ts` asks again): the order of a change's statements is what makes
+ * reads right, and the next change depends on the rows of the last one.
+ */
+export const REPLICATED_SETTINGS: ClickHouseSettings = {
+  insert_quorum: 'auto',
+  // Quorums of inserts that run side by side would allow no such read.
+  insert_quorum_parallel: 0,
+  select_sequential_consistency: '1',
+  alter_sync: '2',
+}
+
 /** How values are written in a result, so that none loses digits. */
 const OUTPUT: ClickHouseSettings = {
   output_format_json_quote_64bit_integers: 1,

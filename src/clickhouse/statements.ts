@@ -1,6 +1,7 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { compile, type Sql, sql } from '../sql.js'
+import { onceReplicated } from './cluster.js'
 import { isNetworkError } from './query-errors.js'
 import { INSERT_SETTINGS, WRITE_SETTINGS } from './settings.js'
 
@@ -10,7 +11,7 @@ const ATTEMPTS = 3
 async function repeat<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await work()
+      return await onceReplicated(work)
     } catch (error) {
       if (attempt === ATTEMPTS || !isNetworkError(error)) throw error
     }

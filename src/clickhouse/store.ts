@@ -4,7 +4,7 @@ import { ApiError } from '../errors.js'
 import type { ServerStatus } from '../event-store.js'
 import type { Sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
-import { connect, parseAddress } from './client.js'
+import { type ClickHouseAddress, connect, parseAddress } from './client.js'
 import { migrate } from './migrate.js'
 import { runQuery, streamQuery } from './query.js'
 import { toApiError, toOpenError } from './query-errors.js'
@@ -20,6 +20,7 @@ export interface ClickHouseOptions {
 /** The reading side of the store. */
 export interface ClickHouseReader extends Omit<Store, 'append'> {
   readonly client: ClickHouseClient
+  readonly address: ClickHouseAddress
   /** Throws `ApiError('database_error')` if the store is closed. */
   requireOpen(): void
   serverStatus(): Promise<ServerStatus>
@@ -40,7 +41,7 @@ export async function openClickHouse(
   const address = parseAddress(url)
   const client = await connectTo(address)
   try {
-    await migrate(client)
+    await migrate(client, address)
   } catch (cause) {
     await client.close()
     throw toOpenError(cause, address)
@@ -50,7 +51,7 @@ export async function openClickHouse(
     if (closed) throw new ApiError('database_error', 'The store is closed.')
   }
   return {
-    client,
+    ...{ client, address },
     requireOpen,
     dialect: clickhouseDialect,
     async query(query: Sql, signal?: AbortSignal): Promise<ResultRow[]> {

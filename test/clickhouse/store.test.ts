@@ -12,9 +12,13 @@ import { openClickHouseWriter, openJournalRecords } from '../fixtures/clickhouse
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
 t.test('an address is parsed, and a wrong one is refused without its password', async (t) => {
-  const address = (given: object) => ({ username: 'default', password: '', database: 'd', ...given })
+  const address = (given: object) => ({
+    ...{ username: 'default', password: '', database: 'd', cluster: undefined },
+    ...given,
+  })
   const good: [string, object][] = [
     ['clickhouse://h/d', { url: 'http://h:8123' }],
+    ['clickhouse://h/d?cluster=c-1.a', { url: 'http://h:8123', cluster: 'c-1.a' }],
     ['clickhouse://h/d?secure=true', { url: 'https://h:8443' }],
     ['clickhouse://h:9/d?secure=false', { url: 'http://h:9' }],
     [
@@ -29,7 +33,9 @@ t.test('an address is parsed, and a wrong one is refused without its password', 
     ['clickhouse://u:secret@h', /database/],
     ['clickhouse://u:secret@h/a/b', /database/],
     ['clickhouse://u:secret@h/d;drop', /database/],
-    ['clickhouse://u:secret@h/d?cluster=c', /unknown parameter cluster/],
+    ['clickhouse://u:secret@h/d?clusters=c', /unknown parameter clusters/],
+    ["clickhouse://u:secret@h/d?cluster=c'", /cluster must be a name/],
+    ['clickhouse://u:secret@h/d?cluster=', /cluster must be a name/],
     ['clickhouse://u:secret@h/d?secure=yes', /secure must be/],
     ['clickhouse:///d', /no host/],
   ]
@@ -131,8 +137,9 @@ t.test('tables are created once by several programs, and a newer schema is refus
   await again.close()
 
   const statements = ['create table if not exists later (a Int32) engine = MergeTree order by a']
-  await migrate(client, [...MIGRATIONS, statements])
-  await migrate(client, [...MIGRATIONS, statements])
+  const address = parseAddress(url)
+  await migrate(client, address, [...MIGRATIONS, statements])
+  await migrate(client, address, [...MIGRATIONS, statements])
   t.strictSame(await select('select version from schema_versions order by version'), [{ version: 1 }, { version: 2 }])
   await t.rejects(openClickHouse(url), {
     name: 'ClickHouseOpenError',
