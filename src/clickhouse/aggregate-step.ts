@@ -13,7 +13,7 @@ import {
   selectSteps,
 } from '../session-aggregates.js'
 import { raw, type Sql, sql } from '../sql.js'
-import { type AggregateWriter, deleteOlder } from './aggregate-writer.js'
+import { type AggregateWriter, BEGINNING_OF_TIME, deleteOlder } from './aggregate-writer.js'
 
 /*
  * Fills the aggregates of sessions; src/session-aggregates.ts says what the tables have. A step is several statements, and
@@ -27,12 +27,11 @@ import { type AggregateWriter, deleteOlder } from './aggregate-writer.js'
 const HITS_PER_STEP = 50_000
 const STALE_SESSIONS_PER_STEP = 5_000
 const SESSION_NAMES = ['sessions', 'session_pages'] as const
-const BEGINNING_OF_TIME = new Date(0)
 
 /** The moment before which sessions are aggregated; undefined if none are. */
 export async function readWatermark({ select }: Pick<AggregateWriter, 'select'>): Promise<Date | undefined> {
   const [row] = await select(sql`select max(watermark) as at from seals`)
-  return row?.at instanceof Date ? row.at : undefined
+  return row?.at instanceof Date && row.at > BEGINNING_OF_TIME ? row.at : undefined
 }
 
 /** Sessions of a step that are aggregated already, as a list of `site_id, session_id`. */

@@ -22,3 +22,6 @@ export function deleteOlder(
   return run(sql`insert into ${raw(table)} (${key}, ver, is_deleted)
     select ${key}, ${number}, 1 from ${raw(table)} where ver < ${number} and ${scope}`)
 }
+
+/** The watermark of a writer that has summed nothing up. */
+export const BEGINNING_OF_TIME = new Date(0)

@@ -6,7 +6,7 @@ import { COHORT_COLUMNS, PRIOR_COLUMNS, SESSION_TABLES } from '../session-aggreg
 import { isIn, join, raw, type Sql, sql } from '../sql.js'
 import type { AggregateMarks } from './aggregate-marks.js'
 import { aggregateStep, readWatermark } from './aggregate-step.js'
-import { type AggregateWriter, deleteOlder } from './aggregate-writer.js'
+import { type AggregateWriter, BEGINNING_OF_TIME, deleteOlder } from './aggregate-writer.js'
 import { dailyStep, readDailySeal, recountDays } from './daily-step.js'
 import { readRows } from './query.js'
 import { erase } from './removal.js'
@@ -38,11 +38,11 @@ export async function openAggregates(client: ClickHouseClient, takeNumber: () =>
   return {
     marks: createMarks({ client, writer, tracker }),
     async takeOver() {
-      const { watermark, countedUntil } = tracker.progress()
-      if (!watermark && !countedUntil) return
+      // Without a watermark too: the first one of a writer that was taken over must not count either.
+      const { watermark = BEGINNING_OF_TIME, countedUntil = BEGINNING_OF_TIME } = tracker.progress()
       const number = await takeNumber()
-      if (watermark) await writer.run(sql`insert into seals (watermark, ver) select ${watermark}, ${number}`)
-      if (countedUntil) await writer.run(sql`insert into daily_seals (day, ver) select ${countedUntil}, ${number}`)
+      await writer.run(sql`insert into seals (watermark, ver) select ${watermark}, ${number}`)
+      await writer.run(sql`insert into daily_seals (day, ver) select ${countedUntil}, ${number}`)
     },
     step: async (target) => (await tracker.step(writer, target)).more,
   }

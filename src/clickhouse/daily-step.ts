@@ -2,7 +2,7 @@ import { DAY_MS, type DailyStep, startOfDay } from '../aggregation.js'
 import { DAILY_NAMES, type DailyTableName, dailyColumns, selectDays } from '../daily-counts.js'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'
-import { type AggregateWriter, deleteOlder } from './aggregate-writer.js'
+import { type AggregateWriter, BEGINNING_OF_TIME, deleteOlder } from './aggregate-writer.js'
 
 /*
  * Fills the daily counts (src/daily-counts.ts) of whole days (UTC). Days before the moment in `daily_seals` are counted. A
@@ -19,7 +19,7 @@ const AGENTS = raw(
 /** The moment before which days are counted; undefined if none are. */
 export async function readDailySeal({ select }: Pick<AggregateWriter, 'select'>): Promise<Date | undefined> {
   const [row] = await select(sql`select max(day) as day from daily_seals`)
-  return row?.day instanceof Date ? row.day : undefined
+  return row?.day instanceof Date && row.day > BEGINNING_OF_TIME ? row.day : undefined
 }
 
 /**
@@ -43,7 +43,7 @@ export async function dailyStep(writer: AggregateWriter, target: Date): Promise<
   const span = await findNextDays(writer, until, startOfDay(target))
   if (span === undefined) return { until, deleted: false, more: false }
   const step = await writer.takeNumber()
-  await recountDays(writer, step, { from: until ?? new Date(0), until: span.until })
+  await recountDays(writer, step, { from: until ?? BEGINNING_OF_TIME, until: span.until })
   await writer.run(sql`insert into daily_seals (day, ver) select ${span.until}, ${step}`)
   return { until: span.until, deleted: false, more: span.until < startOfDay(target) }
 }
@@ -78,7 +78,7 @@ async function findNextDays(
   counted: Date | undefined,
   target: Date,
 ): Promise<{ until: Date } | undefined> {
-  const since = counted ?? new Date(0)
+  const since = counted ?? BEGINNING_OF_TIME
   const [row] = await select(sql`
     select min(first) as first from (
       select min(timestamp) as first from events where timestamp >= ${since}

@@ -18,7 +18,7 @@ import { runWrite } from './statements.js'
 import { type ClickHouseOptions, openClickHouse } from './store.js'
 
 export interface ClickHouseWriterOptions extends ClickHouseOptions, AggregationOptions {
-  /** The records, which have the journal. */
+  /** The records, which have the journal. Their `write` must refuse a writer that was taken over (shared-records.ts). */
   records: Pick<Records, 'query' | 'write'>
   /** The epoch of the writer's lease: nothing is stored any more once a writer of a later one has opened the store. */
   epoch: number
@@ -62,6 +62,7 @@ export async function openEventStore(url: string, options: ClickHouseWriterOptio
     return next
   }
   const recover = async (): Promise<void> => {
+    if (uncertain) await journal.settle()
     const entry = await journal.read()
     if (entry) await applyCommit(client, marks, entry)
   }

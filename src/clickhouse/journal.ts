@@ -1,5 +1,4 @@
 import { type CommitPosition, formatCommitPosition, parseCommitPosition } from '../engine/commit-position.js'
-import { ApiError } from '../errors.js'
 import type { StoredChanges } from '../event-store.js'
 import type { Rows } from '../rows.js'
 import { type Sql, sql } from '../sql.js'
@@ -27,26 +26,12 @@ export interface JournalEntry extends Commit {
 /** Each kind of change in a commit has a number of its own, so that a repetition can tell what was changed already. */
 const NUMBERS_PER_COMMIT = 4
 
-const TAKEN_OVER = 'another writer has taken over'
-
 /**
- * Opens the journal for the writer that holds the lease under this epoch. Every write fails once another one has taken the
- * lease over. Throws `ApiError('database_error')`.
+ * Opens the journal for the writer that holds the lease under this epoch. The records refuse a writer that was taken over
+ * (shared-records.ts), so every write fails then. Throws `ApiError('database_error')`.
  */
 export async function openJournal(records: Pick<Records, 'query' | 'write'>, epoch: number) {
-  const writeFenced = async (...statements: Sql[]): Promise<void> => {
-    try {
-      // Fails the transaction unless the epoch is ours. It locks the row, so the lease is not taken over before it ends.
-      const ours = sql`case when epoch = ${epoch} then ${String(epoch)} else ${TAKEN_OVER} end`
-      await records.write(sql`update writers set epoch = cast(${ours} as bigint)`, ...statements)
-    } catch (cause) {
-      const [row] = await records.query(sql`select epoch from writers`)
-      if (Number(row?.epoch) === epoch) throw cause
-      const message = `Nothing can be stored: ${TAKEN_OVER} (epoch ${row?.epoch}, this one has ${epoch}).`
-      throw new ApiError('database_error', message, undefined, { cause })
-    }
-  }
-  await writeFenced()
+  await records.write()
   const [last] = await records.query(sql`select epoch, last_number, last_row from journal`)
   let number = Number(last?.epoch) === epoch ? Number(last?.last_number) : 0
   let lastRow = Number(last?.last_row)
@@ -57,7 +42,7 @@ export async function openJournal(records: Pick<Records, 'query' | 'write'>, epo
     // A failed write does not give its numbers back.
     number += numbers
     lastRow += rows
-    await writeFenced(
+    await records.write(
       sql`update journal set epoch = ${epoch}, last_number = ${number}, last_row = ${lastRow},
         first_number = ${firstNumber}, first_row = ${firstRow}, body = ${body}`,
       ...statements,
@@ -66,6 +51,11 @@ export async function openJournal(records: Pick<Records, 'query' | 'write'>, epo
   }
 
   return {
+    /**
+     * Waits until a write that failed has ended for good: its commit may still be on the way, and look as if it were not
+     * there. Call it before `read` then.
+     */
+    settle: () => records.write(),
     /** The last commit of a run; undefined before its first. */
     async lastCommit(run: string): Promise<CommitPosition | undefined> {
       const [row] = await records.query(sql`select mark from commits where run = ${run}`)

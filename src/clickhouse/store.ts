@@ -3,7 +3,7 @@ import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { ApiError } from '../errors.js'
 import type { ServerStatus } from '../event-store.js'
 import type { Sql } from '../sql.js'
-import type { ResultRow, Store } from '../store.js'
+import type { ReadTimeouts, ResultRow, Store } from '../store.js'
 import { type ClickHouseAddress, connect, parseAddress } from './client.js'
 import { migrate } from './migrate.js'
 import { runQuery, streamQuery } from './query.js'
@@ -12,7 +12,8 @@ import { readServerStatus } from './server-status.js'
 import type { QueryLimits } from './settings.js'
 
 export interface ClickHouseOptions {
-  limits?: QueryLimits
+  /** Absent values are the store's defaults. */
+  limits?: Partial<QueryLimits & Pick<ReadTimeouts, 'longest_ms'>>
   /** Connects to the server; `connect` by default. */
   connectTo?: typeof connect
 }
@@ -26,9 +27,8 @@ export interface ClickHouseReader extends Omit<Store, 'append'> {
   serverStatus(): Promise<ServerStatus>
 }
 
-const DEFAULT_LIMITS: QueryLimits = { timeout_ms: 30_000, memory_bytes: 4 * 2 ** 30 }
 /** A stream is as long as its client takes to read it. */
-const STREAM_TIMEOUT_MS = 15 * 60_000
+const DEFAULT_LIMITS = { timeout_ms: 30_000, memory_bytes: 4 * 2 ** 30, longest_ms: 15 * 60_000 }
 
 /**
  * Opens the store of hits and fetches in a database of a ClickHouse server, `clickhouse://user:password@host:8123/db`, for
@@ -36,8 +36,9 @@ const STREAM_TIMEOUT_MS = 15 * 60_000
  */
 export async function openClickHouse(
   url: string,
-  { limits = DEFAULT_LIMITS, connectTo = connect }: ClickHouseOptions = {},
+  { limits: given, connectTo = connect }: ClickHouseOptions = {},
 ): Promise<ClickHouseReader> {
+  const limits = { ...DEFAULT_LIMITS, ...given }
   const address = parseAddress(url)
   const client = await connectTo(address)
   try {
@@ -64,7 +65,7 @@ export async function openClickHouse(
     },
     async *stream(query: Sql, signal?: AbortSignal): AsyncIterable<ResultRow[]> {
       requireOpen()
-      const longer = { ...limits, timeout_ms: STREAM_TIMEOUT_MS }
+      const longer = { ...limits, timeout_ms: limits.longest_ms }
       try {
         yield* streamQuery(client, query, { limits: longer, signal })
       } catch (cause) {

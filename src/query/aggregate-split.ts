@@ -9,12 +9,13 @@ import { inWindow, startedInWindow } from './window-conditions.js'
 
 /**
  * Asks the store how far it has aggregated sessions, once before a read. A state that is outdated by the time the read
- * runs gives the same result, because `sessions` keeps every session that started before an earlier watermark.
+ * runs gives the same result, because `sessions` keeps every session that started before an earlier watermark. The watermark
+ * of a store that has aggregated nothing yet may be 1970.
  */
 export async function readAggregateState(store: Pick<Store, 'query'>): Promise<AggregateState | undefined> {
   const [row] = await store.query(sql`
     select max(watermark) as watermark, (select min(session_start) from unsealed) as broken from seals`)
-  if (!(row?.watermark instanceof Date)) return undefined
+  if (!(row?.watermark instanceof Date && row.watermark.getTime() > 0)) return undefined
   return { watermark: row.watermark, staleSince: row.broken instanceof Date ? row.broken : undefined }
 }
 
@@ -24,7 +25,7 @@ export async function readCountedDays(store: Pick<Store, 'query'>, site: number)
     select until, day from (select max(day) as until from daily_seals) s
     left join (select distinct day from daily_changed where site_id = ${site}) c on true order by day`)
   const until = rows[0]?.until
-  if (!(until instanceof Date)) return undefined
+  if (!(until instanceof Date && until.getTime() > 0)) return undefined
   return { until, changed: rows.flatMap(({ day }) => (day instanceof Date ? [day] : [])) }
 }
 

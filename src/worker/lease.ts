@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sql } from '../sql.js'
-import type { Records } from '../store.js'
+import type { Log, Records } from '../store.js'
 
 /**
  * The holder shows that it lives by raising a count. The others take the lease over when they have read the same count so
@@ -101,6 +101,15 @@ export function createLease({
     async release(epoch: number): Promise<void> {
       await records.write(sql`update writers set instance = '', address = '' where epoch = ${epoch}`)
     },
+  }
+}
+
+/** Returns a function that logs a message unless it is the one before, for what is looked up again and again. */
+export function logOnce(log: Log): Log {
+  let last: string | undefined
+  return (level, message, error) => {
+    if (message !== last) log(level, message, error)
+    last = message
   }
 }
 

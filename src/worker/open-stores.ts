@@ -4,8 +4,9 @@ import { openRecords } from '../duckdb/records.js'
 import type { WorkerOptions } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
+import { createFencedWrite, createReaderWrite } from '../shared-records.js'
 import type { Log, RecordStore, Store } from '../store.js'
-import { createLease, keepLease, type Lease, POLL_MS } from './lease.js'
+import { createLease, keepLease, type Lease, logOnce, POLL_MS } from './lease.js'
 
 /** The worker of a killed site's process keeps its files for up to two seconds more. */
 const LOCK_WAIT_MS = 5_000
@@ -43,10 +44,19 @@ export async function openWorkerStores(options: WorkerOptions, hooks: Hooks): Pr
   const { store, control } = options
   if (store !== undefined) return openOnServer(options, store, hooks)
   if (control === undefined) return { ...(await openFiles(options, hooks)), held: undefined }
-  const shared = await openShared(options, control, hooks)
-  // Events in a file are this process's own, so there is nothing to read before it may write.
-  const held = await waitForLease(shared.lease, hooks)
-  return { ...(await openFiles(options, hooks, async () => shared.records)), held }
+  const { records, lease } = await openShared(options, control, hooks)
+  let kept: ReturnType<typeof keepLease> | undefined
+  try {
+    // Events in a file are this process's own, so there is nothing to read before it may write.
+    const epoch = await waitForLease(lease, hooks.log)
+    kept = keepLease({ lease, epoch }, hooks.onLeaseLost)
+    const fenced = { ...records, write: createFencedWrite(records, epoch) }
+    return { ...(await openFiles(options, hooks, async () => fenced)), held: { lease, kept } }
+  } catch (error) {
+    await kept?.release()
+    await records.close()
+    throw error
+  }
 }
 
 const fileOptions = (options: WorkerOptions, { log, onRepaired }: Hooks) => {
@@ -69,6 +79,7 @@ const openFiles = (options: WorkerOptions, hooks: Hooks, openOthers?: () => Prom
 /** Opens events in ClickHouse, for writing if this process has the lease. Its client is loaded for them alone. */
 async function openOnServer(options: WorkerOptions, store: string, hooks: Hooks): Promise<WorkerStores> {
   const { log } = hooks
+  const { limits = {} } = options
   const { records, lease, isShared } = await openRecordsFor(options, hooks)
   const closing: (() => Promise<void>)[] = [() => records.close()]
   try {
@@ -76,15 +87,17 @@ async function openOnServer(options: WorkerOptions, store: string, hooks: Hooks)
     const epoch = isShared ? await (options.role === 'reader' ? lease.watch() : lease.take()) : await lease.seize()
     if (epoch === undefined) {
       const { openClickHouse } = await import('../clickhouse/store.js')
-      return { events: readOnly(await openClickHouse(store)), records, held: { lease, kept: undefined } }
+      const events = readOnly(await openClickHouse(store, { limits }))
+      return { events, records: { ...records, write: createReaderWrite(records) }, held: { lease, kept: undefined } }
     }
     // From now on, because the journal may have a commit to apply, and that may take longer than a lease lasts.
     const kept = isShared ? keepLease({ lease, epoch }, hooks.onLeaseLost) : undefined
-    closing.push(async () => kept?.stop())
+    closing.push(async () => kept?.release())
     const { openEventStore } = await import('../clickhouse/event-store.js')
-    const events = await openEventStore(store, { records, epoch, now, clock, random: randomBytes, log })
-    closing.push(() => events.close())
-    return { events, records, held: kept && { lease, kept } }
+    const fenced = { ...records, write: createFencedWrite(records, epoch) }
+    const common = { records: fenced, epoch, now, clock, random: randomBytes, log, limits }
+    const events = await openEventStore(store, common)
+    return { events, records: fenced, held: kept && { lease, kept } }
   } catch (error) {
     for (const close of closing.reverse()) await close().catch(() => {})
     throw error
@@ -113,11 +126,17 @@ async function openShared(
   return { records: { ...opened, repairs: [] }, lease: createLease({ records: opened, instance, address, clock }) }
 }
 
-async function waitForLease(lease: Lease, { log, onLeaseLost }: Hooks): Promise<HeldLease> {
-  for (let isFirst = true; ; isFirst = false) {
-    const epoch = await lease.take()
-    if (epoch !== undefined) return { lease, kept: keepLease({ lease, epoch }, onLeaseLost) }
-    if (isFirst) log('info', `another process writes to these records: ${lease.writerAddress() ?? 'unknown'}`)
+/** Takes the lease as soon as it is free, however long the records cannot be read meanwhile. */
+async function waitForLease(lease: Lease, log: Log): Promise<number> {
+  const say = logOnce(log)
+  for (;;) {
+    try {
+      const epoch = await lease.take()
+      if (epoch !== undefined) return epoch
+      say('info', `another process writes to these records: ${lease.writerAddress() ?? 'unknown'}`)
+    } catch (error) {
+      say('warn', 'the process that writes to these records cannot be looked up, which is repeated', error)
+    }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }

@@ -1,7 +1,7 @@
 import type { WorkerOptions } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import type { Log } from '../store.js'
-import { POLL_MS } from './lease.js'
+import { logOnce, POLL_MS } from './lease.js'
 import { listen } from './listen.js'
 import type { WorkerStores } from './open-stores.js'
 import { createUsageReport, type ParentPort } from './parent-port.js'
@@ -44,6 +44,7 @@ export async function serveReader({
     log,
     policyChanged() {},
   })
+  let seen = changes.count()
   await parts.readPolicies()
   const reportUsage = createUsageReport(port.post)
   let ending = false
@@ -58,7 +59,6 @@ export async function serveReader({
     end(0)
   }
   const askForLease = createLeaseWatch({ held, role: options.role, port, log, become })
-  let seen = changes.count()
   const timers = [
     setInterval(() => {
       reportUsage()
@@ -103,6 +103,7 @@ function createLeaseWatch({
   log: Log
   become: () => void
 }): () => void {
+  const say = logOnce(log)
   let address: string | undefined
   let isAsking = false
   const ask = async (): Promise<void> => {
@@ -111,16 +112,15 @@ function createLeaseWatch({
     const epoch = role === 'reader' ? await held.lease.watch() : await held.lease.take()
     if (epoch !== undefined) return become()
     const found = held.lease.writerAddress()
-    if (found === address) return
+    if (found !== address) port.post({ type: 'writer_at', ...(found !== undefined && { address: found }) })
     address = found
-    port.post({ type: 'writer_at', ...(found !== undefined && { address: found }) })
-    log('info', found === undefined ? 'no process writes at present' : `this process reads; the writer is at ${found}`)
+    say('info', found === undefined ? 'no process writes at present' : `this process reads; the writer is at ${found}`)
   }
   return () => {
     if (isAsking) return
     isAsking = true
     ask()
-      .catch((error) => log('warn', 'the writer cannot be looked up', error))
+      .catch((error) => say('warn', 'the writer cannot be looked up', error))
       .finally(() => {
         isAsking = false
       })

@@ -11,6 +11,7 @@ import { aggregatesContract, interruptedAggregation, removedAggregates } from '.
 import { compareReads, compareStreams, contractRows, whole } from './engine-reads.js'
 import { compareLookUps, lookUpRows } from './look-ups.js'
 import { storeContract } from './store-contract.js'
+import { takeoverContract } from './takeover-contract.js'
 import { writeContract } from './write-contract.js'
 
 const open = async (t: Test, server: ClickHouseServer) => openClickHouseWriter(t, await server.createDatabase())
@@ -35,6 +36,7 @@ const checkServer = (start: (t: Test) => ClickHouseServer | Promise<ClickHouseSe
   const server = await start(t)
   storeContract(t, (t) => open(t, server))
   writeContract(t, server)
+  takeoverContract(t, server)
   t.test('reads give the same answers as on DuckDB', async (t) => {
     const rows = contractRows()
     const [duckdb, clickhouse] = [await openStore(t), await open(t, server)]

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import { type Commit, decodeCommit, encodeCommit, openJournal } from '../../src/clickhouse/journal.js'
+import { createFencedWrite } from '../../src/shared-records.js'
 import { sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
@@ -51,8 +52,11 @@ const position = (sequence: number) => ({ run: '00000000000000aa', sequence, hum
 /** Opens the journal as a writer that has just taken the lease. */
 async function takeOver(records: Records, epoch: number) {
   await records.write(sql`update writers set epoch = ${epoch} where epoch < ${epoch}`)
-  return openJournal(records, epoch)
+  return openFenced(records, epoch)
 }
+
+const openFenced = (records: Records, epoch: number) =>
+  openJournal({ ...records, write: createFencedWrite(records, epoch) }, epoch)
 
 /** Everything that the journal of commits must do, wherever the records are. */
 export function journalContract(t: Test, open: (t: Test) => Promise<Records>): void {
@@ -85,7 +89,7 @@ export function journalContract(t: Test, open: (t: Test) => Promise<Records>): v
     t.strictSame(await records.query(sql`select count(*) as n from commits`), [{ n: 1 }])
     t.equal(await journal.takeNumbers(2), (7n << 32n) + 9n)
     t.equal(await journal.read(), undefined, 'a change without an entry empties the journal')
-    const again = await openJournal(records, 7)
+    const again = await openFenced(records, 7)
     t.equal(await again.takeNumbers(), (7n << 32n) + 11n, 'the same epoch counts on')
     const next = await takeOver(records, 8)
     t.match(await next.write(EMPTY, 1, undefined), { number: (8n << 32n) + 1n, firstRow: 9 }, 'the next one from 1')
@@ -100,7 +104,7 @@ export function journalContract(t: Test, open: (t: Test) => Promise<Records>): v
     const refused = { code: 'database_error', message: /another writer has taken over \(epoch 4, this one has 3\)/ }
     await t.rejects(old.write(EMPTY, 1, position(2)), refused)
     await t.rejects(old.takeNumbers(), refused)
-    await t.rejects(openJournal(records, 3), refused)
+    await t.rejects(openFenced(records, 3), refused)
     t.match(await present.read(), { number: (3n << 32n) + 1n })
     t.match(await present.lastCommit('00000000000000aa'), { sequence: 1 })
     const other = await takeOver(records, 5)

@@ -1,4 +1,6 @@
 import type { Test } from 'tap'
+import { auditStatements } from '../../src/manage/audit.js'
+import { createFencedWrite, createReaderWrite } from '../../src/shared-records.js'
 import { type Sql, sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
 import { createLease } from '../../src/worker/lease.js'
@@ -103,6 +105,46 @@ export function recordsContract(t: Test, open: (t: Test) => Promise<Records>): v
     t.equal(await c.take(), undefined, 'an epoch that is over releases nothing')
     await b.release(3)
     t.equal(await c.take(), 4, 'a released lease is free at once')
+  })
+
+  t.test('a writer that was taken over changes no record', async (t) => {
+    const records = await open(t)
+    const lease = (instance: string) => createLease({ records, instance, address: '' })
+    const [first, next] = [lease('a'), lease('b')]
+    const epoch = (await first.take()) ?? 0
+    const write = createFencedWrite(records, epoch)
+    const add = (id: number) => sql`insert into goals (id) values (${id})`
+    await write(add(1))
+    await t.rejects(write(add(2), sql`insert into no_such_table values (1)`), refusal('written'))
+    await next.seize()
+    const refused = { code: 'database_error', message: /another writer has taken over \(epoch 2, this one has 1\)/ }
+    await t.rejects(write(add(3)), refused)
+    await t.rejects(write(), refused, 'the test alone')
+    t.equal(await first.renew(epoch), false)
+    t.same(await records.query(sql`select id from goals`), [{ id: 1 }])
+  })
+
+  t.test('a process that only reads counts uses, and changes nothing else', async (t) => {
+    const records = await open(t)
+    const write = createReaderWrite(records)
+    const [by, at] = [{ kind: 'operator', name: 'x' } as const, AUTUMN]
+    await write(
+      sql`update keys set requests = requests + 1 where id = 1`,
+      sql`update sessions set last_seen_at = ${AUTUMN} where id = 1`,
+      sql`delete from sessions where id = 2`,
+      ...auditStatements({ by, at, org: 1 }, { action: 'show', object: 'ingest_key' }),
+    )
+    t.same(await records.query(sql`select action from audit`), [{ action: 'show' }])
+    for (const other of [
+      sql`update keys_x set requests = 1`,
+      sql`insert into keys (id) values (1)`,
+      sql`insert into sessions (id) values (1)`,
+      sql`delete from tokens`,
+    ])
+      await t.rejects(write(sql`update keys set requests = 9`, other), {
+        code: 'database_error',
+        message: /only reads/,
+      })
   })
 
   t.test('a write is done whole or not at all', async (t) => {
