@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Engine } from '../engine/engine.js'
 import { ApiError } from '../errors.js'
 import type { ShareScope } from '../manage/shares.js'
 import { sourceRows, whereClause } from '../query/conditions.js'
@@ -12,7 +11,7 @@ import { isIn, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 import { createReadDeps, type ReadDeps } from './reads.js'
 import { type Route, routeMaker } from './route.js'
-import { createRowStream } from './row-stream.js'
+import { createRowStream, type TailedEngine } from './row-stream.js'
 
 /** Streams that are open at once, of all readers. Share links leave room for people who are signed in. */
 const MAX_STREAMS = 100
@@ -46,7 +45,7 @@ const envelope = defineRead({
 })
 
 interface StreamDeps extends ReadDeps {
-  readonly engine: Pick<Engine, 'tail'>
+  readonly engine: TailedEngine
   /** Aborts when the service stops. */
   readonly ended: AbortSignal
   readonly heartbeat_ms: number

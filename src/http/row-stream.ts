@@ -7,9 +7,12 @@ import type { TailRow } from '../engine/protocol.js'
  */
 const MAX_WAITING_TEXTS = 2_000
 
+/** The engine of a process that sees the rows while it writes them. */
+export type TailedEngine = Pick<Engine, 'tail' | 'onRestart' | 'isWriter'>
+
 /** The rows of a stream, and how they are written. */
 interface RowStream {
-  engine: Pick<Engine, 'tail'>
+  engine: TailedEngine
   /** Returns the rows before the live ones, oldest first. */
   readRecent(): Promise<readonly Readonly<Record<string, unknown>>[]>
   matches(row: TailRow): boolean
@@ -50,7 +53,10 @@ function createAllowance({ perSecond, clock }: Pace): () => boolean {
   }
 }
 
-/** Streams rows as text: the recent ones, then each row as it is committed, until the reader leaves or `signal` aborts. */
+/**
+ * Streams rows as text: the recent ones, then each row as it is committed, until the reader leaves, `signal` aborts, or another
+ * process writes, which the reader finds by asking again.
+ */
 export function createRowStream(rows: RowStream, signal?: AbortSignal): ReadableStream<Uint8Array> {
   const { engine, readRecent, matches, format, formatMissed, follow, pace, head, heartbeat, onEnd } = rows
   const encoder = new TextEncoder()
@@ -86,6 +92,7 @@ export function createRowStream(rows: RowStream, signal?: AbortSignal): Readable
           stop()
           controller.close()
         }
+        const stopHearing = engine.onRestart(() => engine.isWriter() || close())
         const onBeat = async ({ text, goesOn }: NonNullable<typeof heartbeat>) => {
           const mayGoOn = await goesOn().catch(() => true)
           if (isOver) return
@@ -97,6 +104,7 @@ export function createRowStream(rows: RowStream, signal?: AbortSignal): Readable
           stop = () => {}
           isOver = true
           leave()
+          stopHearing()
           clearInterval(beat)
           signal?.removeEventListener('abort', close)
           onEnd?.()

@@ -8,13 +8,14 @@ import { agentControlRoutes } from './agent-control.js'
 import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
 import { parseQuery, type Route, routeMaker } from './route.js'
+import type { TailedEngine } from './row-stream.js'
 import { siteRoutes } from './sites.js'
 import { storeControlRoutes } from './store-control.js'
 import { createTailStream, TailQuery } from './tail.js'
 
 /** The dependencies of the service's own routes. */
 export interface ServiceDeps {
-  engine: Pick<Engine, 'events' | 'tail' | 'call'>
+  engine: Pick<Engine, 'events' | 'call'> & TailedEngine
   /** Whether rows are being stored and no loss waits for the operator, and the reason if not. */
   health(): EngineStatus
   losses: StoreLosses

@@ -4,7 +4,7 @@ import type { Engine } from '../engine/engine.js'
 import type { TailRow } from '../engine/protocol.js'
 import { foldCase, isIn, join, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
-import { createRowStream, omitNull } from './row-stream.js'
+import { createRowStream, omitNull, type TailedEngine } from './row-stream.js'
 
 /** The query of `/control/tail`. */
 export const TailQuery = z.object({
@@ -24,7 +24,7 @@ export type TailQuery = z.infer<typeof TailQuery>
 
 /** Streams rows as NDJSON: the recent ones of `sites`, then each row as it is committed, until the reader disconnects. */
 export const createTailStream = (
-  engine: Pick<Engine, 'events' | 'tail'>,
+  engine: Pick<Engine, 'events'> & TailedEngine,
   query: TailQuery,
   sites: readonly number[],
 ): ReadableStream<Uint8Array> =>

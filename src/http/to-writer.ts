@@ -8,6 +8,8 @@ import type { Peer } from './route.js'
 const READ_AT_WRITER = new Set([
   ...['/api/stats/realtime/stream', '/control/tail', '/api/track/pixel.gif', '/api/flags/evaluate'],
 ])
+/** Three heartbeats of a stream of rows. */
+const MAX_SILENCE_MS = 45_000
 /** Headers of one connection, which the next one has of its own (RFC 9110 7.6.1). */
 const CONNECTION_HEADERS = [
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
@@ -33,7 +35,14 @@ export function passToWriter(
     isWriter,
     writerAddress,
     log,
-  }: { isWriter(): boolean; writerAddress(): string | undefined; log(error: unknown): void },
+    silence_ms = MAX_SILENCE_MS,
+  }: {
+    isWriter(): boolean
+    writerAddress(): string | undefined
+    log(error: unknown): void
+    /** A response that is silent for longer has lost its writer. */
+    silence_ms?: number
+  },
 ): App {
   return async (request, peer) => {
     const method = isWriter() ? undefined : methodForWriter(request)
@@ -44,7 +53,7 @@ export function passToWriter(
     if (peer.operator)
       return errorResponse('conflict', `This process only reads. Run the command where the writer runs, at ${address}.`)
     try {
-      return await send(request, method, peer, address)
+      return await send(request, method, peer, { address, silence_ms })
     } catch (cause) {
       if (request.signal.aborted) return errorResponse('database_error', 'The client has left.')
       return renderError(new ApiError('database_error', 'The writer cannot be reached.', undefined, { cause }), log)
@@ -56,7 +65,7 @@ async function send(
   request: Request,
   method: NonNullable<ReturnType<typeof methodForWriter>>,
   { ip }: Peer,
-  address: string,
+  { address, silence_ms }: { address: string; silence_ms: number },
 ): Promise<Response> {
   const { request: ask } = await import('undici')
   const { pathname, search, host, protocol } = new URL(request.url)
@@ -78,8 +87,7 @@ async function send(
     },
     ...(request.body ? { body: Readable.from(request.body) } : {}),
     signal: request.signal,
-    // A stream of rows may be silent for long.
-    bodyTimeout: 0,
+    bodyTimeout: silence_ms,
   })
   const response = new Headers()
   for (const [name, value] of Object.entries(answered))

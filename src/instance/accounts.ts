@@ -39,7 +39,6 @@ export async function createAccountArea(
   const shareAccess = createShareAccess({
     shares,
     now,
-    random,
     verify: passwords.verify,
     limits: {
       each: newLimit({ per: PASSWORD_ATTEMPTS.each, window: PASSWORD_ATTEMPTS.window }),

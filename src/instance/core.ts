@@ -30,6 +30,7 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
   const refreshSites = async () => current.set(await manage.sites.list())
   const manage = createManage({
     records,
+    isWriter: engine.isWriter,
     now,
     random: randomBytes,
     async onSitesChanged() {
@@ -71,6 +72,10 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
     void manage.reload().catch(() => {})
     void losses.refresh().catch(() => {})
   })
+  onRoleChange(engine, () => {
+    if (engine.isWriter()) removals.takeOver()
+    else drops.yield()
+  })
   engine.onDrop(({ site, door, reason, count }) => drops.add(site, door, reason, count))
   return {
     engine,
@@ -93,6 +98,16 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
       createRateLimit({ now: clock, random: randomBytes, ...bounds }),
     health: () => healthOf(engine.status(), recorder, losses.list()),
   }
+}
+
+/** Calls the listener when this process has become the one that writes, or is it no longer. */
+function onRoleChange(engine: Pick<Engine, 'isWriter' | 'onRestart'>, listener: () => void): void {
+  let wasWriter = engine.isWriter()
+  engine.onRestart(() => {
+    if (engine.isWriter() === wasWriter) return
+    wasWriter = !wasWriter
+    listener()
+  })
 }
 
 /**

@@ -41,10 +41,19 @@ const lineKey = ({ site, door, reason }: Pick<DropLine, 'site' | 'door' | 'reaso
 export type Drops = ReturnType<typeof createDrops>
 
 /**
- * Counts drops by site and day. This process is the only writer and writes totals, so writing twice does no harm.
- * Long because its methods share the counts in memory.
+ * Counts drops by site and day. Only the writer writes, and it writes totals, so writing twice does no harm. Long because its
+ * methods share the counts in memory.
  */
-export function createDrops({ records, now }: { records: Records; now(): Date }) {
+export function createDrops({
+  records,
+  now,
+  isWriter = () => true,
+}: {
+  records: Records
+  now(): Date
+  /** Whether this process writes; one that does not keeps its counts until it does. */
+  isWriter?: () => boolean
+}) {
   const days = new Map<string, DropDay>()
   const totals = new Map<string, { door: IngestEndpoint; reason: DropReason; count: number }>()
   const dayBefore = (days: number) => new Date(now().getTime() - days * DAY_MS).toISOString().slice(0, 10)
@@ -87,10 +96,11 @@ export function createDrops({ records, now }: { records: Records; now(): Date })
     async list(site: number, count: number): Promise<DailyDrops[]> {
       const from = dayBefore(count - 1)
       const found = new Map<string, DailyDrops>()
-      for (const [name, day] of days) await readBefore(name, day)
+      const own = isWriter() ? [...days] : []
+      for (const [name, day] of own) await readBefore(name, day)
       for (const { day, door, reason, count } of await readFrom(site, from))
         found.set(`${day} ${lineKey({ site, door, reason })}`, { day, door, reason, count })
-      for (const [name, { lines, before }] of days)
+      for (const [name, { lines, before }] of own)
         for (const [key, line] of lines)
           if (line.site === site && name >= from) {
             const { door, reason, added } = line
@@ -111,8 +121,20 @@ export function createDrops({ records, now }: { records: Records; now(): Date })
     /** Returns the counts since the process started, of all sites and of none. */
     totals: () => [...totals.values()],
 
+    /** Call it when another process may write: its counts are the table's. What is not written counts beside them. */
+    yield(): void {
+      for (const [name, { lines }] of days) {
+        for (const line of lines.values()) {
+          line.added -= line.written
+          line.written = 0
+        }
+        days.set(name, { lines })
+      }
+    },
+
     /** Writes what is only in memory. Whatever became of a failed write, the next one corrects it. */
     async flush(): Promise<void> {
+      if (!isWriter()) return
       const today = dayBefore(0)
       const writing: { line: DropLine; count: number; added: number }[] = []
       for (const [name, day] of days) {

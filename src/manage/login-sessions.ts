@@ -23,6 +23,7 @@ const StoredSession = z.object({
   ip: z.string().nullable(),
 })
 type StoredSession = z.infer<typeof StoredSession>
+const StoredUse = StoredSession.pick({ digest: true, last_seen_at: true })
 /** One sign-in of a person. */
 export type LoginSession = Omit<StoredSession, 'digest'>
 
@@ -38,6 +39,9 @@ export interface SignInClient {
 const sha256 = (token: string) => createHash('sha256').update(token).digest('hex')
 const TOKEN_PATTERN = /^[\w-]{43}$/
 
+/** Earlier times of use are not read again: by then every process has written its own. */
+const REREAD_MS = 3_600_000
+
 /** The sessions by digest, in the order of their ids. */
 interface SessionTable {
   readonly sessions: ReadonlyMap<string, StoredSession>
@@ -46,9 +50,14 @@ interface SessionTable {
 
 /**
  * Loads the table. With a previous value it reads only what was added and deleted since, because people sign in too often
- * to read all rows each time: a row changes only its time of use, and ids are never reused.
+ * to read all rows each time: a row changes only its time of use, and ids are never reused. Times of use are read if other
+ * processes have written them.
  */
-async function loadSessions(records: Records, before: SessionTable | undefined): Promise<SessionTable> {
+async function loadSessions(
+  records: Records,
+  before: SessionTable | undefined,
+  isUsedElsewhere: boolean,
+): Promise<SessionTable> {
   const [first] = before?.sessions.values() ?? []
   const lastId = before?.lastId ?? 0
   const readAfter = async (id: number) => {
@@ -70,7 +79,21 @@ async function loadSessions(records: Records, before: SessionTable | undefined):
     const ids = new Set(String(row?.ids).split(',').map(Number))
     for (const [digest, { id }] of sessions) if (!ids.has(id)) sessions.delete(digest)
   }
+  for (const { digest, last_seen_at } of isUsedElsewhere ? await readUses(records, sessions) : []) {
+    const session = sessions.get(digest)
+    if (session) sessions.set(digest, { ...session, last_seen_at })
+  }
   return addSessions(sessions, added, lastId)
+}
+
+/** The latest times of use, which other processes may have written. */
+async function readUses(records: Records, sessions: ReadonlyMap<string, StoredSession>) {
+  let latest = 0
+  for (const { last_seen_at } of sessions.values()) latest = Math.max(latest, last_seen_at.getTime())
+  const rows = await records.query(
+    sql`select digest, last_seen_at from sessions where last_seen_at > ${new Date(latest - REREAD_MS)}`,
+  )
+  return rows.map((row) => StoredUse.parse(row))
 }
 
 function addSessions(
@@ -87,18 +110,31 @@ export type LoginSessions = ReturnType<typeof createLoginSessions>
 /** The sign-in sessions; `random(n)` gives n random bytes. Long because its methods share the cache and the times of use. */
 export function createLoginSessions(deps: { records: Records; now(): Date; random(bytes: number): Buffer }) {
   const { records, now, random } = deps
-  const cache = createTableCache((before: SessionTable | undefined) => loadSessions(records, before))
+  let isUsedElsewhere = false
+  const cache = createTableCache(async (before: SessionTable | undefined) => {
+    const readsUses = isUsedElsewhere
+    isUsedElsewhere = false
+    try {
+      return await loadSessions(records, before, readsUses)
+    } catch (error) {
+      isUsedElsewhere ||= readsUses
+      throw error
+    }
+  })
   const write = createInvalidatingWrite(records, cache)
   /** When each session was last used since the start, and the ids whose time of use is not yet written. */
   let lastUse = new Map<number, Date>()
   let unwritten = new Set<number>()
-  const isExpired = ({ id, created_at, last_seen_at }: StoredSession, at: number) =>
-    at - created_at.getTime() > SESSION_LIFETIME_MS ||
-    at - (lastUse.get(id) ?? last_seen_at).getTime() > SESSION_IDLE_MS
-  const sessionView = ({ digest: _, ...session }: StoredSession): LoginSession => ({
-    ...session,
-    last_seen_at: lastUse.get(session.id) ?? session.last_seen_at,
-  })
+  const lastUseOf = ({ id, last_seen_at }: StoredSession): Date => {
+    const here = lastUse.get(id)
+    return here && here > last_seen_at ? here : last_seen_at
+  }
+  const isExpired = (session: StoredSession, at: number) =>
+    at - session.created_at.getTime() > SESSION_LIFETIME_MS || at - lastUseOf(session).getTime() > SESSION_IDLE_MS
+  const sessionView = (stored: StoredSession): LoginSession => {
+    const { digest: _, ...session } = stored
+    return { ...session, last_seen_at: lastUseOf(stored) }
+  }
 
   /** Returns a new token and the statements that begin its session, for a transaction; call `invalidate` after it. */
   const beginStatements = (
@@ -132,6 +168,11 @@ export function createLoginSessions(deps: { records: Records; now(): Date; rando
     endAllStatement: (user: number): Sql => sql`delete from sessions where user_id = ${user}`,
     /** Call it after another module has written to the table. */
     invalidate: cache.invalidate,
+    /** Call it when another process may have written to the table. */
+    reload(): void {
+      isUsedElsewhere = true
+      cache.invalidate()
+    },
     /** Call it when the file may be another one. */
     reset: cache.clear,
 
@@ -168,13 +209,20 @@ export function createLoginSessions(deps: { records: Records; now(): Date; rando
       if (unwritten.size === 0 && expired.length === 0) return
       const writing = unwritten
       unwritten = new Set()
-      const updates = [...writing].map(
-        (id) => sql`update sessions set last_seen_at = ${lastUse.get(id) ?? null} where id = ${id}`,
-      )
+      const updates = [...writing].map((id) => {
+        const last = lastUse.get(id) ?? null
+        return sql`update sessions set last_seen_at = ${last} where id = ${id} and last_seen_at < ${last}`
+      })
+      // As the table has them: another process may know of a later use.
+      const before = (ms: number) => new Date(at - ms)
+      const isOver = sql`last_seen_at < ${before(SESSION_IDLE_MS)} or created_at < ${before(SESSION_LIFETIME_MS)}`
       try {
         // Times of use alone do not change who is signed in: the cache stays valid.
         if (expired.length === 0) await records.write(...updates)
-        else await write(...updates, ...expired.map(({ id }) => sql`delete from sessions where id = ${id}`))
+        else {
+          isUsedElsewhere = true
+          await write(...updates, sql`delete from sessions where ${isOver}`)
+        }
       } catch (error) {
         unwritten = new Set([...writing, ...unwritten])
         throw error

@@ -23,6 +23,8 @@ import { createUsers } from './users.js'
 
 interface ManageDeps {
   records: Records
+  /** Whether this process writes; true by default. */
+  isWriter?: () => boolean
   now: () => Date
   random: typeof randomBytes
   /** Called after a site was created, changed or deleted. */
@@ -30,7 +32,7 @@ interface ManageDeps {
 }
 
 /** Puts the modules of this folder together over the records of one instance. */
-export function createManage({ records, now, random, onSitesChanged }: ManageDeps) {
+export function createManage({ records, isWriter = () => true, now, random, onSitesChanged }: ManageDeps) {
   const sites = createSites(records, async () => {
     // A deleted site takes its records, keys and memberships along.
     for (const each of [
@@ -79,7 +81,7 @@ export function createManage({ records, now, random, onSitesChanged }: ManageDep
     reports,
     annotations,
     managed,
-    drops: createDrops({ records, now }),
+    drops: createDrops({ records, now, isWriter }),
     people: createPeople({ sessions, users, members, orgs }),
     lock,
     /** Hourly clean-up: deletes organisations whose grace period has ended and prunes expired records. */
@@ -91,7 +93,8 @@ export function createManage({ records, now, random, onSitesChanged }: ManageDep
     },
     /** Reads everything again that another process may have changed. */
     async reload(): Promise<void> {
-      for (const each of [sessions, users, orgs]) each.invalidate()
+      sessions.reload()
+      for (const each of [users, orgs]) each.invalidate()
       await sites.invalidate()
     },
     /** Reads everything again: after the engine's restart the records may differ from what was read. */

@@ -24,6 +24,9 @@ const MAX_CLOCK_STEP_MS = 10_000
 /** A process that restarts leaves a shorter gap, which hides no whole minute. */
 const MIN_GAP_MS = 60_000
 
+/** The writer extends its span each minute, and another process takes over within 15 s. */
+const MAX_TAKEOVER_MS = 90_000
+
 /** A stored span. `complete` is false if rows of that time may be lost with a file. */
 const Span = z.object({
   began: z.date(),
@@ -65,17 +68,23 @@ export function createRecordingSpans({ records, isWriter, ready, settle, lost, n
     }
   }
 
+  /** Continues the spans of the process that writes, for the time when this one does. */
+  const follow = async (): Promise<void> => {
+    previous = { at: now(), clock: clock() }
+    const { rows, files } = lost()
+    ;[lostRows, lostFiles, isStartStored] = [rows, files, true]
+    stored = undefined
+    const last = (await load()).reduce((end, { ended }) => Math.max(end, ended.getTime()), 0)
+    const at = previous.at.getTime()
+    began = new Date(at - last > MAX_TAKEOVER_MS ? at : Math.min(last, at))
+  }
+
   return {
     /** When this process began to record. */
     started,
     /** Extends the current span to now, once what was observed is stored. Call it each minute and at the end. */
     async extend(): Promise<void> {
-      if (!isWriter()) {
-        // The spans are those of the process that writes, and follow each other.
-        stored = undefined
-        began = now()
-        return
-      }
+      if (!isWriter()) return follow()
       if (!ready()) return
       const current = { at: now(), clock: clock() }
       await settle()

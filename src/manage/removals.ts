@@ -218,6 +218,11 @@ export function createRemovals(deps: RemovalsDeps) {
         })
       }),
     wake,
+    /** Continues with what another process has left. Call it when this process becomes the writer. */
+    takeOver(): void {
+      mayHoldKeys = true
+      wake()
+    },
     /** Wakes, and removes expired rows once a day. Call it at the start and every minute. */
     tick(): void {
       wake()

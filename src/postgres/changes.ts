@@ -4,6 +4,10 @@ import type { Pool, PoolClient } from 'pg'
 export const CHANGES = 'readership_records'
 const FIRST_RETRY_MS = 250
 const MAX_RETRY_MS = 15_000
+/** A connection that was lost without a word is found after this time, and as long again for the answer. */
+const HEARTBEAT_MS = 5_000
+/** A statement with a timeout of its own, which `pg` takes and its types lack. */
+const HEARTBEAT = { text: 'select 1', query_timeout: HEARTBEAT_MS }
 
 export interface ChangeOptions {
   /** Names this process among those that share the database. */
@@ -23,6 +27,7 @@ export async function listenForChanges(
 ): Promise<{ stop(): void }> {
   let client: PoolClient | undefined
   let timer: NodeJS.Timeout | undefined
+  let heartbeat: NodeJS.Timeout | undefined
   let wait_ms = FIRST_RETRY_MS
   let stopped = false
 
@@ -32,22 +37,27 @@ export async function listenForChanges(
     client = connection
     connection.on('notification', ({ payload }) => payload !== instance && onChange())
     // A connection that ends may say so more than once.
-    connection.on('error', (error) => {
+    const onError = (error: unknown) => {
       if (!end(connection) || stopped) return
       log('warn', 'changes of other processes are not heard until the database answers again', error)
       listenAgain()
-    })
+    }
+    connection.on('error', onError)
     try {
       await connection.query(`listen ${CHANGES}`)
     } catch (error) {
       // The event of its end, if there was one, listens again already.
       if (end(connection)) throw error
+      return
     }
+    clearInterval(heartbeat)
+    heartbeat = setInterval(() => connection.query(HEARTBEAT).catch(onError), HEARTBEAT_MS)
   }
   /** Closes the connection; false if it was closed before. */
   const end = (connection: PoolClient | undefined): boolean => {
     if (!connection || connection !== client) return false
     client = undefined
+    clearInterval(heartbeat)
     connection.release(true)
     return true
   }

@@ -6,6 +6,7 @@ import type { EventStore } from '../event-store.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Rows } from '../rows.js'
 import { type Log, type RecordStore, type Repair, toHexId } from '../store.js'
+import { createChangeRelay } from './change-relay.js'
 import { createLateHitResolver } from './late-hits.js'
 import { createLateJudgements } from './late-judgements.js'
 import { createLateVerdicts } from './late-verdicts.js'
@@ -29,39 +30,22 @@ const MAX_HEAP_SHARE = 0.9
 /** The site's process handles each message at once. */
 const TAIL_ROWS_PER_MESSAGE = 500
 
-/** Changes of other processes within this time are one: a page of settings writes several records. */
-const CHANGE_DELAY_MS = 50
-
 /** Runs the worker: opens the stores, and writes or only reads. */
 export async function serve(port: ParentPort, options: WorkerOptions, createParts: CreateParts): Promise<void> {
   const { post } = port
   const log: Log = (level, message, error) =>
     post({ type: 'log', level, message, ...(error === undefined ? {} : { error: formatError(error) }) })
-  let changes = 0
-  let reload: () => Promise<void> = async () => {}
-  let isWaiting = false
-  const onRecordsChange = () => {
-    changes += 1
-    if (isWaiting) return
-    isWaiting = true
-    setTimeout(() => {
-      isWaiting = false
-      // The site's process forgets what it has read even where the sites cannot be read again.
-      void reload()
-        .catch((error) => log('warn', 'the sites that another process has changed cannot be read', error))
-        .then(() => post({ type: 'records_changed' }))
-    }, CHANGE_DELAY_MS)
-  }
+  const changes = createChangeRelay({ onReloaded: () => post({ type: 'records_changed' }), log })
   const onLeaseLost = () => {
     // Nothing of this process counts any more: it need not end in order.
     post({ type: 'role_changed', reason: 'another process has become the writer' })
     port.exit(0)
   }
-  const hooks = { log, onRepaired: () => port.exit(1), onRecordsChange, onLeaseLost }
+  const hooks = { log, onRepaired: () => port.exit(1), onRecordsChange: changes.add, onLeaseLost }
   const stores = await openWorkerStores(options, hooks)
   const sites = await openSites(stores.records)
-  reload = sites.reload
-  const run = { port, options, createParts, stores, sites, log, changes: { count: () => changes } }
+  changes.open(sites.reload)
+  const run = { port, options, createParts, stores, sites, log, changes }
   await (stores.held && stores.held.kept === undefined ? serveReader(run) : serveWriter(run))
 }
 

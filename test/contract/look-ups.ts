@@ -105,7 +105,7 @@ const unmatched = VISITORS.flatMap((visitor_id, n) =>
 const readTail = async (events: LookUpStore, query: { agent?: string; violations: '0' | '1' }): Promise<string[]> => {
   const engine = {
     events: { ...events, stream: neverCalled, append: neverCalled, close: neverCalled },
-    tail: neverCalled,
+    ...{ tail: neverCalled, onRestart: () => () => {}, isWriter: () => true },
   }
   const stream = createTailStream(engine, { n: 10_000, audience: 'all', follow: '0', ...query }, SITES)
   return (await new Response(stream).text()).trim().split('\n').sort()

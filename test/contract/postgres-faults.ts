@@ -1,3 +1,4 @@
+import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Test } from 'tap'
@@ -52,6 +53,39 @@ async function until(check: () => Promise<boolean> | boolean): Promise<void> {
   ) {
     if (performance.now() > deadline) throw new Error('this did not come true in 20 s')
     await sleep(20)
+  }
+}
+
+/** Passes connections on to a port; `mute` has those of this moment stay open, and transport nothing any more. */
+async function startRelay(t: Test, to: number) {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    const target = connect(to, '127.0.0.1')
+    for (const [from, into] of [
+      [socket, target],
+      [target, socket],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => {})
+      from.on('close', () => into.destroy())
+      from.pipe(into)
+    }
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    mute() {
+      for (const socket of sockets) {
+        socket.unpipe()
+        socket.removeAllListeners('close')
+        socket.resume()
+      }
+    },
   }
 }
 
@@ -121,6 +155,21 @@ export function postgresFaults(t: Test, server: PostgresServer): void {
     await b.write(WRITE)
     await until(() => a.changes.length > 0)
     t.same([a.changes.length, b.changes.length], [1, 1], 'not by the writer, and not if it was undone')
+  })
+
+  t.test('changes are heard again after a connection was lost without a word', async (t) => {
+    const database = await createDatabase(url, 'silent')
+    const { port, mute } = await startRelay(t, Number(new URL(url).port))
+    const through = new URL(database)
+    through.port = `${port}`
+    const [a, b] = [await open(t, database, { instance: 'a' }), await open(t, through.href, { instance: 'b' })]
+    mute()
+    const began = performance.now()
+    await a.write(WRITE)
+    await until(() => b.changes.length > 0)
+    t.ok(performance.now() - began < 15_000, `after ${Math.round(performance.now() - began)} ms`)
+    await a.write(WRITE)
+    await until(() => b.changes.length > 1)
   })
 
   t.test('a server that goes away and comes back is used again, without a restart', async (t) => {

@@ -109,7 +109,7 @@ export function recordsContract(t: Test, open: (t: Test) => Promise<Records>): v
 
   t.test('a writer that was taken over changes no record', async (t) => {
     const records = await open(t)
-    const lease = (instance: string) => createLease({ records, instance, address: '' })
+    const lease = (instance: string) => createLease({ records, instance, address: '', clock: () => performance.now() })
     const [first, next] = [lease('a'), lease('b')]
     const epoch = (await first.take()) ?? 0
     const write = createFencedWrite(records, epoch)

@@ -284,6 +284,30 @@ t.test('tail sends a row once that is committed while the recent ones are read',
   t.equal(listeners.size, 0)
 })
 
+t.test('tail ends in order when another process writes, and goes on while this one is started again', async (t) => {
+  const { engine, commit, listeners } = await createInProcessEngine(t)
+  let [isWriter, restart] = [true, () => {}]
+  const shared = {
+    ...engine,
+    isWriter: () => isWriter,
+    onRestart(listener: () => void) {
+      restart = listener
+      return () => {
+        restart = () => {}
+      }
+    },
+  }
+  const reader = createTailStream(shared, TailQuery.parse({ n: '0' }), [1]).getReader()
+  await until(t, 'listening', () => listeners.size === 1)
+  restart()
+  await commit({ agent_events: [agentRow({ pathname: '/on' })] })
+  t.match(new TextDecoder().decode((await reader.read()).value), '/on')
+  isWriter = false
+  restart()
+  t.equal((await reader.read()).done, true)
+  t.equal(listeners.size, 0)
+})
+
 t.test('tail bounds the lines for a slow reader, and says how many it missed', async (t) => {
   const { engine, commit, listeners } = await createInProcessEngine(t)
   const reader = createTailStream(engine, TailQuery.parse({ n: '0' }), [1]).getReader()

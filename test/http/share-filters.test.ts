@@ -123,7 +123,7 @@ async function open(
   await shares.create({ ...link, created_at: now() }, deed)
   const limit = createRateLimit({ now: () => now().getTime(), random: randomBytes })
   const access = createShareAccess({
-    ...{ shares, now, random: randomBytes, verify: async () => false, limits: { each: limit, all: limit } },
+    ...{ shares, now, verify: async () => false, limits: { each: limit, all: limit } },
   })
   const deps = {
     ...{ ...managed, sites: createSites(records), store: events, now },

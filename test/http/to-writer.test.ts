@@ -105,3 +105,19 @@ t.test('a process that only reads passes on what changes something', async (t) =
     'as soon as this is the writer',
   )
 })
+
+t.test('a stream whose writer has died without a word ends, so that its client asks again', async (t) => {
+  const writer = await startWriter()
+  t.teardown(() => writer.server.closeAllConnections())
+  t.teardown(() => writer.server.close())
+  const app = passToWriter(async () => Response.json({}), {
+    isWriter: () => false,
+    writerAddress: () => writer.url,
+    log() {},
+    silence_ms: 200,
+  })
+  const stream = await app(new Request('http://x/api/stats/realtime/stream?site=1'), { ip: '', operator: false })
+  const reader = stream.body?.getReader()
+  t.equal((await reader?.read())?.done, false, 'the first event')
+  await t.rejects(async () => reader?.read(), { code: 'UND_ERR_BODY_TIMEOUT' })
+})

@@ -18,7 +18,7 @@ async function open(t: Test) {
   const records = await openRecordsAt(directory(t))
   t.teardown(() => records.close())
   const clock = { now: new Date('2026-11-21T23:59:59.999Z') }
-  const over = (records: Records) => createDrops({ records, now: () => clock.now })
+  const over = (records: Records, isWriter = () => true) => createDrops({ records, isWriter, now: () => clock.now })
   return { records, clock, over, drops: over(records) }
 }
 const row = (day: string, reason: string, count: number, door = 'track') => ({ day, door, reason, count })
@@ -68,6 +68,33 @@ t.test(
     t.strictSame(await records.query(sql`select count(*) as n from drops`), [{ n: 4 }], 'one row of each')
   },
 )
+
+t.test('processes that write after each other lose no count, and one that only reads writes none', async (t) => {
+  const { records, over } = await open(t)
+  let writer = 0
+  const [a, b] = [over(records, () => writer === 0), over(records, () => writer === 1)]
+  const sum = async (of = a) => (await of.list(1, 1)).map(({ count }) => count)
+  const become = (next: number) => {
+    writer = next
+    ;[a, b][1 - next]?.yield()
+  }
+  a.add(1, 'track', 'malformed', 5)
+  b.add(1, 'track', 'malformed', 1)
+  await a.flush()
+  await b.flush()
+  t.strictSame([await sum(a), await sum(b)], [[5], [5]], 'of the writer alone')
+  a.add(1, 'track', 'malformed', 2)
+  become(1)
+  await a.flush()
+  b.add(1, 'track', 'malformed', 10)
+  await b.flush()
+  t.strictSame([await sum(a), await sum(b)], [[16], [16]], 'after those of the writer before')
+  become(0)
+  a.add(1, 'track', 'malformed', 100)
+  t.strictSame(await sum(a), [118], 'and the other way, with what could not be written then')
+  await a.flush()
+  t.strictSame([await sum(a), await sum(b)], [[118], [118]])
+})
 
 t.test('nothing is lost or counted twice when a write fails, before or after it was stored', async (t) => {
   const { records, over } = await open(t)

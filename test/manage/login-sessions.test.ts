@@ -137,6 +137,33 @@ t.test('signing in reads only new rows', async (t) => {
   t.ok(await sessions.authenticate(token))
 })
 
+t.test('a session is used through several processes', async (t) => {
+  const { world, sessions: here, make } = await open(t)
+  const there = make()
+  const [token, unused] = [await here.begin(1, from), await here.begin(1, from)]
+  const began = world.at
+  await there.list(1)
+  world.at += SESSION_IDLE_MS - 1
+  await here.authenticate(token)
+  await here.flush()
+  world.at += 2
+  await there.flush()
+  const lastUses = async (of = here) => (await of.list(1)).map(({ last_seen_at }) => last_seen_at.getTime() - began)
+  t.strictSame(await lastUses(make()), [SESSION_IDLE_MS - 1], 'one that counts as unused there ends only if it is')
+  t.strictSame(await lastUses(there), [SESSION_IDLE_MS - 1], 'which that process learns')
+  await t.rejects(there.authenticate(unused), { code: 'unauthorized' })
+  world.at += SESSION_IDLE_MS / 2
+  await there.authenticate(token)
+  world.at += SESSION_IDLE_MS / 3
+  await here.authenticate(token)
+  await here.flush()
+  const latest = world.at - began
+  there.reload()
+  t.strictSame(await lastUses(there), [latest], 'a later use is taken over')
+  await there.flush()
+  t.strictSame(await lastUses(make()), [latest], 'and an earlier one is not written over it')
+})
+
 t.test('records that had to start afresh have other sessions under the same ids', async (t) => {
   const { records, sessions } = await open(t)
   const before = [await sessions.begin(1, from), await sessions.begin(2, from)]

@@ -208,6 +208,36 @@ t.test('covers exactly the minutes that are known to be stored', async (t) => {
   }
 })
 
+t.test('a process that only reads takes over', async (t) => {
+  const cases: [why: string, last: number, gaps: [start: number, end: number][]][] = [
+    ['from a writer whose last minute was not written', 39.02, []],
+    ['from one that nothing was heard of for longer', 30, [[30, 40.5]]],
+  ]
+  for (const [why, last, expected] of cases) {
+    const one = await open(t)
+    await one.records.write(sql`insert into recorded values (${at(0)}, ${at(last)}, 'not_running', true)`)
+    one.world.isWriter = false
+    one.restart(5.5)
+    one.world.rows = 3
+    for (const minute of [5.5, 6.5, 40.5]) {
+      one.world.minute = minute
+      await one.keep()
+    }
+    const gaps = async () => (await one.gaps()).map(({ start, end }) => [start, end])
+    const instants = expected.map(([start, end]) => [at(start), at(end)])
+    t.strictSame(await gaps(), instants, `${why}, before`)
+    Object.assign(one.world, { isWriter: true, minute: 41 })
+    await one.keep()
+    await live(one, 60)
+    t.strictSame(await gaps(), instants, `${why}, as it is while it writes`)
+    t.equal(
+      await one.missing(),
+      expected.reduce((sum, [start, end]) => sum + end - start, 0),
+      why,
+    )
+  }
+})
+
 t.test('a span extends to the time of observation, once the rows are stored', async (t) => {
   const one = await open(t)
   const release = one.hold()

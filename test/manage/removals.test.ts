@@ -16,6 +16,7 @@ async function open(
   t: Parameters<typeof openStore>[0],
   given: {
     isWriter?: () => boolean
+    forget?: () => void
     records?: Records
     step: (leaving: RemovalTarget) => RemovalProgress | Error
     days?: () => (number | undefined)[]
@@ -53,7 +54,7 @@ async function open(
       if (answer instanceof Error) throw answer
       return answer
     },
-    forget: async () => {},
+    forget: async () => void given.forget?.(),
     onSiteDeleted: () => {},
     settle: async () => {},
     now: () => new Date(time),
@@ -111,6 +112,25 @@ t.test('a caller that waits too long gets an error, and the removal goes on', as
   removals.tick()
   for (let n = 0; n < 200 && (await left()).length > 0; n++) await new Promise((resolve) => setTimeout(resolve, 10))
   t.strictSame(await left(), [])
+})
+
+t.test('a process that becomes the writer goes on with removals, and forgets what the one before left', async (t) => {
+  let [isWriter, forgotten] = [true, 0]
+  const { removals, records, until, asked } = await open(t, {
+    isWriter: () => isWriter,
+    forget: () => forgotten++,
+    step: () => none,
+  })
+  removals.tick()
+  await until(() => forgotten === 1)
+  isWriter = false
+  await records.write(
+    sql`insert into removals (id, site, kind, visitor, requested_at) values (7, 1, 'visitor', 'a', ${new Date()})`,
+  )
+  removals.tick()
+  isWriter = true
+  removals.takeOver()
+  await until(() => forgotten === 3 && asked.some((target) => 'visitor' in target))
 })
 
 t.test('people come before sites, and a site continues where it was', async (t) => {

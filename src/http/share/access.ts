@@ -35,9 +35,9 @@ const digestOf = (slug: string) => createHash('sha256').update(slug).digest('hex
 export type ShareAccess = ReturnType<typeof createShareAccess>
 
 /**
- * Share links as credentials. Tokens are signed and not stored: they end with the process. The signature covers the stored
- * password hash, so changing or removing the password ends every earlier token. Long because its methods share the
- * secret and the index.
+ * Share links as credentials. Tokens are not stored but signed, with the stored hash of the password: its random salt is as
+ * long as a key and never leaves the records, every process that shares them accepts the token, and changing or removing the
+ * password ends every earlier one. Long because its methods share the index.
  */
 export function createShareAccess(deps: {
   shares: Pick<Collection<Share>, 'all'>
@@ -46,10 +46,8 @@ export function createShareAccess(deps: {
   /** Counts attempts over `PASSWORD_ATTEMPTS.window`. */
   limits: { each: RateLimit; all: RateLimit }
   now(): Date
-  random(bytes: number): Buffer
 }) {
-  const { shares, verify, limits, now, random } = deps
-  const secret = random(32)
+  const { shares, verify, limits, now } = deps
   let indexed: readonly WithId<Share>[] = []
   let bySlug = new Map<string, WithId<Share>>()
   const find = async (slug: string): Promise<WithId<Share> | undefined> => {
@@ -63,9 +61,9 @@ export function createShareAccess(deps: {
     return found && !isExpired(found, now()) ? found : undefined
   }
   /** `end` in seconds since 1970. */
-  const tokenOf = ({ id, slug, password }: WithId<Share>, end: number): string => {
-    const signature = createHmac('sha256', secret)
-      .update(JSON.stringify([id, slug, password, end]))
+  const tokenOf = ({ id, slug }: WithId<Share>, password: string, end: number): string => {
+    const signature = createHmac('sha256', password)
+      .update(JSON.stringify([id, slug, end]))
       .digest('base64url')
     return `svcs_${id.toString(36)}_${end.toString(36)}_${signature}`
   }
@@ -74,7 +72,7 @@ export function createShareAccess(deps: {
     const end = Number.parseInt(until, 36)
     const share = (await shares.all()).find((each) => each.id === Number.parseInt(id, 36))
     if (!share?.password || isExpired(share, now()) || end * 1000 <= now().getTime()) return undefined
-    const [given, expected] = [Buffer.from(token), Buffer.from(tokenOf(share, end))]
+    const [given, expected] = [Buffer.from(token), Buffer.from(tokenOf(share, share.password, end))]
     return given.length === expected.length && timingSafeEqual(given, expected) ? share : undefined
   }
   /**
@@ -118,7 +116,7 @@ export function createShareAccess(deps: {
       // A token never outlives its share.
       const most = share.expires_at?.getTime() ?? Number.POSITIVE_INFINITY
       const end = Math.floor(Math.min(now().getTime() + UNLOCK_LIFETIME_MS, most) / 1000)
-      return { token: tokenOf(share, end), expires_at: new Date(end * 1000).toISOString() }
+      return { token: tokenOf(share, share.password, end), expires_at: new Date(end * 1000).toISOString() }
     },
   }
 }
