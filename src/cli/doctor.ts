@@ -14,21 +14,11 @@ import { StoreLoss } from '../manage/store-losses.js'
 import { OutboundError } from '../outbound/outbound.js'
 import { exposedDashboardUrl, isRunning, withClient } from './client.js'
 import { type CommandCall, defineCommand, JSON_FLAG, printJson } from './command.js'
+import { checkServers } from './doctor-servers.js'
 import { escapeText } from './escape.js'
+import { type Finding, fail, MAX_CLOCK_SKEW_S, ok, warn } from './finding.js'
 import { Failure, style } from './terminal.js'
 
-/** Result of one check, as `--json` prints it. */
-interface Finding {
-  check: string
-  state: 'ok' | 'warn' | 'fail'
-  /** The finding in words. */
-  says: string
-  /** How to fix it. */
-  mend?: string
-}
-const ok = (check: string, says: string): Finding => ({ check, state: 'ok', says })
-const warn = (check: string, says: string, mend: string): Finding => ({ check, state: 'warn', says, mend })
-const fail = (check: string, says: string, mend: string): Finding => ({ check, state: 'fail', says, mend })
 const errorReason = (error: unknown): string => {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const code = z.object({ code: z.string() }).safeParse(cause)
@@ -37,8 +27,6 @@ const errorReason = (error: unknown): string => {
 
 /** An origin that takes longer counts as down. */
 const ORIGIN_TIMEOUT_MS = 5_000
-/** Two clocks may differ by this without harm to sessions and signatures. */
-const MAX_CLOCK_SKEW_S = 5
 /** A year and a month; networks move to other countries and operators. */
 const MAX_GEO_DATA_AGE_MS = 400 * 86_400_000
 
@@ -46,7 +34,7 @@ export const doctor = defineCommand({
   name: 'doctor',
   summary: 'check settings, data, origin and clock, and suggest fixes',
   arguments: [{ syntax: '[origin-url]', doc: 'site (default: from the settings, or from the running instance)' }],
-  settings: ['origin', 'min_free_disk', 'geoip', 'ranges', 'offline'],
+  settings: ['origin', 'store', 'control', 'min_free_disk', 'geoip', 'ranges', 'offline'],
   flags: z.object({ json: JSON_FLAG }),
   async run(call) {
     const { config, flags, terminal } = call
@@ -54,6 +42,7 @@ export const doctor = defineCommand({
     const findings = [
       ok('settings', 'valid'),
       ...(await checkDataDirectory(config)),
+      ...(await checkServers(config, () => new Date())),
       ...running.findings,
       ...checkDashboard(running.dashboard ?? exposedDashboardUrl(config)),
       ...(await checkOrigin(config.origin ?? running.origin)),
@@ -154,7 +143,8 @@ async function checkInstance({ config, terminal }: CommandCall<unknown>): Promis
 }
 
 /** Checks that both files are there: a start without one of them creates an empty one, and then a decision is needed. */
-function checkFiles({ data }: Config): Finding[] {
+function checkFiles({ data, store, control }: Config): Finding[] {
+  if (store !== undefined || control !== undefined) return []
   const files = ['control.duckdb', 'events.duckdb']
   const missing = files.filter((file) => !existsSync(join(data, file)))
   if (missing.length !== 1) return []

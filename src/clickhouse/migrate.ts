@@ -63,7 +63,8 @@ async function isCurrent(client: ClickHouseClient, known: number): Promise<boole
   return version === known && (await missingColumns(client)).length === 0
 }
 
-async function readVersion(client: ClickHouseClient): Promise<number> {
+/** The version of the tables; 0 before they are created. */
+export async function readVersion(client: ClickHouseClient): Promise<number> {
   const [exists] = await select(
     client,
     "select name from system.tables where database = currentDatabase() and name = 'schema_versions'",

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError, StoreOpenError } from '../errors.js'
 import { queryCancelled } from '../store.js'
 import { type ClickHouseAddress, ClickHouseOpenError } from './client.js'
 import type { QueryLimits } from './settings.js'
@@ -38,8 +38,8 @@ const MESSAGES: Readonly<Record<string, (seconds: number) => string>> = {
 }
 
 /** The error of a server that does not let the store be opened, by what the operator can do. */
-export function toOpenError(cause: unknown, { url, username, database }: ClickHouseAddress): ClickHouseOpenError {
-  if (cause instanceof ClickHouseOpenError) return cause
+export function toOpenError(cause: unknown, { url, username, database }: ClickHouseAddress): Error {
+  if (cause instanceof ClickHouseOpenError || cause instanceof StoreOpenError) return cause
   const code = codeOf(cause) ?? ''
   const said =
     REFUSALS[code] ?? (/^\d+$/.test(code) ? `it refused a statement (code ${code})` : `no connection (${code})`)

@@ -3,7 +3,8 @@ import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { ApiError } from '../errors.js'
 import type { ServerStatus } from '../event-store.js'
 import type { Sql } from '../sql.js'
-import type { ReadTimeouts, ResultRow, Store } from '../store.js'
+import type { ReadTimeouts, Records, ResultRow, Store } from '../store.js'
+import { requireBinding } from './binding.js'
 import { type ClickHouseAddress, connect, parseAddress } from './client.js'
 import { migrate } from './migrate.js'
 import { runQuery, streamQuery } from './query.js'
@@ -16,6 +17,8 @@ export interface ClickHouseOptions {
   limits?: Partial<QueryLimits & Pick<ReadTimeouts, 'longest_ms'>>
   /** Connects to the server; `connect` by default. */
   connectTo?: typeof connect
+  /** The records that the rows must belong to, if they belong to any yet. */
+  records?: Pick<Records, 'query'>
 }
 
 /** The reading side of the store. */
@@ -32,17 +35,19 @@ const DEFAULT_LIMITS = { timeout_ms: 30_000, memory_bytes: 4 * 2 ** 30, longest_
 
 /**
  * Opens the store of hits and fetches in a database of a ClickHouse server, `clickhouse://user:password@host:8123/db`, for
- * reading, and creates its tables if they are missing. Throws `ClickHouseOpenError`.
+ * reading, and creates its tables if they are missing. Throws `ClickHouseOpenError`, and `StoreOpenError` for the rows of
+ * other records.
  */
 export async function openClickHouse(
   url: string,
-  { limits: given, connectTo = connect }: ClickHouseOptions = {},
+  { limits: given, connectTo = connect, records }: ClickHouseOptions = {},
 ): Promise<ClickHouseReader> {
   const limits = { ...DEFAULT_LIMITS, ...given }
   const address = parseAddress(url)
   const client = await connectTo(address)
   try {
     await migrate(client, address)
+    if (records) await requireBinding(client, records)
   } catch (cause) {
     await client.close()
     throw toOpenError(cause, address)

@@ -87,7 +87,7 @@ async function openOnServer(options: WorkerOptions, store: string, hooks: Hooks)
     const epoch = isShared ? await (options.role === 'reader' ? lease.watch() : lease.take()) : await lease.seize()
     if (epoch === undefined) {
       const { openClickHouse } = await import('../clickhouse/store.js')
-      const events = readOnly(await openClickHouse(store, { limits }))
+      const events = readOnly(await openClickHouse(store, { limits, records }))
       return { events, records: { ...records, write: createReaderWrite(records) }, held: { lease, kept: undefined } }
     }
     // From now on, because the journal may have a commit to apply, and that may take longer than a lease lasts.

@@ -157,6 +157,8 @@ t.test('a database belongs to the records that it was first used with', { skip: 
   await openClickHouseWriter(t, url, { records: ours, epoch: 2 }).then((again) => again.close())
   const refused = openClickHouseWriter(t, url, { records: others })
   await t.rejects(refused, { name: 'StoreOpenError', message: /^--store and --control do not belong together/ })
+  const notOurs = openClickHouse(url, { records: others })
+  await t.rejects(notOurs, { name: 'StoreOpenError', message: /^--store and --control do not/ }, 'nor read with others')
   const [last] = await ours.query(sql`select id from last_ids where kind = 'sites'`)
   t.equal(last?.id, 7, 'a site id that has rows is not given again')
 })

@@ -109,7 +109,11 @@ export function postgresFaults(t: Test, server: PostgresServer): void {
       ],
       [`${url}/none`, {}, `${place}/none cannot be used: there is no such database`],
       [`postgres://x:${password}@127.0.0.1:1/db`, {}, '127.0.0.1:1/db cannot be used: nothing listens there'],
-      [weak.replace('readership:', 'weak:'), {}, `${place}/weak cannot be used: the user may not create tables`],
+      [
+        weak.replace('readership:', 'weak:'),
+        {},
+        `${place}/weak cannot be used: the user lacks a right: permission denied for schema public`,
+      ],
       [
         newer,
         {},
