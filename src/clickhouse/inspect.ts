@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { connect, parseAddress } from './client.js'
 import { readClockDifference } from './clock.js'
+import { listShards, requireOneShard } from './cluster.js'
 import { readVersion, requireVersion } from './migrate.js'
 import { toOpenError } from './query-errors.js'
 import { MIGRATIONS } from './schema.js'
@@ -36,6 +37,11 @@ export async function inspectClickHouse(url: string, now: () => Date): Promise<C
   try {
     const version = String((await selectOne('select version() as version'))?.version)
     requireVersion(version)
+    const { cluster } = address
+    if (cluster !== undefined) {
+      const shards = await client.query({ query: listShards(cluster), format: 'JSONEachRow' })
+      requireOneShard(cluster, (await shards.json()).length)
+    }
     const [major = 0, minor = 0] = version.split('.').map(Number)
     // The statement takes no format.
     const rights = await client.exec({

@@ -16,7 +16,7 @@ const size = Number(process.env.CONTRACT_ROWS ?? 3_000)
 /** More rows than in the normal run: every set of filters is asked. */
 export const whole = size > 3_000
 /** One of so many questions is asked; in each state of the store, others. */
-const every = Number(process.env.CONTRACT_EVERY ?? (whole ? 1 : 14))
+const every = whole && !process.env.CONTRACT_EVERY ? 1 : Number(process.env.CONTRACT_EVERY ?? 14)
 /** A generated site of `CONTRACT_ROWS` rows, about half of them people's. */
 export const contractRows = (): Rows =>
   generateRows({ seed: 20261123, sessions: Math.ceil(size / 12), agents: size / 2 })
