@@ -1,21 +1,20 @@
+import { rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { createClient } from '@clickhouse/client'
-import { prepareRows } from '../../src/clickhouse/append.js'
 import { connect, parseAddress } from '../../src/clickhouse/client.js'
-import { insertRows } from '../../src/clickhouse/statements.js'
+import { listColumns } from '../../src/clickhouse/schema.js'
 import { VITAL_COLUMNS } from '../../src/columns.js'
+import { DuckDBInstance } from '../../src/duckdb/bindings.js'
 import { openEvents } from '../../src/duckdb/event-store.js'
 import { readThreads } from '../../src/engine/machine.js'
 import type { EventStore } from '../../src/event-store.js'
-import type { AgentEventRow, EventRow } from '../../src/rows.js'
-import { raw, sql } from '../../src/sql.js'
+import type { EventRow } from '../../src/rows.js'
+import { sql } from '../../src/sql.js'
 import type { ResultRow, Store } from '../../src/store.js'
 import { startClickHouse } from '../fixtures/clickhouse-server.js'
 import { openClickHouseWriter } from '../fixtures/clickhouse-store.js'
 import { END, MEASURED_READS, measureReads, openBenchFile } from './reads.js'
 
 const RUNS = 5
-const ROWS_PER_INSERT = 20_000
 const ROWS_PER_COMMIT = 5_000
 const COMMITS = 10
 
@@ -30,11 +29,11 @@ export async function run([people = '1000000', agents = '1000000']: string[] = [
   try {
     const settings = { memory_limit: '2GB', threads: readThreads(availableParallelism()), temp_limit: '8GB' }
     const file = await openBenchFile({ people: Number(people), agents: Number(agents), paths: 2_000 })
-    const duckdb = await openEvents({ file, settings, now: () => END, clock: () => performance.now(), log: () => {} })
-    t.teardown(() => duckdb.close())
     const url = await (await startClickHouse(t)).createDatabase()
     const clickhouse = await openClickHouseWriter(t, url, { now: () => new Date() })
-    await copyRows(duckdb, url)
+    await copyRows(file, url)
+    const duckdb = await openEvents({ file, settings, now: () => END, clock: () => performance.now(), log: () => {} })
+    t.teardown(() => duckdb.close())
 
     const asked = MEASURED_READS.filter(([path]) => path !== 'stats/realtime')
     const ofDuckdb = await measureAll(duckdb, asked)
@@ -65,40 +64,39 @@ async function measureAll(store: Pick<Store, 'query' | 'dialect'>, asked: typeof
   return times
 }
 
-/** Inserts all rows of DuckDB as they are, without a journal. */
-async function copyRows(from: Pick<Store, 'stream'>, url: string): Promise<void> {
-  const client = await connect(parseAddress(url))
+/** Copies all rows of DuckDB's file as they are, without a journal, through a file that both engines know. */
+async function copyRows(file: string, url: string): Promise<void> {
   const began = performance.now()
-  let id = 1
+  const parquet = `${file}.parquet`
+  const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' })
+  const client = await connect(parseAddress(url))
   try {
-    for (const table of ['events', 'agent_events'] as const)
-      for await (const rows of inParts(from.stream(sql`select * from ${raw(table)}`)))
-        for (const { columns, values, ...insert } of prepareRows({ rows: toRows(table, rows), changes: {} }).inserts)
-          await insertRows(client, { ...insert, columns, values: values.map((cells) => [...cells, id++, '1', 0]) })
-    console.log(`${id - 1} rows copied in ${seconds(began)} s`)
+    const connection = await instance.connect()
+    for (const table of ['events', 'agent_events'] as const) {
+      const columns = listColumns(table)
+        .map(({ name }) => name)
+        .filter((name) => !['row_id', 'ver', 'is_deleted'].includes(name))
+        .join(', ')
+      await connection.run(`copy (select ${columns} from ${table}) to '${parquet}' (format parquet)`)
+      await client.command({
+        query: `insert into ${table} (${columns}, row_id, ver, is_deleted)
+          select ${columns}, rowNumberInAllBlocks() + 1, 1, 0 from file('${parquet}', Parquet)`,
+      })
+    }
+    connection.closeSync()
+    console.log(`rows copied in ${seconds(began)} s`)
   } finally {
+    rmSync(parquet, { force: true })
+    instance.closeSync()
     await client.close()
   }
 }
 
-async function* inParts(chunks: AsyncIterable<ResultRow[]>): AsyncGenerator<ResultRow[]> {
-  let part: ResultRow[] = []
-  for await (const rows of chunks) {
-    part.push(...rows)
-    if (part.length < ROWS_PER_INSERT) continue
-    yield part
-    part = []
-  }
-  yield part
-}
-
 const toId = (hex: unknown): bigint => BigInt(`0x${hex}`)
 
-/** Rows of a result as the worker makes them. */
-function toRows(table: 'events' | 'agent_events', found: readonly ResultRow[]) {
-  if (table === 'agent_events')
-    return { events: [], agent_events: found.map((row) => ({ ...row, ip_hash: toId(row.ip_hash) }) as AgentEventRow) }
-  const events = found.map((row) => {
+/** Hits of a result as the worker makes them. */
+const toEvents = (found: readonly ResultRow[]): EventRow[] =>
+  found.map((row) => {
     const vitals = Object.fromEntries(
       VITAL_COLUMNS.map((name) => [name, row[name]]).filter(([, value]) => value !== null),
     )
@@ -106,21 +104,18 @@ function toRows(table: 'events' | 'agent_events', found: readonly ResultRow[]) {
     const error: unknown = typeof row.error === 'string' ? JSON.parse(row.error) : null
     return { ...row, ...ids, error, vitals: Object.keys(vitals).length > 0 ? vitals : null } as EventRow
   })
-  return { events, agent_events: [] }
-}
 
 /** Measures commits, and what it costs to leave out older versions of rows. */
 async function measureWriting(clickhouse: EventStore, duckdb: Pick<Store, 'query'>, url: string): Promise<void> {
   const found = await duckdb.query(sql`select * from events limit ${ROWS_PER_COMMIT}`)
-  const rows = toRows('events', found)
+  const rows = { events: toEvents(found), agent_events: [] }
   const began = performance.now()
   for (let n = 0; n < COMMITS; n++) await clickhouse.append(rows)
   const took = performance.now() - began
   console.log(
     `${COMMITS} commits of ${ROWS_PER_COMMIT} rows: ${Math.round((COMMITS * ROWS_PER_COMMIT * 1_000) / took)} rows/s`,
   )
-  const { url: address, ...access } = parseAddress(url)
-  const client = createClient({ url: address, ...access })
+  const client = await connect(parseAddress(url))
   try {
     for (const final of ['', 'final']) {
       const times: number[] = []
