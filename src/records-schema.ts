@@ -158,4 +158,10 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
     // The last position of each run of the writers.
     'create table commits (run varchar, mark varchar)',
   ],
+  [
+    // What `readership migrate` copies into these records and the events that belong to them: where it comes from, in one row
+    // until a writer opens them; and each day of a table that was verified, with its fingerprint in the source.
+    'create table copying (source varchar, is_complete boolean)',
+    'create table copied (name varchar, day integer, fingerprint varchar)',
+  ],
 ]

@@ -144,6 +144,17 @@ function createClient(sendRequest: SendRequest, running: boolean, close: () => P
     if (code !== 'validation_error') throw new Failure(message)
     throw new Failure(field === undefined || message.includes(field) ? message : `${field}: ${message}`, 2)
   }
+  /** Yields each line of a stream. */
+  async function* textLines(path: string): AsyncGenerator<string> {
+    const { body } = await send('GET', path)
+    const decoder = new TextDecoder()
+    let rest = ''
+    for await (const chunk of body) {
+      const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+      rest = parts.pop() ?? ''
+      for (const line of parts) if (line !== '') yield line
+    }
+  }
   return {
     /** True if another process runs the instance. */
     running,
@@ -154,15 +165,9 @@ function createClient(sendRequest: SendRequest, running: boolean, close: () => P
     },
     /** Yields each line of a stream as JSON. */
     async *lines(path: string): AsyncGenerator<unknown> {
-      const { body } = await send('GET', path)
-      const decoder = new TextDecoder()
-      let rest = ''
-      for await (const chunk of body) {
-        const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-        rest = parts.pop() ?? ''
-        for (const line of parts) if (line !== '') yield JSON.parse(line)
-      }
+      for await (const line of textLines(path)) yield JSON.parse(line)
     },
+    textLines,
     /** Yields a file in chunks; throws `Failure` if the service cuts it short. */
     async *file(path: string): AsyncGenerator<Uint8Array> {
       const { body } = await send('GET', path)

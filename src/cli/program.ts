@@ -10,6 +10,7 @@ import { doctor } from './doctor.js'
 import { escapeText } from './escape.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
 import { loginLink } from './login-link.js'
+import { migrate } from './migrate.js'
 import { membersList, orgsCreate, orgsList } from './orgs.js'
 import { policy } from './policy.js'
 import { proxy, serve } from './server-commands.js'
@@ -51,6 +52,7 @@ export const COMMANDS: readonly Command[] = [
   storeStatus,
   storeAssign,
   storeAccept,
+  migrate,
   doctor,
 ]
 

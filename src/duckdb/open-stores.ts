@@ -1,4 +1,5 @@
 import type { randomBytes } from 'node:crypto'
+import { endCopying, requireWholeCopy } from '../copy-marker.js'
 import type { RecordStore, Repair } from '../store.js'
 import { bindFiles, compareFiles, createRegisteringWrite, type Loss } from './binding.js'
 import { type EventStoreOptions, openEvents } from './event-store.js'
@@ -31,6 +32,7 @@ export async function openStores({ data, settings, random, openRecords: openOthe
     const records = await (openOthers?.() ??
       openRecords({ ...common, settings: settings.records, file: `${data}/control.duckdb` }))
     closing.push(() => records.close())
+    await requireWholeCopy(records)
     let found = await compareFiles(records, events)
     const repair = lossOfRepairs(records.repairs, events.losses)
     const loss = found.loss ?? repair?.loss
@@ -43,6 +45,7 @@ export async function openStores({ data, settings, random, openRecords: openOthe
       found = { ...found, eventsBorn: (await compareFiles(records, events)).eventsBorn }
     }
     await bindFiles(records, events, { ...found, loss, backup }, { token: random(16).toString('hex'), now: now() })
+    await endCopying(records)
     const write = createRegisteringWrite(records, events, Math.max(found.recordsLastSite, found.eventsLastSite))
     return { events, records: { ...records, write } }
   } catch (error) {

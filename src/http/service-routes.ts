@@ -5,6 +5,7 @@ import type { Keys } from '../manage/keys.js'
 import type { Sites } from '../manage/sites.js'
 import type { StoreLosses } from '../manage/store-losses.js'
 import { agentControlRoutes } from './agent-control.js'
+import { copyControlRoutes } from './copy-control.js'
 import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
 import { parseQuery, type Route, routeMaker } from './route.js'
@@ -15,7 +16,7 @@ import { createTailStream, TailQuery } from './tail.js'
 
 /** The dependencies of the service's own routes. */
 export interface ServiceDeps {
-  engine: Pick<Engine, 'events' | 'call'> & TailedEngine
+  engine: Pick<Engine, 'events' | 'records' | 'call'> & TailedEngine
   /** Whether rows are being stored and no loss waits for the operator, and the reason if not. */
   health(): EngineStatus
   losses: StoreLosses
@@ -89,5 +90,6 @@ export const serviceRoutes = ({
       ),
   }),
   ...storeControlRoutes(losses, sites),
+  ...copyControlRoutes(engine),
   ...agentControlRoutes(engine),
 ]

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { endCopying, requireWholeCopy } from '../copy-marker.js'
 import { openStores } from '../duckdb/open-stores.js'
 import { openRecords } from '../duckdb/records.js'
 import type { WorkerOptions } from '../engine/protocol.js'
@@ -83,6 +84,7 @@ async function openOnServer(options: WorkerOptions, store: string, hooks: Hooks)
   const { records, lease, isShared } = await openRecordsFor(options, hooks)
   const closing: (() => Promise<void>)[] = [() => records.close()]
   try {
+    await requireWholeCopy(records)
     const now = () => new Date()
     const epoch = isShared ? await (options.role === 'reader' ? lease.watch() : lease.take()) : await lease.seize()
     if (epoch === undefined) {
@@ -93,6 +95,7 @@ async function openOnServer(options: WorkerOptions, store: string, hooks: Hooks)
     // From now on, because the journal may have a commit to apply, and that may take longer than a lease lasts.
     const kept = isShared ? keepLease({ lease, epoch }, hooks.onLeaseLost) : undefined
     closing.push(async () => kept?.release())
+    await endCopying(records)
     const { openEventStore } = await import('../clickhouse/event-store.js')
     const fenced = { ...records, write: createFencedWrite(records, epoch) }
     const common = { records: fenced, epoch, now, clock, random: randomBytes, log, limits }

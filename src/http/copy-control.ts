@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import type { Engine } from '../engine/engine.js'
+import { ApiError } from '../errors.js'
+import { listDays, listFingerprints, streamLines } from '../migrate/read-events.js'
+import { copyFormat, formatRecord, RECORD_TABLES, readOrigin, readRecords } from '../migrate/read-records.js'
+import { COPIED_TABLES, type CopiedTable } from '../migrate/tables.js'
+import { parseQuery, type Route, routeMaker } from './route.js'
+
+const EventTable = z.enum(COPIED_TABLES.map(({ name }) => name))
+const Day = z.coerce.number().int()
+const DaysQuery = z.object({ table: EventTable })
+const FingerprintsQuery = z.object({ table: EventTable, first: Day, last: Day })
+const RowsQuery = z.object({ table: EventTable, day: Day })
+const RecordsQuery = z.object({ table: z.enum(RECORD_TABLES) })
+const LINES = 'application/x-ndjson'
+
+function findTable(name: string): CopiedTable {
+  const table = COPIED_TABLES.find((one) => one.name === name)
+  if (!table) throw new ApiError('not_found', 'Not found.')
+  return table
+}
+
+/** Streams lines as fast as the client reads them. An error ends the connection. */
+function streamText(chunks: AsyncIterable<readonly string[]>): Response {
+  const encoder = new TextEncoder()
+  const encode = async function* () {
+    for await (const lines of chunks) if (lines.length > 0) yield encoder.encode(`${lines.join('\n')}\n`)
+  }
+  return new Response(ReadableStream.from(encode()), { headers: { 'content-type': LINES } })
+}
+
+/** `/control/copy/*`: everything that `readership migrate` copies, secrets included. */
+export function copyControlRoutes({ events, records }: Pick<Engine, 'events' | 'records'>): Route[] {
+  const route = routeMaker('control')
+  return [
+    route('get', '/control/copy', 'operator', {
+      summary: 'Name the records, and the version of what can be copied',
+      run: async () => ({ format: copyFormat(), origin: await readOrigin(records) }),
+    }),
+    route('get', '/control/copy/days', 'operator', {
+      summary: 'List the days that have rows in a table of events',
+      query: DaysQuery,
+      run: async (call) => listDays(events, findTable(parseQuery(call, DaysQuery).table)),
+    }),
+    route('get', '/control/copy/fingerprints', 'operator', {
+      summary: 'List days of a table of events with their fingerprints',
+      query: FingerprintsQuery,
+      async run(call) {
+        const { table, first, last } = parseQuery(call, FingerprintsQuery)
+        return listFingerprints(events, findTable(table), first, last)
+      },
+    }),
+    route('get', '/control/copy/rows', 'operator', {
+      summary: 'Read the rows of a day of a table of events, each as a JSON array of texts',
+      query: RowsQuery,
+      contentType: LINES,
+      async run(call) {
+        const { table, day } = parseQuery(call, RowsQuery)
+        return streamText(streamLines(events, { table: findTable(table), day }, call.request.signal))
+      },
+    }),
+    route('get', '/control/copy/records', 'operator', {
+      summary: 'Read the rows of a table of records',
+      query: RecordsQuery,
+      contentType: LINES,
+      async run(call) {
+        const rows = await readRecords(records, parseQuery(call, RecordsQuery).table)
+        return streamText(
+          (async function* () {
+            for (const row of rows) yield [formatRecord(row)]
+          })(),
+        )
+      },
+    }),
+  ]
+}
