@@ -159,8 +159,8 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
     'create table commits (run varchar, mark varchar)',
   ],
   [
-    // What `readership migrate` copies into these records and the events that belong to them: where it comes from, in one row
-    // until a writer opens them; and each day of a table that was verified, with its fingerprint in the source.
+    // Notes of `readership migrate` in its target: the source, in one row until a writer opens these records; and each day of
+    // a table that was copied and verified, with its fingerprint in the source.
     'create table copying (source varchar, is_complete boolean)',
     'create table copied (name varchar, day integer, fingerprint varchar)',
   ],

@@ -35,6 +35,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/aggregation': ['src/event-store', 'src/rows', 'src/store'],
   'src/records-schema': [],
   'src/shared-records': ['src/store', 'src/sql', 'src/errors'],
+  'src/copy-marker': ['src/store', 'src/sql', 'src/errors'],
   'src/dialects': ['src/columns', 'src/sql'],
   'src/readership': ['src/capture'],
   'src/outbound': ['src/address'],
@@ -47,6 +48,7 @@ const MAY: Record<string, readonly string[]> = {
   // The worker's process.
   'src/ingest': ['src/capture', 'src/policy', 'src/agents', 'src/rows', 'src/cache', 'src/address'],
   'src/duckdb': [
+    'src/copy-marker',
     'src/row-changes',
     'src/aggregation',
     'src/event-store',
@@ -58,6 +60,24 @@ const MAY: Record<string, readonly string[]> = {
     'src/records-schema',
     'src/columns',
     'src/rows',
+    'src/store',
+    'src/sql',
+    'src/errors',
+  ],
+  // Read through the control socket by `readership migrate`.
+  'src/migrate/tables': ['src/columns'],
+  'src/migrate/read-events': ['src/migrate/tables', 'src/dialects', 'src/store', 'src/sql'],
+  'src/migrate/read-records': ['src/migrate/tables', 'src/records-schema', 'src/store', 'src/sql'],
+  // Runs in the process of a command, which opens stores of any engine.
+  'src/migrate': [
+    'src/clickhouse',
+    'src/duckdb',
+    'src/postgres',
+    'src/ingest/salts',
+    'src/worker/lease',
+    'src/shared-records',
+    'src/dialects',
+    'src/copy-marker',
     'src/store',
     'src/sql',
     'src/errors',
@@ -87,6 +107,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/postgres/records',
     'src/worker/lease',
     'src/shared-records',
+    'src/copy-marker',
     'src/engine',
     'src/event-store',
     'src/store',
@@ -136,6 +157,9 @@ const MAY: Record<string, readonly string[]> = {
   ],
   'src/notes': ['src/manage', 'src/policy', 'src/store', 'src/sql'],
   'src/http': [
+    'src/migrate/tables',
+    'src/migrate/read-events',
+    'src/migrate/read-records',
     'src/notify',
     'src/export',
     'src/manage',

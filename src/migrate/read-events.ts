@@ -13,7 +13,7 @@ export const Fingerprint = DayCount.extend({ fingerprint: z.string() })
 /** A day of a table, and a text that is another one when its rows are. Two engines have different texts for equal rows. */
 export type Fingerprint = z.infer<typeof Fingerprint>
 
-/** What the two engines spell differently where rows are copied. */
+/** The SQL that differs between the two engines where rows are copied. */
 interface Spelling {
   /** A column as text, the same on both engines but for doubles. */
   text(column: Sql, type: CopiedType): Sql

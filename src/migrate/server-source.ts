@@ -3,6 +3,7 @@ import { openEventStore } from '../clickhouse/event-store.js'
 import { openClickHouse } from '../clickhouse/store.js'
 import { requireWholeCopy } from '../copy-marker.js'
 import { openPostgresRecords } from '../postgres/records.js'
+import { createFencedWrite } from '../shared-records.js'
 import { sql } from '../sql.js'
 import type { Log } from '../store.js'
 import { holdLease } from './held-lease.js'
@@ -28,7 +29,10 @@ export async function openServerSource(store: string, control: string, log: Log)
     if (held) closing.push(() => held.release())
     const clock = () => performance.now()
     const events = held
-      ? await openEventStore(store, { records, epoch: held.epoch, now, clock, random: randomBytes, log })
+      ? await openEventStore(store, {
+          ...{ records: { ...records, write: createFencedWrite(records, held.epoch) }, epoch: held.epoch },
+          ...{ now, clock, random: randomBytes, log },
+        })
       : await openClickHouse(store)
     closing.push(() => events.close())
     return {

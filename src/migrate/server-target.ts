@@ -8,6 +8,7 @@ import { openClickHouse } from '../clickhouse/store.js'
 import { StoreOpenError } from '../errors.js'
 import { openPostgresRecords } from '../postgres/records.js'
 import { raw, sql } from '../sql.js'
+import { createFencedWrite } from '../shared-records.js'
 import type { Log } from '../store.js'
 import { holdLease } from './held-lease.js'
 import { isOfDays } from './read-events.js'
@@ -23,15 +24,16 @@ const hasRowId = ({ name }: CopiedTable): boolean => name !== 'sitemap_urls'
 export async function openServerTarget(store: string, control: string, log: Log): Promise<Target> {
   const now = () => new Date()
   const instance = randomBytes(8).toString('hex')
-  const records = await openPostgresRecords({ url: control, now, log, instance, onChange() {} })
-  const closing: (() => Promise<void>)[] = [() => records.close()]
+  const opened = await openPostgresRecords({ url: control, now, log, instance, onChange() {} })
+  const closing: (() => Promise<void>)[] = [() => opened.close()]
   const close = async () => {
     for (const each of closing.splice(0).reverse()) await each()
   }
   try {
-    const held = await holdLease(records)
+    const held = await holdLease(opened)
     if (!held) throw new StoreOpenError('another process writes to the database that --control names: stop it first.')
     closing.push(() => held.release())
+    const records = { query: opened.query, write: createFencedWrite(opened, held.epoch) }
     const events = await openClickHouse(store)
     closing.push(() => events.close())
     const { client } = events
@@ -47,7 +49,6 @@ export async function openServerTarget(store: string, control: string, log: Log)
       records,
       clear: ({ table, day }) => erase(client, table.name, isOfDays(table, day, day)),
       async insert({ table }, rows) {
-        if (held.isLost()) throw new StoreOpenError('another process has begun to write to the target.')
         const readers = table.columns.map(({ type }) => (type === 'boolean' ? toBoolean : toValue))
         const names = table.columns.map(({ name }) => name)
         await insertRows(client, {

@@ -49,7 +49,7 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
 
 export const DAY_MS = 86_400_000
 
-/** What is copied and verified as one: a day (UTC) of a table, or a table that has no days (day 0). */
+/** A part that is copied and verified as one: a day (UTC) of a table, or a table that has no days (day 0). */
 export interface Unit {
   readonly table: CopiedTable
   /** Days since 1970. */

@@ -2,7 +2,7 @@ import type { Records } from '../store.js'
 import type { ReadableEvents } from './read-events.js'
 import type { Cells, Unit } from './tables.js'
 
-/** Where the data is copied to. No other process uses it. */
+/** The place that data is copied to. No other process uses it. */
 export interface Target {
   readonly events: ReadableEvents
   readonly records: Pick<Records, 'query' | 'write'>

@@ -7,6 +7,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   policy: () => import('./policy.js'),
   reads: () => import('./reads.js'),
   engines: () => import('./engines.js'),
+  migrate: () => import('./migrate.js'),
   identify: () => import('./identify.js'),
   ranges: () => import('./ranges.js'),
   export: () => import('./export.js'),

@@ -138,7 +138,10 @@ export async function run([
 
 const held = (value: number, aim: number) => (value <= aim ? 'held' : 'missed')
 
-/** Returns a function that measures a read on this store: milliseconds of its statements, the first time and in more runs. */
+/**
+ * Returns a function that measures a read on this store: milliseconds of its statements, the first
+ * time and in more runs; and the data that it answers.
+ */
 export function measureReads(store: Pick<Store, 'query' | 'dialect'>, repetitions = RUNS) {
   let statementMs = 0
   const deps: ReadDependencies = {
@@ -173,9 +176,9 @@ export function measureReads(store: Pick<Store, 'query' | 'dialect'>, repetition
       statementMs = 0
       const before = process.cpuUsage()
       const asked = new URLSearchParams(`site=1&range=90d&${query}`)
-      const { meta } = await runRead(found.read, asked, deps, found.words)
+      const { data, meta } = await runRead(found.read, asked, deps, found.words)
       const { user, system } = process.cpuUsage(before)
-      return { ms: statementMs, cpu: (user + system) / 1000, rows: meta.total ?? meta.rows }
+      return { ms: statementMs, cpu: (user + system) / 1000, rows: meta.total ?? meta.rows, data }
     }
     const first = await ask()
     const runs = []
@@ -183,7 +186,7 @@ export function measureReads(store: Pick<Store, 'query' | 'dialect'>, repetition
     const times = runs.map(({ ms }) => ms).sort((a, b) => a - b)
     const at = (share: number) => times[Math.min(repetitions - 1, Math.floor(repetitions * share))] ?? 0
     const cpu = runs.reduce((a, each) => Math.min(a, each.cpu), Number.POSITIVE_INFINITY)
-    return { first: first.ms, rows: first.rows, at, least: at(0), cpu }
+    return { first: first.ms, rows: first.rows, data: first.data, at, least: at(0), cpu }
   }
 }
 
