@@ -96,9 +96,14 @@ t.test('only the operator reaches control routes; test/http/access-matrix.ts has
     'get /control/agents/holdings': 200,
     'post /control/agents/reclassify': 200,
     'get /control/store': 200,
+    'get /control/copy': 200,
     // Required parameters are missing.
     'get /control/sql': 422,
     'get /control/agents/identify': 422,
+    'get /control/copy/days': 422,
+    'get /control/copy/fingerprints': 422,
+    'get /control/copy/rows': 422,
+    'get /control/copy/records': 422,
     'post /control/store/assign': 400,
     'post /control/store/accept': 400,
   }
