@@ -89,24 +89,16 @@ t.test('only the operator reaches control routes; test/http/access-matrix.ts has
   const { ask, bearer, keys, table } = await open(t)
   const all = await keys.create({ org: 1, name: 'all', scopes: ['stats:read', 'manage:read', 'manage:write'] }, deed)
   const callers = { nobody: {}, unknown: bearer(`svcg_00000000_${'a'.repeat(43)}`), all: bearer(all.secret) }
-  const expected: Record<string, number> = {
-    'get /control/status': 200,
-    'get /control/tail': 200,
-    'post /control/agents/refresh': 200,
-    'get /control/agents/holdings': 200,
-    'post /control/agents/reclassify': 200,
-    'get /control/store': 200,
-    'get /control/copy': 200,
+  const responses: readonly [status: number, method: string, ...paths: string[]][] = [
+    [200, 'get', 'status', 'tail', 'agents/holdings', 'store', 'copy'],
+    [200, 'post', 'agents/refresh', 'agents/reclassify'],
     // Required parameters are missing.
-    'get /control/sql': 422,
-    'get /control/agents/identify': 422,
-    'get /control/copy/days': 422,
-    'get /control/copy/fingerprints': 422,
-    'get /control/copy/rows': 422,
-    'get /control/copy/records': 422,
-    'post /control/store/assign': 400,
-    'post /control/store/accept': 400,
-  }
+    [422, 'get', 'sql', 'agents/identify', 'copy/days', 'copy/fingerprints', 'copy/rows', 'copy/records'],
+    [400, 'post', 'store/assign', 'store/accept'],
+  ]
+  const expected: Record<string, number> = Object.fromEntries(
+    responses.flatMap(([status, method, ...paths]) => paths.map((path) => [`${method} /control/${path}`, status])),
+  )
   for (const { method, path, access } of table) {
     const name = `${method} ${path}`
     t.equal(access === 'operator', name in expected, `${name} is in the table`)
