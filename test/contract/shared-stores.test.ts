@@ -7,6 +7,7 @@ import type { WorkerOptions } from '../../src/engine/protocol.js'
 import { type Sql, sql } from '../../src/sql.js'
 import { openWorkerStores } from '../../src/worker/open-stores.js'
 import { openSharedSalts } from '../../src/worker/shared-salts.js'
+import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
 import { directory } from '../fixtures/files.js'
 import { eventually } from '../fixtures/instance.js'
 import { createDatabase, noPostgres, startPostgres } from '../fixtures/postgres.js'
@@ -101,5 +102,20 @@ t.test('processes that share their records', { skip: noPostgres, timeout: 120_00
     const next = await open(t, url, 'b')
     t.same(await next.records.query(sql`select instance from writers`), [{ instance: 'b' }])
     await next.close()
+  })
+
+  t.test('a process that only reads has the limits of reads, and changes no record', { skip: noChdb }, async (t) => {
+    const [url, clickhouse] = [await createDatabase(server.url, 'reads'), await startClickHouse(t)]
+    const store = await clickhouse.createDatabase()
+    const limits = { timeout_ms: 500 }
+    const [writer, reader] = [await open(t, url, 'a', { store, limits }), await open(t, url, 'b', { store, limits })]
+    const slow = sql`select count(*) as n from numbers(100000000000) where number % 7 = 3`
+    for (const { events } of [writer, reader])
+      await t.rejects(events.query(slow), { code: 'database_error', message: /longer than 0.5 s/ })
+    await writer.records.write(sql`insert into goals (id) values (1)`)
+    await t.rejects(reader.records.write(sql`insert into goals (id) values (2)`), { message: /only reads/ })
+    await reader.records.write(sql`update keys set requests = requests + 1 where id = 1`)
+    await reader.close()
+    await writer.close()
   })
 })
