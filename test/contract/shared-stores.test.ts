@@ -11,6 +11,7 @@ import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
 import { directory } from '../fixtures/files.js'
 import { eventually } from '../fixtures/instance.js'
 import { createDatabase, noPostgres, startPostgres } from '../fixtures/postgres.js'
+import { eventRow } from '../fixtures/rows.js'
 
 /** Opens the stores of a worker with events in a file and records that it shares. */
 async function open(t: Test, control: string, instance: string, given: Partial<WorkerOptions> = {}) {
@@ -102,6 +103,27 @@ t.test('processes that share their records', { skip: noPostgres, timeout: 120_00
     const next = await open(t, url, 'b')
     t.same(await next.records.query(sql`select instance from writers`), [{ instance: 'b' }])
     await next.close()
+  })
+
+  t.test('a writer that was taken over stores no rows', { skip: noChdb }, async (t) => {
+    const [url, clickhouse] = [await createDatabase(server.url, 'rows'), await startClickHouse(t)]
+    const store = await clickhouse.createDatabase()
+    const old = await open(t, url, 'a', { store })
+    const rows = { events: [eventRow()], agent_events: [] }
+    const position = { run: '00000000000000aa', sequence: 1, human: 1, agent: 0, drops: {} }
+    await old.events.append(rows, position)
+    // As if another process had not heard of the first, which does not look whether it has the lease.
+    old.held?.kept?.stop()
+    await old.records.write(sql`update writers set instance = ''`)
+    const present = await open(t, url, 'b', { store })
+    const refused = { code: 'database_error', message: /another writer has taken over/ }
+    await t.rejects(old.events.append(rows, { ...position, sequence: 2 }), refused)
+    await t.rejects(old.events.replaceSitemap('example.com', []), refused)
+    await present.events.append(rows, { ...position, run: '00000000000000bb' })
+    t.same(await present.events.query(sql`select count(*) as n from events`), [{ n: 2 }])
+    t.match(await present.events.lastCommit(position.run), { sequence: 1 })
+    await present.close()
+    await old.close(false)
   })
 
   t.test('a process that only reads has the limits of reads, and changes no record', { skip: noChdb }, async (t) => {
