@@ -55,11 +55,15 @@ const DIFFERENT_VERSION = 'the running readership is of another version than thi
 
 async function* streamRows(client: ControlClient, { table, day }: Unit): AsyncGenerator<Cells[]> {
   let rows: Cells[] = []
-  for await (const line of client.textLines(`/control/copy/rows?${formatQuery({ table: table.name, day })}`)) {
-    rows.push(parseLine(line))
-    if (rows.length < ROWS_PER_CHUNK) continue
-    yield rows
-    rows = []
+  try {
+    for await (const line of client.textLines(`/control/copy/rows?${formatQuery({ table: table.name, day })}`)) {
+      rows.push(parseLine(line))
+      if (rows.length < ROWS_PER_CHUNK) continue
+      yield rows
+      rows = []
+    }
+  } catch (cause) {
+    throw new Error('the source stopped while its rows were read: run this again.', { cause })
   }
   if (rows.length > 0) yield rows
 }
