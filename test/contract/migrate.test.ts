@@ -111,6 +111,17 @@ t.test('a store is copied to servers and back', { skip: noChdb || noPostgres, ti
   const refused = await cli('serve', '--port', String(port), ...servers, '--data', directory(t), '--offline')
   t.match(refused, { code: 1, stderr: /not copied completely/ }, 'no readership starts on a part')
 
+  const wrong = (url: string) => url.replace(/:[^:@/]+@/, ':hunter2@')
+  for (const [to, records, line] of [
+    [wrong(store), control, /ClickHouse/],
+    [store, wrong(control), /the user or the password is wrong/],
+  ] as const) {
+    const { code, stderr } = await cli('migrate', '--to', to, '--control', records, '--data', from)
+    t.match({ code, stderr }, { code: 1, stderr: line })
+    t.equal(stderr.trim().split('\n').length, 1, 'one line')
+    t.notMatch(stderr, /hunter2/, 'without the password')
+  }
+
   const running = await startService({ data: from, port })
   t.teardown(() => running.stop('SIGKILL'))
   const key = (await cli('sites', 'ingest-key', '1', '--data', from)).stdout.trim()
@@ -195,8 +206,8 @@ t.test('a store is copied to servers and back', { skip: noChdb || noPostgres, ti
     t.teardown(() => proxy.stop('SIGKILL'))
     const page = await fetch(`${proxy.site}/waiting`, { headers: { 'user-agent': GPTBOT } })
     t.equal(page.status, 200, 'the site is served')
-    const waiting = await proxy.ready()
-    t.match(waiting, { status: 503, body: /not copied completely/ })
+    t.match(await proxy.ready(), { status: 503, body: /degraded/ })
+    t.match(proxy.output(), /not copied completely/)
     t.match(await cli(...there), { code: 0, stdout: /Complete/ })
     await eventually('the proxy has opened the copy', async () => (await proxy.ready()).status === 200, 20_000)
     const target = await openServers(t, store, control)
