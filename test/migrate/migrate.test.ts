@@ -67,13 +67,25 @@ t.test('a copy has every row and record, and follows what changes', async (t) =>
     await events.remove({ site: 2, hostnames: [] })
     await records.write(sql`update goals set name = 'changed'`, sql`delete from alerts`)
   })
-  const second = await migrate(from, to)
-  t.match(second.stdout, /^Copied \d+ rows of \d+ days\. Complete/)
-  assertEqual(t, await readFiles(to), await readFiles(from), 'rows and records')
-  t.match((await migrate(from, to)).stdout, /^Copied 0 rows of 0 days\. Complete/, 'what is equal is not copied again')
+  const stores = await openPairAt(from)
+  const source = await sourceOf(stores)
+  const target = await openTarget(to)
+  const second = await copyStore(source, target, { onProgress() {} })
+  t.match(second, { isComplete: true, changed: 0 })
+  t.ok(second.copied.units > 0 && second.copied.units < 8, `${second.copied.units} units differed`)
+  const expected = { events: await readEvents(stores.events), records: await readAllRecords(stores.records) }
+  const found = { events: await readEvents(target.events), records: await readAllRecords(target.records) }
+  assertEqual(t, found, expected, 'rows and records after the changes')
+  const third = await copyStore(source, target, { onProgress() {} })
+  t.same(third.copied, { units: 0, rows: 0 }, 'what is equal is not copied again')
+  await target.close()
 
   await change(to, async () => {})
-  t.match(await migrate(from, to), { code: 1, stderr: /readership has used since/ }, 'a target that was used')
+  const used = await openTarget(to)
+  await t.rejects(copyStore(source, used, { onProgress() {} }), { message: /readership has used since/ })
+  await used.close()
+  await stores.events.close()
+  await stores.records.close()
 })
 
 t.test('a copy that is interrupted anywhere is continued', async (t) => {
