@@ -19,7 +19,7 @@ import {
   roundNumbers,
   rowsOf,
 } from '../fixtures/random-visits.js'
-import { compareReads, contractRows, whole } from './engine-reads.js'
+import { appendInParts, compareReads, contractRows, whole } from './engine-reads.js'
 
 const TABLES = [
   ...Object.entries(SESSION_TABLES).map(([table, columns]) => [table, Object.keys(columns)] as const),
@@ -129,7 +129,7 @@ export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStor
     const times = rows.events.map(({ timestamp }) => timestamp.getTime())
     const end = Math.max(...times) + DAY
     const half = times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0
-    const append = (part: Rows) => Promise.all(stores.map((store) => store.append(part)))
+    const append = (part: Rows) => Promise.all(stores.map((store) => appendInParts(store, part)))
     const aggregate = (target: number) => Promise.all([duckdb, other].map((store) => store.aggregate(new Date(target))))
     const stages: [string, () => Promise<unknown>][] = [
       [
@@ -244,7 +244,7 @@ export async function removedAggregates(t: Test, other: EventStore): Promise<voi
   const stores = [plain, duckdb, other]
   const [most, late] = divide(rows, random, 2)
   for (const part of [most, late]) {
-    for (const store of stores) await store.append(part ?? rows)
+    for (const store of stores) await appendInParts(store, part ?? rows)
     for (const store of [duckdb, other]) if (part === most) await store.aggregate(new Date(now - 10 * DAY))
   }
   const remove = async (removal: Removal) => {
@@ -288,7 +288,7 @@ export async function interruptedAggregation(
   }
   let other = await reopen(onWrite)
   const append = async (part: Rows | undefined) => {
-    for (const store of [plain, duckdb, other]) await store.append(part ?? rows)
+    for (const store of [plain, duckdb, other]) await appendInParts(store, part ?? rows)
   }
   const check = (why: string) => compareSome(t, [plain, other], { now, random, count: 2 }, why)
   await append(parts[0])

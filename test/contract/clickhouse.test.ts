@@ -8,7 +8,7 @@ import { openStore } from '../fixtures/open-store.js'
 import { checkDeliveries } from '../oracle/deliveries.js'
 import { checkRandomSites } from '../oracle/random-sites.js'
 import { aggregatesContract, interruptedAggregation, removedAggregates } from './aggregates-contract.js'
-import { compareReads, compareStreams, contractRows, whole } from './engine-reads.js'
+import { appendInParts, compareReads, compareStreams, contractRows, whole } from './engine-reads.js'
 import { compareLookUps, lookUpRows } from './look-ups.js'
 import { storeContract } from './store-contract.js'
 import { takeoverContract } from './takeover-contract.js'
@@ -41,10 +41,7 @@ const checkServer = (start: (t: Test) => ClickHouseServer | Promise<ClickHouseSe
     const rows = contractRows()
     const [duckdb, clickhouse] = [await openStore(t), await open(t, server)]
     await duckdb.append(rows)
-    for (let from = 0; from < Math.max(rows.events.length, rows.agent_events.length); from += 10_000) {
-      const part = <R>(list: R[]) => list.slice(from, from + 10_000)
-      await clickhouse.append({ events: part(rows.events), agent_events: part(rows.agent_events) })
-    }
+    await appendInParts(clickhouse, rows)
     compareReads(t, rows, () => [duckdb, clickhouse])
     compareStreams(t, () => [duckdb, clickhouse])
     t.test('look-ups give the same answers', async (t) => {

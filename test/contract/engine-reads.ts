@@ -25,6 +25,15 @@ export function contractRows(): Rows {
   return { ...rows, events: withoutOverlaps(rows.events) }
 }
 
+const ROWS_PER_COMMIT = 10_000
+/** Appends rows in commits of a size that a journal takes. */
+export async function appendInParts(store: Store, { events, agent_events }: Rows): Promise<void> {
+  for (let from = 0; from < Math.max(events.length, agent_events.length); from += ROWS_PER_COMMIT) {
+    const part = <R>(list: readonly R[]) => list.slice(from, from + ROWS_PER_COMMIT)
+    await store.append({ events: part(events), agent_events: part(agent_events) })
+  }
+}
+
 /** Leaves out sessions that overlap another one of their visitor: the worker makes none, and aggregates rely on that. */
 function withoutOverlaps(events: readonly EventRow[]): EventRow[] {
   const sessions = new Map<string, { visitor: string; start: number; end: number }>()
