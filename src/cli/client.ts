@@ -141,7 +141,7 @@ function createClient(sendRequest: SendRequest, running: boolean, close: () => P
     if (!parsed.success) throw new Failure(`The service responded with status ${response.status}.`)
     const { code, message, field } = parsed.data.error
     // A value that the service refuses was mistyped, so this is wrong usage, like a flag that the command refuses.
-    if (code !== 'validation_error') throw new Failure(message)
+    if (code !== 'validation_error') throw new Failure(message, 1, { cause: { code } })
     throw new Failure(field === undefined || message.includes(field) ? message : `${field}: ${message}`, 2)
   }
   /** Yields each line of a stream. */

@@ -5,8 +5,8 @@ import { type Finding, fail, MAX_CLOCK_SKEW_S, ok, warn } from './finding.js'
 
 /** With clocks that are further apart, readership does not start. */
 const REFUSED_CLOCK_SKEW_S = 300
-/** The oldest version of PostgreSQL that its makers maintain; 18.4 is the one that is tested. */
-const OLDEST_POSTGRES = 140_000
+/** The first version of PostgreSQL with `merge`; 18.4 is the one that is tested. */
+const OLDEST_POSTGRES = 150_000
 
 /** Checks the servers of `--store` and `--control`, and that they belong together. Changes nothing on them. */
 export async function checkServers(
@@ -66,7 +66,7 @@ function checkClickHouse({
       : fail(
           `${check} rights`,
           `${user} lacks some`,
-          'Grant select, insert, alter, create table and drop table on the database to the user.',
+          'Grant select, insert, alter, create table and drop table on the database to the user, and for cluster= cluster and remote on *.*.',
         ),
     ...checkSchema(check, schema),
     checkClock(check, clockDifference_ms),
@@ -78,7 +78,7 @@ function checkPostgres(found: PostgresFindings): Finding[] {
   const { name, version, version_number, missingRights, schema, clockDifference_ms } = found
   return [
     version_number < OLDEST_POSTGRES
-      ? fail(check, `${name}: version ${version}`, 'Use PostgreSQL 14 or newer.')
+      ? fail(check, `${name}: version ${version}`, 'Use PostgreSQL 15 or newer.')
       : ok(check, `${name}: version ${version}`),
     missingRights.length === 0
       ? ok(`${check} rights`, 'the user has what is needed')

@@ -76,6 +76,8 @@ function chooseDirection(config: Config, to: string): Direction {
     }
   }
   if (!/^clickhouse:\/\//i.test(to)) throw new Failure(`--to: ${TO_FORMS}.`, 2)
+  if (store !== undefined)
+    throw new Failure('--to clickhouse://… copies the directory of --data: leave --store out until it is done.', 2)
   if (control === undefined)
     throw new Failure('--to clickhouse://… needs --control postgres://…, where accounts, sites and keys go.', 2)
   return {
@@ -106,10 +108,11 @@ async function withServerSource<T>(store: string, control: string, use: (source:
   }
 }
 
-function describeResult({ copied, changed, isComplete, rows }: CopyResult, start: string): string {
+function describeResult({ copied, changed, isComplete, isInUse, rows }: CopyResult, start: string): string {
   const done = `Copied ${formatNumber(copied.rows)} rows of ${formatNumber(copied.units)} days.`
   if (isComplete)
     return `${done} Complete: source and target are equal (${formatNumber(rows)} rows). Start readership with ${start}.`
+  if (!isInUse) return `${done} ${formatNumber(changed)} days changed meanwhile: run this once more.`
   const rest =
     changed === 0 ? 'The source is in use' : `${formatNumber(changed)} days changed meanwhile (the source is in use)`
   return `${done} ${rest}: stop readership and run this once more, then start it with ${start}.`

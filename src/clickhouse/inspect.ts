@@ -44,10 +44,11 @@ export async function inspectClickHouse(url: string, now: () => Date): Promise<C
     }
     const [major = 0, minor = 0] = version.split('.').map(Number)
     // The statement takes no format.
-    const rights = await client.exec({
-      query: `check grant select, insert, alter, create table, drop table on ${address.database}.*`,
-    })
-    const hasRights = (await text(rights.stream)).trim() === '1'
+    const isGranted = async (rights: string) =>
+      (await text((await client.exec({ query: `check grant ${rights}` })).stream)).trim() === '1'
+    const hasRights =
+      (await isGranted(`select, insert, alter, create table, drop table on ${address.database}.*`)) &&
+      (cluster === undefined || (await isGranted('cluster, remote on *.*')))
     const stored = await readVersion(client)
     const binding = stored > 0 ? await selectOne('select token from bindings order by bound_at limit 1') : undefined
     return {

@@ -89,7 +89,7 @@ async function missingColumns(client: ClickHouseClient): Promise<string[]> {
 async function takeLock(client: ClickHouseClient, { cluster, database }: Place): Promise<() => Promise<void>> {
   const holder = randomUUID()
   const release = () => run(client, `drop table if exists schema_lock ${onCluster(cluster)} sync`)
-  for (;;) {
+  for (let waited = 0; ; waited += RETRY_MS) {
     const created = await run(
       client,
       `create table schema_lock (held UInt8) engine = ${lockEngine(cluster)} order by held comment '${holder}'`,
@@ -107,6 +107,10 @@ async function takeLock(client: ClickHouseClient, { cluster, database }: Place):
         from ${ofAllReplicas('system.tables', cluster)} where database = '${database}' and name = 'schema_lock'`,
     )
     if (Number(lock?.age ?? 0) > LOCK_MS) await release()
+    else if (waited > 2 * LOCK_MS)
+      throw new ClickHouseOpenError(
+        'Another program has been changing the tables for two minutes, or the table schema_lock of one that died is still known to Keeper (system drop replica).',
+      )
     else await delay(RETRY_MS)
   }
 }

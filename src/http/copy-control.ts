@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Engine } from '../engine/engine.js'
 import { ApiError } from '../errors.js'
+import type { StoreLosses } from '../manage/store-losses.js'
 import { listDays, listFingerprints, streamLines } from '../migrate/read-events.js'
 import { copyFormat, formatRecord, RECORD_TABLES, readOrigin, readRecords } from '../migrate/read-records.js'
 import { COPIED_TABLES, type CopiedTable } from '../migrate/tables.js'
@@ -29,13 +30,31 @@ function streamText(chunks: AsyncIterable<readonly string[]>): Response {
   return new Response(ReadableStream.from(encode()), { headers: { 'content-type': LINES } })
 }
 
+/**
+ * Refuses to copy what is not the whole of an instance: rows that a lost file had would be deleted from the copy too, and
+ * servers are copied without the instance that uses them.
+ */
+function requireWhole(isShared: boolean, losses: Pick<StoreLosses, 'list'>): void {
+  if (isShared)
+    throw new ApiError('conflict', 'This readership keeps its data on servers: name them with --store and --control.')
+  if (losses.list().length > 0)
+    throw new ApiError('conflict', 'Stored data was lost here: see readership store status, and decide about it first.')
+}
+
 /** `/control/copy/*`: everything that `readership migrate` copies, secrets included. */
-export function copyControlRoutes({ events, records }: Pick<Engine, 'events' | 'records'>): Route[] {
+export function copyControlRoutes(
+  { events, records, isShared }: Pick<Engine, 'events' | 'records' | 'isShared'>,
+  losses: Pick<StoreLosses, 'list'>,
+): Route[] {
   const route = routeMaker('control')
   return [
     route('get', '/control/copy', 'operator', {
       summary: 'Name the records, and the version of what can be copied',
-      run: async () => ({ format: copyFormat(), origin: await readOrigin(records) }),
+      mayConflict: true,
+      async run() {
+        requireWhole(isShared, losses)
+        return { format: copyFormat(), origin: await readOrigin(records) }
+      },
     }),
     route('get', '/control/copy/days', 'operator', {
       summary: 'List the days that have rows in a table of events',

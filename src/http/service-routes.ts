@@ -16,7 +16,7 @@ import { createTailStream, TailQuery } from './tail.js'
 
 /** The dependencies of the service's own routes. */
 export interface ServiceDeps {
-  engine: Pick<Engine, 'events' | 'records' | 'call'> & TailedEngine
+  engine: Pick<Engine, 'events' | 'records' | 'call' | 'isShared'> & TailedEngine
   /** Whether rows are being stored and no loss waits for the operator, and the reason if not. */
   health(): EngineStatus
   losses: StoreLosses
@@ -90,6 +90,6 @@ export const serviceRoutes = ({
       ),
   }),
   ...storeControlRoutes(losses, sites),
-  ...copyControlRoutes(engine),
+  ...copyControlRoutes(engine, losses),
   ...agentControlRoutes(engine),
 ]

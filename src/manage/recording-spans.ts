@@ -74,6 +74,8 @@ export function createRecordingSpans({ records, isWriter, ready, settle, lost, n
     const { rows, files } = lost()
     ;[lostRows, lostFiles, isStartStored] = [rows, files, true]
     stored = undefined
+    // If the spans cannot be read, this process knows nothing of the time before.
+    began = previous.at
     const last = (await load()).reduce((end, { ended }) => Math.max(end, ended.getTime()), 0)
     const at = previous.at.getTime()
     began = new Date(at - last > MAX_TAKEOVER_MS ? at : Math.min(last, at))

@@ -1,5 +1,5 @@
 import { StoreOpenError } from '../errors.js'
-import { sql } from '../sql.js'
+import { raw, sql } from '../sql.js'
 import { areEqual, createChecksum } from './checksum.js'
 import { copyRecords } from './copy-records.js'
 import { type DayCount, listDays, parseLine, streamLines } from './read-events.js'
@@ -21,6 +21,8 @@ export interface CopyResult {
   readonly changed: number
   /** Nothing can have changed since: source and target are equal. */
   readonly isComplete: boolean
+  /** Another process may still write to the source. */
+  readonly isInUse: boolean
   /** Rows of events in the source. */
   readonly rows: number
 }
@@ -38,7 +40,7 @@ export async function copyStore(source: Source, target: Target, { onProgress }: 
   await begin(source, target)
   const copied = { units: 0, rows: 0 }
   for (let pass = 1; ; pass++) {
-    const { changed, rows } = await comparePass(source, target, {
+    const { rows } = await comparePass(source, target, {
       onProgress,
       async onDifference(unit, fingerprint, isThere) {
         copied.units++
@@ -47,14 +49,15 @@ export async function copyStore(source: Source, target: Target, { onProgress }: 
       },
     })
     await copyRecords(source, target)
-    if (changed > 0 && !source.isInUse() && pass < MAX_PASSES) continue
-    const rest = changed === 0 ? 0 : (await comparePass(source, target, {})).changed
+    // After the records: the rows that a finished removal deleted must have left the copy too.
+    const rest = (await comparePass(source, target, {})).changed
+    if (rest > 0 && !source.isInUse() && pass < MAX_PASSES) continue
     const isComplete = rest === 0 && !source.isInUse()
     if (isComplete) {
       await target.bind()
       await target.records.write(sql`update copying set is_complete = ${true}`)
     }
-    return { copied, changed: rest, isComplete, rows }
+    return { copied, changed: rest, isComplete, isInUse: source.isInUse(), rows }
   }
 }
 
@@ -75,7 +78,8 @@ async function begin(source: Source, target: Target): Promise<void> {
 async function hasContent({ events, records }: Target): Promise<boolean> {
   const [organisation] = await records.query(sql`select id from organisations limit 1`)
   if (organisation) return true
-  for (const table of COPIED_TABLES) if ((await listDays(events, table)).length > 0) return true
+  for (const { name } of COPIED_TABLES)
+    if ((await events.query(sql`select 1 as found from ${raw(name)} limit 1`)).length > 0) return true
   return false
 }
 

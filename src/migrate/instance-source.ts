@@ -15,6 +15,7 @@ interface ControlClient {
 
 const ROWS_PER_CHUNK = 1_000
 const Response = z.object({ data: z.unknown() })
+const NotFound = z.object({ cause: z.object({ code: z.literal('not_found') }) })
 const Start = z.object({ format: z.string(), origin: z.string() })
 const RecordRow = z.record(
   z.string(),
@@ -26,8 +27,8 @@ const RecordRow = z.record(
 
 /** Opens the files of a data directory as a source, through the instance that has them open. */
 export async function openInstanceSource(client: ControlClient, data: string): Promise<Source> {
-  const started = await client.call('GET', '/control/copy').catch((cause: unknown) => {
-    throw new Error(DIFFERENT_VERSION, { cause })
+  const started = await client.call('GET', '/control/copy').catch((error: unknown) => {
+    throw NotFound.safeParse(error).success ? new Error(DIFFERENT_VERSION, { cause: error }) : error
   })
   const { format, origin } = Start.parse(Response.parse(started).data)
   if (format !== copyFormat()) throw new Error(DIFFERENT_VERSION)

@@ -54,12 +54,13 @@ export const isOfDays = ({ byDay }: CopiedTable, first: number, last: number): S
   byDay ? sql`timestamp >= ${new Date(first * DAY_MS)} and timestamp < ${new Date((last + 1) * DAY_MS)}` : raw('true')
 
 /** Lists the days that have rows, ascending. */
-export async function listDays({ query, dialect }: ReadableEvents, table: CopiedTable): Promise<DayCount[]> {
-  const rows = await query(
-    sql`select day, count(*) as rows from (select ${dayOf(dialect, table)} as day from ${raw(table.name)}) d
-      group by day order by day`,
-  )
-  return z.array(DayCount).parse(rows)
+export async function listDays({ stream, dialect }: ReadableEvents, table: CopiedTable): Promise<DayCount[]> {
+  const days: DayCount[] = []
+  // As a stream, which may take longer than a query: it reads the whole table.
+  const query = sql`select day, count(*) as rows from (select ${dayOf(dialect, table)} as day from ${raw(table.name)}) d
+    group by day order by day`
+  for await (const rows of stream(query)) days.push(...z.array(DayCount).parse(rows))
+  return days
 }
 
 /** As `listDays`, from `first` to `last`, with fingerprints. */

@@ -95,11 +95,12 @@ async function openOnServer(options: WorkerOptions, store: string, hooks: Hooks)
     // From now on, because the journal may have a commit to apply, and that may take longer than a lease lasts.
     const kept = isShared ? keepLease({ lease, epoch }, hooks.onLeaseLost) : undefined
     closing.push(async () => kept?.release())
-    await endCopying(records)
     const { openEventStore } = await import('../clickhouse/event-store.js')
     const fenced = { ...records, write: createFencedWrite(records, epoch) }
     const common = { records: fenced, epoch, now, clock, random: randomBytes, log, limits }
     const events = await openEventStore(store, common)
+    closing.push(() => events.close())
+    await endCopying(fenced)
     return { events, records: fenced, held: kept && { lease, kept } }
   } catch (error) {
     for (const close of closing.reverse()) await close().catch(() => {})

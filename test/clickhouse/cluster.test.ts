@@ -1,6 +1,7 @@
 import t from 'tap'
 import { parseAddress } from '../../src/clickhouse/client.js'
 import { replicate } from '../../src/clickhouse/cluster.js'
+import { inspectClickHouse } from '../../src/clickhouse/inspect.js'
 import { openClickHouse } from '../../src/clickhouse/store.js'
 import { sql } from '../../src/sql.js'
 import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
@@ -43,6 +44,12 @@ t.test('a store in a cluster: the engine takes each statement', { skip: noChdb }
       select t.name as name from system.tables t where t.database = ${database} and t.name not in (
         select name from system.tables where database = ${`${database}_replicas`})`),
     [],
+  )
+
+  t.match(
+    await inspectClickHouse(url, () => new Date()),
+    { hasRights: true, schema: { stored: 1, known: 1 } },
+    'doctor',
   )
 
   const visitor_id = 7n

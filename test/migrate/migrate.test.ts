@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { copyStore } from '../../src/migrate/copy.js'
@@ -88,6 +88,39 @@ t.test('a copy has every row and record, and follows what changes', async (t) =>
   await stores.records.close()
 })
 
+t.test('an erasure between the rows and the records is in both', async (t) => {
+  const [from, to] = [directory(t), directory(t)]
+  await fillStores(from)
+  const stores = await openPairAt(from)
+  const source = await sourceOf(stores)
+  const target = await openTarget(to)
+  await copyStore(source, target, { onProgress() {} })
+  let isErased = false
+  const erasing: Source = {
+    ...source,
+    async readRecords(table) {
+      if (!isErased) await stores.events.remove({ site: 1, visitor: 2n ** 64n - 1n })
+      isErased = true
+      return source.readRecords(table)
+    },
+  }
+  t.match(await copyStore(erasing, target, { onProgress() {} }), { isComplete: true, changed: 0 })
+  assertEqual(t, await readEvents(target.events), await readEvents(stores.events), 'rows')
+  await target.close()
+  await stores.events.close()
+  await stores.records.close()
+})
+
+t.test('a source that lost its rows does not empty its copy', async (t) => {
+  const [from, to] = [directory(t), join(directory(t), 'copy')]
+  await fillStores(from)
+  await migrate(from, to)
+  const before = await readFiles(to)
+  rmSync(join(from, 'events.duckdb'))
+  t.match(await migrate(from, to), { code: 1, stderr: /^error: Stored data was lost here/ })
+  assertEqual(t, await readFiles(to), before, 'the copy is as it was')
+})
+
 t.test('a copy that is interrupted anywhere is continued', async (t) => {
   const [from, to] = [directory(t), directory(t)]
   await fillStores(from)
@@ -157,6 +190,18 @@ const refusals: readonly (readonly [string, readonly string[], RegExp])[] = [
     'ClickHouse without records',
     ['--to', 'clickhouse://u:secret@h/d'],
     /^error: --to clickhouse:\/\/… needs --control/,
+  ],
+  [
+    'a store that is not copied',
+    [
+      '--to',
+      'clickhouse://u:secret@h/d',
+      '--control',
+      'postgres://u:secret@h/d',
+      '--store',
+      'clickhouse://u:secret@h/e',
+    ],
+    /^error: --to .* copies the directory of --data/,
   ],
   [
     'half of a source',
