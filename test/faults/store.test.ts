@@ -216,7 +216,7 @@ t.test('after kill -9 at any moment every acknowledged row is stored once', asyn
   const at = join(directory(t), 'events.duckdb')
   const acks = `${at}.acks`
   let longest = 0
-  const rounds = Number(process.env.KILLS ?? 8)
+  const rounds = Number(process.env.KILLS ?? 6)
   for (let round = 0; round < rounds; round++) {
     const writer = await startWriter(t, 'store-writer-process', [at, String(round * 100_000), acks])
     // On a busy machine the first acknowledgement may take long.

@@ -20,7 +20,7 @@ import { FUNNELS, GOALS, storedGoals } from './goals-and-funnels.js'
 import { NO_SESSION, type Question } from './site-rows.js'
 
 /** `DELIVERY_SITES`, `DELIVERY_FIRST` and `ORACLE_SEED` select more sites, and other ones. */
-const SITES = Number(process.env.DELIVERY_SITES ?? 8)
+const SITES = Number(process.env.DELIVERY_SITES ?? 4)
 const FIRST_SITE = Number(process.env.DELIVERY_FIRST ?? 1)
 const SEED = Number(process.env.ORACLE_SEED ?? 20261122)
 /** Deliveries of these many sites are mixed. A group is drawn by itself, so that it can be repeated alone. */
