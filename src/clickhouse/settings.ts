@@ -8,7 +8,7 @@ export interface QueryLimits {
 
 /**
  * Settings of every request to a cluster. A write counts when most replicas have it, and a read sees every write before it
- * on whichever replica it runs, or is refused (`query.ts` asks again): the order of a change's statements is what makes
+ * on whichever replica it runs, or is refused (`onceReplicated` asks again): the order of a change's statements is what makes
  * reads right, and the next change depends on the rows of the last one.
  */
 export const REPLICATED_SETTINGS: ClickHouseSettings = {
