@@ -11,6 +11,7 @@ import { dirname } from 'node:path'
 const GROUPED = [
   ...[
     '.',
+    'access-logs',
     'adapters',
     'agents',
     'capture',

@@ -1,0 +1,133 @@
+import { quoteEnd, unescapeField } from './escapes.js'
+import { defineFormat, type LogEntry, type LogFormat, type LogParser } from './log-format.js'
+import { addressOf, hostOf, splitRequest } from './request-line.js'
+import { CLF_TIME_CHARS, createClfReader } from './timestamps.js'
+
+/** Apache's and nginx's `common`; unquoted fields after it are ignored. */
+export const COMMON = defineFormat({
+  name: 'common',
+  title: 'Apache or nginx, common',
+  traits: 'have an address, a time in brackets, a request in quotes, a status and a size',
+  createParser: () => createCombinedParser('common'),
+})
+
+/** Apache's and nginx's `combined`; fields after it are ignored. Takes lines of `common` among them. */
+export const COMBINED = defineFormat({
+  name: 'combined',
+  title: 'Apache or nginx, combined',
+  traits: 'have an address, a time in brackets, a request in quotes, a referrer and a user agent',
+  createParser: () => createCombinedParser('combined'),
+})
+
+/** `combined` after the name of the virtual host, with or without its port. */
+export const VHOST_COMBINED: LogFormat = defineFormat({
+  name: 'vhost_combined',
+  title: 'Apache or nginx, combined with the virtual host',
+  traits: 'have a host, an address, a time in brackets, a request in quotes, a referrer and a user agent',
+  createParser: () => createCombinedParser('vhost'),
+})
+
+/**
+ * Parses lines of the combined family by hand: 600,000 lines a second allow no regular expression a line.
+ * Long because the fields are read in one pass, without an object for each.
+ */
+function createCombinedParser(kind: 'common' | 'combined' | 'vhost'): LogParser {
+  const readTime = createClfReader()
+  return (line) => {
+    let start = 0
+    let host: string | undefined
+    if (kind === 'vhost') {
+      start = line.indexOf(' ') + 1
+      if (start < 2 || line.startsWith('- ', start)) return undefined
+      host = hostOf(line.slice(0, start - 1))
+    }
+    const space = line.indexOf(' ', start)
+    const open = timeStart(line, space)
+    if (open < 0) return undefined
+    if (kind !== 'vhost' && hasVirtualHost(line, space, open)) return undefined
+    const timestamp = readTime(line, open + 2)
+    const requestStart = open + 2 + CLF_TIME_CHARS + 3
+    const requestEnd = quoteEnd(line, requestStart)
+    if (Number.isNaN(timestamp) || requestEnd < 0 || !line.startsWith('] "', requestStart - 3)) return undefined
+
+    const statusEnd = line.indexOf(' ', requestEnd + 2)
+    const status = wholeNumber(line, requestEnd + 2, statusEnd < 0 ? line.length : statusEnd)
+    if (status < 0) return undefined
+    let bytesEnd = statusEnd < 0 ? line.length : line.indexOf(' ', statusEnd + 1)
+    if (bytesEnd < 0) bytesEnd = line.length
+    const bytes = statusEnd < 0 ? -1 : wholeNumber(line, statusEnd + 1, bytesEnd)
+
+    let referrer = ''
+    let userAgent = ''
+    if (line.charCodeAt(bytesEnd + 1) === QUOTE) {
+      if (kind === 'common') return undefined
+      const referrerEnd = quoteEnd(line, bytesEnd + 2)
+      if (referrerEnd < 0) return undefined
+      referrer = fieldText(line, bytesEnd + 2, referrerEnd)
+      // A line that was cut within the user agent is broken: a part of a name is another name.
+      const agentEnd = quoteEnd(line, referrerEnd + 3)
+      if (agentEnd < 0 || line.charCodeAt(referrerEnd + 2) !== QUOTE) return undefined
+      userAgent = fieldText(line, referrerEnd + 3, agentEnd)
+    }
+    const address = addressOf(line.slice(start, space))
+    const entry: LogEntry = { timestamp, address, method: '', target: '', status, referrer, userAgent }
+    readRequest(line, requestStart, requestEnd, entry)
+    if (host !== undefined) entry.host = host
+    if (bytes >= 0) entry.bytes = bytes
+    return entry
+  }
+}
+const QUOTE = 34
+const SLASH = 47
+
+/** Returns where ` [` stands before a time. The user's name before it can contain anything. */
+function timeStart(line: string, from: number): number {
+  if (from <= 0) return -1
+  for (let open = line.indexOf(' [', from); open >= 0; open = line.indexOf(' [', open + 1))
+    if (line.charCodeAt(open + 4) === SLASH && line.startsWith(']', open + 2 + CLF_TIME_CHARS)) return open
+  return -1
+}
+
+/** Reports whether what should be the identity (`-` everywhere) is an address, with two fields after it. */
+function hasVirtualHost(line: string, space: number, open: number): boolean {
+  if (line.startsWith(' - ', space)) return false
+  const [identity = '', ...user] = line.slice(space + 1, open).split(' ')
+  return user.length > 1 && /[.:]/.test(identity)
+}
+
+/** Reads method, target and host into `entry`. */
+function readRequest(line: string, start: number, end: number, entry: LogEntry): void {
+  const space = line.indexOf(' ', start)
+  const versionStart = line.startsWith(' HTTP/', end - 9) ? end - 9 : end - 7
+  const plain = line.charCodeAt(space + 1) === SLASH && space < versionStart && line.startsWith(' HTTP/', versionStart)
+  const method = plain ? commonMethod(line, start, space) : undefined
+  if (method !== undefined) {
+    entry.method = method
+    entry.target = unescapeField(line.slice(space + 1, versionStart))
+  } else Object.assign(entry, splitRequest(unescapeField(line.slice(start, end))))
+}
+
+/** Returns the methods of nearly all requests without making a string for each. */
+function commonMethod(line: string, start: number, end: number): string | undefined {
+  if (end - start === 3) return line.startsWith('GET', start) ? 'GET' : undefined
+  if (end - start !== 4) return undefined
+  return line.startsWith('POST', start) ? 'POST' : line.startsWith('HEAD', start) ? 'HEAD' : undefined
+}
+
+/** Returns the text of a quoted field; empty for `-`. */
+function fieldText(line: string, start: number, end: number): string {
+  return end - start === 1 && line[start] === '-' ? '' : unescapeField(line.slice(start, end))
+}
+
+/** Reads digits; `-` is 0, as Apache's `%b` writes it, and -1 stands for anything else. */
+function wholeNumber(line: string, start: number, end: number): number {
+  if (end - start === 1 && line[start] === '-') return 0
+  if (end <= start || end - start > 15) return -1
+  let value = 0
+  for (let at = start; at < end; at++) {
+    const digit = line.charCodeAt(at) - 48
+    if (!(digit >= 0 && digit <= 9)) return -1
+    value = value * 10 + digit
+  }
+  return value
+}

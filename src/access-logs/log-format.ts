@@ -1,0 +1,58 @@
+/** One exchange as an access log reports it. Texts are slices of the line: copy what outlives the line. */
+export interface LogEntry {
+  /** Milliseconds since 1970, by the log's own zone; in a log without one by `--tz`, else UTC. */
+  timestamp: number
+  /** The client's; empty if the log has none. */
+  address: string
+  /** Empty, like `target`, if the client sent no HTTP request, for example TLS to a plain port. */
+  method: string
+  /** Path and query as in the request line. The host of an absolute form goes to `host`. */
+  target: string
+  /** Lower case, without the port. */
+  host?: string
+  /** 0 if the log has none, for example because the client left before a response. */
+  status: number
+  bytes?: number
+  /** Empty if the request had none, which most logs write as `-`. */
+  referrer: string
+  /** Empty as `referrer`; without the log's escapes. */
+  userAgent: string
+  durationMs?: number
+  contentType?: string
+  /** By lower-case name, where the log has whole headers. */
+  requestHeaders?: Record<string, string>
+}
+
+/** Returns `skip` for a header, a comment or a blank line, and undefined for a broken line; never throws. */
+export type LogParser = (line: string) => LogEntry | 'skip' | undefined
+
+export interface ParserOptions {
+  /** IANA name of the zone for a log whose times have none; UTC by default. */
+  readonly zone?: string | undefined
+}
+
+export interface LogFormat {
+  readonly name: string
+  readonly title: string
+  /** The end of "28 of 30 lines …", which tells the operator why this format was detected. */
+  readonly traits: string
+  /** A parser remembers earlier lines, such as headers: use one for each file. */
+  createParser(options?: ParserOptions): LogParser
+}
+
+/** No server writes a longer line: request line, referrer and user agent have 8 KB each at most by default. */
+export const MAX_LINE_CHARS = 65_536
+
+/** Makes a format whose parsers skip blank lines and call a line over `MAX_LINE_CHARS` broken. */
+export function defineFormat(format: LogFormat): LogFormat {
+  return {
+    ...format,
+    createParser(options = {}) {
+      const parse = format.createParser(options)
+      return (line) => {
+        if (line.length > MAX_LINE_CHARS) return undefined
+        return line === '' || line === '\r' ? 'skip' : parse(line)
+      }
+    },
+  }
+}

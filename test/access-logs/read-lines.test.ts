@@ -1,0 +1,82 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { detectFormat } from '../../src/access-logs/detect.js'
+import { type LogChunk, openLogs, readLogLines } from '../../src/access-logs/read-lines.js'
+
+const line = (minute: number, agent = 'A') =>
+  `203.0.113.9 - - [06/Nov/2026:10:${String(minute).padStart(2, '0')}:00 +0000] "GET / HTTP/1.1" 200 5 "-" "${agent}"`
+const text = (...lines: string[]) => lines.map((one) => `${one}\n`).join('')
+
+async function read(files: Awaited<ReturnType<typeof openLogs>>) {
+  const chunks: LogChunk[] = []
+  for await (const chunk of readLogLines(files)) chunks.push(chunk)
+  return {
+    lines: chunks.flatMap(({ lines }) => lines),
+    faults: chunks.flatMap(({ file, fault }) => (fault ? [`${file}: ${fault}`] : [])),
+    bytes: chunks.at(-1)?.bytesRead,
+  }
+}
+
+t.test('files are read in the order of their times, plain and compressed', async (t) => {
+  const folder = t.testdir({
+    'access.log': text(line(30), line(31)),
+    'access.log.1': text(line(20)),
+    notes: 'no log\n',
+  })
+  const path = (name: string) => join(folder, name)
+  writeFileSync(path('z'), Buffer.concat([gzipSync(text(line(10))), gzipSync(`${line(11)}\r\n${line(12)}`)]))
+  const named = ['access.log', 'notes', 'access.log.1', 'z', 'access.log'].map(path)
+  const files = await openLogs(named)
+  t.same(
+    files.map(({ path }) => path),
+    ['z', 'access.log.1', 'access.log', 'notes'].map(path),
+    'the order of rotation, a file of no format last, each once',
+  )
+  const result = await read(files)
+  t.same(result.lines, [...[10, 11, 12, 20, 30, 31].map((minute) => line(minute)), 'no log'])
+  t.same(result.faults, [])
+  t.equal(result.bytes, 7)
+})
+
+t.test('standard input is read once, from its start', async (t) => {
+  async function* stdin() {
+    yield Buffer.from(`${line(1)}\n${line(2)}\n${line(3).slice(0, 20)}`)
+    yield Buffer.from(`${line(3).slice(20)}\n`)
+  }
+  const files = await openLogs(['-'], { stdin: stdin() })
+  t.equal(detectFormat(files[0]?.head ?? [])?.because.slice(0, 24), '2 of 2 lines have an add')
+  t.same((await read(files)).lines, [line(1), line(2), line(3)])
+})
+
+t.test('what is wrong with a file is reported, and everything before it is read', async (t) => {
+  const folder = t.testdir({
+    long: text(line(1), 'x'.repeat(3_000_000), line(2)),
+    bytes: Buffer.from('a\xff\nb', 'latin1'),
+  })
+  const lines = Array.from({ length: 20_000 }, (_, i) => line(i % 60, `agent ${i}`))
+  const whole = gzipSync(text(...lines))
+  writeFileSync(join(folder, 'cut'), whole.subarray(0, whole.length - 500))
+  const cut = await read(await openLogs([join(folder, 'cut')]))
+  t.match(cut.faults, [/cut: unexpected end of file/])
+  t.ok(cut.lines.length > 18_000, `${cut.lines.length} lines`)
+  t.same(cut.lines.slice(0, 18_000), lines.slice(0, 18_000))
+
+  writeFileSync(
+    join(folder, 'flipped'),
+    Buffer.concat([whole.subarray(0, 40_000), Buffer.alloc(500), whole.subarray(40_500)]),
+  )
+  const flipped = await read(await openLogs([join(folder, 'flipped')]))
+  t.match(flipped.faults, [/flipped: /])
+  t.ok(flipped.lines.length > 1_000, `${flipped.lines.length} lines`)
+
+  const long = await read(await openLogs([join(folder, 'long')]))
+  t.same([long.lines[0], long.lines[2], long.lines.length], [line(1), line(2), 3])
+  t.ok((long.lines[1] ?? '').length > 65_536, 'too long for any parser')
+  t.same((await read(await openLogs([join(folder, 'bytes')]))).lines, ['a\ufffd', 'b'])
+  t.equal(readFileSync(join(folder, 'bytes')).length, 4)
+
+  await t.rejects(openLogs([join(folder, 'absent')]), { message: /absent: does not exist/ })
+  await t.rejects(openLogs([folder]), { message: /is a directory/ })
+})
