@@ -16,6 +16,7 @@ import { policy } from './policy.js'
 import { proxy, serve } from './server-commands.js'
 import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from './sites.js'
 import { stats } from './stats.js'
+import { status } from './status.js'
 import { storeAccept, storeAssign, storeStatus } from './store.js'
 import { tail } from './tail.js'
 import { Failure, type Terminal } from './terminal.js'
@@ -27,6 +28,7 @@ export const COMMANDS: readonly Command[] = [
   serve,
   tail,
   stats,
+  status,
   policy,
   keysCreate,
   keysList,

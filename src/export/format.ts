@@ -46,7 +46,7 @@ export const formatDuration = (seconds: number): string => {
 }
 
 /** Formats seconds as `3d 04h` or `4h 05m` from an hour on. */
-const formatAge = (seconds: number): string => {
+export const formatAge = (seconds: number): string => {
   const two = (n: number) => String(n).padStart(2, '0')
   const hours = Math.floor(seconds / 3600)
   if (hours >= 24) return `${Math.floor(hours / 24)}d ${two(hours % 24)}h`

@@ -24,8 +24,8 @@ export interface ServiceDeps {
   sites: Sites
   ingestKeys: IngestKeys
   metrics: Metrics
-  /** State of the running instance for the operator: listeners, version, counters. */
-  status(): Record<string, unknown>
+  /** State of the running instance for the operator, as `InstanceStatus`. */
+  status(): Promise<Record<string, unknown>>
 }
 
 /** Responds with text of a media type. */
@@ -73,7 +73,7 @@ export const serviceRoutes = ({
   }),
   control('get', '/control/status', 'operator', {
     summary: 'State of the running instance',
-    run: async () => ({ ...status(), store: health() }),
+    run: status,
   }),
   control('get', '/control/tail', 'operator', {
     summary: 'Follow rows as they are stored, as NDJSON',

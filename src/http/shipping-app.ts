@@ -11,8 +11,8 @@ interface ShippingSources extends Pick<MetricSources, 'ingestDrops' | 'proxy' | 
   /** The URL of the collector, which stores the rows. */
   collector: string
   shipping(): ShipperStats
-  /** State for the operator: version, start, origin. */
-  status(): Record<string, unknown>
+  /** State for the operator, as `InstanceStatus`. */
+  status(): Promise<Record<string, unknown>>
 }
 
 /** The service of an instance without a store: health and metrics. All other paths refer to the collector with 404. */
@@ -37,10 +37,7 @@ export function createShippingApp(source: ShippingSources): App {
           return textResponse(text, type)
         }
         case '/control/status':
-          if (operator)
-            return Response.json({
-              data: { ...source.status(), collector: source.collector, store: health(), shipping: source.shipping() },
-            })
+          if (operator) return Response.json({ data: { ...(await source.status()), store: health() } })
       }
     // Only the operator sees the collector's address.
     const collector = operator ? source.collector : 'its collector'

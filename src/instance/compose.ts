@@ -25,6 +25,7 @@ import { createMail } from './mail.js'
 import { startNotes } from './notes.js'
 import { startNotifications } from './notify.js'
 import { createReads } from './reads.js'
+import { createStatusReader } from './status.js'
 import { startTimers } from './timers.js'
 
 /** The settings of the service over a store; each is optional. */
@@ -42,7 +43,7 @@ const MAX_POLICY_NOTES = 64
 /** Puts the areas of an instance together over a running engine. */
 export async function compose(
   engine: Engine,
-  config: { pdf: PdfRenderer } & ServiceConfig,
+  config: { pdf: PdfRenderer; data: string } & ServiceConfig,
   deps: InstanceDeps & {
     /** A recorder that was there before the engine. */
     recorder?: Recorder
@@ -64,7 +65,8 @@ export async function compose(
   const streams = new AbortController()
   const reads = createReads(core, config.pdf, streams.signal)
   const notify = startNotifications(core, reads, mail, { private_webhooks, version })
-  const app = passToWriter(createServiceApp({ core, accounts, ingest, reads, notify }, config, deps), {
+  const status = createStatusReader(core, { ...deps, data: config.data })
+  const app = passToWriter(createServiceApp({ core, accounts, ingest, reads, notify, status }, config, deps), {
     ...engine,
     log: (error) => log.error({ err: error }, 'a request could not be passed on to the writer'),
   })
@@ -86,6 +88,7 @@ export async function compose(
     endStreams: () => streams.abort(),
     async close() {
       streams.abort()
+      status.stop()
       await Promise.all([timers.stop(), notes.stop()])
       await Promise.all([notify.close(), mail.post.close()])
       mail.close()
@@ -108,18 +111,18 @@ interface Areas {
   ingest: ReturnType<typeof createIngest>
   reads: ReturnType<typeof createReads>
   notify: ReturnType<typeof startNotifications>
+  status: ReturnType<typeof createStatusReader>
 }
 
 /** The HTTP application over the areas: the route table in the order of the API document. */
 function createServiceApp(
-  { core, accounts, ingest, reads, notify }: Areas,
+  { core, accounts, ingest, reads, notify, status }: Areas,
   { cors_origins = [] }: ServiceConfig,
   deps: InstanceDeps,
 ) {
   const { engine, manage, recorder, removals, losses, health, log, now } = core
   const { sites, keys, ingestKeys, people, users, drops, managed, annotations, flags, alerts, reports } = manage
   const { version = '0' } = deps
-  const started = now()
   const metrics = createMetrics({
     health,
     isWriter: engine.isWriter,
@@ -151,7 +154,7 @@ function createServiceApp(
         sites,
         ingestKeys,
         metrics,
-        status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
+        status: status.read,
       }),
       ...dropRoutes({ sites, drops }),
       ...accounts.routes,

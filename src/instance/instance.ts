@@ -5,6 +5,7 @@ import type { Site } from '../capture/site.js'
 import type { ProxyCounts } from '../http/metrics.js'
 import type { SendMail } from '../notify/mail-message.js'
 import type { OpenReadership } from '../readership.js'
+import type { LoggedError } from './last-error.js'
 
 /** A running instance as its own process sees it: the public interface, and the operator's. */
 export interface Instance extends Required<Omit<OpenReadership, 'mounted'>> {
@@ -50,6 +51,8 @@ export interface InstanceDeps {
   otherRecorders?(): OtherRecorders | undefined
   /** Further facts for the operator's status, such as the origin. */
   status?(): Record<string, unknown>
+  /** The last error of the log. */
+  lastError?(): LoggedError | undefined
   /** Sends mails; absent, `smtp` decides, and without `smtp` links go to the log. */
   send?: SendMail
   /** Returns the URL at which the service answers, as far as it is known; without it and `public_url`, links are paths. */

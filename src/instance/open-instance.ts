@@ -3,6 +3,7 @@ import type { Config } from '../config.js'
 import { type Engine, startEngine } from '../engine/engine.js'
 import type { ServiceConfig } from './compose.js'
 import type { Instance, InstanceDeps } from './instance.js'
+import { rememberLastError } from './last-error.js'
 
 /** The settings of an instance that has a store of its own. */
 export type InstanceConfig = Pick<
@@ -28,7 +29,8 @@ export async function openInstance(
     onEngine?(engine: Engine): void
   },
 ): Promise<Instance> {
-  const { log, version, start = startEngine, now = () => new Date(), recorder } = deps
+  const { version, start = startEngine, now = () => new Date(), recorder } = deps
+  const { log, last: lastError } = rememberLastError(deps.log, now)
   const { data, memory_limit, min_free_disk, geoip, ranges, offline, origin } = config
   const { spam_referrers, trusted_referrers, store, control, role, advertise } = config
   // Loaded once the worker starts: most of the program is here, and neither the proxy nor the worker waits for it.
@@ -55,7 +57,7 @@ export async function openInstance(
   try {
     const { compose, pdf } = await parts
     deps.onEngine?.(engine)
-    return await compose(engine, { ...config, pdf }, { ...deps, ...(recorder && { recorder }) })
+    return await compose(engine, { ...config, pdf }, { ...deps, log, lastError, ...(recorder && { recorder }) })
   } catch (error) {
     await engine.close()
     throw error

@@ -16,6 +16,8 @@ import { createCollectorClient } from '../ship/collector-client.js'
 import { createFixedKey, watchKeyFile } from '../ship/ingest-key.js'
 import { createShipper } from '../ship/shipper.js'
 import type { Instance, InstanceDeps } from './instance.js'
+import { rememberLastError } from './last-error.js'
+import { createShippingStatus } from './shipping-status.js'
 
 /** The settings of an instance that ships its rows to a collector. */
 type ShippingConfig = Pick<
@@ -31,7 +33,8 @@ export async function openShipping(
   config: ShippingConfig,
   deps: Pick<InstanceDeps, 'log' | 'version' | 'now' | 'proxy' | 'otherRecorders' | 'status'>,
 ): Promise<Instance> {
-  const { log, version = '0', now = () => new Date() } = deps
+  const { version = '0', now = () => new Date() } = deps
+  const { log, last: lastError } = rememberLastError(deps.log, now)
   const { collector, site, ingest_key, ingest_key_file, spool_limit, min_free_disk } = config
   const key = ingest_key_file === undefined ? createFixedKey(ingest_key ?? '') : watchKeyFile(ingest_key_file, log)
   const transport = createCollectorClient(collector, version)
@@ -66,14 +69,14 @@ export async function openShipping(
     now: () => now().getTime(),
     log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
   })
-  const started = now()
+  const status = createShippingStatus(shipper, { ...config, ...deps, version, now, lastError })
   const app = createShippingApp({
     collector,
     shipping: () => shipper.stats(),
     ingestDrops: () => [...drops].map(([reason, count]) => ({ door: 'track', reason, count })),
     proxy: () => deps.proxy?.(),
     refresh: async () => deps.otherRecorders?.()?.refresh(),
-    status: () => ({ version, started_at: started.toISOString(), ...deps.status?.() }),
+    status: status.read,
   })
   const script = createScriptHandler()
   return {
@@ -95,6 +98,7 @@ export async function openShipping(
     policySeen() {},
     endStreams() {},
     async close() {
+      status.stop()
       await shipper.close()
       await transport.close()
     },

@@ -237,6 +237,14 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       }
     },
     tick,
+    /** Returns for each hostname what became of its robots.txt, and when it was last fetched. */
+    robotsChecks: () =>
+      [...filesByHostname].map(([hostname, { robots }]) => {
+        const version = robots.versions.at(-1)
+        return version === undefined
+          ? { hostname, standing: 'unknown' as const }
+          : { hostname, standing: standingOf(version.status), checked_at: new Date(version.last_seen).toISOString() }
+      }),
     /** Fetches what is due, and resolves when it is fetched, or after 3 seconds. Never rejects. */
     async fetchNow(): Promise<void> {
       const fetched = tick().then(() => Promise.all(fetching.values()))

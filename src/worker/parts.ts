@@ -100,6 +100,11 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     ...createAgentApi({ catalog, verifier, ranges, signatures, offline, now }),
     country: createCountryApi(places),
     activity: async () => activity.take(),
+    freshness: async () => ({
+      robots: policies.robotsChecks().map((check) => ({ ...check, site: siteOf(check.hostname)?.id })),
+      ranges: ranges.status(),
+      geo: places.sources,
+    }),
     reclassify: createReclassify({ store: events, catalog, clock, obstacle }),
   }
 

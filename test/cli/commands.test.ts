@@ -70,6 +70,7 @@ t.test('wrong usage and failures: one line on standard error, and the exit code'
     [['keys', 'list', '--data', data], 1, /^error: No data in .*: start `readership proxy` first/, 'nothing there'],
     [['tail', '--data', data], 1, /No data in/, 'nothing there'],
     [['stats', '--data', data], 1, /No data in/, 'nothing there'],
+    [['status', '--data', data], 1, /^error: No instance runs on /, 'nothing runs'],
     [['proxy', 'http://localhost:1', '--data', long], 1, /x\/control\.sock is too long for a socket/, 'a long path'],
     [['serve', '--data', long], 1, /x\/control\.sock is too long for a socket/, 'a long path'],
     [['keys', 'create', '--name', 'x', '--data', long], 1, /x\/control\.sock is too long/, 'a long path'],
@@ -291,6 +292,23 @@ t.test('commands with a running instance', async (t) => {
     t.match(bad.stderr, /1 of \d+ checks failed/)
   })
 
+  await t.test('status', async (t) => {
+    const shown = await command('status', ...at)
+    t.equal(shown.code, 0, shown.stderr)
+    t.match(shown.stdout, /^readership \d.* {3}up \d+s\nproxies http:\/\/127\.0\.0\.1:\d+, data /)
+    t.match(shown.stdout, /^✓ State {7}stores rows$/m)
+    t.match(shown.stdout, /, 6 since the start$/m, 'five fetches and a pageview')
+    t.match(shown.stdout, /^ {2}Requests {4}\d in progress, 2xx 6$/m)
+    t.match(shown.stdout, /^ {2}robots\.txt {2}a\.com served, checked \d+s ago/m)
+    t.match(JSON.parse((await command('status', ...at, '--json')).stdout), {
+      origin: origin.url,
+      store: { state: 'ready', restarts: 0 },
+      rows: { stored: 6, waiting: 0 },
+      data: { directory: data, free_bytes: Number },
+      geo: [{ date: /^\d{4}-\d\d-\d\d$/ }, {}],
+    })
+  })
+
   await t.test('metrics', async (t) => {
     const text = await (await fetch(`${app.admin}/metrics`)).text()
     t.match(text, /^readership_rows_total\{audience="agent"\} 5$/m)
@@ -307,31 +325,6 @@ t.test('commands with a running instance', async (t) => {
     t.match((await command('keys', 'list', ...at)).stdout, /revoked \d{4}-/)
     t.match((await command('doctor', ...at)).stdout, /✓ instance: none runs/)
   })
-})
-
-t.test('doctor says where an exposed dashboard lacks HTTPS', async (t) => {
-  const rows: [settings: string, expected: string | undefined, why: string][] = [
-    ['', undefined, 'the default is not exposed'],
-    ['expose: [ingest]', undefined, 'nor is it with the rows of other servers'],
-    ['expose: [api]', '! dashboard: http://0.0.0.0:8080/_readership/ is open to other machines', 'every address'],
-    ["expose: [api]\nhost: '::'", '! dashboard: http://[::]:8080/_readership/', 'every address of IPv6'],
-    ["expose: [api]\nhost: '::1'", '✓ dashboard: http://[::1]:8080/_readership/ is open to this', 'loopback of IPv6'],
-    ['expose: [api]\npublic_url: http://a.com', '! dashboard: http://0.0.0.0:8080/', 'a public URL in clear text'],
-    ['expose: [api]\npublic_url: https://a.com/r', '✓ dashboard: https://a.com/r/ has HTTPS', 'HTTPS in front'],
-    [
-      'expose: [api]\ntls_cert: c\ntls_key: k\nbase_path: /r',
-      '✓ dashboard: https://0.0.0.0:8080/r/ has HTTPS',
-      'HTTPS of its own',
-    ],
-  ]
-  const data = dataDir(t)
-  const config = join(data, '..', 'doctor.yaml')
-  for (const [settings, expected, why] of rows) {
-    writeFileSync(config, `${settings}\n`)
-    const { stdout } = await command('doctor', '--data', data, '--offline', '--config', config)
-    const line = stdout.split('\n').find((each) => each.includes(' dashboard: '))
-    t.equal(expected === undefined ? line : line?.slice(0, expected.length), expected, why)
-  }
 })
 
 t.test('a second signal stops at once', async (t) => {

@@ -53,7 +53,7 @@ async function open(t: Test, more: readonly Route[] = []) {
       ingestDrops: () => [{ door: 'track', reason: 'foreign_host', count: 7 }],
       proxy: () => ({ statuses: { '2xx': 5 }, failures: { refused: 1 }, active: 1 }),
     }),
-    status: () => ({ version: '0' }),
+    status: async () => ({ version: '0' }),
   }
   const logged: unknown[] = []
   const drops = createDrops({ records: engine.records, now })

@@ -1,0 +1,59 @@
+import { z } from 'zod'
+
+const Instant = z.iso.datetime()
+const Counts = z.record(z.string(), z.number())
+
+/** The state of a running instance, as `GET /control/status` returns it to the operator. */
+export const InstanceStatus = z.object({
+  version: z.string(),
+  started_at: Instant,
+  /** The instance's clock. */
+  now: Instant,
+  origin: z.string().optional(),
+  /** The dashboard's address on the site's listener, if it is served there. */
+  dashboard: z.url().optional(),
+  collector: z.string().optional(),
+  /** Whether rows are stored, or kept for the collector; `trouble`: why the collector accepts none. */
+  store: z.object({
+    state: z.string(),
+    reason: z.string().optional(),
+    trouble: z.string().optional(),
+    losses: z.array(z.string()).optional(),
+    restarts: z.int().optional(),
+  }),
+  /** `stored` and `dropped` since the start; with a collector, `stored` are the rows that it has committed. */
+  rows: z.object({
+    stored: z.int(),
+    /** The mean of the last minute; absent in the first ten seconds. */
+    a_second: z.number().optional(),
+    waiting: z.int(),
+    dropped: Counts,
+  }),
+  requests: z.object({ active: z.int(), statuses: Counts, failures: Counts }).optional(),
+  memory: z.object({ site_bytes: z.int(), worker_bytes: z.int().optional() }),
+  /** The data directory: its files, a directory as one, and the free space of its disk. */
+  data: z.object({
+    directory: z.string(),
+    files: z.array(z.object({ name: z.string(), bytes: z.int() })),
+    free_bytes: z.int(),
+  }),
+  spool: z.object({ rows: z.int(), bytes: z.int(), limit_bytes: z.int() }).optional(),
+  /** The robots.txt of each hostname: absent while the worker does not respond, and with a collector. */
+  robots: z
+    .array(
+      z.object({
+        hostname: z.string(),
+        site: z.int().optional(),
+        standing: z.enum(['served', 'unavailable', 'unreachable', 'unknown']),
+        checked_at: Instant.optional(),
+      }),
+    )
+    .optional(),
+  /** The published addresses of agents: how many agents, how many of them with an incomplete or old list. */
+  ranges: z.object({ agents: z.int(), stale: z.int(), oldest: Instant.optional() }).optional(),
+  geo: z.array(z.object({ name: z.string(), date: z.string() })).optional(),
+  /** The last time of the past week in which not everything was recorded. */
+  gap: z.object({ start: Instant, end: Instant, reason: z.string() }).optional(),
+  last_error: z.object({ at: Instant, message: z.string() }).optional(),
+})
+export type InstanceStatus = z.infer<typeof InstanceStatus>

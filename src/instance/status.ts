@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { RangesStatus } from '../agents/ranges/status.js'
+import type { InstanceStatus } from '../http/instance-status.js'
+import { waitAtMost } from '../notify/wait-at-most.js'
+import type { Core } from './core.js'
+import { measureDataFiles } from './data-files.js'
+import type { InstanceDeps } from './instance.js'
+import { createRateMeter } from './rate-meter.js'
+
+/** A worker that takes longer has no part in the status. */
+const WORKER_TIMEOUT_MS = 2_000
+const WEEK_MS = 7 * 86_400_000
+
+/** The ages of what the worker has fetched or opened. */
+const Freshness = z.object({
+  robots: z.array(
+    z.object({
+      hostname: z.string(),
+      site: z.number().optional(),
+      standing: z.enum(['served', 'unavailable', 'unreachable', 'unknown']),
+      checked_at: z.iso.datetime().optional(),
+    }),
+  ),
+  ranges: z.array(RangesStatus),
+  geo: z.array(z.object({ name: z.string(), date: z.string() })),
+})
+
+/** The facts about the process that every kind of instance has. */
+export const describeProcess = (deps: Pick<InstanceDeps, 'proxy'>): Pick<InstanceStatus, 'requests' | 'memory'> => {
+  const { active, statuses, failures } = deps.proxy?.() ?? {}
+  const set = (counts: Readonly<Partial<Record<string, number>>> = {}) =>
+    Object.fromEntries(Object.entries(counts).flatMap(([name, n]) => (n === undefined ? [] : [[name, n]])))
+  return {
+    ...(active !== undefined && { requests: { active, statuses: set(statuses), failures: set(failures) } }),
+    memory: { site_bytes: process.memoryUsage.rss() },
+  }
+}
+
+/** Returns the function that describes the running instance to the operator, and the one that ends its measuring. */
+export function createStatusReader(
+  { engine, recorder, spans, health, now }: Core,
+  deps: Pick<InstanceDeps, 'version' | 'status' | 'proxy' | 'lastError' | 'otherRecorders'> & { data: string },
+) {
+  const started = now().toISOString()
+  const countRows = () => {
+    const { human, agent } = engine.status().rows
+    return human + agent
+  }
+  const rate = createRateMeter(countRows, () => performance.now())
+
+  const readFreshness = async () => {
+    let found: z.infer<typeof Freshness> | undefined
+    const reading = engine.call('freshness').then((value) => {
+      found = Freshness.parse(value)
+    })
+    await waitAtMost(
+      WORKER_TIMEOUT_MS,
+      reading.catch(() => {}),
+    )
+    if (!found) return {}
+    const { ranges, ...rest } = found
+    const oldest = ranges.map(({ refreshed_at }) => refreshed_at).sort()[0]
+    const stale = ranges.filter((one) => one.stale).length
+    return { ...rest, ranges: { agents: ranges.length, stale, ...(oldest && { oldest }) } }
+  }
+  const readGap = async () => {
+    const gap = (await spans.gaps().catch(() => [])).at(-1)
+    if (!gap || gap.end.getTime() < now().getTime() - WEEK_MS) return {}
+    return { gap: { start: gap.start.toISOString(), end: gap.end.toISOString(), reason: gap.reason } }
+  }
+
+  return {
+    async read(): Promise<Record<string, unknown>> {
+      await deps.otherRecorders?.()?.refresh()
+      const { rows: _, drops, worker, flush_ms: __, ...store } = health()
+      const { waiting, drops: recorded } = recorder.stats()
+      const dropped: Record<string, number> = { ...drops }
+      for (const [reason, n] of Object.entries(recorded)) dropped[reason] = (dropped[reason] ?? 0) + n
+      const { requests, memory } = describeProcess(deps)
+      const a_second = rate.perSecond()
+      const error = deps.lastError?.()
+      const [data, freshness, gap] = await Promise.all([measureDataFiles(deps.data), readFreshness(), readGap()])
+      const status: InstanceStatus = {
+        version: deps.version ?? '0',
+        started_at: started,
+        now: now().toISOString(),
+        store: { ...store, losses: [...(store.losses ?? [])] },
+        rows: { stored: countRows(), ...(a_second !== undefined && { a_second }), waiting, dropped },
+        ...(requests && { requests }),
+        memory: { ...memory, ...(worker && { worker_bytes: worker.resident_bytes }) },
+        data,
+        ...freshness,
+        ...gap,
+        ...(error && { last_error: { at: error.at.toISOString(), message: error.message } }),
+      }
+      return { ...deps.status?.(), ...status }
+    },
+    stop: rate.stop,
+  }
+}
