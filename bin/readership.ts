@@ -24,6 +24,7 @@ const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   input: () => process.stdin.setEncoding('utf8'),
+  inputBytes: () => process.stdin,
   drained: () =>
     new Promise((resolve) => {
       if (process.stdout.writableNeedDrain) process.stdout.once('drain', resolve)

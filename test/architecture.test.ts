@@ -49,6 +49,11 @@ const MAY: Record<string, readonly string[]> = {
   'src/reads': ['src/query', 'src/sql', 'src/store', 'src/errors'],
   // The worker's process.
   'src/ingest': ['src/capture', 'src/policy', 'src/agents', 'src/rows', 'src/cache', 'src/address'],
+  // Reads access logs without a store.
+  'src/access-logs': ['src/errors'],
+  'src/log-report': [
+    ...['src/access-logs', 'src/ingest', 'src/policy', 'src/export', 'src/capture', 'src/agents', 'src/cache'],
+  ],
   'src/duckdb': [
     'src/copy-marker',
     'src/row-changes',

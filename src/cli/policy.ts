@@ -1,13 +1,12 @@
-import { Resolver } from 'node:dns/promises'
 import { z } from 'zod'
 import { loadCatalog } from '../agents/catalog.js'
-import { createResolve } from '../outbound/guarded-outbound.js'
 import { fetchPolicy } from '../policy/fetch-policy.js'
 import { createPolicyCache } from '../policy/policy-cache.js'
 import { agentsForRobots, createPolicyReport, findAgent } from '../policy/report.js'
 import { withClient } from './client.js'
 import { type CommandCall, defineCommand, flag, idOf, JSON_FLAG, printJson, queryString } from './command.js'
 import { escapeText } from './escape.js'
+import { createSiteOutbound } from './site-outbound.js'
 import { printTable, right } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
@@ -128,19 +127,12 @@ async function readStoredPolicy(call: CommandCall<PolicyFlags>): Promise<unknown
   return z.object({ data: z.unknown() }).parse(response).data
 }
 
-/**
- * Fetches the policy from a site. The site may be on this machine or a private network, because the operator typed it;
- * a redirect may not lead there.
- */
+/** Fetches the policy from a site. */
 async function fetchSitePolicy(text: string, version: string, { agent, path = '/' }: PolicyFlags): Promise<unknown> {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new Failure(`${text} is not an http or https URL, such as https://example.com`, 2)
-  // Loaded here: its HTTP client is a quarter of what every other command would load.
-  const { createOutbound } = await import('../outbound/guarded-outbound.js')
-  const { createOriginOutbound } = await import('../outbound/origin-outbound.js')
-  const outbound = createOutbound({ resolve: createResolve(new Resolver()), offline: false, version })
-  const fetchFile = createOriginOutbound({ origin: new URL(url.origin), version, outbound })
+  const fetchFile = await createSiteOutbound(url, version)
   const { hostname } = url
   const at = Date.now()
   const llmsUrl = url.pathname.endsWith('/llms.txt') ? url.href : `${url.origin}/llms.txt`

@@ -9,6 +9,7 @@ import { type Command, listFlags, listSettings } from './command.js'
 import { doctor } from './doctor.js'
 import { escapeText } from './escape.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
+import { logReport } from './log-report.js'
 import { loginLink } from './login-link.js'
 import { migrate } from './migrate.js'
 import { membersList, orgsCreate, orgsList } from './orgs.js'
@@ -29,6 +30,7 @@ export const COMMANDS: readonly Command[] = [
   tail,
   stats,
   status,
+  logReport,
   policy,
   keysCreate,
   keysList,

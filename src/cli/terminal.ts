@@ -4,6 +4,8 @@ export interface Terminal {
   err(text: string): void
   /** Reads standard input as text; without it a command sees an empty input. */
   input?(): AsyncIterable<string>
+  /** Reads standard input as bytes; a command uses one of the two. */
+  inputBytes?(): AsyncIterable<Buffer>
   /** Resolves when the reader of standard output has caught up. */
   drained?(): Promise<void>
   /** Width of the terminal on standard output; undefined if it is not a terminal. */

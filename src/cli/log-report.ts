@@ -1,0 +1,159 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { detectFormat } from '../access-logs/detect.js'
+import { LOG_FORMATS } from '../access-logs/formats.js'
+import type { LogFormat, LogParser } from '../access-logs/log-format.js'
+import { type LogFile, openLogs, readLogLines } from '../access-logs/read-lines.js'
+import { loadCatalog } from '../agents/catalog.js'
+import { UnusableSetting } from '../errors.js'
+import { formatCell } from '../export/csv.js'
+import type { LogReport, ReadFile } from '../log-report/report.js'
+import { createTally, type Tally } from '../log-report/tally.js'
+import { fetchPolicy } from '../policy/fetch-policy.js'
+import { createPolicy } from '../policy/policy.js'
+import { parseTimeZone } from '../query/calendar.js'
+import { type CommandCall, defineCommand, flag, JSON_FLAG, printJson } from './command.js'
+import { createLogProgress } from './log-progress.js'
+import { DEFAULT_ROWS, formatLogReport } from './log-report-screen.js'
+import { createSiteOutbound } from './site-outbound.js'
+import { Failure } from './terminal.js'
+
+const file = z.string().min(1, 'must be a file')
+const LogReportFlags = z.object({
+  robots: flag('--robots <file or url>', 'judge agents by this robots.txt, as it is now', z.string().min(1).optional()),
+  format: flag(
+    '--format <name>',
+    `format of the lines (default: detected): ${LOG_FORMATS.map(({ name }) => name).join(', ')}`,
+    z
+      .enum(
+        LOG_FORMATS.map(({ name }) => name),
+        'must be one of the formats that --help lists',
+      )
+      .transform((name) => LOG_FORMATS.find((format) => format.name === name))
+      .optional(),
+  ),
+  host: flag('--host <name>', 'only requests of this hostname', z.string().min(1).toLowerCase().optional()),
+  tz: flag(
+    '--tz <zone>',
+    'time zone of the time line, and of logs without one (default UTC)',
+    z
+      .string()
+      .refine((zone) => parseTimeZone(zone) !== undefined, 'must be a time zone such as Europe/Berlin')
+      .default('UTC'),
+  ),
+  limit: flag(
+    '--limit <rows>',
+    `rows of each list on the screen (default ${DEFAULT_ROWS.agents} agents, ${DEFAULT_ROWS.others} of the others)`,
+    z.string().regex(/^\d+$/, 'must be a number').transform(Number).optional(),
+  ),
+  html: flag('--html <file>', 'write the report as one page that needs no other file', file.optional()),
+  csv: flag('--csv <file>', 'write the agents as CSV; - for standard output', file.optional()),
+  json: JSON_FLAG,
+})
+type LogReportFlags = z.output<typeof LogReportFlags>
+
+export const logReport = defineCommand({
+  name: 'report',
+  summary: 'show the people and agents in access logs; keeps nothing',
+  arguments: [{ syntax: '<files...>', doc: 'access logs, also .gz and .zst, in any order; - for standard input' }],
+  flags: LogReportFlags,
+  async run(call) {
+    const { flags, terminal } = call
+    const robots = flags.robots === undefined ? undefined : await readRobots(flags.robots, terminal.version)
+    const tally = createTally({ catalog: loadCatalog(), robots, host: flags.host, tz: flags.tz })
+    const report = tally.finish(await readFiles(call, tally))
+    if (flags.html !== undefined) {
+      const { formatHtml } = await import('../log-report/html.js')
+      await writeReport(flags.html, formatHtml(report))
+    }
+    if (flags.csv === '-') return terminal.out(formatCsv(report))
+    if (flags.csv !== undefined) await writeReport(flags.csv, formatCsv(report))
+    if (flags.json) return printJson(terminal, report)
+    terminal.out(formatLogReport(terminal, report, flags.limit))
+    for (const name of [flags.html, flags.csv]) if (name !== undefined) terminal.out(`Written: ${name}\n`)
+  },
+})
+
+/** Reads all files into the tally; returns what was read as what. */
+async function readFiles({ args, flags, terminal }: CommandCall<LogReportFlags>, tally: Tally): Promise<ReadFile[]> {
+  const stdin = terminal.inputBytes?.()
+  const logs = await openLogs(args, {
+    zone: flags.tz,
+    ...(stdin && { stdin }),
+    ...(flags.format && { format: flags.format }),
+  })
+  const sizes = logs.map(({ size }) => size)
+  const total = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size = 0) => sum + size, 0)
+  const progress = createLogProgress(terminal, total, () => performance.now())
+  const done: (ReadFile & { faults: string[] })[] = []
+  let [bytesBefore, lines] = [0, 0]
+  for (const log of logs) {
+    const { read, parse } = startFile(log, flags)
+    done.push(read)
+    let bytesRead = 0
+    for await (const chunk of readLogLines([log])) {
+      bytesRead = chunk.bytesRead
+      for (const line of chunk.lines) {
+        const entry = parse(line)
+        if (entry === undefined) read.broken++
+        tally.add(entry)
+      }
+      read.lines += chunk.lines.length
+      lines += chunk.lines.length
+      if (chunk.fault !== undefined) read.faults.push(chunk.fault)
+      progress.show(bytesBefore + bytesRead, lines)
+    }
+    bytesBefore += bytesRead
+  }
+  progress.clear()
+  for (const { name, faults } of done) for (const fault of faults) terminal.err(`${name}: ${fault}\n`)
+  return done.map(({ faults: _, ...read }) => read)
+}
+
+/** Chooses a file's format. Throws `Failure` if none fits. */
+function startFile(log: LogFile, { format, tz }: LogReportFlags) {
+  const found: { format: LogFormat; because: string } | undefined =
+    format === undefined ? detectFormat(log.head) : { format, because: 'named with --format' }
+  if (found === undefined && log.head.length > 0)
+    throw new Failure(`${log.path}: no format fits half of its first lines; name one with --format.`)
+  const parse: LogParser = found?.format.createParser({ zone: tz }) ?? (() => undefined)
+  const read = {
+    name: log.path,
+    format: found?.format.title ?? 'empty',
+    because: found?.because ?? '',
+    lines: 0,
+    broken: 0,
+  }
+  return { read: { ...read, faults: [] as string[] }, parse }
+}
+
+/** Reads the robots.txt from a file or a site. Throws `Failure` if it cannot be read. */
+async function readRobots(source: string, version: string) {
+  if (!/^https?:\/\//i.test(source)) {
+    const body = await readFile(source).catch((error: Error) => {
+      throw new UnusableSetting(`--robots: ${source} cannot be read: ${error.message}`)
+    })
+    return { source, policy: createPolicy({ hostname: '', robots: { status: 200, body } }) }
+  }
+  if (!URL.canParse(source)) throw new Failure(`--robots: ${source} is not a URL.`, 2)
+  const url = new URL(source)
+  if (url.pathname === '/') url.pathname = '/robots.txt'
+  const { hostname, href } = url
+  const outbound = await createSiteOutbound(url, version)
+  const found = await fetchPolicy(outbound, { hostname, kind: 'robots', at: Date.now(), url: href })
+  if (found === undefined || found.status === 0 || found.status >= 500)
+    throw new Failure(`--robots: ${href} cannot be read: ${found?.reason ?? 'no response'}.`)
+  return { source: href, policy: createPolicy({ hostname, robots: { status: found.status, body: found.body ?? '' } }) }
+}
+
+async function writeReport(name: string, text: string): Promise<void> {
+  await writeFile(name, text).catch((error: Error) => {
+    throw new Failure(`${name} was not written: ${error.message}.`)
+  })
+}
+
+function formatCsv({ by_agent }: LogReport): string {
+  const [first] = by_agent
+  const lines = [first ? Object.keys(first) : [], ...by_agent.map((agent) => Object.values(agent))]
+  return lines.map((cells) => `${cells.map(formatCell).join(',')}\r\n`).join('')
+}

@@ -1,0 +1,23 @@
+import { memoize } from '../cache.js'
+import { parseCampaign } from '../capture/campaign.js'
+import { channelOf } from '../ingest/channel.js'
+import { parseReferrer } from '../ingest/referrer.js'
+import { sourceOf, sourceOfReferrer } from '../ingest/source.js'
+
+const MAX_CACHED_REFERRERS = 8192
+
+/** Creates a function that names the AI assistant that a pageview came from, by referrer and campaign; undefined if none. */
+export function createAssistantReader(): (referrer: string, query: string) => string | undefined {
+  const readReferrer = memoize(MAX_CACHED_REFERRERS, (text) => {
+    const referrer = parseReferrer(text)
+    return { source: referrer && sourceOfReferrer(referrer) }
+  })
+  return (text, query) => {
+    const referrer = text === '' ? undefined : readReferrer(text).source
+    // Nearly all pageviews have neither an assistant's referrer nor a campaign.
+    if (query === '' && referrer?.category !== 'ai') return undefined
+    const campaign = parseCampaign(query)
+    const source = sourceOf(campaign, referrer)
+    return channelOf(source, campaign) === 'AI Assistants' ? (source?.name ?? campaign.utm_medium ?? '') : undefined
+  }
+}

@@ -1,0 +1,25 @@
+import { isPage } from '../capture/page-response.js'
+
+/** Names of files that a page loads: styles, scripts, pictures, fonts, sound and film. */
+const ASSET =
+  /\.(?:css|m?js|map|wasm|png|jpe?g|jfif|gif|svg|webp|avif|ico|bmp|woff2?|ttf|otf|eot|mp[34]|m4[av]|webm|og[agv]|wav|mov|vtt)$/i
+/** Names of pages that servers run or deliver; other names with a dot are files. */
+const PAGE_NAME = /\.(?:html?|xhtml|php\d?|aspx?|jspx?|cgi)$/i
+
+export type PathKind = 'page' | 'asset' | 'file'
+
+/** Returns what a path names. Most logs have no content types, so the name decides, as in other readers of logs. */
+export function kindOfPath(pathname: string): PathKind {
+  if (ASSET.test(pathname)) return 'asset'
+  const name = pathname.slice(pathname.lastIndexOf('/') + 1)
+  const content_type = !name.includes('.') || PAGE_NAME.test(name) ? 'text/html' : 'application/octet-stream'
+  return isPage({ ...ANY_GET, pathname, content_type }) ? 'page' : 'file'
+}
+
+const ANY_GET = {
+  ...{ timestamp: '', user_agent: '', method: 'GET', hostname: '', status: 200, bytes: 0, duration_ms: 0, ip: '' },
+  conditional: 0,
+} as const
+
+/** Returns whether a response delivered what was asked for: 2xx, or 304 for a copy that the client has. */
+export const isDelivered = (status: number): boolean => (status >= 200 && status < 300) || status === 304

@@ -1,0 +1,167 @@
+import type { LogEntry } from '../access-logs/log-format.js'
+import type { Agent, Catalog } from '../agents/catalog.js'
+import { createIdentify, type Identification } from '../agents/identify.js'
+import { detachedCopy } from '../capture/text-limits.js'
+import type { Policy } from '../policy/policy.js'
+import { type AgentTally, addResponse, createAgentTallies } from './agent-tally.js'
+import { createAssistantReader } from './arrivals.js'
+import type { LogReport, ReadFile } from './report.js'
+import { isDelivered, kindOfPath, type PathKind } from './request-kind.js'
+import { createSeries } from './series.js'
+import { createTopCounter } from './top-counter.js'
+import { createVisitorTable, hashText } from './visitor-table.js'
+
+export interface TallyOptions {
+  catalog: Pick<Catalog, 'agents'>
+  /** The robots.txt that requests are judged by, with its name. */
+  robots?: { policy: Policy; source: string } | undefined
+  /** Counts only the requests of this hostname, in logs that have one. */
+  host?: string | undefined
+  /** IANA name of the zone of the time line. */
+  tz: string
+}
+
+/** Lists of the report have at most so many entries; agents and operators are all listed. */
+const LIST_LENGTH = 100
+const MAX_PATHS = 200_000
+const MAX_ERRORS = 50_000
+const MAX_CLIENTS = 50_000
+/** An error names the agents that met it, the first ones. */
+const MAX_NAMED_AGENTS = 4
+/** Errors of these are no news: they look for holes, or are anyone's script. */
+const NO_ERRORS_OF = new Set<Agent['purpose']>(['security', 'library', 'headless', 'other'])
+
+interface PathCounts {
+  count: number
+  kind: PathKind | undefined
+  pageviews: number
+  requests: number
+  assistants: number
+  arrivals: number
+}
+
+export type Tally = ReturnType<typeof createTally>
+
+/** Creates the counts behind a report. Memory is bounded, but for 34 bytes a visitor. Long because they share the caches. */
+export function createTally({ catalog, robots, host, tz }: TallyOptions) {
+  const identify = createIdentify(catalog)
+  const tallies = createAgentTallies(robots?.policy)
+  const visitors = createVisitorTable()
+  const series = createSeries()
+  const readAssistant = createAssistantReader()
+  const paths = createTopCounter<PathCounts>(MAX_PATHS, () => ({
+    ...{ count: 0, kind: undefined, pageviews: 0, requests: 0, assistants: 0, arrivals: 0 },
+  }))
+  const errors = createTopCounter(MAX_ERRORS, () => ({ count: 0, agents: new Set<string>() }))
+  const unnamed = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
+  const assistants = new Map<string, number>()
+  const people = { requests: 0, bytes: 0, pageviews: 0 }
+  const lines = { read: 0, broken: 0, skipped: 0, other_hosts: 0 }
+  let [first, last] = [Infinity, -Infinity]
+
+  let clients = new Map<string, { tally: AgentTally | undefined; seed: number }>()
+  const readClient = (userAgent: string) => {
+    const known = clients.get(userAgent)
+    if (known !== undefined) return known
+    if (clients.size >= MAX_CLIENTS) clients = new Map()
+    const found: Identification | undefined = identify(userAgent)
+    const client = { tally: found && tallies.tallyOf(found), seed: hashText(userAgent) }
+    clients.set(detachedCopy(userAgent), client)
+    return client
+  }
+
+  const addAgent = (tally: AgentTally, entry: LogEntry, pathname: string) => {
+    const { status, timestamp, target } = entry
+    addResponse(tally, status, entry.bytes ?? 0)
+    if (timestamp < tally.first) tally.first = timestamp
+    if (timestamp > tally.last) tally.last = timestamp
+    series.at(timestamp).requests++
+    tallies.judge(tally, target)
+    if (tally.agent === undefined) unnamed.add(entry.userAgent)
+    const path = paths.add(pathname)
+    path.requests++
+    const { purpose } = tally.info
+    if (purpose === 'assistant' && isDelivered(status)) {
+      path.kind ??= kindOfPath(pathname)
+      if (path.kind !== 'asset') path.assistants++
+    }
+    if (status < 400 || NO_ERRORS_OF.has(purpose)) return
+    const { agents } = errors.add(`${status} ${pathname}`)
+    if (agents.size < MAX_NAMED_AGENTS) agents.add(tally.info.name)
+  }
+
+  const addPerson = (seed: number, entry: LogEntry, pathname: string, query: string) => {
+    people.requests++
+    people.bytes += entry.bytes ?? 0
+    const path = paths.add(pathname)
+    path.kind ??= kindOfPath(pathname)
+    if (path.kind === 'file') return
+    const visitor = hashText(entry.address, seed)
+    if (path.kind === 'asset') return visitors.addAsset(visitor)
+    if (entry.method !== 'GET' || !isDelivered(entry.status)) return
+    people.pageviews++
+    path.pageviews++
+    visitors.addPageview(visitor, Math.floor(entry.timestamp / 1000))
+    series.at(entry.timestamp).pageviews++
+    const assistant = readAssistant(entry.referrer, query)
+    if (assistant === undefined) return
+    path.arrivals++
+    assistants.set(assistant, (assistants.get(assistant) ?? 0) + 1)
+  }
+
+  return {
+    /** Adds what a parser returned for one line. */
+    add(entry: LogEntry | 'skip' | undefined): void {
+      lines.read++
+      if (entry === undefined) lines.broken++
+      else if (entry === 'skip') lines.skipped++
+      else if (host !== undefined && entry.host !== undefined && entry.host !== host) lines.other_hosts++
+      else {
+        const { timestamp, target } = entry
+        if (timestamp < first) first = timestamp
+        if (timestamp > last) last = timestamp
+        const mark = target.indexOf('?')
+        const pathname = mark < 0 ? target : target.slice(0, mark)
+        const { tally, seed } = readClient(entry.userAgent)
+        if (tally) addAgent(tally, entry, pathname)
+        else addPerson(seed, entry, pathname, mark < 0 ? '' : target.slice(mark + 1))
+      }
+    },
+    /** Returns the report of all lines that were added. */
+    finish(files: readonly ReadFile[]): LogReport {
+      const { withoutAssets, ...counted } = visitors.totals()
+      const top = (measure: (counts: PathCounts) => number) => paths.top(LIST_LENGTH, measure)
+      const arrivals = [...assistants].sort(([, a], [, b]) => b - a)
+      return {
+        files,
+        lines: { ...lines },
+        window: last < first ? null : { start: new Date(first).toISOString(), end: new Date(last).toISOString() },
+        tz,
+        people: { ...people, ...counted, without_assets: withoutAssets },
+        ...tallies.finish(),
+        series: series.finish(first, last, tz),
+        ...(robots && { robots: tallies.robotsReport(robots.source) }),
+        errors: errors.top(LIST_LENGTH).map(([text, { count, agents }]) => {
+          const [status = '', ...pathname] = text.split(' ')
+          return { status: Number(status), pathname: pathname.join(' '), requests: count, agents: [...agents] }
+        }),
+        read_by_assistants: top(({ assistants }) => assistants).map(([pathname, { assistants: requests }]) => ({
+          ...{ pathname, requests },
+        })),
+        arrivals: {
+          pageviews: arrivals.reduce((sum, [, pageviews]) => sum + pageviews, 0),
+          assistants: arrivals.map(([name, pageviews]) => ({ name, pageviews })),
+          pages: top(({ arrivals }) => arrivals).map(([pathname, { arrivals: pageviews }]) => ({
+            pathname,
+            pageviews,
+          })),
+        },
+        pages: top(({ pageviews }) => pageviews).map(([pathname, { pageviews, requests }]) => ({
+          ...{ pathname, pageviews, requests },
+        })),
+        unnamed: unnamed.top(LIST_LENGTH).map(([user_agent, { count }]) => ({ user_agent, requests: count })),
+        lists_complete: paths.isComplete && errors.isComplete && unnamed.isComplete,
+      }
+    },
+  }
+}
