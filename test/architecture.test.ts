@@ -49,8 +49,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/reads': ['src/query', 'src/sql', 'src/store', 'src/errors'],
   // The worker's process.
   'src/ingest': ['src/capture', 'src/policy', 'src/agents', 'src/rows', 'src/cache', 'src/address'],
-  // Reads access logs without a store.
-  'src/access-logs': ['src/errors'],
+  // Shows access logs without a store.
   'src/log-report': [
     ...['src/access-logs', 'src/ingest', 'src/policy', 'src/export', 'src/capture', 'src/agents', 'src/cache'],
   ],

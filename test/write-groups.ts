@@ -20,6 +20,7 @@ const GROUPED = [
     'duckdb',
     'http',
     'ingest',
+    'log-report',
     'manage',
     'notes',
     'notify',

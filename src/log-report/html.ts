@@ -4,7 +4,8 @@ import type { LogReport } from './report.js'
 import { drawSeries } from './series-picture.js'
 import { STYLE } from './style.js'
 
-const ROWS = 25
+/** Rows of a list; agents are all listed. */
+const ROWS = 12
 
 /** Formats a report as one HTML page without scripts, which needs no other file and asks no other server. */
 export function formatHtml(report: LogReport): string {
@@ -73,19 +74,25 @@ interface Column<R> {
   isNumber?: boolean
 }
 
-/** A table of the first rows; `bars` is what a bar behind the first column stands for. */
-function table<R>(title: string, rows: readonly R[], columns: readonly Column<R>[], bars: (row: R) => number): Html {
+/** A table of the first rows; `bars` is what a bar behind the first column stands for, in the colour of `kind`. */
+function table<R>(
+  title: string,
+  rows: readonly R[],
+  columns: readonly Column<R>[],
+  bars: (row: R) => number,
+  { limit = ROWS, kind = 'agents' }: { limit?: number; kind?: 'agents' | 'people' } = {},
+): Html {
   const max = Math.max(...rows.map(bars), 1)
   const cell = (row: R, { value, isNumber }: Column<R>, i: number) => {
     const bar = i === 0 ? html` style="--share:${((bars(row) / max) * 100).toFixed(1)}%"` : ''
     return html`<td class="${i === 0 ? 'bar' : isNumber ? 'number' : ''}"${bar}>${value(row)}</td>`
   }
   const body = rows
-    .slice(0, ROWS)
+    .slice(0, limit)
     .map((row) => html`<tr>${join(columns.map((column, i) => cell(row, column, i)))}</tr>`)
   const heads = columns.map(({ title, isNumber }) => html`<th class="${isNumber ? 'number' : ''}">${title}</th>`)
-  const rest = rows.length - ROWS
-  return html`<section><h2>${title}</h2><table><thead><tr>${join(heads)}</tr></thead><tbody>${join(body)}</tbody></table>${
+  const rest = rows.length - limit
+  return html`<section class="${kind}"><h2>${title}</h2><table><thead><tr>${join(heads)}</tr></thead><tbody>${join(body)}</tbody></table>${
     rest > 0 ? html`<p class="muted">and ${formatNumber(rest)} more</p>` : ''
   }</section>`
 }
@@ -119,6 +126,7 @@ function agentSection({ by_agent, robots }: LogReport): Html {
       { title: 'Last seen', value: ({ last_seen }) => last_seen.slice(0, 16).replace('T', ' '), isNumber: true },
     ],
     ({ requests }) => requests,
+    { limit: Number.POSITIVE_INFINITY },
   )
 }
 
@@ -188,7 +196,7 @@ function arrivalSection({ arrivals }: LogReport): Html {
     isNumber: true,
   }
   const assistant = { title: 'Assistant', value: ({ name }: { name: string }) => name }
-  return table(title, arrivals.assistants, [assistant, pageviews], (row) => row.pageviews)
+  return table(title, arrivals.assistants, [assistant, pageviews], (row) => row.pageviews, { kind: 'people' })
 }
 
 function errorSection({ errors }: LogReport): Html {
@@ -216,6 +224,7 @@ const pageSection = ({ pages }: LogReport): Html =>
       { title: 'Agents’ requests', value: ({ requests }) => formatNumber(requests), isNumber: true },
     ],
     ({ pageviews }) => pageviews,
+    { kind: 'people' },
   )
 
 function unnamedSection({ unnamed }: LogReport): Html {

@@ -2,7 +2,7 @@
 export const STYLE = `
 :root{color-scheme:light dark;--canvas:light-dark(#f6f5f1,#101113);--panel:light-dark(#fffefb,#17181b);
 --ink:light-dark(#1c1d20,#ecebe6);--muted:light-dark(#5d6068,#a3a6ad);--rule:light-dark(#e3e1da,#2c2e33);
---people:light-dark(#1c5cab,#7fb4ff);--agents:light-dark(#a84a0b,#f2a35e);--bar:light-dark(#f8e4d3,#3d2a19)}
+--people:light-dark(#1c5cab,#7fb4ff);--agents:light-dark(#a84a0b,#f2a35e);--agents-bar:light-dark(#f8e4d3,#3d2a19);--people-bar:light-dark(#dbe7f6,#1c2c45)}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1080px;padding:24px;background:var(--canvas);color:var(--ink);
 font:14px/20px ui-sans-serif,system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;font-variant-numeric:tabular-nums}
@@ -26,6 +26,7 @@ th{text-align:left;font-weight:400;color:var(--muted);font-size:13px}
 th,td{padding:4px 8px;border-bottom:1px solid var(--rule);vertical-align:top}
 tr:last-child td{border-bottom:0}
 .number{text-align:right;white-space:nowrap}
+section.agents{--bar:var(--agents-bar)}section.people{--bar:var(--people-bar)}
 .bar{background:linear-gradient(90deg,var(--bar) var(--share),transparent 0);overflow-wrap:anywhere;min-width:9em}
 code{font:12px/18px ui-monospace,"SF Mono",Menlo,Consolas,monospace;overflow-wrap:anywhere}
 @media(max-width:720px){.totals,.halves{grid-template-columns:1fr}}

@@ -83,7 +83,7 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
     const { purpose } = tally.info
     if (purpose === 'assistant' && isDelivered(status)) {
       path.kind ??= kindOfPath(pathname)
-      if (path.kind !== 'asset') path.assistants++
+      if (path.kind !== 'asset' && pathname !== '/robots.txt') path.assistants++
     }
     if (status < 400 || NO_ERRORS_OF.has(purpose)) return
     const { agents } = errors.add(`${status} ${pathname}`)

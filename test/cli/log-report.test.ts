@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { formatLogReport } from '../../src/cli/log-report-screen.js'
+import { textWidth } from '../../src/cli/text-width.js'
+import { command } from '../fixtures/command.js'
+import { fileResponse, startOrigin } from '../fixtures/policy-monitor.js'
+
+const CHROME = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
+const GPTBOT = 'Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)'
+const HOSTILE = '/<script>alert(1)</script>\u001b[31m=1+1'
+const line = (path: string, agent: string, day = 21, status = 200): string =>
+  `192.0.2.1 - - [${day}/Nov/2026:10:00:00 +0000] "GET ${path} HTTP/1.1" ${status} 10 "-" "${agent}"\n`
+
+const LOG = `${line('/', CHROME)}${line('/app.css', CHROME)}${line('/docs/a', GPTBOT)}${line(HOSTILE, GPTBOT, 21, 404)}broken\n`
+
+t.test('the screen, in the widths that terminals have', async (t) => {
+  const folder = t.testdir({ 'access.log': LOG, 'robots.txt': 'User-agent: *\nDisallow: /docs\n' })
+  const [file, robots] = [join(folder, 'access.log'), join(folder, 'robots.txt')]
+  const { code, stdout, stderr } = await command('report', file, '--robots', robots)
+  t.equal(code, 0, stderr)
+  for (const text of [
+    '1 pageview',
+    '2 requests',
+    'GPTBot',
+    'Disallowed by robots.txt, and fetched',
+    '1 line could not be read',
+  ])
+    t.ok(stdout.includes(text), text)
+  t.notMatch(stdout, /\u001b/, 'texts of the log are escaped')
+  t.ok(stdout.includes('\\x1b[31m'), stdout)
+  const report = JSON.parse((await command('report', file, '--json')).stdout)
+  for (const columns of [40, 60, 80, 100, 200])
+    // Sentences at the end are wrapped by the terminal.
+    for (const shown of formatLogReport({ colour: false, columns }, report).split('\n'))
+      if (!shown.includes('. ') && !/\.$/.test(shown)) t.ok(textWidth(shown) <= columns, `${columns}: ${shown}`)
+})
+
+t.test('json, csv and html of the same', async (t) => {
+  const folder = t.testdir({ 'access.log': LOG })
+  const [file, page, sheet] = ['access.log', 'report.html', 'agents.csv'].map((name) => join(folder, name))
+  const { code, stdout } = await command('report', `${file}`, '--html', `${page}`, '--csv', `${sheet}`, '--json')
+  t.equal(code, 0)
+  t.match(JSON.parse(stdout), {
+    people: { pageviews: 1 },
+    agents: { requests: 2, client_errors: 1 },
+    lines: { broken: 1 },
+  })
+  const html = readFileSync(`${page}`, 'utf8')
+  t.notMatch(html, /<script|\u001b/, 'texts of the log are escaped')
+  t.match(html, /&lt;script&gt;alert\(1\)/)
+  t.notMatch(html, /(?:src|href)=/, 'the page needs no other file')
+  const [head, first] = readFileSync(`${sheet}`, 'utf8').split('\r\n')
+  t.equal(head, 'agent_id,name,operator,purpose,requests,bytes,client_errors,server_errors,first_seen,last_seen')
+  t.equal(first, 'gptbot,GPTBot,OpenAI,training,2,20,1,0,2026-11-21T10:00:00.000Z,2026-11-21T10:00:00.000Z')
+})
+
+t.test('several files, compressed, in any order, and standard input', async (t) => {
+  const folder = t.testdir({ 'access.log': line('/', CHROME) })
+  writeFileSync(join(folder, 'access.log.1.gz'), gzipSync(line('/', CHROME, 20).repeat(2)))
+  const files = ['access.log', 'access.log.1.gz'].map((name) => join(folder, name))
+  const { stdout } = await command('report', ...files, '--json')
+  t.match(JSON.parse(stdout), { people: { pageviews: 3, sessions: 2 }, files: [{ lines: 2 }, { lines: 1 }] }, 'by time')
+  const piped = execFileSync(process.execPath, ['dist/bin/readership.js', 'report', '-', '--json'], { input: LOG })
+  t.match(JSON.parse(piped.toString()), { people: { pageviews: 1 }, lines: { read: 5 } }, 'a pipe')
+})
+
+t.test('the robots.txt of a site', async (t) => {
+  const { table, port, url } = await startOrigin(t)
+  table.set(`127.0.0.1:${port}/robots.txt`, fileResponse('User-agent: GPTBot\nDisallow: /docs\n'))
+  const file = join(t.testdir({ 'access.log': LOG }), 'access.log')
+  const { stdout } = await command('report', file, '--robots', url.href, '--json')
+  t.match(JSON.parse(stdout).robots, {
+    source: `${url.origin}/robots.txt`,
+    requests: 1,
+    agents: [{ rule: '/docs', line: 2 }],
+  })
+})
+
+t.test('wrong use names what was expected', async (t) => {
+  const folder = t.testdir({ 'access.log': LOG, 'other.txt': 'one\ntwo\nthree\n', 'empty.log': '' })
+  const log = join(folder, 'access.log')
+  for (const [args, code, expected, why] of [
+    [[], 2, /missing required argument 'files'/, 'no file'],
+    [[join(folder, 'none.log')], 1, /none\.log: does not exist/, 'a file that is not there'],
+    [[folder], 1, /is a directory/, 'a directory'],
+    [[join(folder, 'other.txt')], 1, /other\.txt: no format fits.*--format/, 'no log'],
+    [[log, '--format', 'apache'], 2, /--format: must be one of/, 'an unknown format'],
+    [[log, '--tz', 'Berlin'], 2, /--tz: must be a time zone such as Europe\/Berlin/, 'an unknown zone'],
+    [[log, '--robots', join(folder, 'none.txt')], 1, /--robots: .*none\.txt cannot be read/, 'no robots.txt'],
+    [
+      [log, '--robots', 'http://127.0.0.1:1/'],
+      1,
+      /--robots: http:\/\/127\.0\.0\.1:1\/robots\.txt cannot be read/,
+      'no site',
+    ],
+    [[log, '--html', join(folder, 'no', 'page.html')], 1, /page\.html was not written/, 'no directory for the page'],
+    [[join(folder, 'empty.log')], 0, /No line is a request/, 'an empty log is no mistake'],
+  ] as const) {
+    const result = await command('report', ...args)
+    t.equal(result.code, code, why)
+    t.match(code === 0 ? result.stdout : result.stderr, expected, why)
+  }
+})
