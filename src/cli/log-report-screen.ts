@@ -141,7 +141,7 @@ function agentTable(screen: Screen, { by_agent, by_purpose, agents, robots }: Lo
 
 const disallowedTitle = (robots: LogReport['robots']) => (robots ? [right('DISALLOWED')] : [])
 
-/** What assistants read, and who came from them. */
+/** The URLs that assistants read, and the people who came from them. */
 function assistantBlocks(screen: Screen, { read_by_assistants, arrivals }: LogReport): [string[], string[]] {
   const table = (title: string, rows: readonly (readonly [number, string])[], empty: string) => [
     bold(screen, title),

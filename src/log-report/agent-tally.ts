@@ -12,7 +12,7 @@ export interface AgentTally extends AgentTotals {
   first: number
   last: number
   disallowed: number
-  /** What robots.txt disallowed first. */
+  /** The first request that robots.txt disallowed. */
   disobeyed?: { rule: string; line: number; pathname: string }
 }
 

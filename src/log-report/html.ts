@@ -74,7 +74,7 @@ interface Column<R> {
   isNumber?: boolean
 }
 
-/** A table of the first rows; `bars` is what a bar behind the first column stands for, in the colour of `kind`. */
+/** A table of the first rows; `bars` is the number that the bar in the first column shows, in the colour of `kind`. */
 function table<R>(
   title: string,
   rows: readonly R[],

@@ -17,12 +17,12 @@ export interface ReadFile {
   broken: number
 }
 
-/** What `readership report` found: the data behind the screen, the page, `--json` and `--csv`. Instants are ISO-8601 UTC. */
+/** The findings of `readership report`, which the screen, the page, `--json` and `--csv` show. Instants are ISO-8601 UTC. */
 export interface LogReport {
   files: readonly ReadFile[]
   /** `skipped` are no requests, such as headers; `other_hosts` are those that `--host` leaves out. */
   lines: { read: number; broken: number; skipped: number; other_hosts: number }
-  /** The first and the last request; null if there is none. */
+  /** The first and the last request; null without any. */
   window: { start: string; end: string } | null
   tz: string
   people: {
@@ -53,7 +53,7 @@ export interface LogReport {
     assistants: readonly { name: string; pageviews: number }[]
     pages: readonly { pathname: string; pageviews: number }[]
   }
-  /** What people read most, with the requests of agents beside. */
+  /** The paths that people read most, with the requests of agents beside. */
   pages: readonly { pathname: string; pageviews: number; requests: number }[]
   /** User agents of the agents that the catalogue does not name. */
   unnamed: readonly { user_agent: string; requests: number }[]

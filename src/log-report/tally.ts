@@ -42,7 +42,7 @@ interface PathCounts {
 
 export type Tally = ReturnType<typeof createTally>
 
-/** Creates the counts behind a report. Memory is bounded, but for 34 bytes a visitor. Long because they share the caches. */
+/** Creates the counts of a report. Memory is bounded, but for 34 bytes a visitor. Long because they share the caches. */
 export function createTally({ catalog, robots, host, tz }: TallyOptions) {
   const identify = createIdentify(catalog)
   const tallies = createAgentTallies(robots?.policy)

@@ -4,8 +4,6 @@ const SESSION_GAP = 30 * 60
 const MIN_PAGEVIEWS_WITHOUT_ASSET = 3
 const FIRST_CAPACITY = 1 << 14
 
-export type VisitorTable = ReturnType<typeof createVisitorTable>
-
 /**
  * Creates a table of visitors by number, which counts them and their sessions. Flat arrays take 17 bytes a visitor; a
  * `Map` takes several times that, and holds at most 16.7 million entries.

@@ -29,7 +29,7 @@ t.test('the screen, in the widths that terminals have', async (t) => {
     '1 line could not be read',
   ])
     t.ok(stdout.includes(text), text)
-  t.notMatch(stdout, /\u001b/, 'texts of the log are escaped')
+  t.notOk(stdout.includes('\u001b'), 'texts of the log are escaped')
   t.ok(stdout.includes('\\x1b[31m'), stdout)
   const report = JSON.parse((await command('report', file, '--json')).stdout)
   for (const columns of [40, 60, 80, 100, 200])
@@ -49,7 +49,7 @@ t.test('json, csv and html of the same', async (t) => {
     lines: { broken: 1 },
   })
   const html = readFileSync(`${page}`, 'utf8')
-  t.notMatch(html, /<script|\u001b/, 'texts of the log are escaped')
+  t.notOk(html.includes('<script') || html.includes('\u001b'), 'texts of the log are escaped')
   t.match(html, /&lt;script&gt;alert\(1\)/)
   t.notMatch(html, /(?:src|href)=/, 'the page needs no other file')
   const [head, first] = readFileSync(`${sheet}`, 'utf8').split('\r\n')
