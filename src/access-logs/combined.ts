@@ -1,7 +1,8 @@
+import { CLF_TIME_CHARS, createClfReader } from './clf-time.js'
 import { quoteEnd, unescapeField } from './escapes.js'
 import { defineFormat, type LogEntry, type LogFormat, type LogParser } from './log-format.js'
-import { addressOf, hostOf, splitRequest } from './request-line.js'
-import { CLF_TIME_CHARS, createClfReader } from './timestamps.js'
+import { readAddress } from './raw-fields.js'
+import { hostOf, splitRequest } from './request-line.js'
 
 /** Apache's and nginx's `common`; unquoted fields after it are ignored. */
 export const COMMON = defineFormat({
@@ -59,6 +60,7 @@ function createCombinedParser(kind: 'common' | 'combined' | 'vhost'): LogParser 
 
     let referrer = ''
     let userAgent = ''
+    let forwarded: string | undefined
     if (line.charCodeAt(bytesEnd + 1) === QUOTE) {
       if (kind === 'common') return undefined
       const referrerEnd = quoteEnd(line, bytesEnd + 2)
@@ -68,8 +70,11 @@ function createCombinedParser(kind: 'common' | 'combined' | 'vhost'): LogParser 
       const agentEnd = quoteEnd(line, referrerEnd + 3)
       if (agentEnd < 0 || line.charCodeAt(referrerEnd + 2) !== QUOTE) return undefined
       userAgent = fieldText(line, referrerEnd + 3, agentEnd)
+      // The default format of nginx (`main`) continues with X-Forwarded-For.
+      const forwardedEnd = line.charCodeAt(agentEnd + 2) === QUOTE ? quoteEnd(line, agentEnd + 3) : -1
+      if (forwardedEnd > 0) forwarded = line.slice(agentEnd + 3, forwardedEnd)
     }
-    const address = addressOf(line.slice(start, space))
+    const address = readAddress(line.slice(start, space), forwarded)
     const entry: LogEntry = { timestamp, address, method: '', target: '', status, referrer, userAgent }
     readRequest(line, requestStart, requestEnd, entry)
     if (host !== undefined) entry.host = host

@@ -43,8 +43,12 @@ export interface LogFormat {
 /** No server writes a longer line: request line, referrer and user agent have 8 KB each at most by default. */
 export const MAX_LINE_CHARS = 65_536
 
+interface FormatDefinition extends Omit<LogFormat, 'createParser'> {
+  createParser(options: ParserOptions): LogParser
+}
+
 /** Makes a format whose parsers skip blank lines and call a line over `MAX_LINE_CHARS` broken. */
-export function defineFormat(format: LogFormat): LogFormat {
+export function defineFormat(format: FormatDefinition): LogFormat {
   return {
     ...format,
     createParser(options = {}) {

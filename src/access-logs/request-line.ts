@@ -16,19 +16,22 @@ export function splitRequest(text: string): RequestLine {
 const NO_REQUEST: RequestLine = { method: '', target: '' }
 
 /** Separates the host of an absolute-form target (RFC 9112 3.2.2), or of CONNECT, from the path. */
-function splitTarget(target: string): { target: string; host?: string } {
+export function splitTarget(target: string): { target: string; host?: string } {
   if (target.startsWith('/') || target === '') return { target }
   const absolute = ABSOLUTE_FORM.exec(target)
   if (absolute) {
     const host = hostOf(absolute[1] ?? '')
-    return { target: absolute[2] || '/', ...(host !== undefined && { host }) }
+    return {
+      target: absolute[2]?.startsWith('/') ? absolute[2] : `/${absolute[2] ?? ''}`,
+      ...(host !== undefined && { host }),
+    }
   }
   return { target }
 }
 const ABSOLUTE_FORM = /^[a-z]+:\/\/([^/?#]*)(.*)$/is
 
 /** Longer ones are refused by servers; RFC 9110 9.1 allows more characters, no method in use has them. */
-const isMethod = (text: string) => /^[A-Za-z][\w-]{0,31}$/.test(text)
+export const isMethod = (text: string) => /^[A-Za-z][\w-]{0,31}$/.test(text)
 
 /** The hostname of `host[:port]` in lower case; undefined for `-`, `_` (nginx's name of no host) and nothing. */
 export function hostOf(text: string): string | undefined {
@@ -36,11 +39,4 @@ export function hostOf(text: string): string | undefined {
   const bare = end > 0 && end > text.lastIndexOf(']') ? text.slice(0, end) : text
   const host = bare.slice(bare.lastIndexOf('@') + 1).toLowerCase()
   return host === '' || host === '-' || host === '_' ? undefined : host
-}
-
-/** The address of a field; empty for `-` and for a UNIX socket, and the first of a list. */
-export function addressOf(text: string): string {
-  if (text === '-' || text.startsWith('unix:')) return ''
-  const comma = text.indexOf(',')
-  return comma < 0 ? text : text.slice(0, comma).trim()
 }

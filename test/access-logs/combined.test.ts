@@ -114,6 +114,18 @@ const COMBINED_ROWS: readonly Row[] = [
     'a day that February has not rolls over',
   ],
   [`203.0.113.9 - - ${T} "GET / HTTP/1.1" 200 5 ${UA}`, {}, 'a good line after that'],
+  [
+    `10.0.0.7 - - ${T} "GET / HTTP/1.1" 200 5 ${UA} "198.51.100.1, 203.0.113.9"`,
+    {},
+    'nginx’s `main`: a proxy in a private network reports the client',
+  ],
+  [
+    `203.0.113.9 - - ${T} "GET / HTTP/1.1" 200 5 ${UA} "198.51.100.1"`,
+    {},
+    'nginx’s `main`: a client says what it likes',
+  ],
+  [`10.0.0.7 - - ${T} "GET / HTTP/1.1" 200 5 ${UA} "-"`, { address: '10.0.0.7' }, 'nginx’s `main`: no list'],
+  [`10.0.0.7 - - ${T} "GET / HTTP/1.1" 200 5 ${UA} "session=1"`, { address: '10.0.0.7' }, 'another quoted field'],
   ['', 'skip', 'blank'],
   [`203.0.113.9 - - ${T} "GET / HTTP/1.1" 200 5 "-" "Mozil`, undefined, 'cut in the user agent'],
   [`203.0.113.9 - - ${T} "GET / HTTP/1.1" 200 5 "-"`, undefined, 'cut after the referrer'],

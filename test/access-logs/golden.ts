@@ -12,15 +12,33 @@ export const BASE: LogEntry = {
   userAgent: 'Mozilla/5.0',
 }
 
-export type Row = readonly [line: string, expected: Partial<LogEntry> | 'skip' | undefined, why: string]
+type Differences = { readonly [field in keyof LogEntry]?: LogEntry[field] | undefined }
+/** An undefined field is absent. */
+export type Row = readonly [line: string, expected: Differences | 'skip' | undefined, why: string]
 
 /** Checks a table field by field, with one parser for all lines as in a file. */
 export function checkTable(t: Test, format: LogFormat, base: LogEntry, rows: readonly Row[]): void {
   const parse = format.createParser()
-  for (const [line, expected, why] of rows)
-    t.strictSame(
-      parse(line),
-      typeof expected === 'object' ? { ...base, ...expected } : expected,
-      `${format.name}: ${why}`,
-    )
+  for (const [line, expected, why] of rows) {
+    const fields = typeof expected === 'object' ? Object.entries({ ...base, ...expected }) : undefined
+    const whole = fields ? Object.fromEntries(fields.filter(([, value]) => value !== undefined)) : expected
+    t.strictSame(parse(line), whole, `${format.name}: ${why}`)
+  }
 }
+
+export const json = (value: unknown) => JSON.stringify(value)
+/** A line of `object` with some keys replaced; undefined removes a key. */
+export const change = (object: object) => (keys: object) => json({ ...object, ...keys })
+
+/** Lines that are broken or skipped in every format of JSON. */
+export const BROKEN_JSON: readonly Row[] = [
+  ['', 'skip', 'blank'],
+  ['{}', undefined, 'an empty object'],
+  ['{"status":200', undefined, 'cut'],
+  ['[{"status":200}]', undefined, 'a list'],
+  ['null', undefined, 'null'],
+  ['203.0.113.9 - - [06/Nov/2026:10:11:12 +0000] "GET / HTTP/1.1" 200 5', undefined, 'no JSON'],
+  [`{"a":${'['.repeat(60_000)}`, undefined, 'deep and cut'],
+  [json({ a: 'x'.repeat(70_000) }), undefined, 'too long'],
+  ['{"__proto__":{"status":200},"constructor":1}', undefined, 'names of the prototype'],
+]

@@ -18,7 +18,7 @@ export function createClfReader(): ReadTime {
       day = line.slice(at, at + DAY_CHARS)
       midnight = read
     }
-    const time = clfTimeOfDay(line, at + DAY_CHARS) - clfOffset(line, at + DAY_CHARS + 8)
+    const time = timeOfDay(line, at + DAY_CHARS) - clfOffset(line, at + DAY_CHARS + 8)
     if (Number.isNaN(time)) return Number.NaN
     text = line.slice(at, at + CLF_TIME_CHARS)
     value = midnight + time
@@ -36,7 +36,7 @@ const MONTHS: Readonly<Record<string, number>> = Object.fromEntries(
 const monthNumber = (name: string): number | undefined => MONTHS[name]
 
 /** Milliseconds at the start of `06/Nov/2026:`, as UTC. */
-function clfMidnight(line: string, at: number): number {
+export function clfMidnight(line: string, at: number): number {
   const month = monthNumber(line.slice(at + 3, at + 6))
   if (month === undefined || line[at + 2] !== '/' || line[at + 6] !== '/' || line[at + 11] !== ':') return Number.NaN
   const [day, year] = [twoDigits(line, at), twoDigits(line, at + 7) * 100 + twoDigits(line, at + 9)]
@@ -44,7 +44,7 @@ function clfMidnight(line: string, at: number): number {
 }
 
 /** Milliseconds of `10:11:12`. */
-function clfTimeOfDay(line: string, at: number): number {
+export function timeOfDay(line: string, at: number): number {
   const [hour, minute, second] = [twoDigits(line, at), twoDigits(line, at + 3), twoDigits(line, at + 6)]
   const valid = hour < 24 && minute < 60 && second <= 60 && line[at + 2] === ':' && line[at + 5] === ':'
   return valid ? ((hour * 60 + minute) * 60 + second) * 1000 : Number.NaN

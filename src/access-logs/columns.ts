@@ -1,0 +1,93 @@
+import { decodePercent } from './json.js'
+import { defineFormat, type LogEntry, type LogParser } from './log-format.js'
+import { assembleEntry, type RawFields } from './raw-fields.js'
+import { createTimeTextReader } from './time-text.js'
+
+/** W3C Extended Log File Format: IIS, and whatever else says its `#Fields`. Its times are UTC by definition. */
+export const W3C = defineFormat({
+  name: 'w3c',
+  title: 'W3C extended (IIS and others)',
+  traits: 'have the columns of a #Fields line before them',
+  createParser: () => createColumnParser({ columns: undefined, isCloudFront: false }),
+})
+
+/** CloudFront's standard log, with its #Fields or without, as logging v2 writes it in the format `plain`. */
+export const CLOUDFRONT = defineFormat({
+  name: 'cloudfront',
+  title: 'CloudFront standard log',
+  traits: 'have the columns of CloudFront, separated by tabs',
+  createParser: () => createColumnParser({ columns: CLOUDFRONT_COLUMNS, isCloudFront: true }),
+})
+
+/** The order of the legacy standard log, which v2 has by default. */
+const CLOUDFRONT_COLUMNS =
+  'date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes time-taken x-forwarded-for'.split(
+    ' ',
+  )
+
+function createColumnParser(options: { columns: readonly string[] | undefined; isCloudFront: boolean }): LogParser {
+  const { isCloudFront } = options
+  const readTime = createTimeTextReader()
+  let columns = options.columns?.map(lowerCase)
+  let isMicrosoft = false
+  let date = ''
+  return (line) => {
+    if (line.startsWith('#')) {
+      if (line.startsWith('#Software:')) isMicrosoft = /microsoft|http api/i.test(line)
+      if (line.startsWith('#Date:')) date = line.slice(6).trim().slice(0, 10)
+      if (line.startsWith('#Fields:')) columns = line.slice(8).trim().split(/\s+/).map(lowerCase)
+      return 'skip'
+    }
+    const separator = line.includes('\t') ? '\t' : ' '
+    if (line.startsWith(`date${separator}time`) || line.startsWith(`timestamp${separator}`)) {
+      columns = line.split(separator).map(lowerCase)
+      return 'skip'
+    }
+    if (columns === undefined || columns.some((name) => name.startsWith('x-edge-')) !== isCloudFront) return undefined
+    if (isCloudFront && separator !== '\t') return undefined
+    const values = line.split(separator)
+    if (values.length < Math.min(columns.length, MIN_VALUES)) return undefined
+    const fields = new Map(columns.map((name, i) => [name, values[i]]))
+    const epoch = fields.get('timestamp(ms)') ?? fields.get('timestamp')
+    return readColumns(fields, {
+      time: readTime(epoch ?? `${fields.get('date') ?? date} ${fields.get('time') ?? ''}`),
+      unit: isMicrosoft || (!isCloudFront && !fields.get('time-taken')?.includes('.')) ? 1 : 1000,
+      decode: isCloudFront ? decodePercent : decodePlus,
+    })
+  }
+}
+/** A line with fewer columns was cut. Columns after these have nothing that is read. */
+const MIN_VALUES = 12
+
+const lowerCase = (name: string): string => name.toLowerCase()
+
+interface ColumnRules {
+  readonly time: number
+  /** Milliseconds of one unit of `time-taken`: IIS counts milliseconds, the specification seconds. */
+  readonly unit: number
+  readonly decode: (text: string | undefined) => string | undefined
+}
+
+function readColumns(fields: ReadonlyMap<string, string | undefined>, rules: ColumnRules): LogEntry | undefined {
+  const taken = Number(fields.get('time-taken') || Number.NaN)
+  const raw: RawFields = {
+    time: rules.time,
+    address: fields.get('c-ip') ?? fields.get('c-dns'),
+    // An own column of IIS, or CloudFront's, where the client is the viewer already.
+    forwarded: fields.get('cs(x-forwarded-for)') ?? fields.get('x-forwarded-for'),
+    host: fields.get('x-host-header') ?? fields.get('cs-host') ?? fields.get('cs(host)'),
+    method: fields.get('cs-method'),
+    target: fields.get('cs-uri-stem') ?? fields.get('cs-uri'),
+    query: fields.get('cs-uri-query'),
+    status: fields.get('sc-status'),
+    bytes: fields.get('sc-bytes'),
+    referrer: rules.decode(fields.get('cs(referer)')),
+    userAgent: rules.decode(fields.get('cs(user-agent)')),
+    durationMs: Number.isNaN(taken) ? undefined : Math.round(taken * rules.unit),
+    contentType: fields.get('sc-content-type') ?? fields.get('sc(content-type)'),
+  }
+  return raw.target === undefined ? undefined : assembleEntry(raw)
+}
+
+/** IIS writes spaces as `+`. A plus before a URL is one: `(compatible;+Googlebot/2.1;++http://…)`. */
+const decodePlus = (text: string | undefined): string | undefined => text?.replace(/\+(?!https?:)/g, ' ')
