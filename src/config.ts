@@ -62,8 +62,16 @@ const listSetting = <T extends z.ZodType>(value: string, doc: string, item: T, p
 /** All settings with schema, default and description. `flagName` and `variableName` derive flag and variable. */
 const Settings = z.strictObject({
   origin: setting(undefined, 'URL of the site to proxy', originUrl.optional()),
-  host: setting('address', 'address to serve the site on', nonEmptyText.default('0.0.0.0')),
-  port: setting('port', 'port to serve the site on', wholeNumber(0, 65_535).default(8080)),
+  host: setting(
+    'address',
+    'address to serve the site on (serve: the dashboard and the API)',
+    nonEmptyText.default('0.0.0.0'),
+  ),
+  port: setting(
+    'port',
+    'port to serve the site on (serve: the dashboard and the API)',
+    wholeNumber(0, 65_535).default(8080),
+  ),
   admin_host: setting('address', 'address to serve the dashboard and the API on', nonEmptyText.default('127.0.0.1')),
   admin_port: setting('port', 'port to serve the dashboard and the API on', wholeNumber(0, 65_535).default(8081)),
   data: setting('dir', 'data directory', nonEmptyText.default('./readership-data')),
@@ -125,7 +133,11 @@ const Settings = z.strictObject({
     'what this process does where several share the records: writer, reader, or both',
     z.enum(['writer', 'reader', 'both'], { error: 'must be writer, reader or both' }).default('both'),
   ),
-  advertise: setting('url', 'URL at which the other processes reach the service of this one', serviceUrl.optional()),
+  advertise: setting(
+    'url',
+    "URL at which the other processes reach the service of this one (default: this machine's name, with the port)",
+    serviceUrl.optional(),
+  ),
   collector: setting(
     'url',
     'URL of another readership to ship rows to, instead of storing them here',

@@ -44,7 +44,7 @@ export const doctor = defineCommand({
       ...(await checkDataDirectory(config)),
       ...(await checkServers(config, () => new Date())),
       ...running.findings,
-      ...checkDashboard(running.dashboard ?? exposedDashboardUrl(config)),
+      ...checkDashboard(running.dashboard ?? exposedDashboardUrl(config), running),
       ...(await checkOrigin(config.origin ?? running.origin)),
       // If rows are shipped, the collector does the geo lookup and the verification.
       ...(running.collector === undefined ? [checkGeoData(config), checkRanges(config, running.ranges)] : []),
@@ -188,9 +188,14 @@ function shippingFinding(
 }
 
 /** Checks that a dashboard that other machines can open has HTTPS, which keeps passwords and session cookies secret. */
-function checkDashboard(url: string | undefined): Finding[] {
+function checkDashboard(
+  url: string | undefined,
+  running: { dashboard?: string | undefined; origin?: string | undefined },
+): Finding[] {
   if (url === undefined) return []
   const { protocol, hostname } = new URL(url)
+  // `serve` has no site, and no TLS of its own.
+  const isServe = running.dashboard !== undefined && running.origin === undefined
   if (protocol === 'https:') return [ok('dashboard', `${url} has HTTPS`)]
   if (/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
     return [ok('dashboard', `${url} is open to this machine only`)]
@@ -198,7 +203,7 @@ function checkDashboard(url: string | undefined): Finding[] {
     warn(
       'dashboard',
       `${url} is open to other machines without HTTPS: passwords and session cookies can be read on their way`,
-      'Set --tls-cert and --tls-key, or set --public-url to the https address of a server in front.',
+      `${isServe ? 'Set' : 'Set --tls-cert and --tls-key, or set'} --public-url to the https address of a server in front.`,
     ),
   ]
 }

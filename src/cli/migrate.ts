@@ -11,7 +11,7 @@ import { type CommandCall, defineCommand, flag } from './command.js'
 import { createProgress } from './progress.js'
 import { Failure } from './terminal.js'
 
-const TO = z.string({ error: 'is needed: clickhouse://user@host:8123/database, or duckdb:DIRECTORY' })
+const TO = z.string({ error: 'give clickhouse://user@host:8123/database or duckdb:DIRECTORY' })
 
 export const migrate = defineCommand({
   name: 'migrate',
@@ -109,11 +109,11 @@ async function withServerSource<T>(store: string, control: string, use: (source:
 }
 
 function describeResult({ copied, changed, isComplete, isInUse, rows }: CopyResult, start: string): string {
-  const done = `Copied ${formatNumber(copied.rows)} rows of ${formatNumber(copied.units)} days.`
+  const done = `Copied ${formatNumber(copied.rows)} rows in ${formatNumber(copied.units)} parts (a day of a table each).`
   if (isComplete)
     return `${done} Complete: source and target are equal (${formatNumber(rows)} rows). Start readership with ${start}.`
-  if (!isInUse) return `${done} ${formatNumber(changed)} days changed meanwhile: run this once more.`
+  if (!isInUse) return `${done} ${formatNumber(changed)} parts changed meanwhile: run this once more.`
   const rest =
-    changed === 0 ? 'The source is in use' : `${formatNumber(changed)} days changed meanwhile (the source is in use)`
+    changed === 0 ? 'The source is in use' : `${formatNumber(changed)} parts changed meanwhile (the source is in use)`
   return `${done} ${rest}: stop readership and run this once more, then start it with ${start}.`
 }

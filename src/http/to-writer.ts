@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
-import { ApiError } from '../errors.js'
 import type { App } from './app.js'
-import { errorResponse, renderError } from './error-response.js'
+import { errorResponse } from './error-response.js'
 import type { Peer } from './route.js'
 
 /** GET requests for the writer: for rows as they are stored, and those that record a hit or an exposure. */
@@ -39,11 +38,13 @@ export function passToWriter(
   }: {
     isWriter(): boolean
     writerAddress(): string | undefined
-    log(error: unknown): void
+    log(reason: string): void
     /** A response that is silent for longer has lost its writer. */
     silence_ms?: number
   },
 ): App {
+  /** Logged once until a request is passed on: all requests fail alike while the writer is away. */
+  let failure: string | undefined
   return async (request, peer) => {
     const method = isWriter() ? undefined : methodForWriter(request)
     if (method === undefined) return app(request, peer)
@@ -53,10 +54,15 @@ export function passToWriter(
     if (peer.operator)
       return errorResponse('conflict', `This process only reads. Run the command where the writer runs, at ${address}.`)
     try {
-      return await send(request, method, peer, { address, silence_ms })
+      const response = await send(request, method, peer, { address, silence_ms })
+      failure = undefined
+      return response
     } catch (cause) {
       if (request.signal.aborted) return errorResponse('database_error', 'The client has left.')
-      return renderError(new ApiError('database_error', 'The writer cannot be reached.', undefined, { cause }), log)
+      const reason = `${address}: ${cause instanceof Error ? cause.message || cause.name : cause}`
+      if (reason !== failure) log(reason)
+      failure = reason
+      return errorResponse('database_error', 'The writer cannot be reached.')
     }
   }
 }

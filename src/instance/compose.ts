@@ -68,7 +68,7 @@ export async function compose(
   const status = createStatusReader(core, { ...deps, data: config.data })
   const app = passToWriter(createServiceApp({ core, accounts, ingest, reads, notify, status }, config, deps), {
     ...engine,
-    log: (error) => log.error({ err: error }, 'a request could not be passed on to the writer'),
+    log: (reason) => log.warn({ reason }, 'requests cannot be passed on to the writer'),
   })
   const notes = startNotes(core)
   const timers = startTimers(core)

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Records } from '../store.js'
 import { createLease, keepLease, POLL_MS } from '../worker/lease.js'
 
-/** After so many polls, a second apart, the lease of a process that has died is free. */
+/** After so many polls, a second apart, the lease of a process that has died is free; one that lives renews it sooner. */
 const MAX_POLLS = 12
 
 export interface HeldLease {
@@ -27,7 +27,7 @@ export async function holdLease(records: Pick<Records, 'query' | 'write'>): Prom
       })
       return { epoch, isLost: () => lost, release: () => kept.release() }
     }
-    if (polls === MAX_POLLS) return undefined
+    if (lease.isRenewed() || polls === MAX_POLLS) return undefined
     await delay(POLL_MS)
   }
 }

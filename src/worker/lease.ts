@@ -43,6 +43,7 @@ export function createLease({
   /** The row that was read last, and when another one was read before. */
   let last: { row: Row; since: number } | undefined
   let unchanged = 0
+  let isRenewed = false
 
   const read = async (): Promise<Row> => {
     const [row] = await records.query(sql`select epoch, instance, address, renewals from writers`)
@@ -64,6 +65,7 @@ export function createLease({
         const row = await read()
         const isSame = seen !== undefined && seen.epoch === row.epoch && seen.renewals === row.renewals
         unchanged = isSame ? unchanged + 1 : 0
+        isRenewed = seen !== undefined && !isSame
         seen = row
         if (!isFree(row)) return undefined
         const epoch = row.epoch + 1
@@ -83,6 +85,8 @@ export function createLease({
         renewals = 0`)
       return epoch + 1
     },
+    /** Whether the last call of `take` read another renewal than the one before: the holder lives. */
+    isRenewed: (): boolean => isRenewed,
     /** Reads who holds the lease, and leaves it with them. */
     async watch(): Promise<undefined> {
       seen = await read()

@@ -112,9 +112,10 @@ function createLeaseWatch({
     const epoch = role === 'reader' ? await held.lease.watch() : await held.lease.take()
     if (epoch !== undefined) return become()
     const found = held.lease.writerAddress()
-    if (found !== address) port.post({ type: 'writer_at', ...(found !== undefined && { address: found }) })
+    // `readership migrate` and a process without `advertise` take no requests.
+    if (found !== address) port.post({ type: 'writer_at', ...(found && { address: found }) })
     address = found
-    say('info', found === undefined ? 'no process writes at present' : `this process reads; the writer is at ${found}`)
+    say('info', describeWriter(found))
   }
   return () => {
     if (isAsking) return
@@ -125,4 +126,11 @@ function createLeaseWatch({
         isAsking = false
       })
   }
+}
+
+function describeWriter(address: string | undefined): string {
+  if (address === undefined) return 'no process writes at present'
+  if (address === '')
+    return 'this process reads; the writer has no address: readership migrate, or one without advertise'
+  return `this process reads; the writer is at ${address}`
 }

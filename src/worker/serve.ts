@@ -45,6 +45,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
   const stores = await openWorkerStores(options, hooks)
   const sites = await openSites(stores.records)
   changes.open(sites.reload)
+  if (stores.held?.kept) log('info', 'this process writes')
   const run = { port, options, createParts, stores, sites, log, changes }
   await (stores.held && stores.held.kept === undefined ? serveReader(run) : serveWriter(run))
 }

@@ -40,11 +40,11 @@ t.test('a process that only reads passes on what changes something', async (t) =
   t.teardown(() => writer.server.closeAllConnections())
   t.teardown(() => writer.server.close())
   const state: { isWriter: boolean; at: string | undefined } = { isWriter: false, at: writer.url }
-  const logged: unknown[] = []
+  const logged: string[] = []
   const app = passToWriter(async () => Response.json({ from: 'here' }), {
     isWriter: () => state.isWriter,
     writerAddress: () => state.at,
-    log: (error) => logged.push(error),
+    log: (reason) => logged.push(reason),
   })
   const reader = await listenAdmin(app, '127.0.0.1', 0, { client: () => '192.0.2.7' })
   t.teardown(() => reader.close())
@@ -96,8 +96,18 @@ t.test('a process that only reads passes on what changes something', async (t) =
   t.equal(alone.status, 503)
   t.equal(alone.headers.get('retry-after'), '5', 'while there is no writer, senders keep their rows')
   state.at = 'http://127.0.0.1:1'
-  t.equal((await ask('/api/goals', { method: 'POST', body })).status, 503, 'nor while it cannot be reached')
-  t.equal(logged.length, 1, 'which is logged')
+  const away = 'http://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1'
+  const requests: [at: string, status: number, logged: string[], why: string][] = [
+    ['http://127.0.0.1:1', 503, [away], 'nor while it cannot be reached, which is logged'],
+    ['http://127.0.0.1:1', 503, [away], 'once'],
+    [writer.url, 201, [away], 'it is back'],
+    ['http://127.0.0.1:1', 503, [away, away], 'and away again, which is logged again'],
+  ]
+  for (const [at, status, lines, why] of requests) {
+    state.at = at
+    t.equal((await ask('/api/goals', { method: 'POST', body })).status, status, why)
+    t.same(logged, lines, why)
+  }
   state.isWriter = true
   t.same(
     await (await ask('/api/goals', { method: 'POST', body })).json(),

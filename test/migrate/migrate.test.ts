@@ -184,7 +184,7 @@ t.test('a copy that differs is found', async (t) => {
 })
 
 const refusals: readonly (readonly [string, readonly string[], RegExp])[] = [
-  ['no target', [], /^error: --to: is needed/],
+  ['no target', [], /^error: --to: give clickhouse/],
   ['an unknown engine', ['--to', 'mysql://x'], /^error: --to: must be clickhouse/],
   [
     'ClickHouse without records',
