@@ -111,6 +111,11 @@ t.test('what is written can be typed', async (t) => {
     'examples/nginx-systemd/nginx.conf',
     'examples/container/Dockerfile',
     'examples/container/compose.yaml',
+    'examples/fleet/README.md',
+    'examples/fleet/Dockerfile',
+    'examples/fleet/compose.yaml',
+    'examples/fleet/chart/templates/readership.yaml',
+    'src/migrate/README.md',
     'examples/demo.ts',
   ]
   const text = files.map((file) => readFileSync(file, 'utf8')).join('\n')
@@ -134,6 +139,7 @@ t.test('what is written can be typed', async (t) => {
   const foreign = new Set([
     '--no-audit',
     '--no-fund',
+    '--no-save',
     '--omit',
     '--from',
     '--chown',

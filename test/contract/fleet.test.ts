@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { z } from 'zod'
 import { openClickHouse } from '../../src/clickhouse/store.js'
+import { holdLease } from '../../src/migrate/held-lease.js'
+import { openPostgresRecords } from '../../src/postgres/records.js'
 import { type Sql, sql } from '../../src/sql.js'
 import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
 import { command } from '../fixtures/command.js'
@@ -210,6 +212,19 @@ t.test(
       async () => (await ask(other, '/api/sites')).status === 401,
       1_000,
     )
+
+    await Promise.all([writer, standby].map((each) => each.stop()))
+    const records = await openPostgresRecords({
+      ...{ url: control, now: () => new Date(), instance: 'test', log() {}, onChange() {} },
+    })
+    t.teardown(() => records.close())
+    const held = await holdLease(records)
+    await eventually('a command that holds the lease takes no requests', async () =>
+      /has no address/.test(one.output()),
+    )
+    const refusal = await deliver(one)
+    t.match({ status: refusal.status, body: await refusal.text() }, { status: 503, body: /No process writes/ })
+    await held?.release()
   },
 )
 

@@ -98,7 +98,11 @@ export function recordsContract(t: Test, open: (t: Test) => Promise<Records>): v
     t.equal(b.writerAddress(), 'http://a', 'and knows where the holder is')
     for (let poll = 1; poll < 8; poll++) t.equal(await b.take(), undefined, `after ${poll} s without a sign`)
     t.equal(await a.renew(2), true, 'a sign')
-    for (let poll = 0; poll < 8; poll++) t.equal(await b.take(), undefined, 'so the wait begins again')
+    t.equal(b.isRenewed(), false, 'which the other has not read')
+    for (let poll = 0; poll < 8; poll++) {
+      t.equal(await b.take(), undefined, 'so the wait begins again')
+      t.equal(b.isRenewed(), poll === 0, 'a renewal is new once')
+    }
     t.equal(await b.take(), 3, 'after eight equal reads the holder counts as gone')
     t.equal(await a.renew(2), false, 'which it learns when it comes back')
     await b.release(2)
