@@ -4,6 +4,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   proxy: () => import('./proxy.js'),
   soak: () => import('./soak.js'),
   ingest: () => import('./ingest.js'),
+  import: () => import('./import.js'),
   policy: () => import('./policy.js'),
   reads: () => import('./reads.js'),
   engines: () => import('./engines.js'),
