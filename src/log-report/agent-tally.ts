@@ -21,6 +21,9 @@ const noTotals = (): AgentTotals => ({ requests: 0, bytes: 0, client_errors: 0, 
 /** Decisions are kept by target, up to this many for each agent. */
 const MAX_DECISIONS = 20_000
 
+/** Requests without a user agent: no browser sends one, and the client says no name. */
+const NO_USER_AGENT = { ...UNKNOWN_AGENT, id: 'no-user-agent', name: 'No user agent' } as const
+
 /** Creates the counts of all agents of a log, judged by `robots` if it is given. */
 export function createAgentTallies(robots: Policy | undefined) {
   const tallies = new Map<string, AgentTally>()
@@ -39,8 +42,8 @@ export function createAgentTallies(robots: Policy | undefined) {
     return decision
   }
   return {
-    tallyOf({ agent }: Identification): AgentTally {
-      const info = agent ?? UNKNOWN_AGENT
+    tallyOf({ agent }: Identification, userAgent: string): AgentTally {
+      const info = agent ?? (userAgent === '' ? NO_USER_AGENT : UNKNOWN_AGENT)
       const known = tallies.get(info.id)
       if (known !== undefined) return known
       const tally = { agent, info, ...noTotals(), first: Infinity, last: -Infinity, disallowed: 0 }
@@ -88,13 +91,13 @@ function finish(tallies: readonly AgentTally[], isJudged: boolean) {
     purposes.set(purpose, ofPurpose)
     for (const totals of [all, ofOperator, ofPurpose]) addTotals(totals, tally)
   }
-  const named = tallies.filter(({ agent }) => agent !== undefined)
+  const known = tallies.filter(({ agent }) => agent !== undefined)
   return {
     agents: {
       ...all,
-      agents: named.length,
-      operators: new Set(named.map(({ info }) => info.operator)).size,
-      unnamed: all.requests - named.reduce((sum, { requests }) => sum + requests, 0),
+      agents: known.length,
+      operators: new Set(known.map(({ info }) => info.operator)).size,
+      unnamed: tallies.find(({ info }) => info === UNKNOWN_AGENT)?.requests ?? 0,
     },
     by_agent: tallies.map((tally) => toLine(tally, isJudged)),
     by_operator: Array.from(operators, ([operator, { purposes, ...totals }]) => ({

@@ -34,7 +34,7 @@ export interface LogReport {
     /** Visitors with three pageviews or more who never loaded a style, script, picture or font. */
     without_assets: { visitors: number; pageviews: number }
   }
-  /** `agents` are those of the catalogue; `unnamed` are the requests of all others. */
+  /** `agents` are those of the catalogue; `unnamed` are requests whose user agent it does not know. */
   agents: AgentTotals & { agents: number; operators: number; unnamed: number }
   /** `t` is local: `2026-11-21 13`, `2026-11-21` or `2026-11`. Empty buckets are listed too. */
   series: {

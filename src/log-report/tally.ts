@@ -1,6 +1,6 @@
 import type { LogEntry } from '../access-logs/log-format.js'
 import type { Agent, Catalog } from '../agents/catalog.js'
-import { createIdentify, type Identification } from '../agents/identify.js'
+import { createIdentify, type Identification, UNKNOWN_AGENT } from '../agents/identify.js'
 import { detachedCopy } from '../capture/text-limits.js'
 import type { Policy } from '../policy/policy.js'
 import { type AgentTally, addResponse, createAgentTallies } from './agent-tally.js'
@@ -65,7 +65,7 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
     if (known !== undefined) return known
     if (clients.size >= MAX_CLIENTS) clients = new Map()
     const found: Identification | undefined = identify(userAgent)
-    const client = { tally: found && tallies.tallyOf(found), seed: hashText(userAgent) }
+    const client = { tally: found && tallies.tallyOf(found, userAgent), seed: hashText(userAgent) }
     clients.set(detachedCopy(userAgent), client)
     return client
   }
@@ -77,7 +77,7 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
     if (timestamp > tally.last) tally.last = timestamp
     series.at(timestamp).requests++
     tallies.judge(tally, target)
-    if (tally.agent === undefined) unnamed.add(entry.userAgent)
+    if (tally.info === UNKNOWN_AGENT) unnamed.add(entry.userAgent)
     const path = paths.add(pathname)
     path.requests++
     const { purpose } = tally.info

@@ -66,7 +66,7 @@ t.test('counts of people and agents', async (t) => {
     ['requests of agents', found.agents.requests, 8, 'the others'],
     ['known agents', found.agents.agents, 2, 'GPTBot and ChatGPT-User'],
     ['operators', found.agents.operators, 1, 'both OpenAI’s'],
-    ['unnamed', found.agents.unnamed, 2, 'Examplebot, and no user agent'],
+    ['unnamed', found.agents.unnamed, 1, 'Examplebot; a request without a user agent has a line of its own'],
     ['errors', [found.agents.client_errors, found.agents.server_errors], [2, 1], '404 twice, 503 once'],
     [
       'by agent',
@@ -74,7 +74,8 @@ t.test('counts of people and agents', async (t) => {
       [
         ['gptbot', 4],
         ['chatgpt-user', 2],
-        ['other', 2],
+        ['other', 1],
+        ['no-user-agent', 1],
       ],
       'most first',
     ],
@@ -132,15 +133,7 @@ t.test('counts of people and agents', async (t) => {
       ],
       'without the query',
     ],
-    [
-      'unnamed agents',
-      found.unnamed,
-      [
-        { user_agent: '', requests: 1 },
-        { user_agent: UNKNOWN, requests: 1 },
-      ],
-      'as sent',
-    ],
+    ['unnamed agents', found.unnamed, [{ user_agent: UNKNOWN, requests: 1 }], 'as sent'],
     ['robots', found.robots, undefined, 'absent without a robots.txt'],
     [
       'hours',
