@@ -11,7 +11,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/address': [],
   'src/hostname': [],
   // Lines of access logs in, entries out.
-  'src/access-logs': ['src/address', 'src/errors'],
+  'src/access-logs': ['src/address', 'src/nearest-name', 'src/errors'],
   'src/nearest-name': [],
   'src/sql': [],
   'src/cache': [],

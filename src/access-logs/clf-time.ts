@@ -33,7 +33,7 @@ const MONTHS: Readonly<Record<string, number>> = Object.fromEntries(
 )
 
 /** The number of an English month's name from 0, as in `Date`; undefined if the text is not one. */
-const monthNumber = (name: string): number | undefined => MONTHS[name]
+export const monthNumber = (name: string): number | undefined => MONTHS[name]
 
 /** Milliseconds at the start of `06/Nov/2026:`, as UTC. */
 export function clfMidnight(line: string, at: number): number {

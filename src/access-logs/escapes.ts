@@ -1,12 +1,14 @@
 /**
- * Undoes the escapes of nginx and Apache: `\"`, `\\`, the control characters of C, and `\xHH`, whose bytes are UTF-8. Any
- * other backslash stays.
+ * Undoes the escapes of nginx and Apache: `\"`, `\\`, the control characters of C, `\xHH`, whose bytes are UTF-8, and
+ * JSON's `\uHHHH`. Any other backslash stays.
  */
 export function unescapeField(text: string): string {
   if (!text.includes('\\')) return text
-  return text.replace(/(?:\\x[\dA-Fa-f]{2})+|\\[\\"'bfnrtv/]/g, (code) =>
-    code[1] === 'x' ? Buffer.from(code.replaceAll('\\x', ''), 'hex').toString() : (CONTROLS[code] ?? code.slice(1)),
-  )
+  return text.replace(/(?:\\x[\dA-Fa-f]{2})+|\\u[\dA-Fa-f]{4}|\\[\\"'bfnrtv/]/g, (code) => {
+    if (code[1] === 'x') return Buffer.from(code.replaceAll('\\x', ''), 'hex').toString()
+    if (code[1] === 'u') return String.fromCharCode(Number.parseInt(code.slice(2), 16))
+    return CONTROLS[code] ?? code.slice(1)
+  })
 }
 const CONTROLS: Readonly<Record<string, string>> = {
   '\\b': '\b',

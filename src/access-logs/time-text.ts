@@ -4,7 +4,7 @@ import { clfMidnight, timeOfDay } from './clf-time.js'
 export type ReadTimeText = (text: string) => number
 
 /** Turns a local time, as if it were UTC, into the time that it is. */
-type ToUtc = (local: number) => number
+export type ToUtc = (local: number) => number
 
 /**
  * Reads ISO 8601 with a T or a space, the common log format with and without a zone, and numbers since 1970 in seconds,
@@ -39,7 +39,7 @@ const ISO = new RegExp(String.raw`^(?<date>\d{4}[-/]\d\d[-/]\d\d)[T ]${TIME}${OF
 const CLF = new RegExp(String.raw`^(?<date>\d\d/[A-Z][a-z]{2}/\d{4})[: ]${TIME}${OFFSET}$`)
 
 /** Reads `2026-11-06`, `2026/11/06`, `20261106`, `06/Nov/2026` and `06-Nov-2026`, as the start of the day in UTC. */
-function readDate(text: string): number {
+export function readDate(text: string): number {
   const match = /^(\d{4})([-/]?)(\d\d)\2(\d\d)$/.exec(text)
   if (!match) return clfMidnight(`${text.replaceAll('-', '/')}:`, 0)
   const [year, month, day] = [Number(match[1]), Number(match[3]), Number(match[4])]
@@ -54,14 +54,14 @@ function epochTime(number: number): number {
 }
 
 /** Milliseconds of `Z`, `UTC`, `+01:30` or `-0130`. */
-function offsetOf(text: string): number {
+export function offsetOf(text: string): number {
   if (!/^[+-]/.test(text)) return 0
   const minutes = Number(text.slice(1, 3)) * 60 + Number(text.slice(-2))
   return (text[0] === '-' ? -minutes : minutes) * 60_000
 }
 
 /** Local times that a change of the clocks repeats are taken for the first of the two. */
-function createZone(zone?: string): ToUtc {
+export function createZone(zone?: string): ToUtc {
   if (zone === undefined || zone === 'UTC') return (local) => local
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
