@@ -192,7 +192,7 @@ t.test('requests that robots.txt disallows', async (t) => {
   })
   t.strictSame(
     by_agent.map(({ disallowed }) => disallowed),
-    [3, 1, 1],
+    [3, 1, 1, 0],
     'robots.txt itself is always allowed',
   )
 })
