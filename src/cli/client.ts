@@ -53,17 +53,25 @@ async function requestOverSocket(
   return new Promise((resolve, reject) => sent.on('response', resolve).on('error', reject).end(body))
 }
 
+/** Formats a host as part of a URL: an IPv6 address has brackets there. */
+const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)
+
 /** Formats where the service listens, as a URL that works on this machine. */
 export function serviceUrl({ admin_host, admin_port }: Pick<Config, 'admin_host' | 'admin_port'>): string {
   const host = /^(0\.0\.0\.0|::)$/.test(admin_host) ? 'localhost' : admin_host
   return `http://${urlHost(host)}:${admin_port}`
 }
 
+/** Formats the service's listener as it is set: at which addresses it is reached. */
+export const listenerUrl = ({ admin_host, admin_port }: Pick<Config, 'admin_host' | 'admin_port'>): string =>
+  `http://${urlHost(admin_host)}:${admin_port}`
+
+/** Formats the site's listener as it is set. */
+export const siteUrl = ({ tls_cert, host, port }: Pick<Config, 'tls_cert' | 'host' | 'port'>): string =>
+  `${tls_cert ? 'https' : 'http'}://${urlHost(host)}:${port}`
+
 /** Formats where the service listens, as a URL that works on other machines of the network. */
 export const networkUrl = ({ admin_port }: Pick<Config, 'admin_port'>): string => `http://${hostname()}:${admin_port}`
-
-/** Formats a host as part of a URL: an IPv6 address has brackets there. */
-export const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)
 
 /** Formats where people reach the dashboard: at the public URL if that has HTTPS, otherwise at the listener itself. */
 export const dashboardUrl = ({ public_url }: Pick<Config, 'public_url'>, listener: string): string =>
@@ -71,12 +79,7 @@ export const dashboardUrl = ({ public_url }: Pick<Config, 'public_url'>, listene
 
 /** Formats where the site's listener serves the dashboard; undefined unless `expose` names the API. */
 export const exposedDashboardUrl = (config: Config): string | undefined =>
-  config.expose.includes('api')
-    ? dashboardUrl(
-        config,
-        `${config.tls_cert ? 'https' : 'http'}://${urlHost(config.host)}:${config.port}${config.base_path}`,
-      )
-    : undefined
+  config.expose.includes('api') ? dashboardUrl(config, `${siteUrl(config)}${config.base_path}`) : undefined
 
 interface ConnectOptions {
   /** Creates the data directory if it does not exist, instead of failing. */

@@ -1,154 +1,117 @@
-import { constants, existsSync } from 'node:fs'
-import { access, statfs } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { loadCatalog } from '../agents/catalog.js'
-import { openListCache } from '../agents/ranges/list-cache.js'
-import { createRanges } from '../agents/ranges/ranges.js'
-import { listsOfAgent } from '../agents/ranges/sources.js'
 import { RangesStatus } from '../agents/ranges/status.js'
 import type { Config } from '../config.js'
-import { formatBytes } from '../export/format.js'
-import { openPlaceLookup } from '../ingest/place/place-lookup.js'
+import { inspectMachine } from '../engine/machine.js'
+import { InstanceStatus } from '../http/instance-status.js'
 import { StoreLoss } from '../manage/store-losses.js'
-import { OutboundError } from '../outbound/outbound.js'
-import { exposedDashboardUrl, isRunning, withClient } from './client.js'
+import { dashboardUrl, exposedDashboardUrl, isRunning, listenerUrl, withClient } from './client.js'
 import { type CommandCall, defineCommand, JSON_FLAG, printJson } from './command.js'
+import { checkDataDirectory, checkFiles, checkKeyFiles, checkMemory } from './doctor-files.js'
+import { checkExposure, checkOwnCertificate, checkPorts, checkReach, checkTrust } from './doctor-listeners.js'
+import { checkGeoData, checkRanges } from './doctor-lists.js'
+import { checkCollector, checkOrigin } from './doctor-origin.js'
 import { checkServers } from './doctor-servers.js'
 import { escapeText } from './escape.js'
-import { type Finding, fail, MAX_CLOCK_SKEW_S, ok, warn } from './finding.js'
-import { Failure, style } from './terminal.js'
-
-const errorReason = (error: unknown): string => {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  const code = z.object({ code: z.string() }).safeParse(cause)
-  return code.success ? code.data.code : cause instanceof Error ? cause.message : String(cause)
-}
-
-/** An origin that takes longer counts as down. */
-const ORIGIN_TIMEOUT_MS = 5_000
-/** A year and a month; networks move to other countries and operators. */
-const MAX_GEO_DATA_AGE_MS = 400 * 86_400_000
+import { errorReason, type Finding, fail, ok, warn } from './finding.js'
+import { Failure, style, type Terminal } from './terminal.js'
 
 export const doctor = defineCommand({
   name: 'doctor',
-  summary: 'check settings, data, origin and clock, and suggest fixes',
+  summary: 'check settings, data, network and clocks, and suggest fixes; takes the flags of proxy',
   arguments: [{ syntax: '[origin-url]', doc: 'site (default: from the settings, or from the running instance)' }],
-  settings: ['origin', 'store', 'control', 'min_free_disk', 'geoip', 'ranges', 'offline'],
+  settings: [
+    ...([
+      'origin',
+      'host',
+      'port',
+      'admin_host',
+      'admin_port',
+      'base_path',
+      'trust_proxy',
+      'tls_cert',
+      'tls_key',
+    ] as const),
+    ...(['inject', 'expose', 'public_url', 'store', 'control', 'collector', 'ingest_key', 'ingest_key_file'] as const),
+    ...(['memory_limit', 'min_free_disk', 'geoip', 'ranges', 'offline'] as const),
+  ],
   flags: z.object({ json: JSON_FLAG }),
   async run(call) {
-    const { config, flags, terminal } = call
-    const running = await checkInstance(call)
-    const findings = [
-      ok('settings', 'valid'),
-      ...(await checkDataDirectory(config)),
-      ...(await checkServers(config, () => new Date())),
-      ...running.findings,
-      ...checkDashboard(running.dashboard ?? exposedDashboardUrl(config), running),
-      ...(await checkOrigin(config.origin ?? running.origin)),
-      // If rows are shipped, the collector does the geo lookup and the verification.
-      ...(running.collector === undefined ? [checkGeoData(config), checkRanges(config, running.ranges)] : []),
-    ]
+    const { flags, terminal } = call
+    const findings = await examine(call, () => Date.now())
     if (flags.json) printJson(terminal, findings)
-    else
-      for (const { check, state, says, mend } of findings) {
-        const mark = { ok: ['green', '✓'], warn: ['yellow', '!'], fail: ['red', '✗'] } as const
-        const [colour, sign] = mark[state]
-        terminal.out(
-          `${style(terminal, colour, sign)} ${check}: ${escapeText(says)}\n${mend ? `    ${escapeText(mend)}\n` : ''}`,
-        )
-      }
-    const failed = findings.filter((finding) => finding.state === 'fail').length
+    else for (const finding of findings) terminal.out(formatFinding(terminal, finding))
+    const failed = findings.filter(({ state }) => state === 'fail').length
     if (failed > 0) throw new Failure(`${failed} of ${findings.length} checks failed.`)
   },
 })
 
-async function checkDataDirectory({ data, min_free_disk }: Config): Promise<Finding[]> {
-  // The first start creates what is missing, so the nearest existing directory must be writable.
-  let place = resolve(data)
-  while (!existsSync(place) && dirname(place) !== place) place = dirname(place)
-  try {
-    await access(place, constants.W_OK | constants.X_OK)
-  } catch (error) {
-    return [
-      fail(
-        'data directory',
-        `${data} is not writable (${errorReason(error)})`,
-        `Make ${place} writable for this user, or choose another directory with --data.`,
-      ),
-    ]
-  }
-  const { bavail, bsize } = await statfs(place)
-  const free = bavail * bsize
+function formatFinding(terminal: Terminal, { check, state, says, mend }: Finding): string {
+  const mark = { ok: ['green', '✓'], warn: ['yellow', '!'], fail: ['red', '✗'] } as const
+  const [colour, sign] = mark[state]
+  return `${style(terminal, colour, sign)} ${check}: ${escapeText(says)}\n${mend ? `    ${escapeText(mend)}\n` : ''}`
+}
+
+/** Makes all checks. The settings of a running instance count before those of this command. */
+async function examine(call: CommandCall<unknown>, now: () => number): Promise<Finding[]> {
+  const running = await checkInstance(call)
+  const config: Config = { ...call.config, ...running.status?.settings }
+  const { collector = call.config.collector, listeners, requests, origin } = running.status ?? {}
+  const service = running.status ? listeners?.service : listenerUrl(config)
+  const dashboard = running.status ? running.status.dashboard : exposedDashboardUrl(config)
+  const hasSite = !running.isRunning || listeners?.site !== undefined
+  const isProxy = config.origin !== undefined || origin !== undefined
   return [
-    ok('data directory', place === resolve(data) ? `${data} is writable` : `the first start will create ${data}`),
-    free < min_free_disk
-      ? fail(
-          'disk',
-          `${formatBytes(free)} free; below ${formatBytes(min_free_disk)} rows are not stored`,
-          `Free space on the disk of ${place}, or lower --min-free-disk.`,
-        )
-      : free < 2 * min_free_disk
-        ? warn('disk', `${formatBytes(free)} free`, 'Free space soon.')
-        : ok('disk', `${formatBytes(free)} free`),
+    ok('settings', 'valid'),
+    ...(await checkDataDirectory(config)),
+    ...(await checkKeyFiles(config)),
+    checkMemory(config, inspectMachine()),
+    ...(await checkServers(config, () => new Date(now()))),
+    ...running.findings,
+    ...(listeners ? await checkReach(listeners) : []),
+    ...(running.isRunning || !isProxy ? [] : await checkPorts(config)),
+    ...checkExposure('dashboard', dashboard, hasSite),
+    ...(service === undefined || service === dashboard?.replace(/\/$/, '') || collector !== undefined
+      ? []
+      : checkExposure('service', dashboardUrl(config, service), hasSite)),
+    ...(await checkOwnCertificate(config, now)),
+    ...(isProxy && hasSite ? [checkTrust(config.trust_proxy, requests)] : []),
+    ...(await checkOrigin(call.config.origin ?? origin, config.inject, now)),
+    // If rows are shipped, the collector does the geo lookup and the verification.
+    ...(collector === undefined
+      ? [checkGeoData(config, now()), checkRanges(config, running.ranges, now())]
+      : await checkCollector(collector, now)),
   ]
 }
 
-const StatusResponse = z.object({
-  data: z.object({
-    origin: z.string().optional(),
-    collector: z.string().optional(),
-    dashboard: z.url().optional(),
-    store: z.object({
-      state: z.string(),
-      reason: z.string().optional(),
-      trouble: z.string().optional(),
-      losses: z.array(z.string()).optional(),
-    }),
-  }),
-})
-
+const StatusResponse = z.object({ data: InstanceStatus })
 const StoreResponse = z.object({ data: z.object({ losses: z.array(StoreLoss) }) })
 const RangesResponse = z.object({ data: z.array(RangesStatus) })
 
-/** Checks the running instance; also returns its origin, its ranges, its collector, and where others reach its dashboard. */
-async function checkInstance({ config, terminal }: CommandCall<unknown>): Promise<{
+interface RunningInstance {
+  isRunning: boolean
   findings: Finding[]
-  origin?: string | undefined
-  ranges?: RangesStatus[] | undefined
-  collector?: string | undefined
-  dashboard?: string | undefined
-}> {
+  status?: InstanceStatus
+  ranges?: RangesStatus[]
+}
+
+/** Checks the running instance; also returns its state and its ranges. */
+async function checkInstance({ config, terminal }: CommandCall<unknown>): Promise<RunningInstance> {
   if (!(await isRunning(config.data)))
-    return { findings: [ok('instance', `none runs on ${config.data}`), ...checkFiles(config)] }
+    return { isRunning: false, findings: [ok('instance', `none runs on ${config.data}`), ...checkFiles(config)] }
   try {
-    return await withClient({ config, terminal }, async (client) => {
-      const { origin, store, collector, dashboard } = StatusResponse.parse(
-        await client.call('GET', '/control/status'),
-      ).data
-      if (collector !== undefined) return { findings: [shippingFinding(store, collector)], origin, collector }
+    return await withClient({ config, terminal }, async (client): Promise<RunningInstance> => {
+      const { data: status } = StatusResponse.parse(await client.call('GET', '/control/status'))
+      if (status.collector !== undefined)
+        return { isRunning: true, status, findings: [shippingFinding(status.store, status.collector)] }
       const { data: ranges } = RangesResponse.parse(await client.call('GET', '/control/agents/holdings'))
       const { losses } = StoreResponse.parse(await client.call('GET', '/control/store')).data
-      return {
-        findings: losses.length > 0 ? losses.map(lossFinding) : [storeFinding(store)],
-        origin,
-        ranges,
-        dashboard,
-      }
+      const findings = losses.length > 0 ? losses.map(lossFinding) : [storeFinding(status.store)]
+      return { isRunning: true, status, ranges, findings }
     })
   } catch (error) {
     const says = `does not respond (${errorReason(error)})`
-    return { findings: [fail('instance', says, 'Look at its log; restart it if it hangs.')] }
+    return { isRunning: true, findings: [fail('instance', says, 'Look at its log; restart it if it hangs.')] }
   }
-}
-
-/** Checks that both files are there: a start without one of them creates an empty one, and then a decision is needed. */
-function checkFiles({ data, store, control }: Config): Finding[] {
-  if (store !== undefined || control !== undefined) return []
-  const files = ['control.duckdb', 'events.duckdb']
-  const missing = files.filter((file) => !existsSync(join(data, file)))
-  if (missing.length !== 1) return []
-  return [fail('stored data', `${missing[0]} is missing from ${data}`, 'Put it back from a backup before you start.')]
 }
 
 const lossFinding = ({ message, backup }: z.infer<typeof StoreLoss>): Finding =>
@@ -158,7 +121,7 @@ const lossFinding = ({ message, backup }: z.infer<typeof StoreLoss>): Finding =>
     '`readership store status` says what you can decide: restore a backup, `store assign` or `store accept`.',
   )
 
-function storeFinding(store: z.infer<typeof StatusResponse>['data']['store']): Finding {
+function storeFinding(store: InstanceStatus['store']): Finding {
   if (store.state === 'ready' && store.losses?.length)
     return warn(
       'instance',
@@ -173,10 +136,7 @@ function storeFinding(store: z.infer<typeof StatusResponse>['data']['store']): F
   )
 }
 
-function shippingFinding(
-  { state, reason, trouble }: z.infer<typeof StatusResponse>['data']['store'],
-  collector: string,
-): Finding {
+function shippingFinding({ state, reason, trouble }: InstanceStatus['store'], collector: string): Finding {
   if (state !== 'ready')
     return fail('instance', `runs, but ${reason ?? `is ${state}`}`, 'Fix this: rows wait in memory only.')
   if (trouble === undefined) return ok('instance', `runs, and ships rows to ${collector}`)
@@ -185,129 +145,4 @@ function shippingFinding(
     `runs, but ${collector} accepts no rows: ${trouble}`,
     'Rows wait on disk; the log of the instance says more.',
   )
-}
-
-/** Checks that a dashboard that other machines can open has HTTPS, which keeps passwords and session cookies secret. */
-function checkDashboard(
-  url: string | undefined,
-  running: { dashboard?: string | undefined; origin?: string | undefined },
-): Finding[] {
-  if (url === undefined) return []
-  const { protocol, hostname } = new URL(url)
-  // `serve` has no site, and no TLS of its own.
-  const isServe = running.dashboard !== undefined && running.origin === undefined
-  if (protocol === 'https:') return [ok('dashboard', `${url} has HTTPS`)]
-  if (/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
-    return [ok('dashboard', `${url} is open to this machine only`)]
-  return [
-    warn(
-      'dashboard',
-      `${url} is open to other machines without HTTPS: passwords and session cookies can be read on their way`,
-      `${isServe ? 'Set' : 'Set --tls-cert and --tls-key, or set'} --public-url to the https address of a server in front.`,
-    ),
-  ]
-}
-
-async function checkOrigin(url: string | undefined): Promise<Finding[]> {
-  if (url === undefined) return [warn('origin', 'not set', 'Give its URL: readership doctor http://localhost:3000')]
-  const get = (path: string) =>
-    fetch(new URL(path, url), { redirect: 'manual', signal: AbortSignal.timeout(ORIGIN_TIMEOUT_MS) })
-  try {
-    const before = Date.now()
-    const page = await get('/')
-    const took = Date.now() - before
-    await page.body?.cancel()
-    return [
-      page.status >= 500
-        ? fail('origin', `${url} responds with ${page.status}`, 'The site itself fails: look at its log.')
-        : ok('origin', `${url} responds with ${page.status} in ${took} ms`),
-      checkClock(page.headers.get('date'), before),
-      await checkRobots(get),
-    ]
-  } catch (error) {
-    return [fail('origin', `${url} does not respond (${errorReason(error)})`, 'Start the site, or correct the URL.')]
-  }
-}
-
-function checkClock(date: string | null, now: number): Finding {
-  const skew = date === null ? Number.NaN : Math.round(Math.abs(Date.parse(date) - now) / 1000)
-  if (Number.isNaN(skew))
-    return ok('clock', `${new Date(now).toISOString()}; the origin sends no Date header to compare with`)
-  if (skew <= MAX_CLOCK_SKEW_S) return ok('clock', "agrees with the origin's")
-  return warn(
-    'clock',
-    `differs by ${skew} s from the origin's`,
-    'Set both by NTP (timedatectl set-ntp true): rows have the time of this clock.',
-  )
-}
-
-async function checkRobots(get: (path: string) => Promise<Response>): Promise<Finding> {
-  const response = await get('/robots.txt')
-  await response.body?.cancel()
-  const type = response.headers.get('content-type') ?? 'no content type'
-  if (response.status === 200 && /^text\/plain/i.test(type)) return ok('robots.txt', 'is served')
-  if (response.status === 200)
-    return warn('robots.txt', `is served as ${type}`, 'Serve it as text/plain, or agents may not read it.')
-  return warn(
-    'robots.txt',
-    `responds with ${response.status}`,
-    'Without robots.txt every agent may fetch everything (RFC 9309 2.3.1.3).',
-  )
-}
-
-/**
- * Reads the published ranges from the data directory and the files of `--ranges`, and counts the agents that publish
- * any. Throws a one-line error if a file of `--ranges` is unusable.
- */
-function cachedRanges({ data, ranges: localPaths }: Config, at: number): { ranges: RangesStatus[]; total: number } {
-  const catalog = loadCatalog()
-  const { status } = createRanges({
-    catalog,
-    outbound: async () => {
-      throw new OutboundError('offline', 'doctor fetches no lists')
-    },
-    cache: openListCache(join(data, 'agents')),
-    localPaths,
-    offline: true,
-    now: () => at,
-    random: () => 0,
-    log: () => {},
-  })
-  const total = catalog.agents.filter((agent) => !agent.client_side && listsOfAgent(agent).length > 0).length
-  return { ranges: status(), total }
-}
-
-/** Checks the ranges of the running instance; if none runs, those that an instance with these settings would have. */
-function checkRanges(config: Config, running: RangesStatus[] | undefined): Finding {
-  const check = 'published addresses'
-  const mend = config.offline
-    ? 'Give newer files with --ranges; without them agents cannot be verified by address.'
-    : 'Run `readership agents refresh` to see what fails; without internet access give files with --ranges.'
-  try {
-    const { ranges: cached, total } = cachedRanges(config, Date.now())
-    const ranges = running ?? cached
-    const oldest = ranges.toSorted((a, b) => (a.refreshed_at < b.refreshed_at ? -1 : 1))[0]
-    if (!oldest) return warn(check, 'none: claims of agents stay indeterminate', mend)
-    const says = `for ${ranges.length} of ${total} agents, the oldest from ${oldest.refreshed_at.slice(0, 10)} (${oldest.agent_id})`
-    const stale = ranges.filter((one) => one.stale)
-    return stale.length > 0
-      ? warn(check, `${says}; incomplete or older than a week: ${stale.length}`, mend)
-      : ok(check, says)
-  } catch (error) {
-    return fail(check, error instanceof Error ? error.message : String(error), 'Correct or remove --ranges.')
-  }
-}
-
-function checkGeoData({ geoip }: Config): Finding {
-  try {
-    const { sources } = openPlaceLookup({ geoip })
-    if (sources.length === 0) return fail('geo data', 'missing', 'Run npm run build, or reinstall the package.')
-    const says = sources.map(({ name, date }) => `${name} of ${date}`).join(', ')
-    const oldest = Math.min(...sources.map(({ date }) => Date.parse(date)))
-    return Date.now() - oldest > MAX_GEO_DATA_AGE_MS
-      ? warn('geo data', says, 'Update the package, or give a newer file with --geoip.')
-      : ok('geo data', says)
-  } catch (error) {
-    return fail('geo data', error instanceof Error ? error.message : String(error), 'Correct or remove --geoip.')
-  }
 }

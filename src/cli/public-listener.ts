@@ -11,6 +11,7 @@ import { createProxy } from '../proxy/proxy.js'
 import type { Incoming, Outgoing } from '../proxy/response-writer.js'
 import { createTlsListener } from '../proxy/tls-listener.js'
 import { createUpgrader } from '../proxy/upgrade.js'
+import { createAddressSources } from './address-sources.js'
 import { Failure } from './terminal.js'
 
 /** The client of a request of the service, as the listener knows it. */
@@ -74,7 +75,12 @@ export function createPublicListener(
   },
 ): PublicListener {
   const { origin, trust, certificate, instance, serve, log, openFiles } = deps
+  const sources = createAddressSources(trust)
   const address = (req: Incoming) => requestAddress(req, trust)
+  const siteAddress = (req: Incoming) => {
+    sources.count(req.socket.remoteAddress ?? '', req.headers['x-forwarded-for'] !== undefined)
+    return address(req)
+  }
   const trusts = (peer: string) => isTrusted(peer, trust)
   const record: Instance['record'] = (observation) => instance.record(observation)
   const scriptFor = (hostname: string) => {
@@ -87,7 +93,7 @@ export function createPublicListener(
 
   const upgrader = createUpgrader({
     origin,
-    clientAddress: address,
+    clientAddress: siteAddress,
     isTrustedPeer: trusts,
     isServicePath,
     headersTimeout,
@@ -102,7 +108,7 @@ export function createPublicListener(
   const proxy = createProxy({
     origin,
     record,
-    clientAddress: address,
+    clientAddress: siteAddress,
     isTrustedPeer: trusts,
     isServicePath,
     serve: (req, res) => serve(req, res, { ip: address(req), scheme: requestScheme(req, scheme, trust) }),
@@ -120,7 +126,7 @@ export function createPublicListener(
   const server = tls?.server ?? proxy.server
 
   return {
-    stats: () => proxy.stats(),
+    stats: () => ({ ...proxy.stats(), ...sources.read() }),
     async listen(host, port) {
       server.listen({ host, port })
       await once(server, 'listening')

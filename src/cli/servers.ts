@@ -3,7 +3,7 @@ import { listenAdmin, listenControl, socketPath } from '../http/server.js'
 import type { Instance, InstanceDeps, Log } from '../instance/instance.js'
 import { openInstance } from '../instance/open-instance.js'
 import { createOpeningInstance } from '../instance/opening-instance.js'
-import { dashboardUrl, exposedDashboardUrl, networkUrl, serviceUrl, urlHost } from './client.js'
+import { dashboardUrl, exposedDashboardUrl, listenerUrl, networkUrl, serviceUrl, siteUrl } from './client.js'
 import type { CommandCall } from './command.js'
 import {
   type AddClose,
@@ -49,7 +49,10 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       version: terminal.version,
       proxy: () => listener?.stats(),
       otherRecorders: () => (listener && 'recorders' in listener ? listener.recorders : undefined),
-      status: () => ({ origin: config.origin, dashboard: exposedDashboardUrl(config) }),
+      status: () => ({
+        ...{ origin: config.origin, dashboard: exposedDashboardUrl(config), settings: judgedSettings(config) },
+        listeners: { site: siteUrl(config) + config.base_path, service: listenerUrl(config) },
+      }),
       service: () => serviceUrl(config),
       address: () => networkUrl(config),
     }
@@ -83,12 +86,12 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
     addClose('the streams', async () => instance.endStreams())
     if (isShipping(config)) await control.open(instance)
     void instance.open?.().catch(fail)
-    const siteUrl = `${config.tls_cert ? 'https' : 'http'}://${urlHost(config.host)}:${port}`
-    const exposed = config.expose.includes('api') ? ` and ${siteUrl}${config.base_path}/` : ''
+    const at = siteUrl({ ...config, port })
+    const exposed = config.expose.includes('api') ? ` and ${at}${config.base_path}/` : ''
     const pages = isShipping(config) ? `service ${service}` : `dashboard and API ${service}/${exposed}`
     log.info(
       { pid: terminal.pid },
-      `listening: site ${siteUrl} for ${config.origin}, ${pages}, data ${config.data}${isShipping(config) ? `, rows to ${config.collector} as site ${config.site}` : ''}`,
+      `listening: site ${at} for ${config.origin}, ${pages}, data ${config.data}${isShipping(config) ? `, rows to ${config.collector} as site ${config.site}` : ''}`,
     )
   })
   // A connection that node:cluster accepted while the last process closed stays in its queue, and keeps this process alive.
@@ -106,6 +109,12 @@ const isOwnAddress = (origin: URL, { port }: Pick<Config, 'port'>): boolean =>
   /^(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/.test(origin.hostname) &&
   Number(origin.port || (origin.protocol === 'https:' ? 443 : 80)) === port
 
+/** Returns the settings that `doctor` judges, and no secret. */
+const judgedSettings = (config: Config) => {
+  const { trust_proxy, inject, tls_cert, tls_key, public_url, geoip, memory_limit, ingest_key_file } = config
+  return { trust_proxy, inject, tls_cert, tls_key, public_url, geoip, memory_limit, ingest_key_file }
+}
+
 /** Runs `readership serve` until a signal stops it. */
 export async function runServe({ config, terminal }: CommandCall): Promise<void> {
   if (isShipping(config)) throw new Failure('serve stores rows itself: remove the setting collector.', 2)
@@ -114,7 +123,10 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
     const instance = await openInstance(config, {
       log,
       version: terminal.version,
-      status: () => ({ dashboard: dashboardUrl(config, `http://${urlHost(config.host)}:${config.port}`) }),
+      status: () => ({
+        dashboard: dashboardUrl(config, listenerUrl(service)),
+        ...{ settings: judgedSettings(config), listeners: { service: listenerUrl(service) } },
+      }),
       service: () => serviceUrl(service),
       address: () => networkUrl(service),
     })

@@ -59,8 +59,8 @@ export function defaultMemoryLimit(machine: Machine): string {
   return `${Math.floor(Math.max(MIN_MEMORY_BYTES, bytes) / 1_000_000)}MB`
 }
 
-/** The lowest limit of the process's control groups that is below the machine's memory; undefined if none is. */
-function readMemoryLimit(machine: Machine): number | undefined {
+/** Returns the lowest limit of the process's control groups that is below the machine's memory; undefined without one. */
+export function readMemoryLimit(machine: Machine): number | undefined {
   const limits = readCgroupLimits(machine, {
     v2: 'memory.max',
     v1: { controller: 'memory', file: 'memory.limit_in_bytes' },

@@ -13,6 +13,20 @@ export const InstanceStatus = z.object({
   /** The dashboard's address on the site's listener, if it is served there. */
   dashboard: z.url().optional(),
   collector: z.string().optional(),
+  /** The URLs of the listeners, the site's with the base path. They and the settings, which `doctor` judges, are a server's. */
+  listeners: z.object({ site: z.url().optional(), service: z.url() }).optional(),
+  settings: z
+    .object({
+      trust_proxy: z.array(z.string()),
+      inject: z.boolean(),
+      tls_cert: z.string().optional(),
+      tls_key: z.string().optional(),
+      public_url: z.string().optional(),
+      geoip: z.string().optional(),
+      memory_limit: z.string().optional(),
+      ingest_key_file: z.string().optional(),
+    })
+    .optional(),
   /** Whether rows are stored, or kept for the collector; `trouble`: why the collector accepts none. */
   store: z.object({
     state: z.string(),
@@ -29,7 +43,16 @@ export const InstanceStatus = z.object({
     waiting: z.int(),
     dropped: Counts,
   }),
-  requests: z.object({ active: z.int(), statuses: Counts, failures: Counts }).optional(),
+  requests: z
+    .object({
+      active: z.int(),
+      statuses: Counts,
+      failures: Counts,
+      /** As in `ProxyCounts`. */
+      addresses: Counts,
+      ignored_peer: z.string().optional(),
+    })
+    .optional(),
   memory: z.object({ site_bytes: z.int(), worker_bytes: z.int().optional() }),
   /** The data directory: its files, a directory as one, and the free space of its disk. */
   data: z.object({

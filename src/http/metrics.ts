@@ -12,6 +12,13 @@ export interface ProxyCounts {
   failures: Readonly<Partial<Record<string, number>>>
   /** Requests in progress. */
   active: number
+  /**
+   * Requests by how their client became known. `direct`: its peer is the client. `forwarded`: a trusted peer named it.
+   * `unnamed`: a trusted peer named none. `ignored`: a peer named one that is not trusted.
+   */
+  addresses?: Readonly<Partial<Record<'direct' | 'forwarded' | 'unnamed' | 'ignored', number>>>
+  /** The last peer of a private network that was not believed. */
+  ignored_peer?: string
 }
 
 /** The counters that metrics are read from at each scrape, so that no hot path depends on this file. */

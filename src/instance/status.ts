@@ -27,11 +27,16 @@ const Freshness = z.object({
 
 /** The facts about the process that every kind of instance has. */
 export const describeProcess = (deps: Pick<InstanceDeps, 'proxy'>): Pick<InstanceStatus, 'requests' | 'memory'> => {
-  const { active, statuses, failures } = deps.proxy?.() ?? {}
+  const { active, statuses, failures, addresses, ignored_peer } = deps.proxy?.() ?? {}
   const set = (counts: Readonly<Partial<Record<string, number>>> = {}) =>
     Object.fromEntries(Object.entries(counts).flatMap(([name, n]) => (n === undefined ? [] : [[name, n]])))
   return {
-    ...(active !== undefined && { requests: { active, statuses: set(statuses), failures: set(failures) } }),
+    ...(active !== undefined && {
+      requests: {
+        ...{ active, statuses: set(statuses), failures: set(failures), addresses: set(addresses) },
+        ...(ignored_peer !== undefined && { ignored_peer }),
+      },
+    }),
     memory: { site_bytes: process.memoryUsage.rss() },
   }
 }

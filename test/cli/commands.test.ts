@@ -304,6 +304,7 @@ t.test('commands with a running instance', async (t) => {
       origin: origin.url,
       store: { state: 'ready', restarts: 0 },
       rows: { stored: 6, waiting: 0 },
+      requests: { addresses: { unnamed: 6 }, statuses: { '2xx': 6 } },
       data: { directory: data, free_bytes: Number },
       geo: [{ date: /^\d{4}-\d\d-\d\d$/ }, {}],
     })

@@ -15,7 +15,7 @@ const STATUS: InstanceStatus = {
   origin: 'http://localhost:3000',
   store: { state: 'ready', restarts: 0 },
   rows: { stored: 1_203_332, a_second: 12.44, waiting: 17, dropped: { prefetch: 9, queue_full: 0 } },
-  requests: { active: 3, statuses: { '2xx': 1_234, '4xx': 3 }, failures: {} },
+  requests: { active: 3, statuses: { '2xx': 1_234, '4xx': 3 }, failures: {}, addresses: {} },
   memory: { site_bytes: 120_000_000, worker_bytes: 310_000_000 },
   data: {
     directory: '/data',
@@ -88,7 +88,7 @@ t.test('each finding has its mark and its reason', async (t) => {
       'a loss, but not what is left out by design',
     ],
     [
-      { ...STATUS, requests: { active: 0, statuses: {}, failures: { refused: 4 } } },
+      { ...STATUS, requests: { active: 0, statuses: {}, failures: { refused: 4 }, addresses: {} } },
       '! Origin      failed: refused 4',
       'an origin that fails',
     ],

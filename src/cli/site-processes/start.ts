@@ -115,6 +115,8 @@ const addCounters = (a: SiteProcessCounts, b: SiteProcessCounts): SiteProcessCou
     statuses: addByName(a.proxy.statuses, b.proxy.statuses),
     failures: addByName(a.proxy.failures, b.proxy.failures),
     active: a.proxy.active + b.proxy.active,
+    addresses: addByName(a.proxy.addresses ?? {}, b.proxy.addresses ?? {}),
+    ...oneOf(b.proxy.ignored_peer ?? a.proxy.ignored_peer),
   },
   recorder: {
     waiting: a.recorder.waiting + b.recorder.waiting,
@@ -123,6 +125,8 @@ const addCounters = (a: SiteProcessCounts, b: SiteProcessCounts): SiteProcessCou
   },
   drops: [],
 })
+
+const oneOf = (ignored_peer: string | undefined) => (ignored_peer === undefined ? {} : { ignored_peer })
 
 function addByName(
   a: Readonly<Partial<Record<string, number>>>,

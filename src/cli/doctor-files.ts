@@ -1,0 +1,172 @@
+import { constants, existsSync, type Stats } from 'node:fs'
+import { access, readdir, stat, statfs } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { Config } from '../config.js'
+import { byteSize } from '../config-values.js'
+import { type inspectMachine, readMemoryLimit } from '../engine/machine.js'
+import { formatBytes } from '../export/format.js'
+import { errorReason, type Finding, fail, ok, warn } from './finding.js'
+
+/** A checkpoint is due at 16 MB of log; one that is blocked by a read is tried again with each commit. */
+const MAX_LOG_BYTES = 64_000_000
+/** Less is not enough for the two processes and a query. */
+const MIN_CONTAINER_BYTES = 512_000_000
+/** The rest is for the two processes themselves. */
+const MAX_STORE_SHARE = 0.75
+
+/** Checks the data directory and its disk. */
+export async function checkDataDirectory({ data, min_free_disk }: Config): Promise<Finding[]> {
+  // The first start creates what is missing, so the nearest existing directory must be writable.
+  let place = resolve(data)
+  while (!existsSync(place) && dirname(place) !== place) place = dirname(place)
+  try {
+    await access(place, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    return [
+      fail(
+        'data directory',
+        `${data} is not writable (${errorReason(error)}): readership does not start`,
+        `Make ${place} writable for this user, or choose another directory with --data.`,
+      ),
+    ]
+  }
+  const { bavail, bsize } = await statfs(place)
+  const free = bavail * bsize
+  return [
+    ok('data directory', place === resolve(data) ? `${data} is writable` : `the first start will create ${data}`),
+    ...(place === resolve(data) ? [...(await checkPermissions(data)), ...(await checkLogs(data))] : []),
+    free < min_free_disk
+      ? fail(
+          'disk',
+          `${formatBytes(free)} free; below ${formatBytes(min_free_disk)} rows are not stored`,
+          `Free space on the disk of ${place}, or lower --min-free-disk.`,
+        )
+      : free < 2 * min_free_disk
+        ? warn(
+            'disk',
+            `${formatBytes(free)} free; below ${formatBytes(min_free_disk)} rows are not stored`,
+            `Free space on the disk of ${place} soon.`,
+          )
+        : ok('disk', `${formatBytes(free)} free`),
+  ]
+}
+
+const isForOthers = ({ mode }: Stats): boolean => (mode & 0o077) !== 0
+
+/** Checks that other users can neither read nor replace what is in the data directory, and that this one can. */
+async function checkPermissions(data: string): Promise<Finding[]> {
+  const check = 'permissions'
+  const directory = await stat(data)
+  const names = await readdir(data)
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const path = join(data, name)
+      const isMine = await access(path, constants.R_OK | constants.W_OK).then(
+        () => true,
+        () => false,
+      )
+      return { name, isMine, stats: await stat(path).catch(() => undefined) }
+    }),
+  )
+  const foreign = found.filter(({ stats, isMine }) => stats && !isMine).map(({ name }) => name)
+  const open = found.filter(({ stats }) => stats && isForOthers(stats)).map(({ name }) => name)
+  const findings: Finding[] = []
+  if (foreign.length > 0)
+    findings.push(
+      fail(
+        check,
+        `this user may not write ${foreign.join(', ')}: the store cannot be opened`,
+        `Run readership as their owner, or give them to this user: chown -R "$(id -un)" ${data}`,
+      ),
+    )
+  if ((directory.mode & 0o022) !== 0)
+    findings.push(
+      fail(
+        check,
+        `other users may replace files in ${data}: accounts, keys and the operator's socket`,
+        `chmod 700 ${data}`,
+      ),
+    )
+  // Inside a directory that others cannot enter, modes of files do not matter.
+  else if (open.length > 0 && isForOthers(directory))
+    findings.push(
+      warn(check, `other users may read ${open.join(', ')}: rows, hashed passwords, salts`, `chmod -R go-rwx ${data}`),
+    )
+  return findings.length > 0 ? findings : [ok(check, 'other users can read nothing')]
+}
+
+/** Checks that only their owner can read the files of keys, and the certificate's one at most its group. */
+export async function checkKeyFiles({
+  tls_key,
+  ingest_key_file,
+}: Pick<Config, 'tls_key' | 'ingest_key_file'>): Promise<Finding[]> {
+  const files = [
+    { setting: '--tls-key', file: tls_key, mask: 0o007 },
+    { setting: '--ingest-key-file', file: ingest_key_file, mask: 0o077 },
+  ]
+  const checked = await Promise.all(
+    files.map(async ({ setting, file, mask }): Promise<Finding[]> => {
+      if (file === undefined) return []
+      const found = await stat(file).catch((error: unknown) => errorReason(error))
+      if (typeof found === 'string')
+        return [fail('key file', `${file} cannot be read (${found})`, `Correct ${setting}.`)]
+      return [
+        (found.mode & mask) === 0
+          ? ok('key file', `${file} is private`)
+          : fail('key file', `other users may read ${file}, the secret of ${setting}`, `chmod 600 ${file}`),
+      ]
+    }),
+  )
+  return checked.flat()
+}
+
+/** Checks that DuckDB's logs are folded into the files. */
+async function checkLogs(data: string): Promise<Finding[]> {
+  const logs = ['events.duckdb.wal', 'control.duckdb.wal']
+  const sizes = await Promise.all(
+    logs.map(async (name) => ({ name, bytes: (await stat(join(data, name)).catch(() => undefined))?.size ?? 0 })),
+  )
+  const long = sizes.filter(({ bytes }) => bytes > MAX_LOG_BYTES)
+  if (long.length === 0) return [ok('log of the store', 'is folded in')]
+  return long.map(({ name, bytes }) =>
+    warn(
+      'log of the store',
+      `${name} has ${formatBytes(bytes)}: its checkpoints fail, the next start takes long, and erased rows stay in it`,
+      'Look for "the checkpoint failed" in the log; free disk space, end long exports, then restart readership.',
+    ),
+  )
+}
+
+/** Checks that both files are there: a start without one of them creates an empty one, and then a decision is needed. */
+export function checkFiles({ data, store, control }: Config): Finding[] {
+  if (store !== undefined || control !== undefined) return []
+  const files = ['control.duckdb', 'events.duckdb']
+  const missing = files.filter((file) => !existsSync(join(data, file)))
+  if (missing.length !== 1) return []
+  return [fail('stored data', `${missing[0]} is missing from ${data}`, 'Put it back from a backup before you start.')]
+}
+
+/** Checks that the container's memory is enough, and that the store leaves some of it to the processes. */
+export function checkMemory(
+  { memory_limit }: Pick<Config, 'memory_limit'>,
+  machine: ReturnType<typeof inspectMachine>,
+): Finding {
+  const limit = readMemoryLimit(machine)
+  const available = limit ?? machine.total_bytes
+  const where = limit === undefined ? 'this machine' : 'the container'
+  const says = `${where} has ${formatBytes(available)}`
+  const store = memory_limit === undefined ? 0 : byteSize.parse(memory_limit)
+  if (store > available * MAX_STORE_SHARE)
+    return warn(
+      'memory',
+      `${says}, and the store may take ${formatBytes(store)} of it: the kernel may end readership`,
+      'Remove --memory-limit, or set half of the memory at most.',
+    )
+  return available < MIN_CONTAINER_BYTES
+    ? warn(
+        'memory',
+        `${says}: the kernel may end the worker during a large query`,
+        `Give it ${formatBytes(MIN_CONTAINER_BYTES)} or more.`,
+      )
+    : ok('memory', says)
+}
