@@ -23,6 +23,7 @@ function openFiles(): number | undefined {
 const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
+  outBytes: (bytes) => process.stdout.write(bytes),
   input: () => process.stdin.setEncoding('utf8'),
   inputBytes: () => process.stdin,
   drained: () =>

@@ -2,7 +2,7 @@ import type { EdgeDelivery } from './capture/edge-delivery.js'
 import type { CommitPosition } from './engine/commit-position.js'
 import type { Addition, AgentEventRow, Arrival, EventRow, Rows } from './rows.js'
 import type { Sql } from './sql.js'
-import type { Repair, ResultRow, Store } from './store.js'
+import type { Repair, ResultRow, Store, TakeSnapshot } from './store.js'
 
 /** The store of hits and fetches as the worker uses it, whatever its engine. One worker at a time writes to it. */
 export interface EventStore extends Store {
@@ -55,6 +55,8 @@ export interface EventStore extends Store {
   aggregate(target: Date): Promise<void>
   /** Call about once a second: one step of aggregation, and what an idle store tidies up. Never throws. */
   maintain(): Promise<void>
+  /** Absent where the rows are not in a file. */
+  snapshot?: TakeSnapshot
   /** Describes the server that has the rows; absent where they are in a file. Throws `ApiError('database_error')`. */
   serverStatus?(): Promise<ServerStatus>
 }

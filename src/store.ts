@@ -50,10 +50,27 @@ export interface Records {
   write(...statements: Sql[]): Promise<void>
 }
 
+/** A file of the store as it is at one moment. */
+export interface Snapshot {
+  query(query: Sql): Promise<ResultRow[]>
+  /** Writes the result of a query to a Parquet file of this name in the directory for backups. */
+  writeParquet(name: string, query: Sql): Promise<void>
+}
+
+/** Runs `work` on a snapshot that is taken when `prepare` has ended. What is written meanwhile is not in it. */
+export type TakeSnapshot = <T>(work: (snapshot: Snapshot) => Promise<T>, prepare?: () => Promise<void>) => Promise<T>
+
+/** The directory of the data directory in which the files of a backup wait to be fetched. */
+export const BACKUP_DIRECTORY = 'backup.tmp'
+
 /** The store of records as the worker opens it. */
 export interface RecordStore extends Records {
   /** Repairs at opening; each is in the log already. */
   readonly repairs: readonly Repair[]
+  /** Absent where the records are not in a file. */
+  snapshot?: TakeSnapshot
+  /** Resolves when no write runs, to a function that lets the next ones begin. Absent where the records are not in a file. */
+  pauseWrites?(): Promise<() => void>
   close(): Promise<void>
 }
 

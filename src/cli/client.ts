@@ -147,9 +147,9 @@ function createClient(sendRequest: SendRequest, running: boolean, close: () => P
     if (code !== 'validation_error') throw new Failure(message, 1, { cause: { code } })
     throw new Failure(field === undefined || message.includes(field) ? message : `${field}: ${message}`, 2)
   }
-  /** Yields each line of a stream. */
-  async function* textLines(path: string): AsyncGenerator<string> {
-    const { body } = await send('GET', path)
+  /** Yields each line of a stream; a request with a body is a POST. */
+  async function* textLines(path: string, sent?: unknown): AsyncGenerator<string> {
+    const { body } = await send(sent === undefined ? 'GET' : 'POST', path, sent)
     const decoder = new TextDecoder()
     let rest = ''
     for await (const chunk of body) {

@@ -6,14 +6,14 @@ import { Failure, type Terminal } from './terminal.js'
  * Writes a file completely or not at all: as `FILE.part`, renamed at the end. Writes a pipe or device directly. Throws
  * `Failure` that names the file, and leaves the previous file unchanged.
  */
-export async function writeOutputFile(file: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
+export async function writeOutputFile(file: string, parts: AsyncIterable<Uint8Array>, mode?: number): Promise<void> {
   const special = await stat(file).then(
     (found) => !found.isFile() && !found.isDirectory(),
     () => false,
   )
   const part = special ? file : `${file}.part`
   try {
-    const handle = await open(part, 'w')
+    const handle = await open(part, 'w', mode)
     try {
       for await (const bytes of parts) await handle.writeFile(bytes)
       if (!special) await handle.sync()

@@ -5,6 +5,7 @@ import { agents, agentsIdentify } from './agents.js'
 import { agentsReclassify } from './agents-reclassify.js'
 import { agentsRefresh } from './agents-refresh.js'
 import { audit } from './audit.js'
+import { backup } from './backup.js'
 import { type Command, listFlags, listSettings } from './command.js'
 import { doctor } from './doctor.js'
 import { escapeText } from './escape.js'
@@ -14,6 +15,7 @@ import { loginLink } from './login-link.js'
 import { migrate } from './migrate.js'
 import { membersList, orgsCreate, orgsList } from './orgs.js'
 import { policy } from './policy.js'
+import { restore } from './restore.js'
 import { proxy, serve } from './server-commands.js'
 import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from './sites.js'
 import { stats } from './stats.js'
@@ -57,6 +59,8 @@ export const COMMANDS: readonly Command[] = [
   storeAssign,
   storeAccept,
   migrate,
+  backup,
+  restore,
   doctor,
 ]
 

@@ -2,6 +2,8 @@
 export interface Terminal {
   out(text: string): void
   err(text: string): void
+  /** Writes to standard output; without it a command has no output of bytes. */
+  outBytes?(bytes: Uint8Array): void
   /** Reads standard input as text; without it a command sees an empty input. */
   input?(): AsyncIterable<string>
   /** Reads standard input as bytes; a command uses one of the two. */

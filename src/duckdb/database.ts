@@ -99,16 +99,21 @@ export function createReopeningDatabase(
       ),
     /**
      * Waits, in order, for the one connection that is kept over several pieces of work, and runs `task` with it. `run`
-     * interrupts each piece as `read` does; between pieces nothing runs. `cleanUp` also runs after the caller has left.
+     * interrupts each piece as `read` does, by default after the same time; between pieces nothing runs. `cleanUp` also
+     * runs after the caller has left.
      */
-    hold: <T>(task: (run: Run, cleanUp: Run) => Promise<T>, signal?: AbortSignal): Promise<T> =>
+    hold: <T>(
+      task: (run: Run, cleanUp: Run) => Promise<T>,
+      signal?: AbortSignal,
+      timeout_ms = options.limits.timeout_ms,
+    ): Promise<T> =>
       inQueue(
         streamSlots,
         async () => {
           const connections = await instance.connections()
           // Each piece waits for its turn among the reads: libuv has four threads, and the writer needs one.
           return task(
-            (work) => readSlots(() => readOn(connections, connections.streamer, work, signal), { signal }),
+            (work) => readSlots(() => readOn(connections, connections.streamer, work, signal, timeout_ms), { signal }),
             (work) => readOn(connections, connections.streamer, work),
           )
         },
@@ -175,15 +180,13 @@ const createCacheRelease =
 
 /** Runs reads on a connection; each is interrupted when it takes too long, is cancelled, or the instance closes. */
 const createInterruptibleRead =
-  (
-    instance: ReturnType<typeof createInstance>,
-    { threads, limits: { timeout_ms } }: Pick<DatabaseOptions, 'threads' | 'limits'>,
-  ) =>
+  (instance: ReturnType<typeof createInstance>, { threads, limits }: Pick<DatabaseOptions, 'threads' | 'limits'>) =>
   async <T>(
     connections: Connections,
     connection: DuckDBConnection,
     work: Work<T>,
     signal?: AbortSignal,
+    timeout_ms = limits.timeout_ms,
   ): Promise<T> => {
     if (signal?.aborted) throw queryCancelled()
     let reason: ApiError | undefined

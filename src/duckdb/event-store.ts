@@ -19,6 +19,7 @@ import { reclassifyFetches, renameDevice } from './reclassification.js'
 import { assignStep, forgetRemovals, removeStep } from './removal.js'
 import { streamRows } from './row-stream.js'
 import { createSharedReads } from './shared-reads.js'
+import { createSnapshot } from './snapshot.js'
 
 export type EventStoreOptions = Omit<DataFileOptions, 'migrations'> & CheckpointOptions & AggregationOptions
 
@@ -99,6 +100,7 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
     losses,
     lastCommit,
     query,
+    snapshot: createSnapshot(file, options.file),
     async *stream(query, signal) {
       try {
         yield* streamRows(file, query, { ...DEFAULT_READ_TIMEOUTS, ...options.limits }, signal)

@@ -1,7 +1,9 @@
 import { chmodSync, fstatSync, readdirSync, statSync } from 'node:fs'
 import { setPriority } from 'node:os'
+import { dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { StoreOpenError } from '../errors.js'
+import { BACKUP_DIRECTORY } from '../store.js'
 import { DuckDBInstance } from './bindings.js'
 
 /** Another process has the file open. */
@@ -34,9 +36,12 @@ export interface Connections {
   close(): void
 }
 
+/** Returns the directory in which the backups of a file's rows wait to be fetched. */
+export const backupDirectory = (file: string): string => join(dirname(file), BACKUP_DIRECTORY)
+
 /**
- * Opens `file` for this process alone and locks it down: SQL can reach no file, extension or setting. Throws DuckDB's
- * errors, or `StoreOpenError` if this process has the file open already.
+ * Opens `file` for this process alone and locks it down: SQL can reach no extension or setting, and no file outside of the
+ * directory for backups. Throws DuckDB's errors, or `StoreOpenError` if this process has the file open already.
  */
 export async function openDatabaseFile(file: string, settings: FileSettings): Promise<Connections> {
   if (isOpenHere(file)) throw new StoreOpenError(`${file} is still open in this process`)
@@ -63,6 +68,8 @@ export async function openDatabaseFile(file: string, settings: FileSettings): Pr
     await writer.run("set global TimeZone = 'UTC'")
     // `create` ignores this setting.
     await writer.run(`set max_temp_directory_size = '${settings.temp_limit}'`)
+    // A setting takes no parameter. DuckDB resolves `..` and links before it compares (test/duckdb/snapshot.test.ts).
+    await writer.run(`set allowed_directories = ['${backupDirectory(file).replaceAll("'", "''")}']`)
     await writer.run('set enable_external_access = false')
     // Lowering the limit is the only way to make DuckDB free blocks that it caches.
     await writer.run("set allowed_configs = ['memory_limit', 'threads']")

@@ -4,10 +4,14 @@ import type { RecordStore, ResultRow } from '../store.js'
 import { type DataFileOptions, openDataFile } from './datafile.js'
 import { runQuery, runTransaction } from './query.js'
 import { asApiError } from './query-errors.js'
+import { createSnapshot } from './snapshot.js'
 
-/** Opens `control.duckdb`, the store of records. Throws `StoreOpenError`. */
-export async function openRecords(options: Omit<DataFileOptions, 'migrations'>): Promise<RecordStore> {
-  const file = await openDataFile({ ...options, migrations: RECORDS_SCHEMA })
+/** Opens `control.duckdb`, the store of records; `migrations` is another version of its schema. Throws `StoreOpenError`. */
+export async function openRecords({
+  migrations = RECORDS_SCHEMA,
+  ...options
+}: Omit<DataFileOptions, 'migrations'> & Partial<Pick<DataFileOptions, 'migrations'>>): Promise<RecordStore> {
+  const file = await openDataFile({ ...options, migrations })
   return {
     query: (query: Sql): Promise<ResultRow[]> =>
       asApiError('The records cannot be read.', () => file.read((reader) => runQuery(reader, query))),
@@ -21,6 +25,12 @@ export async function openRecords(options: Omit<DataFileOptions, 'migrations'>):
         .catch((error: unknown) => options.log('warn', `${options.file}: the checkpoint failed`, error))
     },
     repairs: file.repairs,
+    snapshot: createSnapshot(file, options.file),
+    pauseWrites: () =>
+      new Promise((resolve, reject) => {
+        const paused = () => new Promise<void>((resume) => resolve(resume))
+        file.write(paused).catch(reject)
+      }),
     close: () => file.close(),
   }
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod'
+import type { Backups } from '../backup/backups.js'
 import type { Engine, EngineStatus } from '../engine/engine.js'
 import type { IngestKeys } from '../manage/ingest-keys.js'
 import type { Keys } from '../manage/keys.js'
 import type { Sites } from '../manage/sites.js'
 import type { StoreLosses } from '../manage/store-losses.js'
 import { agentControlRoutes } from './agent-control.js'
+import { backupControlRoute } from './backup-control.js'
 import { copyControlRoutes } from './copy-control.js'
 import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
@@ -20,6 +22,7 @@ export interface ServiceDeps {
   /** Whether rows are being stored and no loss waits for the operator, and the reason if not. */
   health(): EngineStatus
   losses: StoreLosses
+  backups: Backups
   keys: Keys
   sites: Sites
   ingestKeys: IngestKeys
@@ -39,6 +42,7 @@ export const serviceRoutes = ({
   engine,
   health,
   losses,
+  backups,
   keys,
   sites,
   ingestKeys,
@@ -91,5 +95,6 @@ export const serviceRoutes = ({
   }),
   ...storeControlRoutes(losses, sites),
   ...copyControlRoutes(engine, losses),
+  backupControlRoute(backups, engine, losses),
   ...agentControlRoutes(engine),
 ]

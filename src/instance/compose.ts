@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { createBackups } from '../backup/backups.js'
 import type { Recorder } from '../capture/recorder.js'
 import type { Config } from '../config.js'
 import type { Engine } from '../engine/engine.js'
@@ -150,6 +151,7 @@ function createServiceApp(
         engine,
         health,
         losses,
+        backups: createBackups(engine.call),
         keys,
         sites,
         ingestKeys,

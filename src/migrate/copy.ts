@@ -2,13 +2,11 @@ import { StoreOpenError } from '../errors.js'
 import { raw, sql } from '../sql.js'
 import { areEqual, createChecksum } from './checksum.js'
 import { copyRecords } from './copy-records.js'
-import { type DayCount, listDays, parseLine, streamLines } from './read-events.js'
+import { type DayCount, groupDays, listDays, parseLine, streamLines } from './read-events.js'
 import type { Source } from './source.js'
 import { COPIED_TABLES, type CopiedTable, formatUnit, type Unit } from './tables.js'
 import type { Target } from './target.js'
 
-/** Days whose fingerprints are computed by one query have about so many rows: it must end within its timeout. */
-const ROWS_PER_QUERY = 1_000_000
 /** Rows of an insert. */
 const ROWS_PER_INSERT = 10_000
 /** Passes over a source that no other process uses: what it still changes by itself, such as retention, ends soon. */
@@ -129,21 +127,6 @@ async function readCopied({ events, records }: Target, table: CopiedTable) {
   ))
     known.set(Number(day), { rows: known.get(Number(day))?.rows ?? 0, fingerprint })
   return known
-}
-
-/** Splits days into groups of about `ROWS_PER_QUERY` rows. */
-function groupDays(days: readonly DayCount[]): DayCount[][] {
-  const groups: DayCount[][] = []
-  let rows = ROWS_PER_QUERY
-  for (const day of days) {
-    if (rows + day.rows > ROWS_PER_QUERY) {
-      groups.push([])
-      rows = 0
-    }
-    groups.at(-1)?.push(day)
-    rows += day.rows
-  }
-  return groups
 }
 
 async function clearUnit(target: Target, unit: Unit): Promise<void> {

@@ -1,17 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { duckdbDialect } from '../dialects/duckdb.js'
-import { bindFiles, compareFiles } from '../duckdb/binding.js'
 import { DEFAULT_READ_TIMEOUTS } from '../duckdb/database.js'
-import { openDataFile } from '../duckdb/datafile.js'
-import type { EventFile } from '../duckdb/event-store.js'
-import { EVENTS_SCHEMA } from '../duckdb/events-schema.js'
-import { runQuery, runTransaction } from '../duckdb/query.js'
-import { openRecords } from '../duckdb/records.js'
+import { type FilePairOptions, openFilePair } from '../duckdb/file-pair.js'
+import { runQuery } from '../duckdb/query.js'
 import { streamRows } from '../duckdb/row-stream.js'
 import { openSaltFile } from '../ingest/salts.js'
 import { raw, type Sql, sql } from '../sql.js'
-import type { Log } from '../store.js'
 import { isOfDays } from './read-events.js'
 import type { CopiedTable } from './tables.js'
 import type { Target } from './target.js'
@@ -19,35 +13,9 @@ import type { Target } from './target.js'
 /** The log is folded into the file when it is larger. */
 const MAX_WAL_BYTES = 64 << 20
 
-interface FileTargetOptions {
-  readonly memory_limit: string
-  readonly threads: number
-  readonly log: Log
-}
-
 /** Opens the files of a data directory, which no other process may have open, as a target. Throws `StoreOpenError`. */
-export async function openFileTarget(data: string, { memory_limit, threads, log }: FileTargetOptions): Promise<Target> {
-  const now = () => new Date()
-  const settings = { memory_limit, threads, temp_limit: '4GB' }
-  const common = { now, clock: () => performance.now(), log }
-  const records = await openRecords({
-    ...{ ...common, file: join(data, 'control.duckdb') },
-    settings: { ...settings, memory_limit: '64MB', threads: 1 },
-  })
-  const file = await openDataFile({
-    ...{ ...common, file: join(data, 'events.duckdb'), migrations: EVENTS_SCHEMA, settings },
-  }).catch(async (error: unknown) => {
-    await records.close()
-    throw error
-  })
-  const checkpoint = () => file.write((writer) => writer.run('checkpoint'))
-  const events: Pick<EventFile, 'query' | 'updateRows'> = {
-    query: (query) => file.read((reader) => runQuery(reader, query)),
-    async updateRows(build) {
-      await file.write(async (writer) => runTransaction(writer, await build((query) => runQuery(writer, query))))
-      await checkpoint()
-    },
-  }
+export async function openFileTarget(data: string, options: FilePairOptions): Promise<Target> {
+  const { file, events, records, checkpoint, bind, close } = await openFilePair(data, options)
   return {
     events: {
       dialect: duckdbDialect,
@@ -69,15 +37,8 @@ export async function openFileTarget(data: string, { memory_limit, threads, log 
       openSaltFile(join(data, 'salts.json')).write(text)
     },
     storable: (text) => text,
-    async bind() {
-      const found = await compareFiles(records, events)
-      const token = randomBytes(16).toString('hex')
-      await bindFiles(records, events, { ...found, loss: undefined, backup: null }, { token, now: now() })
-    },
-    async close() {
-      await file.close()
-      await records.close()
-    },
+    bind,
+    close,
   }
 }
 

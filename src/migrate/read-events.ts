@@ -4,6 +4,9 @@ import { type Dialect, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 import { type Cells, type CopiedTable, type CopiedType, DAY_MS, type Unit } from './tables.js'
 
+/** Days whose fingerprints are computed by one query have about so many rows: it must end within its timeout. */
+const ROWS_PER_QUERY = 1_000_000
+
 /** The store of events, as far as it is read from. */
 export type ReadableEvents = Pick<Store, 'query' | 'stream' | 'dialect'>
 
@@ -61,6 +64,21 @@ export async function listDays({ stream, dialect }: ReadableEvents, table: Copie
     group by day order by day`
   for await (const rows of stream(query)) days.push(...z.array(DayCount).parse(rows))
   return days
+}
+
+/** Splits days into groups for `listFingerprints`. */
+export function groupDays(days: readonly DayCount[]): DayCount[][] {
+  const groups: DayCount[][] = []
+  let rows = ROWS_PER_QUERY
+  for (const day of days) {
+    if (rows + day.rows > ROWS_PER_QUERY) {
+      groups.push([])
+      rows = 0
+    }
+    groups.at(-1)?.push(day)
+    rows += day.rows
+  }
+  return groups
 }
 
 /** As `listDays`, from `first` to `last`, with fingerprints. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { createBackupApi } from '../backup/take.js'
 import type { CommitPosition } from '../engine/commit-position.js'
 import type { TailRow, WorkerOptions } from '../engine/protocol.js'
 import { UnusableSetting } from '../errors.js'
@@ -90,6 +91,7 @@ async function serveWriter({
     assign: (sites) => events.assign(z.object({ from: z.int(), to: z.int() }).parse(sites)),
     forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
     shared_status: createSharedStatus({ events, held }),
+    ...createBackupApi({ ...options, events, records, freeDisk: () => freeDisk(options.data), now: () => new Date() }),
   }
 
   const reportUsage = createUsageReport(post)

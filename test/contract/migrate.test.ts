@@ -7,22 +7,13 @@ import t, { type Test } from 'tap'
 import { openClickHouse } from '../../src/clickhouse/store.js'
 import { openPostgresRecords } from '../../src/postgres/records.js'
 import { raw, sql } from '../../src/sql.js'
-import type { Store } from '../../src/store.js'
 import { assertEqual } from '../fixtures/assert-equal.js'
 import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
-import { change, fillStores, openFilesAt, readAllRecords, readEvents } from '../fixtures/copied-store.js'
+import { asStore, change, fillStores, openFilesAt, readAllRecords, readEvents } from '../fixtures/copied-store.js'
+import { deliver, delivery } from '../fixtures/edge-deliveries.js'
 import { signBody } from '../fixtures/edge-service.js'
 import { directory } from '../fixtures/files.js'
-import {
-  CHROME,
-  cli,
-  eventually,
-  freePort,
-  GPTBOT,
-  startOrigin,
-  startProxy,
-  startService,
-} from '../fixtures/instance.js'
+import { cli, eventually, freePort, GPTBOT, startOrigin, startProxy, startService } from '../fixtures/instance.js'
 import { createDatabase, noPostgres, startPostgres } from '../fixtures/postgres.js'
 import { seeded } from '../fixtures/random.js'
 import { eventRow } from '../fixtures/rows.js'
@@ -44,35 +35,6 @@ async function killAfter(args: readonly string[], hasBegun: () => Promise<boolea
   await Promise.race([ended, sleep(ms)])
   child.kill('SIGKILL')
   await ended
-}
-
-const delivery = (number: number) =>
-  JSON.stringify({
-    ...{ site_id: 1, batch: { sender: 'e'.repeat(16), number } },
-    agent_events: [GPTBOT, CHROME].map((user_agent, n) => ({
-      ...{ timestamp: new Date(Date.now() - (number % 3) * 86_400_000).toISOString(), user_agent, method: 'GET' },
-      ...{ hostname: 'one.example', pathname: `/${number}/${n}`, status: 200, content_type: 'text/html' },
-    })),
-  })
-
-/** Delivers rows until it is stopped, and returns a function that stops it and says how many deliveries were accepted. */
-function deliver(admin: string, key: string): () => Promise<number> {
-  let [on, accepted] = [true, 0]
-  const run = (async () => {
-    for (let number = 1; on; number++) {
-      const body = delivery(number)
-      const signature = signBody(key, Math.floor(Date.now() / 1000), body)
-      const headers = { 'content-type': 'application/json', 'x-service-signature': signature }
-      const { ok } = await fetch(`${admin}/api/log/edge`, { method: 'POST', headers, body })
-      if (ok) accepted++
-      await sleep(20)
-    }
-  })()
-  return async () => {
-    on = false
-    await run
-    return accepted
-  }
 }
 
 /** Everything that is stored on the servers. */
@@ -125,7 +87,7 @@ t.test('a store is copied to servers and back', { skip: noChdb || noPostgres, ti
   const running = await startService({ data: from, port })
   t.teardown(() => running.stop('SIGKILL'))
   const key = (await cli('sites', 'ingest-key', '1', '--data', from)).stdout.trim()
-  const stop = deliver(running.admin, key)
+  const { stop } = deliver(running.admin, key)
   const during = await cli(...there)
   t.match(during, { code: 0, stdout: /in use.*stop readership and run this once more/ }, during.stderr)
   const accepted = await stop()
@@ -218,9 +180,3 @@ t.test('a store is copied to servers and back', { skip: noChdb || noPostgres, ti
 
 /** Rows but for those that the service stored at the end. */
 const without = (rows: readonly string[] = []): string[] => rows.filter((row) => !row.includes('/1000000/'))
-
-const asStore = (store: Pick<Store, 'query' | 'stream' | 'dialect'>): Store => ({
-  ...store,
-  append: async () => {},
-  close: async () => {},
-})

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
+import { createBackups } from '../../src/backup/backups.js'
 import { ApiError } from '../../src/errors.js'
 import { createApp } from '../../src/http/app.js'
 import { createMetrics } from '../../src/http/metrics.js'
@@ -44,6 +45,7 @@ async function open(t: Test, more: readonly Route[] = []) {
     },
     health: () => parts.status,
     losses: await openStoreLosses({ ...engine, sites, assignStep: async () => ({}), wakeRemovals() {} }),
+    backups: createBackups(engine.call),
     sites,
     ingestKeys: createIngestKeys({ records: engine.records, now, random: (n) => randomBytes(n) }),
     keys,

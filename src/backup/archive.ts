@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MANIFEST, MANIFEST_SUM, Manifest, type Member } from './manifest.js'
+import { listTar } from './tar.js'
+
+/** Small enough that the event loop of a site's process does other work between two of them. */
+const CHUNK_BYTES = 256 << 10
+
+/** A backup: a tar file, or a directory of the same files. */
+export interface Archive {
+  readonly path: string
+  readonly manifest: Manifest
+  /** Yields the bytes of a member. */
+  read(name: string): AsyncIterable<Uint8Array>
+  close(): Promise<void>
+}
+
+/** Opens a backup and checks its manifest. Throws an error of one line. */
+export async function openArchive(path: string): Promise<Archive> {
+  const files = (await stat(path)).isDirectory() ? openDirectory(path) : await openTar(path)
+  try {
+    const text = await readText(files.read(MANIFEST))
+    const sum = await readText(files.read(MANIFEST_SUM))
+    if (sum !== formatSum(text)) throw new Error(`${MANIFEST} is damaged.`)
+    return { path, ...files, manifest: Manifest.parse(JSON.parse(text)) }
+  } catch (cause) {
+    await files.close()
+    throw new Error(`${path} is no whole backup: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+}
+
+/** Formats the line that stands in `MANIFEST_SUM`. */
+export const formatSum = (manifest: string): string =>
+  `${createHash('sha256').update(manifest).digest('hex')}  ${MANIFEST}\n`
+
+/** Yields the bytes of a member, and throws after the last one if they are not those that were written. */
+export async function* readMember({ path, read }: Pick<Archive, 'path' | 'read'>, member: Member) {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of read(member.name)) {
+    hash.update(chunk)
+    bytes += chunk.length
+    yield chunk
+  }
+  if (bytes !== member.bytes || hash.digest('hex') !== member.sha256)
+    throw new Error(`${path}: ${member.name} is damaged: its checksum is not that of the manifest.`)
+}
+
+/** Returns the members whose bytes are not those that were written. */
+export async function findDamaged(archive: Archive, onBytes?: (bytes: number) => void): Promise<Member[]> {
+  const damaged: Member[] = []
+  for (const member of archive.manifest.members)
+    try {
+      for await (const chunk of readMember(archive, member)) onBytes?.(chunk.length)
+    } catch {
+      damaged.push(member)
+    }
+  return damaged
+}
+
+const BACKUP_NAME = /^readership-\d{4}-\d{2}-\d{2}T[\d-]+Z$/
+
+/** Returns the name of a backup's directory, so that names are in the order of time. */
+export const formatBackupName = (taken_at: string): string => `readership-${taken_at.replace(/:|\./g, '-')}`
+
+/** Lists the backups in a directory, oldest first. One that is being written has another name. */
+export async function listBackups(directory: string): Promise<string[]> {
+  const names = await readdir(directory)
+  return names
+    .filter((name) => BACKUP_NAME.test(name))
+    .sort()
+    .map((name) => join(directory, name))
+}
+
+type Files = Pick<Archive, 'read' | 'close'>
+
+function openDirectory(path: string): Files {
+  return {
+    read: (name) => readFile(join(path, name)),
+    async close() {},
+  }
+}
+
+async function openTar(path: string): Promise<Files> {
+  const file = await open(path)
+  try {
+    const entries = new Map((await listTar(file)).map((entry) => [entry.name, entry]))
+    return {
+      async *read(name) {
+        const entry = entries.get(name)
+        if (!entry) throw new Error(`${name} is missing.`)
+        yield* readRange(file, entry.start, entry.size)
+      },
+      close: () => file.close(),
+    }
+  } catch (cause) {
+    await file.close()
+    throw new Error(`${path} is no whole backup: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+}
+
+/** Yields the bytes of a file. */
+export async function* readFile(path: string): AsyncGenerator<Uint8Array> {
+  const file = await open(path)
+  try {
+    yield* readRange(file, 0, (await file.stat()).size)
+  } finally {
+    await file.close()
+  }
+}
+
+async function* readRange(file: FileHandle, start: number, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < size; ) {
+    const length = Math.min(CHUNK_BYTES, size - at)
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, start + at)
+    if (bytesRead === 0) throw new Error('the file is cut off.')
+    yield buffer.subarray(0, bytesRead)
+    at += bytesRead
+  }
+}
+
+async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = []
+  for await (const chunk of chunks) parts.push(chunk)
+  return Buffer.concat(parts).toString()
+}

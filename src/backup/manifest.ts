@@ -1,0 +1,54 @@
+import { z } from 'zod'
+
+/** Rows of one table in a Parquet file of their own. */
+const TablePart = z.object({
+  /** The path in the archive, such as `events/agent_events-2026-11-23.parquet`. */
+  name: z.string().regex(/^(events|control)\/[a-z_]+(-\d{4}-\d{2}(-\d{2})?)?\.parquet$/),
+  file: z.enum(['events', 'control']),
+  table: z.string().regex(/^[a-z_]+$/),
+  /** Days since 1970 in UTC; absent for a table that is copied as a whole. */
+  days: z.object({ first: z.int(), last: z.int() }).optional(),
+  rows: z.int(),
+  /** Another text when the rows are others; absent for records, which are copied each time. */
+  fingerprint: z.string().optional(),
+})
+export type TablePart = z.infer<typeof TablePart>
+
+const Member = TablePart.extend({ bytes: z.int(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
+/** A file of an archive. */
+export type Member = z.infer<typeof Member>
+
+/** The facts about a backup that restoring it needs. */
+const BackupFacts = z.object({
+  /** ISO-8601: everything that was committed before is in the backup. */
+  taken_at: z.string(),
+  /** The version of the program. */
+  readership: z.string(),
+  duckdb: z.string(),
+  /** The versions of the two schemas. */
+  schema: z.object({ events: z.int(), control: z.int() }),
+  /** The size of the two files. */
+  store_bytes: z.int(),
+})
+
+/** The content of `manifest.json`. */
+export const Manifest = BackupFacts.extend({ format: z.literal(1), members: z.array(Member) })
+export type Manifest = z.infer<typeof Manifest>
+
+/** A backup whose files wait in the directory for backups; `isNew` is false for a part that the caller has already. */
+export const TakenBackup = BackupFacts.extend({ parts: z.array(TablePart.extend({ isNew: z.boolean() })) })
+export type TakenBackup = z.infer<typeof TakenBackup>
+
+/** The parts that an earlier backup has. */
+export const KnownParts = z.array(TablePart.pick({ name: true, rows: true, fingerprint: true }))
+export type KnownParts = z.infer<typeof KnownParts>
+
+export const BackupProgress = z.object({ done: z.int(), total: z.int() })
+export type BackupProgress = z.infer<typeof BackupProgress>
+
+/** Lines of `POST /control/backup`: progress, and the backup, whose files are there until the client leaves. */
+export const BackupLine = z.union([z.object({ taken: TakenBackup }), BackupProgress])
+
+export const MANIFEST = 'manifest.json'
+/** A line as `sha256sum` writes it, about the manifest. */
+export const MANIFEST_SUM = 'manifest.json.sha256'

@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Backups } from '../backup/backups.js'
+import { KnownParts } from '../backup/manifest.js'
+import type { Engine } from '../engine/engine.js'
+import { ApiError } from '../errors.js'
+import type { StoreLosses } from '../manage/store-losses.js'
+import { parseBody, type Route, routeMaker } from './route.js'
+
+const LINES = 'application/x-ndjson'
+/** A client that has left is noticed at the next line. */
+const EMPTY_LINE_INTERVAL_MS = 1_000
+
+/** `POST /control/backup`, for the operator: takes a backup, whose files are there until the client closes the response. */
+export function backupControlRoute(
+  backups: Backups,
+  { isShared }: Pick<Engine, 'isShared'>,
+  losses: Pick<StoreLosses, 'list'>,
+): Route {
+  return routeMaker('control')('post', '/control/backup', 'operator', {
+    summary: 'Take a backup, and keep its files until the client closes the response',
+    body: KnownParts,
+    contentType: LINES,
+    mayConflict: true,
+    // The parts of an earlier backup: 70 bytes each.
+    readsOwnBody: true,
+    async run(call) {
+      requireFiles(isShared, losses)
+      const lines = backups.take(await parseBody(call, KnownParts))
+      // An error at the beginning has a status of its own.
+      let line = await lines.next()
+      const encoder = new TextEncoder()
+      const encode = async function* () {
+        try {
+          while (!line.done) {
+            yield encoder.encode(`${JSON.stringify(line.value)}\n`)
+            if ('taken' in line.value) break
+            line = await lines.next()
+          }
+          while (!line.done) {
+            await delay(EMPTY_LINE_INTERVAL_MS)
+            yield encoder.encode('\n')
+          }
+        } finally {
+          await lines.return(undefined)
+        }
+      }
+      return new Response(ReadableStream.from(encode()), { headers: { 'content-type': LINES } })
+    },
+  })
+}
+
+/** Refuses a store whose backup would not be whole; old backups would be deleted after it. */
+function requireFiles(isShared: boolean, losses: Pick<StoreLosses, 'list'>): void {
+  if (isShared)
+    throw new ApiError(
+      'conflict',
+      'This readership keeps its data on servers: back them up with BACKUP of ClickHouse and pg_dump of PostgreSQL (examples/fleet/README.md).',
+    )
+  if (losses.list().length > 0)
+    throw new ApiError('conflict', 'Stored data was lost here: see readership store status, and decide about it first.')
+}
