@@ -12,7 +12,7 @@ import { type BackupProgress, KnownParts, type TablePart, type TakenBackup } fro
 
 /** A month with more rows is in parts of a day. */
 const MAX_ROWS_PER_MONTH = 1_000_000
-/** Parquet files took 0.3 to 0.6 of the store's size. */
+/** Parquet files took 0.4 to 0.6 of the store's size. */
 const SHARE_OF_STORE = 0.6
 /** A sign-in that was ended, or a link that was used, does not come back with a backup. */
 const NOT_IN_BACKUPS = new Set(['sessions', 'tokens'])

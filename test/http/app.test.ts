@@ -96,7 +96,7 @@ t.test('only the operator reaches control routes; test/http/access-matrix.ts has
     [200, 'post', 'agents/refresh', 'agents/reclassify'],
     // Required parameters are missing.
     [422, 'get', 'sql', 'agents/identify', 'copy/days', 'copy/fingerprints', 'copy/rows', 'copy/records'],
-    [400, 'post', 'store/assign', 'store/accept'],
+    [400, 'post', 'store/assign', 'store/accept', 'backup'],
   ]
   const expected: Record<string, number> = Object.fromEntries(
     responses.flatMap(([status, method, ...paths]) => paths.map((path) => [`${method} /control/${path}`, status])),
