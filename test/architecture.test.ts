@@ -251,6 +251,7 @@ const HOME: Record<string, readonly string[]> = {
   yaml: ['src/config.ts'],
   pdfkit: ['src/export/pdf/'],
   fontkit: ['src/export/pdf/'],
+  fzstd: ['src/access-logs/decompress.ts'],
   // Used by the build only.
   rolldown: ['src/build.ts', 'src/build-programs.ts', 'src/build-licences.ts'],
   terser: ['src/build.ts'],

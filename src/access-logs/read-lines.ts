@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import { UnusableSetting } from '../errors.js'
 import { createDecoder } from './decompress.js'
 import { detectFormat } from './detect.js'
-import { type LogFormat, MAX_LINE_CHARS } from './log-format.js'
+import { createLineSplitter } from './line-splitter.js'
+import type { LogFormat } from './log-format.js'
 
 /** One access log, opened far enough to know its beginning. */
 export interface LogFile {
@@ -126,39 +127,3 @@ async function* readLines(file: string, pieces: AsyncIterable<Buffer>): AsyncGen
   const lines = splitter.end()
   if (fault !== undefined || lines.length > 0) yield { file, lines, bytesRead, ...(fault !== undefined && { fault }) }
 }
-
-/** Cuts bytes into lines. Bytes that are not UTF-8 become U+FFFD. */
-function createLineSplitter() {
-  let rest: Buffer[] = []
-  let restBytes = 0
-  const keep = (piece: Buffer) => {
-    // A longer line is broken in any case, so that its length is enough.
-    if (restBytes < MAX_LINE_BYTES) rest.push(piece)
-    restBytes += piece.length
-  }
-  const takeRest = (piece: Buffer) => {
-    const whole = rest.length === 0 ? piece : Buffer.concat([...rest, piece])
-    rest = []
-    restBytes = 0
-    return whole
-  }
-  return {
-    split(piece: Buffer): string[] {
-      const end = piece.lastIndexOf(NEWLINE)
-      if (end < 0) {
-        keep(piece)
-        return []
-      }
-      const lines = takeRest(piece.subarray(0, end)).toString().split('\n').map(withoutReturn)
-      if (end + 1 < piece.length) keep(piece.subarray(end + 1))
-      return lines
-    },
-    /** The last line, if the file does not end with a newline. */
-    end: (): string[] => (restBytes === 0 ? [] : [withoutReturn(takeRest(Buffer.alloc(0)).toString())]),
-  }
-}
-const NEWLINE = 10
-/** UTF-8 has at most 3 bytes for each of JavaScript's characters. */
-const MAX_LINE_BYTES = 3 * (MAX_LINE_CHARS + 1)
-
-const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line)

@@ -40,6 +40,41 @@ t.test('files are read in the order of their times, plain and compressed', async
   t.equal(result.bytes, 7)
 })
 
+/** The lines of the minutes 10 to 59 as `zstd -19` compresses them. */
+const ZSTD = Buffer.from(
+  'KLUv/QRo3QQA8kcXEZB96e+TB67oUNonivk+39YMjS2V0HnjqbGlEjpvHDW2VELnjZ/27JdK6Lzxb2yphM4bEF7oMEKndv8OhphCa5VdusIY+rq7i3Z349T7l4xnUW579OhGjjHEyfEPM6gRgHf/awzwhTkRIAT//yMEIwTzAxERESIkvoiIEBGPDkbEiIhHv92FERHj8DBiRIwQHUeetFYLSDWd+PpV',
+  'base64',
+)
+/** The same frame without compression (RFC 8878 3.1.1). */
+function rawFrame(text: string): Buffer {
+  const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0, 0, 0, 0])
+  head.writeUInt32LE(text.length, 5)
+  head.writeUIntLE(1 + text.length * 8, 9, 3)
+  return Buffer.concat([head, Buffer.from(text)])
+}
+
+t.test('zstd is read, several frames and cut ones too', async (t) => {
+  const folder = t.testdir()
+  const write = (name: string, ...parts: Buffer[]) => {
+    writeFileSync(join(folder, name), Buffer.concat(parts))
+    return join(folder, name)
+  }
+  const lines = Array.from({ length: 50 }, (_, i) => line(i + 10))
+  const skippable = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 1, 0, 0, 0, 7])
+  const whole = await read(await openLogs([write('whole', skippable, ZSTD, rawFrame(text(line(5), line(6))), ZSTD)]))
+  t.same(whole, {
+    lines: [...lines, line(5), line(6), ...lines],
+    faults: [],
+    bytes: 9 + 2 * 168 + 12 + 2 * line(5).length + 2,
+  })
+  const path = write('cut', rawFrame(text(line(5))), ZSTD.subarray(0, 100))
+  t.same(await read(await openLogs([path])), { lines: [line(5)], faults: [`${path}: unexpected EOF`], bytes: 188 })
+  const damaged = Buffer.from(ZSTD).fill(0, 20, 60)
+  const bad = await read(await openLogs([write('bad', rawFrame(text(line(5))), damaged)]))
+  t.match(bad.faults, [/bad: /])
+  t.equal(bad.lines[0], line(5))
+})
+
 t.test('standard input is read once, from its start', async (t) => {
   async function* stdin() {
     yield Buffer.from(`${line(1)}\n${line(2)}\n${line(3).slice(0, 20)}`)
