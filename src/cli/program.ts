@@ -9,6 +9,7 @@ import { backup } from './backup.js'
 import { type Command, listFlags, listSettings } from './command.js'
 import { doctor } from './doctor.js'
 import { escapeText } from './escape.js'
+import { geoipUpdate } from './geoip.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
 import { logReport } from './log-report.js'
 import { loginLink } from './login-link.js'
@@ -55,6 +56,7 @@ export const COMMANDS: readonly Command[] = [
   agentsIdentify,
   agentsReclassify,
   agentsRefresh,
+  geoipUpdate,
   storeStatus,
   storeAssign,
   storeAccept,

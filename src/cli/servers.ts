@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { type Config, isShipping } from '../config.js'
 import { listenAdmin, listenControl, socketPath } from '../http/server.js'
 import type { Instance, InstanceDeps, Log } from '../instance/instance.js'
@@ -111,8 +112,14 @@ const isOwnAddress = (origin: URL, { port }: Pick<Config, 'port'>): boolean =>
 
 /** Returns the settings that `doctor` judges, and no secret. */
 const judgedSettings = (config: Config) => {
-  const { trust_proxy, inject, tls_cert, tls_key, public_url, geoip, memory_limit, ingest_key_file } = config
-  return { trust_proxy, inject, tls_cert, tls_key, public_url, geoip, memory_limit, ingest_key_file }
+  const { trust_proxy, inject, public_url, memory_limit } = config
+  const file = (name: 'tls_cert' | 'tls_key' | 'geoip' | 'ingest_key_file') =>
+    config[name] === undefined ? {} : { [name]: resolve(config[name]) }
+  return {
+    ...{ trust_proxy, inject, public_url, memory_limit },
+    // The commands that read them run in other directories.
+    ...{ ...file('tls_cert'), ...file('tls_key'), ...file('geoip'), ...file('ingest_key_file') },
+  }
 }
 
 /** Runs `readership serve` until a signal stops it. */

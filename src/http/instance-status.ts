@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { GeoSources } from './geo-control.js'
 
 const Instant = z.iso.datetime()
 const Counts = z.record(z.string(), z.number())
@@ -74,7 +75,7 @@ export const InstanceStatus = z.object({
     .optional(),
   /** The published addresses of agents: how many agents, how many of them with an incomplete or old list. */
   ranges: z.object({ agents: z.int(), stale: z.int(), oldest: Instant.optional() }).optional(),
-  geo: z.array(z.object({ name: z.string(), date: z.string() })).optional(),
+  geo: GeoSources.optional(),
   /** The last time of the past week in which not everything was recorded. */
   gap: z.object({ start: Instant, end: Instant, reason: z.string() }).optional(),
   last_error: z.object({ at: Instant, message: z.string() }).optional(),

@@ -8,6 +8,7 @@ import type { StoreLosses } from '../manage/store-losses.js'
 import { agentControlRoutes } from './agent-control.js'
 import { backupControlRoute } from './backup-control.js'
 import { copyControlRoutes } from './copy-control.js'
+import { geoControlRoutes } from './geo-control.js'
 import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
 import { parseQuery, type Route, routeMaker } from './route.js'
@@ -97,4 +98,5 @@ export const serviceRoutes = ({
   ...copyControlRoutes(engine, losses),
   backupControlRoute(backups, engine, losses),
   ...agentControlRoutes(engine),
+  ...geoControlRoutes(engine),
 ]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { RangesStatus } from '../agents/ranges/status.js'
+import { GeoSources } from '../http/geo-control.js'
 import type { InstanceStatus } from '../http/instance-status.js'
 import { waitAtMost } from '../notify/wait-at-most.js'
 import type { Core } from './core.js'
@@ -22,7 +23,7 @@ const Freshness = z.object({
     }),
   ),
   ranges: z.array(RangesStatus),
-  geo: z.array(z.object({ name: z.string(), date: z.string() })),
+  geo: GeoSources,
 })
 
 /** The facts about the process that every kind of instance has. */

@@ -8,6 +8,7 @@ import { createRdns, type DnsResolver } from '../agents/rdns.js'
 import { createSignatures } from '../agents/signature/signatures.js'
 import type { SiteByHostname, SiteById } from '../capture/site.js'
 import type { WorkerOptions } from '../engine/protocol.js'
+import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
 import { type Classifier, createClassifier } from '../ingest/classifier.js'
 import { createCountryApi, openPlaceLookup } from '../ingest/place/place-lookup.js'
@@ -99,6 +100,14 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     ...createPolicyApi({ monitor: policies, siteOf, catalog }),
     ...createAgentApi({ catalog, verifier, ranges, signatures, offline, now }),
     country: createCountryApi(places),
+    reload_geoip: async () => {
+      try {
+        places.reload()
+      } catch (error) {
+        throw new ApiError('conflict', error instanceof Error ? error.message : String(error))
+      }
+      return places.sources
+    },
     activity: async () => activity.take(),
     freshness: async () => ({
       robots: policies.robotsChecks().map((check) => ({ ...check, site: siteOf(check.hostname)?.id })),

@@ -93,7 +93,7 @@ t.test('only the operator reaches control routes; test/http/access-matrix.ts has
   const callers = { nobody: {}, unknown: bearer(`svcg_00000000_${'a'.repeat(43)}`), all: bearer(all.secret) }
   const responses: readonly [status: number, method: string, ...paths: string[]][] = [
     [200, 'get', 'status', 'tail', 'agents/holdings', 'store', 'copy'],
-    [200, 'post', 'agents/refresh', 'agents/reclassify'],
+    [200, 'post', 'agents/refresh', 'agents/reclassify', 'geoip/reload'],
     // Required parameters are missing.
     [422, 'get', 'sql', 'agents/identify', 'copy/days', 'copy/fingerprints', 'copy/rows', 'copy/records'],
     [400, 'post', 'store/assign', 'store/accept', 'backup'],

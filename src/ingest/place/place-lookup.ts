@@ -29,13 +29,18 @@ const DATA_FOLDER = new URL('../../../data/', import.meta.url)
  */
 export function openPlaceLookup(options: { geoip?: string | undefined; folder?: URL } = {}) {
   const shipped = openShippedFile(options.folder ?? DATA_FOLDER)
-  const own = options.geoip === undefined ? undefined : openMmdb(options.geoip)
-  const sources: { name: string; date: string }[] = []
-  if (own) sources.push({ name: own.type, date: own.date })
-  if (shipped) sources.push(shipped.sources.country, shipped.sources.asn)
+  const openOwn = () => (options.geoip === undefined ? undefined : openMmdb(options.geoip))
+  let own = openOwn()
   return {
     /** The files that are used, each with the day of its facts. */
-    sources: sources as readonly { name: string; date: string }[],
+    get sources(): readonly { name: string; date: string }[] {
+      const ofOwn = own ? [{ name: own.type, date: own.date }] : []
+      return shipped ? [...ofOwn, shipped.sources.country, shipped.sources.asn] : ofOwn
+    },
+    /** Reads the operator's file again. Throws one line if it cannot be read; the old one is used then. */
+    reload(): void {
+      own = openOwn()
+    },
     /** Returns nothing known for a missing, private or reserved address. */
     locate: (address: Address | undefined): Place =>
       address !== undefined && isGlobal(address) ? findPlace(address, shipped, own) : UNKNOWN_PLACE,
