@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { compileLogFormat } from '../access-logs/custom-format.js'
 import { detectFormat } from '../access-logs/detect.js'
 import { LOG_FORMATS } from '../access-logs/formats.js'
 import type { LogFormat, LogParser } from '../access-logs/log-format.js'
@@ -21,16 +22,10 @@ import { Failure } from './terminal.js'
 const file = z.string().min(1, 'must be a file')
 const LogReportFlags = z.object({
   robots: flag('--robots <file or url>', 'judge agents by this robots.txt, as it is now', z.string().min(1).optional()),
-  format: flag(
-    '--format <name>',
-    `format of the lines (default: detected): ${LOG_FORMATS.map(({ name }) => name).join(', ')}`,
-    z
-      .enum(
-        LOG_FORMATS.map(({ name }) => name),
-        'must be one of the formats that --help lists',
-      )
-      .transform((name) => LOG_FORMATS.find((format) => format.name === name))
-      .optional(),
+  logFormat: flag(
+    '--log-format <format>',
+    `format of the lines, instead of the detected one: ${LOG_FORMATS.map(({ name }) => name).join(', ')}, or a format as nginx, Apache or GoAccess write it`,
+    z.string().min(1).optional(),
   ),
   host: flag('--host <name>', 'only requests of this hostname', z.string().min(1).toLowerCase().optional()),
   tz: flag(
@@ -59,9 +54,10 @@ export const logReport = defineCommand({
   flags: LogReportFlags,
   async run(call) {
     const { flags, terminal } = call
+    const format = flags.logFormat === undefined ? undefined : readFormat(flags.logFormat)
     const robots = flags.robots === undefined ? undefined : await readRobots(flags.robots, terminal.version)
     const tally = createTally({ catalog: loadCatalog(), robots, host: flags.host, tz: flags.tz })
-    const report = tally.finish(await readFiles(call, tally))
+    const report = tally.finish(await readFiles(call, tally, format))
     if (flags.html !== undefined) {
       const { formatHtml } = await import('../log-report/html.js')
       await writeReport(flags.html, formatHtml(report))
@@ -75,12 +71,16 @@ export const logReport = defineCommand({
 })
 
 /** Reads all files into the tally; returns what was read as what. */
-async function readFiles({ args, flags, terminal }: CommandCall<LogReportFlags>, tally: Tally): Promise<ReadFile[]> {
+async function readFiles(
+  { args, flags, terminal }: CommandCall<LogReportFlags>,
+  tally: Tally,
+  format: LogFormat | undefined,
+): Promise<ReadFile[]> {
   const stdin = terminal.inputBytes?.()
   const logs = await openLogs(args, {
     zone: flags.tz,
     ...(stdin && { stdin }),
-    ...(flags.format && { format: flags.format }),
+    ...(format && { format }),
   })
   const sizes = logs.map(({ size }) => size)
   const total = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size = 0) => sum + size, 0)
@@ -88,7 +88,7 @@ async function readFiles({ args, flags, terminal }: CommandCall<LogReportFlags>,
   const done: (ReadFile & { faults: string[] })[] = []
   let [bytesBefore, lines] = [0, 0]
   for (const log of logs) {
-    const { read, parse } = startFile(log, flags)
+    const { read, parse } = startFile(log, format, flags.tz)
     done.push(read)
     let bytesRead = 0
     for await (const chunk of readLogLines([log])) {
@@ -110,12 +110,22 @@ async function readFiles({ args, flags, terminal }: CommandCall<LogReportFlags>,
   return done.map(({ faults: _, ...read }) => read)
 }
 
+/** Throws `Failure` (wrong usage) if it is no format. */
+function readFormat(text: string): LogFormat {
+  try {
+    return compileLogFormat(text)
+  } catch (error) {
+    if (!(error instanceof UnusableSetting)) throw error
+    throw new Failure(`--log-format: ${error.message.replace(/^log format: /, '')}`, 2)
+  }
+}
+
 /** Chooses a file's format. Throws `Failure` if none fits. */
-function startFile(log: LogFile, { format, tz }: LogReportFlags) {
+function startFile(log: LogFile, format: LogFormat | undefined, tz: string) {
   const found: { format: LogFormat; because: string } | undefined =
-    format === undefined ? detectFormat(log.head) : { format, because: 'named with --format' }
+    format === undefined ? detectFormat(log.head) : { format, because: 'named with --log-format' }
   if (found === undefined && log.head.length > 0)
-    throw new Failure(`${log.path}: no format fits half of its first lines; name one with --format.`)
+    throw new Failure(`${log.path}: no format fits half of its first lines; name one with --log-format.`)
   const parse: LogParser = found?.format.createParser({ zone: tz }) ?? (() => undefined)
   const read = {
     name: log.path,

@@ -67,6 +67,20 @@ t.test('several files, compressed, in any order, and standard input', async (t) 
   t.match(JSON.parse(piped.toString()), { people: { pageviews: 1 }, lines: { read: 5 } }, 'a pipe')
 })
 
+t.test('a format that the operator writes', async (t) => {
+  const own = `10:00:00 192.0.2.1 "GET /docs HTTP/1.1" 200 "${GPTBOT}"\n`
+  const file = join(t.testdir({ 'own.log': `2026-11-21T${own}2026-11-22T${own}` }), 'own.log')
+  const pattern = '$time_iso8601 $remote_addr "$request" $status "$http_user_agent"'
+  const { stdout, stderr } = await command('report', file, '--json', '--tz', 'Asia/Kolkata', '--log-format', pattern)
+  t.equal(stderr, '')
+  t.match(JSON.parse(stdout), {
+    agents: { requests: 2, agents: 1 },
+    // Kolkata is five and a half hours ahead.
+    window: { start: '2026-11-21T04:30:00.000Z', end: '2026-11-22T04:30:00.000Z' },
+    files: [{ because: 'named with --log-format', broken: 0 }],
+  })
+})
+
 t.test('the robots.txt of a site', async (t) => {
   const { table, port, url } = await startOrigin(t)
   table.set(`127.0.0.1:${port}/robots.txt`, fileResponse('User-agent: GPTBot\nDisallow: /docs\n'))
@@ -86,8 +100,9 @@ t.test('wrong use names what was expected', async (t) => {
     [[], 2, /missing required argument 'files'/, 'no file'],
     [[join(folder, 'none.log')], 1, /none\.log: does not exist/, 'a file that is not there'],
     [[folder], 1, /is a directory/, 'a directory'],
-    [[join(folder, 'other.txt')], 1, /other\.txt: no format fits.*--format/, 'no log'],
-    [[log, '--format', 'apache'], 2, /--format: must be one of/, 'an unknown format'],
+    [[join(folder, 'other.txt')], 1, /other\.txt: no format fits.*--log-format/, 'no log'],
+    [[log, '--log-format', 'apache'], 2, /--log-format: "apache" is neither a name nor/, 'an unknown format'],
+    [[log, '--log-format', '%h %q'], 2, /--log-format: /, 'a pattern that has no time'],
     [[log, '--tz', 'Berlin'], 2, /--tz: must be a time zone such as Europe\/Berlin/, 'an unknown zone'],
     [[log, '--robots', join(folder, 'none.txt')], 1, /--robots: .*none\.txt cannot be read/, 'no robots.txt'],
     [
