@@ -1,34 +1,47 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { type BackupLine, BackupProgress, type KnownParts, TakenBackup } from './manifest.js'
+import {
+  type BackupLine,
+  BackupProgress,
+  ExportedRows,
+  type KnownParts,
+  type RowsToExport,
+  TakenBackup,
+} from './manifest.js'
 
 const PROGRESS_INTERVAL_MS = 500
 
 export type Backups = ReturnType<typeof createBackups>
 
-/** Lets the worker take backups, one at a time, for as long as their files are needed. */
+/** Lets the worker write backups and exports, one at a time, for as long as their files are needed. */
 export function createBackups(call: (name: string, argument?: unknown) => Promise<unknown>) {
-  let isTaken = false
+  let isBusy = false
+  /** Yields progress and then the result, whose files are deleted when the caller ends the iteration. */
+  async function* run(
+    name: string,
+    argument: unknown,
+    read: (result: unknown) => BackupLine,
+  ): AsyncGenerator<BackupLine> {
+    if (isBusy) throw new ApiError('conflict', 'Another backup is running: wait for its end.')
+    isBusy = true
+    const running = call(name, argument)
+    const ended = running.then(
+      () => true,
+      () => true,
+    )
+    try {
+      while (!(await Promise.race([ended, delay(PROGRESS_INTERVAL_MS, false)])))
+        yield BackupProgress.parse(await call('backup_progress'))
+      yield read(await running)
+    } finally {
+      await ended
+      await call('drop_backup').catch(() => {})
+      isBusy = false
+    }
+  }
   return {
-    /** Yields progress and then the backup, whose files are deleted when the caller ends the iteration. */
-    async *take(known: KnownParts): AsyncGenerator<z.infer<typeof BackupLine>> {
-      if (isTaken) throw new ApiError('conflict', 'Another backup is running: wait for its end.')
-      isTaken = true
-      const taking = call('take_backup', known)
-      const ended = taking.then(
-        () => true,
-        () => true,
-      )
-      try {
-        while (!(await Promise.race([ended, delay(PROGRESS_INTERVAL_MS, false)])))
-          yield BackupProgress.parse(await call('backup_progress'))
-        yield { taken: TakenBackup.parse(await taking) }
-      } finally {
-        await ended
-        await call('drop_backup').catch(() => {})
-        isTaken = false
-      }
-    },
+    take: (known: KnownParts) => run('take_backup', known, (taken) => ({ taken: TakenBackup.parse(taken) })),
+    exportRows: (rows: RowsToExport) =>
+      run('export_rows', rows, (exported) => ({ exported: ExportedRows.parse(exported) })),
   }
 }

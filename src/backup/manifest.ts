@@ -46,8 +46,25 @@ export type KnownParts = z.infer<typeof KnownParts>
 export const BackupProgress = z.object({ done: z.int(), total: z.int() })
 export type BackupProgress = z.infer<typeof BackupProgress>
 
-/** Lines of `POST /control/backup`: progress, and the backup, whose files are there until the client leaves. */
-export const BackupLine = z.union([z.object({ taken: TakenBackup }), BackupProgress])
+/** Rows of one site to write to a Parquet file, in the window [start, end). */
+export const RowsToExport = z.object({
+  table: z.enum(['events', 'agent_events']),
+  site: z.int(),
+  start: z.iso.datetime(),
+  end: z.iso.datetime(),
+})
+export type RowsToExport = z.infer<typeof RowsToExport>
+/** The file of exported rows in the directory for backups. */
+export const EXPORTED_ROWS = 'rows.parquet'
+export const ExportedRows = z.object({ rows: z.int() })
+
+/** Lines of `/control/backup` and `/control/export/file`: progress, and at last what is there until the client leaves. */
+export const BackupLine = z.union([
+  z.object({ taken: TakenBackup }),
+  z.object({ exported: ExportedRows }),
+  BackupProgress,
+])
+export type BackupLine = z.infer<typeof BackupLine>
 
 export const MANIFEST = 'manifest.json'
 /** A line as `sha256sum` writes it, about the manifest. */

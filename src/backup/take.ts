@@ -8,7 +8,14 @@ import { RECORD_TABLES } from '../migrate/read-records.js'
 import { COPIED_TABLES, type CopiedTable, DAY_MS } from '../migrate/tables.js'
 import { raw, sql } from '../sql.js'
 import { BACKUP_DIRECTORY, type RecordStore, type Snapshot } from '../store.js'
-import { type BackupProgress, KnownParts, type TablePart, type TakenBackup } from './manifest.js'
+import {
+  type BackupProgress,
+  EXPORTED_ROWS,
+  KnownParts,
+  RowsToExport,
+  type TablePart,
+  type TakenBackup,
+} from './manifest.js'
 
 /** A month with more rows is in parts of a day. */
 const MAX_ROWS_PER_MONTH = 1_000_000
@@ -30,30 +37,51 @@ interface BackupDeps {
 }
 
 /**
- * Functions of the worker that take a backup: all rows and records as they are at one moment, as Parquet files in the
- * directory for backups, where the caller fetches and deletes them. The argument names the parts that the caller has.
+ * Functions of the worker that write Parquet files to the directory for backups, where the caller fetches and deletes them:
+ * all rows and records as they are at one moment, without the parts that the caller has, or rows of one site.
  */
 export function createBackupApi(deps: BackupDeps) {
   let progress: BackupProgress | undefined
+  const alone = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (progress) throw new ApiError('conflict', 'Another backup is being taken.')
+    progress = { done: 0, total: 0 }
+    return work().finally(() => {
+      progress = undefined
+    })
+  }
   return {
-    async take_backup(argument: unknown): Promise<TakenBackup> {
-      if (progress) throw new ApiError('conflict', 'Another backup is being taken.')
-      progress = { done: 0, total: 0 }
-      try {
+    take_backup: (argument: unknown): Promise<TakenBackup> =>
+      alone(() => {
         const known = new Map(KnownParts.parse(argument).map((part) => [part.name, part]))
-        return await takeBackup(deps, known, (done, total) => {
+        return takeBackup(deps, known, (done, total) => {
           progress = { done, total }
         })
-      } finally {
-        progress = undefined
-      }
-    },
+      }),
+    export_rows: (argument: unknown) => alone(() => exportRows(deps, RowsToExport.parse(argument))),
     backup_progress: async (): Promise<BackupProgress> => progress ?? { done: 0, total: 0 },
     /** Deletes the files of the last backup. */
     async drop_backup(): Promise<void> {
       if (!progress) rmSync(join(deps.data, BACKUP_DIRECTORY), { recursive: true, force: true })
     },
   }
+}
+
+async function exportRows(deps: BackupDeps, { table, site, start, end }: RowsToExport) {
+  const { snapshot } = deps.events
+  if (!snapshot) throw new ApiError('conflict', 'Rows on a server are exported as csv or ndjson.')
+  requireDisk(deps, 0)
+  const directory = join(deps.data, BACKUP_DIRECTORY)
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { mode: 0o700 })
+  const { columns } = COPIED_TABLES.find(({ name }) => name === table) ?? { columns: [] }
+  // 64-bit ids are 16 hex digits, as in every result (src/store.ts).
+  const texts = columns.map(({ name, type }) => (type === 'ubigint' ? `format('{:016x}', ${name}) as ${name}` : name))
+  const rows = sql`from ${raw(table)} where site_id = ${site} and timestamp >= ${new Date(start)} and timestamp < ${new Date(end)}`
+  return snapshot(async ({ query, writeParquet }) => {
+    await writeParquet(EXPORTED_ROWS, sql`select ${raw(texts.join(', '))} ${rows}`)
+    const [found] = await query(sql`select count(*) as n ${rows}`)
+    return { rows: Number(found?.n) }
+  })
 }
 
 type Known = ReadonlyMap<string, KnownParts[number]>

@@ -84,8 +84,8 @@ async function* takeBackup(client: Client, terminal: Terminal, known: KnownParts
   const parts = known.map(({ name, rows, fingerprint }) => ({ name, rows, fingerprint }))
   for await (const text of client.textLines('/control/backup', parts)) {
     const line = BackupLine.parse(JSON.parse(text))
-    if (!('taken' in line)) progress.show(line.done, line.total)
-    else {
+    if ('done' in line) progress.show(line.done, line.total)
+    if ('taken' in line) {
       progress.clear()
       yield line.taken
       return
@@ -106,7 +106,7 @@ function countProgress(terminal: Terminal, total: number) {
   }
 }
 
-async function writeToOutput(terminal: Terminal, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+export async function writeToOutput(terminal: Terminal, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const chunk of bytes) {
     terminal.outBytes?.(chunk)
     await terminal.drained?.()

@@ -9,6 +9,7 @@ import { backup } from './backup.js'
 import { type Command, listFlags, listSettings } from './command.js'
 import { doctor } from './doctor.js'
 import { escapeText } from './escape.js'
+import { exportRows } from './export.js'
 import { geoipUpdate } from './geoip.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
 import { logReport } from './log-report.js'
@@ -63,6 +64,7 @@ export const COMMANDS: readonly Command[] = [
   migrate,
   backup,
   restore,
+  exportRows,
   doctor,
 ]
 

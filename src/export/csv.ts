@@ -55,4 +55,4 @@ export function createCsvWriter(tables: readonly TableLayout[]): { header: strin
 }
 
 /** Formats a line; a single empty cell becomes `""`, because an empty line is no row. */
-const formatLine = (cells: readonly unknown[]): string => `${cells.map(formatCell).join(',') || '""'}\r\n`
+export const formatLine = (cells: readonly unknown[]): string => `${cells.map(formatCell).join(',') || '""'}\r\n`

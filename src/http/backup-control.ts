@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Backups } from '../backup/backups.js'
-import { KnownParts } from '../backup/manifest.js'
+import { type BackupLine, KnownParts } from '../backup/manifest.js'
 import type { Engine } from '../engine/engine.js'
 import { ApiError } from '../errors.js'
 import type { StoreLosses } from '../manage/store-losses.js'
@@ -25,28 +25,32 @@ export function backupControlRoute(
     readsOwnBody: true,
     async run(call) {
       requireFiles(isShared, losses)
-      const lines = backups.take(await parseBody(call, KnownParts))
-      // An error at the beginning has a status of its own.
-      let line = await lines.next()
-      const encoder = new TextEncoder()
-      const encode = async function* () {
-        try {
-          while (!line.done) {
-            yield encoder.encode(`${JSON.stringify(line.value)}\n`)
-            if ('taken' in line.value) break
-            line = await lines.next()
-          }
-          while (!line.done) {
-            await delay(EMPTY_LINE_INTERVAL_MS)
-            yield encoder.encode('\n')
-          }
-        } finally {
-          await lines.return(undefined)
-        }
-      }
-      return new Response(ReadableStream.from(encode()), { headers: { 'content-type': LINES } })
+      return streamWhileFilesAreThere(backups.take(await parseBody(call, KnownParts)))
     },
   })
+}
+
+/** Streams lines, and goes on with empty ones after the last, until the client leaves. */
+export async function streamWhileFilesAreThere(lines: AsyncGenerator<BackupLine>): Promise<Response> {
+  // An error at the beginning has a status of its own.
+  let line = await lines.next()
+  const encoder = new TextEncoder()
+  const encode = async function* () {
+    try {
+      while (!line.done) {
+        yield encoder.encode(`${JSON.stringify(line.value)}\n`)
+        if (!('done' in line.value)) break
+        line = await lines.next()
+      }
+      while (!line.done) {
+        await delay(EMPTY_LINE_INTERVAL_MS)
+        yield encoder.encode('\n')
+      }
+    } finally {
+      await lines.return(undefined)
+    }
+  }
+  return new Response(ReadableStream.from(encode()), { headers: { 'content-type': LINES } })
 }
 
 /** Refuses a store whose backup would not be whole; old backups would be deleted after it. */

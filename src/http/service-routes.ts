@@ -12,6 +12,7 @@ import { geoControlRoutes } from './geo-control.js'
 import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
 import { parseQuery, type Route, routeMaker } from './route.js'
+import { rowExportRoutes } from './row-export.js'
 import type { TailedEngine } from './row-stream.js'
 import { siteRoutes } from './sites.js'
 import { storeControlRoutes } from './store-control.js'
@@ -97,6 +98,7 @@ export const serviceRoutes = ({
   ...storeControlRoutes(losses, sites),
   ...copyControlRoutes(engine, losses),
   backupControlRoute(backups, engine, losses),
+  ...rowExportRoutes({ events: engine.events, sites, backups }),
   ...agentControlRoutes(engine),
   ...geoControlRoutes(engine),
 ]
