@@ -29,11 +29,9 @@ function createColumnParser(options: { columns: readonly string[] | undefined; i
   const { isCloudFront } = options
   const readTime = createTimeTextReader()
   let columns = options.columns?.map(lowerCase)
-  let isMicrosoft = false
   let date = ''
   return (line) => {
     if (line.startsWith('#')) {
-      if (line.startsWith('#Software:')) isMicrosoft = /microsoft|http api/i.test(line)
       if (line.startsWith('#Date:')) date = line.slice(6).trim().slice(0, 10)
       if (line.startsWith('#Fields:')) columns = line.slice(8).trim().split(/\s+/).map(lowerCase)
       return 'skip'
@@ -51,7 +49,7 @@ function createColumnParser(options: { columns: readonly string[] | undefined; i
     const epoch = fields.get('timestamp(ms)') ?? fields.get('timestamp')
     return readColumns(fields, {
       time: readTime(epoch ?? `${fields.get('date') ?? date} ${fields.get('time') ?? ''}`),
-      unit: isMicrosoft || (!isCloudFront && !fields.get('time-taken')?.includes('.')) ? 1 : 1000,
+      unit: fields.get('time-taken')?.includes('.') ? 1000 : 1,
       decode: isCloudFront ? decodePercent : decodePlus,
     })
   }
@@ -63,7 +61,7 @@ const lowerCase = (name: string): string => name.toLowerCase()
 
 interface ColumnRules {
   readonly time: number
-  /** Milliseconds of one unit of `time-taken`: IIS counts milliseconds, the specification seconds. */
+  /** Milliseconds of one unit of `time-taken`: IIS writes milliseconds, others seconds with a fraction. */
   readonly unit: number
   readonly decode: (text: string | undefined) => string | undefined
 }

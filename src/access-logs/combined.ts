@@ -35,17 +35,13 @@ export const VHOST_COMBINED: LogFormat = defineFormat({
 function createCombinedParser(kind: 'common' | 'combined' | 'vhost'): LogParser {
   const readTime = createClfReader()
   return (line) => {
-    let start = 0
-    let host: string | undefined
-    if (kind === 'vhost') {
-      start = line.indexOf(' ') + 1
-      if (start < 2 || line.startsWith('- ', start)) return undefined
-      host = hostOf(line.slice(0, start - 1))
-    }
-    const space = line.indexOf(' ', start)
+    const space = line.indexOf(' ')
     const open = timeStart(line, space)
     if (open < 0) return undefined
-    if (kind !== 'vhost' && hasVirtualHost(line, space, open)) return undefined
+    // Nearly every line of these begins with the address and a dash.
+    const isPlain = kind !== 'vhost' && line.startsWith(' - ', space)
+    const head = isPlain ? undefined : readHead(line.slice(0, open))
+    if (!isPlain && head?.hasHost !== (kind === 'vhost')) return undefined
     const timestamp = readTime(line, open + 2)
     const requestStart = open + 2 + CLF_TIME_CHARS + 3
     const requestEnd = quoteEnd(line, requestStart)
@@ -53,7 +49,7 @@ function createCombinedParser(kind: 'common' | 'combined' | 'vhost'): LogParser 
 
     const statusEnd = line.indexOf(' ', requestEnd + 2)
     const status = wholeNumber(line, requestEnd + 2, statusEnd < 0 ? line.length : statusEnd)
-    if (status < 0) return undefined
+    if (status < 0 || status > 999) return undefined
     let bytesEnd = statusEnd < 0 ? line.length : line.indexOf(' ', statusEnd + 1)
     if (bytesEnd < 0) bytesEnd = line.length
     const bytes = statusEnd < 0 ? -1 : wholeNumber(line, statusEnd + 1, bytesEnd)
@@ -74,10 +70,10 @@ function createCombinedParser(kind: 'common' | 'combined' | 'vhost'): LogParser 
       const forwardedEnd = line.charCodeAt(agentEnd + 2) === QUOTE ? quoteEnd(line, agentEnd + 3) : -1
       if (forwardedEnd > 0) forwarded = line.slice(agentEnd + 3, forwardedEnd)
     }
-    const address = readAddress(line.slice(start, space), forwarded)
+    const address = readAddress(head?.address ?? line.slice(0, space), forwarded)
     const entry: LogEntry = { timestamp, address, method: '', target: '', status, referrer, userAgent }
     readRequest(line, requestStart, requestEnd, entry)
-    if (host !== undefined) entry.host = host
+    if (head?.host !== undefined) entry.host = head.host
     if (bytes >= 0) entry.bytes = bytes
     return entry
   }
@@ -93,11 +89,21 @@ function timeStart(line: string, from: number): number {
   return -1
 }
 
-/** Reports whether what should be the identity (`-` everywhere) is an address, with two fields after it. */
-function hasVirtualHost(line: string, space: number, open: number): boolean {
-  if (line.startsWith(' - ', space)) return false
-  const [identity = '', ...user] = line.slice(space + 1, open).split(' ')
-  return user.length > 1 && /[.:]/.test(identity)
+/**
+ * Finds the address in the text before a time: before the identity, which is `-` everywhere, else with two words after it.
+ * One word before the address is the virtual host; several words, or a time, are what syslog or Docker write.
+ */
+function readHead(text: string): { address: string; hasHost: boolean; host: string | undefined } | undefined {
+  let end = text.indexOf(' - ')
+  if (end < 0) {
+    const words = text.split(' ')
+    if (words.length !== 3 && words.length !== 4) return undefined
+    end = words.slice(0, -2).join(' ').length
+  }
+  const start = text.lastIndexOf(' ', end - 1) + 1
+  const before = text.slice(0, start).trim()
+  const hasHost = before !== '' && !before.includes(' ') && !/^\d{4}-\d\d-\d\dT/.test(before)
+  return { address: text.slice(start, end), hasHost, host: hasHost ? hostOf(before) : undefined }
 }
 
 /** Reads method, target and host into `entry`. */

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { Decompress } from 'fzstd'
 
@@ -44,8 +43,6 @@ function createGzipDecoder(): Decoder {
     async decode(piece) {
       if (fault !== undefined) return []
       await Promise.race([new Promise<void>((resolve) => gunzip.write(piece, () => resolve())), closed])
-      // Events of pieces that were pushed while the stream was busy follow the callback.
-      await setImmediate()
       return take()
     },
     async end() {

@@ -52,15 +52,19 @@ export function defineJsonFormat(shape: JsonShape): LogFormat {
   })
 }
 
+/** Parses the object of a line, also after what syslog or Docker write before it. */
 function parseObject(text: string): JsonObject | undefined {
-  if (text[0] !== '{') return undefined
+  const start = text.indexOf('{')
+  if (start < 0 || start > MAX_PREFIX_CHARS) return undefined
   try {
-    const line: unknown = JSON.parse(text)
+    const line: unknown = JSON.parse(start === 0 ? text : text.slice(start))
     return isObject(line) ? line : undefined
   } catch {
     return undefined
   }
 }
+
+const MAX_PREFIX_CHARS = 200
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

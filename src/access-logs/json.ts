@@ -196,14 +196,12 @@ export const NAMED_JSON = defineJsonFormat({
     request_time_ms: 1,
   },
   headers: (line) => readHeaders(line, 'http_'),
-  adjust(raw, line) {
+  adjust(raw) {
     // Some name the method `request`.
     if (raw.request !== undefined && !raw.request.includes(' ') && raw.target !== undefined) {
       raw.method ??= raw.request
       raw.request = undefined
     }
-    if (raw.status === undefined || KNOWN_KEYS.some((key) => Object.hasOwn(line, key))) raw.time = Number.NaN
+    if (raw.status === undefined) raw.time = Number.NaN
   },
 })
-/** Names that only occur in the formats above; several of their other fields have usual names. */
-const KNOWN_KEYS = ['deploymentId', 'cs-method', 'ClientIP', 'RequestPath']

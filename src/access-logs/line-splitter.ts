@@ -4,6 +4,7 @@ import { MAX_LINE_CHARS } from './log-format.js'
 export function createLineSplitter() {
   let rest: Buffer[] = []
   let restBytes = 0
+  let isStart = true
   const keep = (piece: Buffer) => {
     // A longer line is broken in any case, so that its length is enough.
     if (restBytes < MAX_LINE_BYTES) rest.push(piece)
@@ -15,6 +16,13 @@ export function createLineSplitter() {
     restBytes = 0
     return whole
   }
+  const decode = (bytes: Buffer) => {
+    const text = bytes.toString()
+    const bare = isStart && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
+    isStart = false
+    const lines = bare.split('\n')
+    return bare.includes('\r') ? lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line)) : lines
+  }
   return {
     split(piece: Buffer): string[] {
       const end = piece.lastIndexOf(NEWLINE)
@@ -22,16 +30,15 @@ export function createLineSplitter() {
         keep(piece)
         return []
       }
-      const lines = takeRest(piece.subarray(0, end)).toString().split('\n').map(withoutReturn)
+      const lines = decode(takeRest(piece.subarray(0, end)))
       if (end + 1 < piece.length) keep(piece.subarray(end + 1))
       return lines
     },
     /** The last line, if the file does not end with a newline. */
-    end: (): string[] => (restBytes === 0 ? [] : [withoutReturn(takeRest(Buffer.alloc(0)).toString())]),
+    end: (): string[] => (restBytes === 0 ? [] : decode(takeRest(Buffer.alloc(0)))),
   }
 }
 const NEWLINE = 10
 /** UTF-8 has at most 3 bytes for each of JavaScript's characters. */
 const MAX_LINE_BYTES = 3 * (MAX_LINE_CHARS + 1)
-
-const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line)
+const BYTE_ORDER_MARK = '\ufeff'

@@ -88,7 +88,7 @@ export const HAPROXY = defineFormat({
         time: readTime(time),
         address: beforePort(client ?? ''),
         request: decodeHash(request),
-        status: Number(status) < 0 ? '-' : status,
+        status,
         bytes,
         durationMs: duration,
         ...readCaptures(captures),

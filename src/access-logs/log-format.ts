@@ -47,7 +47,10 @@ interface FormatDefinition extends Omit<LogFormat, 'createParser'> {
   createParser(options: ParserOptions): LogParser
 }
 
-/** Makes a format whose parsers skip blank lines and call a line over `MAX_LINE_CHARS` broken. */
+/**
+ * Makes a format whose parsers skip blank lines, call a line over `MAX_LINE_CHARS` broken, and read what Docker's driver
+ * `json-file` stores as the line that the server wrote.
+ */
 export function defineFormat(format: FormatDefinition): LogFormat {
   return {
     ...format,
@@ -55,8 +58,20 @@ export function defineFormat(format: FormatDefinition): LogFormat {
       const parse = format.createParser(options)
       return (line) => {
         if (line.length > MAX_LINE_CHARS) return undefined
-        return line === '' || line === '\r' ? 'skip' : parse(line)
+        const text = line.startsWith(DOCKER_START) ? dockerText(line) : line
+        return text === '' || text === '\r' ? 'skip' : parse(text)
       }
     },
+  }
+}
+const DOCKER_START = '{"log":"'
+
+function dockerText(line: string): string {
+  try {
+    const value: unknown = JSON.parse(line)
+    const isStored = typeof value === 'object' && value !== null && 'log' in value && typeof value.log === 'string'
+    return isStored ? String(value.log).trimEnd() : line
+  } catch {
+    return line
   }
 }

@@ -11,7 +11,9 @@ export function splitRequest(text: string): RequestLine {
   const method = text.slice(0, space)
   const end = text.lastIndexOf(' HTTP/')
   const target = (end < space ? text.slice(space + 1) : text.slice(space + 1, end)).trim()
-  return isMethod(method) ? { method, ...splitTarget(target) } : NO_REQUEST
+  // Other protocols have words too; HTTP/0.9 has no version, and always a path.
+  if (!isMethod(method) || (end < space && !target.startsWith('/'))) return NO_REQUEST
+  return { method, ...splitTarget(target) }
 }
 const NO_REQUEST: RequestLine = { method: '', target: '' }
 

@@ -93,7 +93,7 @@ function createTemplateParser(elements: readonly TemplateElement[], { zone }: Pa
         at += element.length
         continue
       }
-      const end = slotEnd(line, at, element, elements[i - 1], elements[i + 1])
+      const end = slotEnd(line, at, element, elements[i + 1])
       if (end < at || end > line.length) return undefined
       element.read(fields, unescapeField(line.slice(at, end)))
       at = end
@@ -104,13 +104,13 @@ function createTemplateParser(elements: readonly TemplateElement[], { zone }: Pa
   }
 }
 
-function slotEnd(line: string, at: number, slot: Slot, before?: TemplateElement, after?: TemplateElement): number {
+function slotEnd(line: string, at: number, slot: Slot, after?: TemplateElement): number {
   if (slot.width !== undefined) return at + slot.width
   if (slot.endsBefore !== undefined) return line.indexOf(slot.endsBefore, at)
   const text = typeof after === 'string' ? after : ''
   if (slot.delimiters !== undefined) return addressesEnd(line, at, slot.delimiters, text)
   if (text === '') return line.length
-  if (text.startsWith('"') && typeof before === 'string' && before.endsWith('"')) return quoteEnd(line, at)
+  if (text.startsWith('"')) return quoteEnd(line, at)
   let end = line.indexOf(text, at)
   while (slot.isList && end > at && (line[end - 1] === ',' || line[end - 1] === ':' || line.startsWith(' : ', end)))
     end = line.indexOf(text, end + 1)

@@ -75,11 +75,9 @@ export function createZone(zone?: string): ToUtc {
   let offset = 0
   return (local) => {
     // Clocks change at full hours.
-    if (Math.floor(local / HOUR_MS) !== hour) {
+    if (!Number.isNaN(local) && Math.floor(local / HOUR_MS) !== hour) {
       hour = Math.floor(local / HOUR_MS)
       offset = offsetAt(local - offsetAt(local - DAY_MS))
-      const before = offsetAt(local - DAY_MS)
-      if (offsetAt(local - before) === before) offset = before
     }
     return local - offset
   }

@@ -142,7 +142,7 @@ const ALB_ROWS: readonly Row[] = [
   [alb('[2001:db8::1]:2817', `200 200 34 366 ${GET} "Mozilla/5.0"`), { address: '2001:db8::1' }, 'IPv6 in brackets'],
   [alb('2001:db8::1:2817', `200 200 34 366 ${GET} "Mozilla/5.0"`), { address: '2001:db8::1' }, 'IPv6 without brackets'],
   [
-    alb('203.0.113.9:2817', `502 - 34 366 ${GET} "-"`).replace('0.000 0.021 0.001', '0.000 -1 -1'),
+    alb('203.0.113.9:2817', `502 - 34 366 ${GET} "-"`).replace('0.000 0.021 0.001', '5.000 -1 -1'),
     { status: 502, userAgent: '', durationMs: undefined },
     'no target',
   ],

@@ -107,6 +107,7 @@ const PLAIN_ROWS: readonly Row[] = [
   [plain({ timestamp: 1793959872000000 }), {}, 'microseconds'],
   [plain({ timestamp: '2026-11-06 10:11:12' }), {}, 'no zone is UTC'],
   [plain({ url: 'https://A.example:8443/x?y' }), { target: '/x?y', host: 'a.example' }, 'a whole URL'],
+  [plain({ url: '/x?y=1', query_string: 'y=1' }), { target: '/x?y=1' }, 'a query that the URL has too'],
   [plain({ url: 'https://a.example?y' }), { target: '/?y', host: 'a.example' }, 'a whole URL without a path'],
   [plain({ client_ip: '[2001:db8::1]:4433' }), { address: '2001:db8::1' }, 'IPv6 with a port'],
   [
@@ -170,6 +171,8 @@ const CADDY_BASE = {
 }
 const CADDY_ROWS: readonly Row[] = [
   [caddy({}), {}, 'Caddy 2.7'],
+  [`caddy-1  | ${caddy({})}`, {}, 'after Docker Compose'],
+  [json({ log: `${caddy({})}\n`, stream: 'stderr', time: '2026-11-06T10:11:13Z' }), {}, 'as Docker stores it'],
   [caddy({ ts: '2026-11-06T10:11:12.345Z' }), {}, 'time_format iso8601'],
   [caddy({ ts: '2026/11/06 10:11:12.345' }), {}, 'time_format wall'],
   [caddy({ ts: 1793959872345 }), {}, 'time_format unix_milli_float'],
@@ -187,6 +190,11 @@ const CADDY_ROWS: readonly Row[] = [
     'after a proxy on the same machine',
   ],
   [caddy({ request: { ...request, remote_ip: '10.0.0.1' } }), {}, 'client_ip counts before remote_ip'],
+  [
+    caddy({ request: { ...request, client_ip: '10.0.0.9', headers: { 'X-Forwarded-For': ['198.51.100.1'] } } }),
+    { address: '10.0.0.9', referrer: '', userAgent: '', requestHeaders: { 'x-forwarded-for': '198.51.100.1' } },
+    'client_ip is what Caddy believes, also with a list',
+  ],
   [
     caddy({ request: { ...request, headers: {} } }),
     { referrer: '', userAgent: '', requestHeaders: undefined },

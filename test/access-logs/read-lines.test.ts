@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
@@ -88,7 +88,7 @@ t.test('standard input is read once, from its start', async (t) => {
 t.test('what is wrong with a file is reported, and everything before it is read', async (t) => {
   const folder = t.testdir({
     long: text(line(1), 'x'.repeat(3_000_000), line(2)),
-    bytes: Buffer.from('a\xff\nb', 'latin1'),
+    bytes: Buffer.from('\xef\xbb\xbfa\xff\n\r\nb', 'latin1'),
   })
   const lines = Array.from({ length: 20_000 }, (_, i) => line(i % 60, `agent ${i}`))
   const whole = gzipSync(text(...lines))
@@ -109,8 +109,7 @@ t.test('what is wrong with a file is reported, and everything before it is read'
   const long = await read(await openLogs([join(folder, 'long')]))
   t.same([long.lines[0], long.lines[2], long.lines.length], [line(1), line(2), 3])
   t.ok((long.lines[1] ?? '').length > 65_536, 'too long for any parser')
-  t.same((await read(await openLogs([join(folder, 'bytes')]))).lines, ['a\ufffd', 'b'])
-  t.equal(readFileSync(join(folder, 'bytes')).length, 4)
+  t.same((await read(await openLogs([join(folder, 'bytes')]))).lines, ['a\ufffd', '', 'b'])
 
   await t.rejects(openLogs([join(folder, 'absent')]), { message: /absent: does not exist/ })
   await t.rejects(openLogs([folder]), { message: /is a directory/ })
