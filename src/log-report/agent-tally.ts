@@ -18,8 +18,8 @@ export interface AgentTally extends AgentTotals {
 
 const noTotals = (): AgentTotals => ({ requests: 0, bytes: 0, client_errors: 0, server_errors: 0 })
 
-/** Decisions are kept by target, up to this many for each agent. */
-const MAX_DECISIONS = 20_000
+/** Decisions are cached by agent and target until the targets have this many characters: some 250,000 targets. */
+const MAX_CACHED_CHARACTERS = 16_000_000
 
 /** Requests without a user agent: no browser sends one, and the client says no name. */
 const NO_USER_AGENT = { ...UNKNOWN_AGENT, id: 'no-user-agent', name: 'No user agent' } as const
@@ -27,18 +27,20 @@ const NO_USER_AGENT = { ...UNKNOWN_AGENT, id: 'no-user-agent', name: 'No user ag
 /** Creates the counts of all agents of a log, judged by `robots` if it is given. */
 export function createAgentTallies(robots: Policy | undefined) {
   const tallies = new Map<string, AgentTally>()
-  const decisions = new WeakMap<AgentTally, Map<string, ReturnType<Policy['allows']>>>()
+  const decisions = new Map<AgentTally, Map<string, ReturnType<Policy['allows']>>>()
+  let characters = 0
   const decide = (policy: Policy, tally: AgentTally, target: string) => {
-    let known = decisions.get(tally)
-    if (known === undefined || known.size >= MAX_DECISIONS) {
-      known = new Map()
-      decisions.set(tally, known)
-    }
-    const before = known.get(target)
+    const before = decisions.get(tally)?.get(target)
     if (before !== undefined) return before
+    if (characters >= MAX_CACHED_CHARACTERS) {
+      decisions.clear()
+      characters = 0
+    }
     // The policy takes one character per octet.
     const decision = policy.allows(tally.agent, Buffer.from(target).toString('latin1'))
-    known.set(detachedCopy(target), decision)
+    const ofAgent = decisions.get(tally) ?? new Map<string, typeof decision>()
+    decisions.set(tally, ofAgent.set(detachedCopy(target), decision))
+    characters += target.length
     return decision
   }
   return {
@@ -51,12 +53,12 @@ export function createAgentTallies(robots: Policy | undefined) {
       return tally
     },
     /** Judges one request; `target` is path and query. */
-    judge(tally: AgentTally, target: string): void {
+    judge(tally: AgentTally, target: string, pathname: string): void {
       if (robots === undefined || target === '') return
       const { allowed, rule = '', line = 0 } = decide(robots, tally, target)
       if (allowed) return
       tally.disallowed++
-      tally.disobeyed ??= { rule, line, pathname: withoutQuery(target) }
+      tally.disobeyed ??= { rule, line, pathname: detachedCopy(pathname) }
     },
     finish: () => finish([...tallies.values()].sort(byRequests), robots !== undefined),
     robotsReport: (source: string): NonNullable<LogReport['robots']> => {
@@ -73,8 +75,6 @@ export function addResponse(totals: AgentTotals, status: number, bytes: number):
   if (status >= 500) totals.server_errors++
   else if (status >= 400) totals.client_errors++
 }
-
-const withoutQuery = (target: string): string => target.replace(/\?.*$/s, '')
 
 const byRequests = (a: { requests: number }, b: { requests: number }) => b.requests - a.requests
 

@@ -1,7 +1,7 @@
 import type { LogEntry } from '../access-logs/log-format.js'
 import type { Agent, Catalog } from '../agents/catalog.js'
 import { createIdentify, type Identification, UNKNOWN_AGENT } from '../agents/identify.js'
-import { detachedCopy } from '../capture/text-limits.js'
+import { detachedCopy, MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 import type { Policy } from '../policy/policy.js'
 import { type AgentTally, addResponse, createAgentTallies } from './agent-tally.js'
 import { createAssistantReader } from './arrivals.js'
@@ -42,7 +42,7 @@ interface PathCounts {
 
 export type Tally = ReturnType<typeof createTally>
 
-/** Creates the counts of a report. Memory is bounded, but for 34 bytes a visitor. Long because they share the caches. */
+/** Creates the counts of a report. Memory is bounded, but for 23 to 45 bytes a visitor. Long because they share the caches. */
 export function createTally({ catalog, robots, host, tz }: TallyOptions) {
   const identify = createIdentify(catalog)
   const tallies = createAgentTallies(robots?.policy)
@@ -54,13 +54,16 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
   }))
   const errors = createTopCounter(MAX_ERRORS, () => ({ count: 0, agents: new Set<string>() }))
   const unnamed = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
-  const assistants = new Map<string, number>()
+  const assistants = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
   const people = { requests: 0, bytes: 0, pageviews: 0 }
+  let arrivals = 0
   const lines = { read: 0, broken: 0, skipped: 0, other_hosts: 0 }
   let [first, last] = [Infinity, -Infinity]
 
   let clients = new Map<string, { tally: AgentTally | undefined; seed: number }>()
-  const readClient = (userAgent: string) => {
+  const readClient = (text: string) => {
+    // As long as in the store: 50,000 of 8 KB each would be 400 MB.
+    const userAgent = truncate(text, MAX_CHARACTERS.user_agent)
     const known = clients.get(userAgent)
     if (known !== undefined) return known
     if (clients.size >= MAX_CLIENTS) clients = new Map()
@@ -76,8 +79,8 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
     if (timestamp < tally.first) tally.first = timestamp
     if (timestamp > tally.last) tally.last = timestamp
     series.at(timestamp).requests++
-    tallies.judge(tally, target)
-    if (tally.info === UNKNOWN_AGENT) unnamed.add(entry.userAgent)
+    tallies.judge(tally, target, pathname)
+    if (tally.info === UNKNOWN_AGENT) unnamed.add(truncate(entry.userAgent, MAX_CHARACTERS.user_agent))
     const path = paths.add(pathname)
     path.requests++
     const { purpose } = tally.info
@@ -106,7 +109,8 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
     const assistant = readAssistant(entry.referrer, query)
     if (assistant === undefined) return
     path.arrivals++
-    assistants.set(assistant, (assistants.get(assistant) ?? 0) + 1)
+    arrivals++
+    assistants.add(assistant)
   }
 
   return {
@@ -121,7 +125,7 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
         if (timestamp < first) first = timestamp
         if (timestamp > last) last = timestamp
         const mark = target.indexOf('?')
-        const pathname = mark < 0 ? target : target.slice(0, mark)
+        const pathname = truncate(mark < 0 ? target : target.slice(0, mark), MAX_CHARACTERS.pathname)
         const { tally, seed } = readClient(entry.userAgent)
         if (tally) addAgent(tally, entry, pathname)
         else addPerson(seed, entry, pathname, mark < 0 ? '' : target.slice(mark + 1))
@@ -131,7 +135,6 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
     finish(files: readonly ReadFile[]): LogReport {
       const { withoutAssets, ...counted } = visitors.totals()
       const top = (measure: (counts: PathCounts) => number) => paths.top(LIST_LENGTH, measure)
-      const arrivals = [...assistants].sort(([, a], [, b]) => b - a)
       return {
         files,
         lines: { ...lines },
@@ -149,8 +152,8 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
           ...{ pathname, requests },
         })),
         arrivals: {
-          pageviews: arrivals.reduce((sum, [, pageviews]) => sum + pageviews, 0),
-          assistants: arrivals.map(([name, pageviews]) => ({ name, pageviews })),
+          pageviews: arrivals,
+          assistants: assistants.top(LIST_LENGTH).map(([name, { count }]) => ({ name, pageviews: count })),
           pages: top(({ arrivals }) => arrivals).map(([pathname, { arrivals: pageviews }]) => ({
             pathname,
             pageviews,
@@ -160,7 +163,7 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
           ...{ pathname, pageviews, requests },
         })),
         unnamed: unnamed.top(LIST_LENGTH).map(([user_agent, { count }]) => ({ user_agent, requests: count })),
-        lists_complete: paths.isComplete && errors.isComplete && unnamed.isComplete,
+        lists_complete: [paths, errors, unnamed, assistants].every(({ isComplete }) => isComplete),
       }
     },
   }

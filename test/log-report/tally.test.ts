@@ -4,6 +4,7 @@ import { COMBINED } from '../../src/access-logs/combined.js'
 import type { LogEntry } from '../../src/access-logs/log-format.js'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createTally, type TallyOptions } from '../../src/log-report/tally.js'
+import { createTopCounter } from '../../src/log-report/top-counter.js'
 import { createVisitorTable, hashText } from '../../src/log-report/visitor-table.js'
 import { createPolicy } from '../../src/policy/policy.js'
 
@@ -266,6 +267,41 @@ t.test('requests of other hosts are left out', async (t) => {
     tally.finish([]),
     { people: { pageviews: 2 }, lines: { other_hosts: 1 } },
     'a line without a host may be this one',
+  )
+})
+
+t.test('lists are bounded', async (t) => {
+  const frequent = ['/often', '/often', '/often']
+  for (const [limit, texts, expected, isComplete, why] of [
+    [3, [...frequent, '/a', '/b'], ['/often', '/a', '/b'], true, 'as many as fit'],
+    [3, [...frequent, '/a', '/b', '/c'], ['/often', '/c'], false, 'one text more'],
+    [3, [...frequent, `/${'a'.repeat(600)}`, '/c'], ['/often', '/c'], false, 'more than 200 characters on average'],
+  ] as const) {
+    const counter = createTopCounter(limit, () => ({ count: 0 }))
+    for (const text of texts) counter.add(text)
+    t.strictSame(
+      counter.top(9).map(([text]) => text),
+      expected,
+      why,
+    )
+    t.equal(counter.isComplete, isComplete, why)
+  }
+})
+
+t.test('texts of the log are as long as in the store', async (t) => {
+  const long = 'x'.repeat(8000)
+  const { pages, unnamed } = report([
+    text(['10.0.0.1', '10:00:00', `GET /${long}1 HTTP/1.1`, 200, 1, '', CHROME]),
+    text(['10.0.0.1', '10:00:00', 'GET / HTTP/1.1', 200, 1, '', `${UNKNOWN}${long}1`]),
+    text(['10.0.0.1', '10:00:00', 'GET / HTTP/1.1', 200, 1, '', `${UNKNOWN}${long}2`]),
+  ])
+  t.strictSame(
+    pages.map(({ pathname }) => pathname.length),
+    [2000],
+  )
+  t.strictSame(
+    unnamed.map(({ user_agent, requests }) => [user_agent.length, requests]),
+    [[512, 2]],
   )
 })
 
