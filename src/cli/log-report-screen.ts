@@ -207,12 +207,14 @@ function robotsTable(screen: Screen, { robots }: LogReport): string {
 
 function notes(screen: Screen, { lines, people, agents, files, robots, lists_complete }: LogReport): string {
   const { visitors, pageviews } = people.without_assets
+  const brokenAs = new Set(files.flatMap(({ broken, format }) => (broken > 0 ? [format] : [])))
   const facts = [
     visitors > 0 &&
       `${counted(pageviews, 'pageview')} of ${counted(visitors, 'visitor')} came without a single style, script, picture or font: probably agents that do not say so.`,
     agents.unnamed > 0 &&
       `${counted(agents.unnamed, 'request')} by agents that the catalogue does not name: see --json.`,
-    lines.broken > 0 && `${counted(lines.broken, 'line')} could not be read as ${files[0]?.format ?? 'a request'}.`,
+    lines.broken > 0 &&
+      `${counted(lines.broken, 'line')} could not be read as ${brokenAs.size === 1 ? [...brokenAs][0] : 'the formats of their files'}.`,
     lines.other_hosts > 0 && `${counted(lines.other_hosts, 'request')} of other hosts left out.`,
     !lists_complete && 'There are very many distinct paths: rare ones may be missing from the lists.',
     robots === undefined && 'With --robots FILE or URL: who fetched what your robots.txt disallows.',

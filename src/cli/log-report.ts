@@ -87,8 +87,8 @@ async function readFiles(
   const progress = createLogProgress(terminal, total, () => performance.now())
   const done: (ReadFile & { faults: string[] })[] = []
   let [bytesBefore, lines] = [0, 0]
-  for (const log of logs) {
-    const { read, parse } = startFile(log, format, flags.tz)
+  // All formats first: a file without one should not be found after minutes of reading the others.
+  for (const { log, read, parse } of logs.map((log) => ({ log, ...startFile(log, format, flags.tz) }))) {
     done.push(read)
     let bytesRead = 0
     for await (const chunk of readLogLines([log])) {

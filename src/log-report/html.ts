@@ -4,7 +4,7 @@ import type { LogReport } from './report.js'
 import { drawSeries } from './series-picture.js'
 import { STYLE } from './style.js'
 
-/** Rows of a list; agents are all listed. */
+/** Rows of a list; agents are all listed. How many more there are is only said of lists that the report has in full. */
 const ROWS = 12
 
 /** Formats a report as one HTML page without scripts, which needs no other file and asks no other server. */
@@ -103,8 +103,10 @@ const empty = (title: string, text: string): Html =>
 const errorsOf = ({ client_errors, server_errors, requests }: LogReport['by_agent'][number]): string =>
   formatPercent((client_errors + server_errors) / requests)
 
-function agentSection({ by_agent, robots }: LogReport): Html {
+function agentSection({ by_agent, robots, tz }: LogReport): Html {
   if (by_agent.length === 0) return empty('Agents', 'No agent was seen.')
+  // Swedish writes dates as ISO 8601 does.
+  const local = new Intl.DateTimeFormat('sv-SE', { timeZone: tz, dateStyle: 'short', timeStyle: 'short' })
   return table(
     'Agents',
     by_agent,
@@ -123,7 +125,7 @@ function agentSection({ by_agent, robots }: LogReport): Html {
         : []),
       { title: 'Purpose', value: ({ purpose }) => purpose },
       { title: 'Operator', value: ({ operator }) => operator },
-      { title: 'Last seen', value: ({ last_seen }) => last_seen.slice(0, 16).replace('T', ' '), isNumber: true },
+      { title: 'Last seen', value: ({ last_seen }) => local.format(new Date(last_seen)), isNumber: true },
     ],
     ({ requests }) => requests,
     { limit: Number.POSITIVE_INFINITY },
@@ -184,7 +186,7 @@ function assistantSection({ read_by_assistants }: LogReport): Html {
     value: (row: { requests: number }) => formatNumber(row.requests),
     isNumber: true,
   }
-  return table(title, read_by_assistants, [PATH, requests], (row) => row.requests)
+  return table(title, read_by_assistants.slice(0, ROWS), [PATH, requests], (row) => row.requests)
 }
 
 function arrivalSection({ arrivals }: LogReport): Html {
@@ -196,14 +198,16 @@ function arrivalSection({ arrivals }: LogReport): Html {
     isNumber: true,
   }
   const assistant = { title: 'Assistant', value: ({ name }: { name: string }) => name }
-  return table(title, arrivals.assistants, [assistant, pageviews], (row) => row.pageviews, { kind: 'people' })
+  return table(title, arrivals.assistants.slice(0, ROWS), [assistant, pageviews], (row) => row.pageviews, {
+    kind: 'people',
+  })
 }
 
 function errorSection({ errors }: LogReport): Html {
   if (errors.length === 0) return html``
   return table(
     'Errors that agents met',
-    errors,
+    errors.slice(0, ROWS),
     [
       PATH,
       { title: 'Requests', value: ({ requests }) => formatNumber(requests), isNumber: true },
@@ -217,7 +221,7 @@ function errorSection({ errors }: LogReport): Html {
 const pageSection = ({ pages }: LogReport): Html =>
   table(
     'Read most by people',
-    pages,
+    pages.slice(0, ROWS),
     [
       PATH,
       { title: 'Pageviews', value: ({ pageviews }) => formatNumber(pageviews), isNumber: true },
@@ -231,7 +235,7 @@ function unnamedSection({ unnamed }: LogReport): Html {
   if (unnamed.length === 0) return html``
   return table(
     'Agents that the catalogue does not name',
-    unnamed,
+    unnamed.slice(0, ROWS),
     [
       { title: 'User agent', value: ({ user_agent }) => html`<code>${user_agent || 'none'}</code>` },
       { title: 'Requests', value: ({ requests }) => formatNumber(requests), isNumber: true },

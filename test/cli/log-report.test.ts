@@ -57,6 +57,18 @@ t.test('json, csv and html of the same', async (t) => {
   t.equal(first, 'gptbot,GPTBot,OpenAI,training,2,20,1,0,2026-11-21T10:00:00.000Z,2026-11-21T10:00:00.000Z')
 })
 
+t.test('the page has times of the zone, and the note names the format of the broken lines', async (t) => {
+  const folder = t.testdir({
+    'access.log': `${line('/', CHROME, 20)}${line('/', GPTBOT)}`,
+    'json.log': `{"time":"2026-11-21T10:00:00Z","remote_addr":"192.0.2.1","request":"GET / HTTP/1.1","status":200}\n{\n`,
+  })
+  const files = ['access.log', 'json.log'].map((name) => join(folder, name))
+  const page = join(folder, 'page.html')
+  const { stdout } = await command('report', ...files, '--html', page, '--tz', 'Asia/Tokyo')
+  t.match(stdout, /1 line could not be read as JSON/)
+  t.match(readFileSync(page, 'utf8'), '>2026-11-21 19:00<')
+})
+
 t.test('several files, compressed, in any order, and standard input', async (t) => {
   const folder = t.testdir({ 'access.log': line('/', CHROME) })
   writeFileSync(join(folder, 'access.log.1.gz'), gzipSync(line('/', CHROME, 20).repeat(2)))
