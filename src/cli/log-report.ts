@@ -124,9 +124,10 @@ function readFormat(text: string): LogFormat {
 function startFile(log: LogFile, format: LogFormat | undefined, tz: string) {
   const found: { format: LogFormat; because: string } | undefined =
     format === undefined ? detectFormat(log.head) : { format, because: 'named with --log-format' }
-  if (found === undefined && log.head.length > 0)
+  if (found === undefined && !log.head.every(isNoRequest))
     throw new Failure(`${log.path}: no format fits half of its first lines; name one with --log-format.`)
-  const parse: LogParser = found?.format.createParser({ zone: tz }) ?? (() => undefined)
+  const parse: LogParser =
+    found?.format.createParser({ zone: tz }) ?? ((line) => (isNoRequest(line) ? 'skip' : undefined))
   const read = {
     name: log.path,
     format: found?.format.title ?? 'empty',
@@ -136,6 +137,9 @@ function startFile(log: LogFile, format: LogFormat | undefined, tz: string) {
   }
   return { read: { ...read, faults: [] as string[] }, parse }
 }
+
+/** A log that was rotated before its first request has headers at most: it is empty, not of an unknown format. */
+const isNoRequest = (line: string): boolean => line.trim() === '' || line.startsWith('#')
 
 /** Reads the robots.txt from a file or a site. Throws `Failure` if it cannot be read. */
 async function readRobots(source: string, version: string) {

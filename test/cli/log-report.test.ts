@@ -106,7 +106,12 @@ t.test('the robots.txt of a site', async (t) => {
 })
 
 t.test('wrong use names what was expected', async (t) => {
-  const folder = t.testdir({ 'access.log': LOG, 'other.txt': 'one\ntwo\nthree\n', 'empty.log': '' })
+  const folder = t.testdir({
+    'access.log': LOG,
+    'other.txt': 'one\ntwo\nthree\n',
+    'empty.log': '',
+    'w3c.log': '#Version: 1.0\n#Fields: date time c-ip\n\n',
+  })
   const log = join(folder, 'access.log')
   for (const [args, code, expected, why] of [
     [[], 2, /missing required argument 'files'/, 'no file'],
@@ -125,6 +130,7 @@ t.test('wrong use names what was expected', async (t) => {
     ],
     [[log, '--html', join(folder, 'no', 'page.html')], 1, /page\.html was not written/, 'no directory for the page'],
     [[join(folder, 'empty.log')], 0, /No line is a request/, 'an empty log is no mistake'],
+    [[join(folder, 'w3c.log')], 0, /No line is a request/, 'a log of headers'],
   ] as const) {
     const result = await command('report', ...args)
     t.equal(result.code, code, why)
