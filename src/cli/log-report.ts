@@ -4,7 +4,8 @@ import { compileLogFormat } from '../access-logs/custom-format.js'
 import { detectFormat } from '../access-logs/detect.js'
 import { LOG_FORMATS } from '../access-logs/formats.js'
 import type { LogFormat, LogParser } from '../access-logs/log-format.js'
-import { type LogFile, openLogs, readLogLines } from '../access-logs/read-lines.js'
+import { readInOrder } from '../access-logs/merge.js'
+import { type LogFile, openLogs } from '../access-logs/read-lines.js'
 import { loadCatalog } from '../agents/catalog.js'
 import { UnusableSetting } from '../errors.js'
 import { formatCell } from '../export/csv.js'
@@ -39,9 +40,17 @@ const LogReportFlags = z.object({
   limit: flag(
     '--limit <rows>',
     `rows of each list on the screen (default ${DEFAULT_ROWS.agents} agents, ${DEFAULT_ROWS.others} of the others)`,
-    z.string().regex(/^\d+$/, 'must be a number').transform(Number).optional(),
+    z
+      .string()
+      .regex(/^[1-9]\d*$/, 'must be a number from 1')
+      .transform(Number)
+      .optional(),
   ),
-  html: flag('--html <file>', 'write the report as one page that needs no other file', file.optional()),
+  html: flag(
+    '--html <file>',
+    'write the report as one page that needs no other file; - for standard output',
+    file.optional(),
+  ),
   csv: flag('--csv <file>', 'write the agents as CSV; - for standard output', file.optional()),
   json: JSON_FLAG,
 })
@@ -60,6 +69,7 @@ export const logReport = defineCommand({
     const report = tally.finish(await readFiles(call, tally, format))
     if (flags.html !== undefined) {
       const { formatHtml } = await import('../log-report/html.js')
+      if (flags.html === '-') return terminal.out(formatHtml(report))
       await writeReport(flags.html, formatHtml(report))
     }
     if (flags.csv === '-') return terminal.out(formatCsv(report))
@@ -83,32 +93,30 @@ async function readFiles(
     ...(format && { format }),
   })
   const sizes = logs.map(({ size }) => size)
-  const total = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size = 0) => sum + size, 0)
+  const total = sizes.includes(undefined) ? undefined : sum(sizes.map((size = 0) => size))
   const progress = createLogProgress(terminal, total, () => performance.now())
-  const done: (ReadFile & { faults: string[] })[] = []
-  let [bytesBefore, lines] = [0, 0]
+  let lines = 0
   // All formats first: a file without one should not be found after minutes of reading the others.
-  for (const { log, read, parse } of logs.map((log) => ({ log, ...startFile(log, format, flags.tz) }))) {
-    done.push(read)
-    let bytesRead = 0
-    for await (const chunk of readLogLines([log])) {
-      bytesRead = chunk.bytesRead
-      for (const line of chunk.lines) {
-        const entry = parse(line)
-        if (entry === undefined) read.broken++
-        tally.add(entry)
-      }
-      read.lines += chunk.lines.length
+  const opened = logs.map((log) => ({ log, bytes: 0, ...startFile(log, format, flags.tz) }))
+  await readInOrder(opened, {
+    chunk(file, chunk) {
+      file.bytes = chunk.bytesRead
+      file.read.lines += chunk.lines.length
       lines += chunk.lines.length
-      if (chunk.fault !== undefined) read.faults.push(chunk.fault)
-      progress.show(bytesBefore + bytesRead, lines)
-    }
-    bytesBefore += bytesRead
-  }
+      if (chunk.fault !== undefined) file.read.faults.push(chunk.fault)
+      progress.show(sum(opened.map(({ bytes }) => bytes)), lines)
+    },
+    line({ read }, result) {
+      if (result === undefined) read.broken++
+      tally.add(result)
+    },
+  })
   progress.clear()
-  for (const { name, faults } of done) for (const fault of faults) terminal.err(`${name}: ${fault}\n`)
-  return done.map(({ faults: _, ...read }) => read)
+  for (const { read } of opened) for (const fault of read.faults) terminal.err(`${read.name}: ${fault}\n`)
+  return opened.map(({ read: { faults: _, ...read } }) => read)
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0)
 
 /** Throws `Failure` (wrong usage) if it is no format. */
 function readFormat(text: string): LogFormat {
@@ -166,8 +174,12 @@ async function writeReport(name: string, text: string): Promise<void> {
   })
 }
 
+const CSV_COLUMNS = [
+  ...(['agent_id', 'name', 'operator', 'purpose', 'requests', 'bytes', 'client_errors', 'server_errors'] as const),
+  ...(['disallowed', 'first_seen', 'last_seen'] as const),
+]
+
 function formatCsv({ by_agent }: LogReport): string {
-  const [first] = by_agent
-  const lines = [first ? Object.keys(first) : [], ...by_agent.map((agent) => Object.values(agent))]
+  const lines = [CSV_COLUMNS, ...by_agent.map((agent) => CSV_COLUMNS.map((column) => agent[column]))]
   return lines.map((cells) => `${cells.map(formatCell).join(',')}\r\n`).join('')
 }

@@ -16,6 +16,15 @@ export function kindOfPath(pathname: string): PathKind {
   return isPage({ ...ANY_GET, pathname, content_type }) ? 'page' : 'file'
 }
 
+/** Types of what a page loads. JSON and plain text are data. */
+const ASSET_TYPE = /^(?:image|font|audio|video)\/|^(?:text\/css|(?:text|application)\/(?:x-)?(?:java|ecma)script)\b/i
+
+/** Returns what a response was, in a log that has its content type. */
+export function kindOfType(contentType: string, pathname: string): PathKind {
+  if (ASSET_TYPE.test(contentType)) return 'asset'
+  return isPage({ ...ANY_GET, pathname, content_type: contentType }) ? 'page' : 'file'
+}
+
 const ANY_GET = {
   ...{ timestamp: '', user_agent: '', method: 'GET', hostname: '', status: 200, bytes: 0, duration_ms: 0, ip: '' },
   conditional: 0,

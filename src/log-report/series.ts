@@ -37,7 +37,7 @@ export function createSeries() {
       const format = new Intl.DateTimeFormat('sv-SE', { timeZone: tz, dateStyle: 'short', timeStyle: 'medium' })
       const labelAt = (at: number) => format.format(at).slice(0, LABEL_LENGTH[granularity])
       const buckets = new Map<string, Count>()
-      const step = granularity === 'month' ? 24 * HOUR_MS : granularity === 'day' ? HOUR_MS : QUARTER_MS
+      const step = granularity === 'month' ? 27 * 24 * HOUR_MS : granularity === 'day' ? HOUR_MS : QUARTER_MS
       for (let at = start; at <= end; at += step) buckets.set(labelAt(at), { pageviews: 0, requests: 0 })
       for (const [quarter, { pageviews, requests }] of quarters) {
         const label = labelAt(quarter * QUARTER_MS)

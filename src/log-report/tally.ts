@@ -6,7 +6,7 @@ import type { Policy } from '../policy/policy.js'
 import { type AgentTally, addResponse, createAgentTallies } from './agent-tally.js'
 import { createAssistantReader } from './arrivals.js'
 import type { LogReport, ReadFile } from './report.js'
-import { isDelivered, kindOfPath, type PathKind } from './request-kind.js'
+import { isDelivered, kindOfPath, kindOfType, type PathKind } from './request-kind.js'
 import { createSeries } from './series.js'
 import { createTopCounter } from './top-counter.js'
 import { createVisitorTable, hashText } from './visitor-table.js'
@@ -15,7 +15,7 @@ export interface TallyOptions {
   catalog: Pick<Catalog, 'agents'>
   /** The robots.txt that requests are judged by, with its name. */
   robots?: { policy: Policy; source: string } | undefined
-  /** Counts only the requests of this hostname, in logs that have one. */
+  /** Counts only the requests of this hostname; a line without one is not of it. */
   host?: string | undefined
   /** IANA name of the zone of the time line. */
   tz: string
@@ -73,6 +73,13 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
     return client
   }
 
+  /** A 304 has no type: what its path had before, or its name, decides. */
+  const kindOf = ({ contentType }: LogEntry, pathname: string, path: PathCounts): PathKind => {
+    if (contentType) path.kind = kindOfType(contentType, pathname)
+    path.kind ??= kindOfPath(pathname)
+    return path.kind
+  }
+
   const addAgent = (tally: AgentTally, entry: LogEntry, pathname: string) => {
     const { status, timestamp, target } = entry
     addResponse(tally, status, entry.bytes ?? 0)
@@ -85,8 +92,7 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
     path.requests++
     const { purpose } = tally.info
     if (purpose === 'assistant' && isDelivered(status)) {
-      path.kind ??= kindOfPath(pathname)
-      if (path.kind !== 'asset' && pathname !== '/robots.txt') path.assistants++
+      if (kindOf(entry, pathname, path) !== 'asset' && pathname !== '/robots.txt') path.assistants++
     }
     if (status < 400 || NO_ERRORS_OF.has(purpose)) return
     const { agents } = errors.add(`${status} ${pathname}`)
@@ -97,10 +103,10 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
     people.requests++
     people.bytes += entry.bytes ?? 0
     const path = paths.add(pathname)
-    path.kind ??= kindOfPath(pathname)
-    if (path.kind === 'file') return
+    const kind = kindOf(entry, pathname, path)
+    if (kind === 'file') return
     const visitor = hashText(entry.address, seed)
-    if (path.kind === 'asset') return visitors.addAsset(visitor)
+    if (kind === 'asset') return visitors.addAsset(visitor)
     if (entry.method !== 'GET' || !isDelivered(entry.status)) return
     people.pageviews++
     path.pageviews++
@@ -119,7 +125,7 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
       lines.read++
       if (entry === undefined) lines.broken++
       else if (entry === 'skip') lines.skipped++
-      else if (host !== undefined && entry.host !== undefined && entry.host !== host) lines.other_hosts++
+      else if (host !== undefined && entry.host !== host) lines.other_hosts++
       else {
         const { timestamp, target } = entry
         if (timestamp < first) first = timestamp

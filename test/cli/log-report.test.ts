@@ -53,8 +53,11 @@ t.test('json, csv and html of the same', async (t) => {
   t.match(html, /&lt;script&gt;alert\(1\)/)
   t.notMatch(html, /(?:src|href)=/, 'the page needs no other file')
   const [head, first] = readFileSync(`${sheet}`, 'utf8').split('\r\n')
-  t.equal(head, 'agent_id,name,operator,purpose,requests,bytes,client_errors,server_errors,first_seen,last_seen')
-  t.equal(first, 'gptbot,GPTBot,OpenAI,training,2,20,1,0,2026-11-21T10:00:00.000Z,2026-11-21T10:00:00.000Z')
+  t.equal(
+    head,
+    'agent_id,name,operator,purpose,requests,bytes,client_errors,server_errors,disallowed,first_seen,last_seen',
+  )
+  t.equal(first, 'gptbot,GPTBot,OpenAI,training,2,20,1,0,,2026-11-21T10:00:00.000Z,2026-11-21T10:00:00.000Z')
 })
 
 t.test('the page has times of the zone, and the note names the format of the broken lines', async (t) => {
@@ -136,4 +139,21 @@ t.test('wrong use names what was expected', async (t) => {
     t.equal(result.code, code, why)
     t.match(code === 0 ? result.stdout : result.stderr, expected, why)
   }
+})
+
+t.test('logs of several servers are read as one', async (t) => {
+  // One visitor, a page every ten minutes, by turns on two servers: one session, and another after 40 minutes.
+  const view = (minute: number): string =>
+    `192.0.2.1 - - [21/Nov/2026:1${Math.floor(minute / 60)}:${String(minute % 60).padStart(2, '0')}:00 +0000] "GET / HTTP/1.1" 200 10 "-" "${CHROME}"\n`
+  const folder = t.testdir({
+    'a.log': [0, 20, 40, 100].map(view).join(''),
+    'b.log': `${[10, 30, 60].map(view).join('')}broken\n`,
+    'empty.log': '',
+    'old.log': line('/', CHROME, 20),
+  })
+  const files = ['b.log', 'a.log', 'empty.log', 'old.log'].map((name) => join(folder, name))
+  const { stdout, stderr } = await command('report', ...files, '--json')
+  t.equal(stderr, '')
+  // 20 Nov; 0 to 60 minutes; 100 minutes.
+  t.match(JSON.parse(stdout), { people: { pageviews: 8, visitors: 1, sessions: 3 }, lines: { read: 9, broken: 1 } })
 })

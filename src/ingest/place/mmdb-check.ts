@@ -14,7 +14,7 @@ const KNOWN_ADDRESSES = [
   ],
 ].flatMap((text) => parseAddress(text) ?? [])
 
-/** What a file knows about places, in the words of a message. */
+/** The facts about places that a file may have, in the words of a message. */
 const KINDS = { country: 'countries', region: 'regions', city: 'cities', asn: 'networks' } as const
 
 function knownKinds(file: MmdbFile): (keyof typeof KINDS)[] {
