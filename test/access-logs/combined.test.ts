@@ -1,6 +1,7 @@
 import t from 'tap'
 import { COMBINED, COMMON, VHOST_COMBINED } from '../../src/access-logs/combined.js'
-import { BASE, checkTable, type Row } from './golden.js'
+import { TRAEFIK } from '../../src/access-logs/load-balancers.js'
+import { BASE, BROKEN_TEXT, checkTable, type Row } from './golden.js'
 
 const T = '[06/Nov/2026:10:11:12 +0000]'
 const base = { ...BASE, bytes: 5 }
@@ -192,7 +193,25 @@ const COMMON_ROWS: readonly Row[] = [
 ]
 
 t.test('common, combined and vhost_combined, field by field', async (t) => {
-  checkTable(t, COMBINED, base, COMBINED_ROWS)
-  checkTable(t, VHOST_COMBINED, base, VHOST_ROWS)
-  checkTable(t, COMMON, common, COMMON_ROWS)
+  checkTable(t, COMBINED, base, [...COMBINED_ROWS, ...BROKEN_TEXT])
+  checkTable(t, VHOST_COMBINED, base, [...VHOST_ROWS, ...BROKEN_TEXT])
+  checkTable(t, COMMON, common, [...COMMON_ROWS, ...BROKEN_TEXT])
+})
+
+t.test('lines of combined with something before or after them', async (t) => {
+  const changed = (pattern: RegExp, text: string, more: object) =>
+    COMBINED_ROWS.flatMap(([line, expected, why]): Row[] =>
+      pattern.test(line) && typeof expected === 'object'
+        ? [[line.replace(pattern, text), { ...expected, ...more }, why]]
+        : [],
+    )
+  const tables = [
+    [VHOST_COMBINED, changed(/^(?=203)/, 'example.com:443 ', { host: 'example.com' })],
+    [COMMON, changed(/ "-" "Mozilla\/5.0"$/, '', { userAgent: '' })],
+    [TRAEFIK, changed(/(?<=Mozilla\/5.0")$/, ' 1 "web@docker" "http://172.18.0.2:80" 7ms', { durationMs: 7 })],
+  ] as const
+  for (const [format, rows] of tables) {
+    t.ok(rows.length > 20, `${rows.length} rows`)
+    checkTable(t, format, base, rows)
+  }
 })

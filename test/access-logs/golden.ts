@@ -26,6 +26,19 @@ export function checkTable(t: Test, format: LogFormat, base: LogEntry, rows: rea
   }
 }
 
+/** Lines that are broken or skipped in every format of text. */
+export const BROKEN_TEXT: readonly Row[] = [
+  ['', 'skip', 'blank'],
+  ['\0\0\0\0', undefined, 'NUL'],
+  ['\u0016\u0003\u0001 [\ufffd] "" 400', undefined, 'binary'],
+  [`203.0.113.9 ${'a '.repeat(40_000)}`, undefined, 'too long'],
+  ['x'.repeat(65_536), undefined, 'one long word'],
+  [' '.repeat(5_000), undefined, 'spaces'],
+  ['"'.repeat(5_000), undefined, 'quotes'],
+  ['[[[[ [06/Nov/2026:10:11:12 +0000] "', undefined, 'brackets'],
+  ['{"status":200}', undefined, 'JSON'],
+]
+
 export const json = (value: unknown) => JSON.stringify(value)
 /** A line of `object` with some keys replaced; undefined removes a key. */
 export const change = (object: object) => (keys: object) => json({ ...object, ...keys })
