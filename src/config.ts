@@ -170,6 +170,11 @@ const Settings = z.strictObject({
     'minimum free disk space; below it rows are not stored, and the site stays up',
     byteSize.default(512_000_000),
   ),
+  max_disk: setting(
+    'size',
+    'disk space for the store; from 80 % on it warns, and when it is full rows are not stored, and the site stays up',
+    byteSize.pipe(z.int().min(10_000_000, 'must be at least 10MB')).optional(),
+  ),
   geoip: setting('file', 'MMDB file for region and city lookup', nonEmptyText.optional()),
   pdf_font: setting(
     'file',
@@ -346,24 +351,9 @@ function checkShared({ store, control, role }: Config, given: Map<SettingName, G
 
 /** Settings that have no effect if rows are shipped to a collector. */
 const STORE_SETTINGS: readonly SettingName[] = [
-  'domain',
-  'expose',
-  'cors_origins',
-  'public_url',
-  'smtp',
-  'mail_from',
-  'disable_registration',
-  'private_webhooks',
-  'memory_limit',
-  'geoip',
-  'pdf_font',
-  'ranges',
-  'spam_referrers',
-  'trusted_referrers',
-  'store',
-  'control',
-  'role',
-  'advertise',
+  ...(['domain', 'expose', 'cors_origins', 'public_url', 'smtp', 'mail_from', 'disable_registration'] as const),
+  ...(['private_webhooks', 'memory_limit', 'max_disk', 'geoip', 'pdf_font', 'ranges', 'spam_referrers'] as const),
+  ...(['trusted_referrers', 'store', 'control', 'role', 'advertise'] as const),
 ]
 /** Settings that have no effect without a collector. */
 const SHIPPING_SETTINGS: readonly SettingName[] = ['site', 'ingest_key', 'ingest_key_file', 'spool_limit']

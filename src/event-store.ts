@@ -57,8 +57,24 @@ export interface EventStore extends Store {
   maintain(): Promise<void>
   /** Absent where the rows are not in a file. */
   snapshot?: TakeSnapshot
+  /** Measures the file that has the rows; absent where they are on a server. Throws `ApiError('database_error')`. */
+  readSize?(): Promise<Omit<StoreSize, 'tables'>>
+  /** Measures its tables too, which reads the metadata of each block. */
+  readTableSizes?(): Promise<StoreSize['tables']>
+  /** Folds the log into the file, which gives blocks of erased rows to new ones. Logs an error and does not throw. */
+  checkpoint?(): Promise<void>
   /** Describes the server that has the rows; absent where they are in a file. Throws `ApiError('database_error')`. */
   serverStatus?(): Promise<ServerStatus>
+}
+
+/** The size of a file that has the rows. */
+export interface StoreSize {
+  /** Blocks with rows, and the log. */
+  used_bytes: number
+  /** Blocks of the file that erased and expired rows have left: new rows take them before the file grows. */
+  free_bytes: number
+  /** Rows, blocks and growth a day of the tables that grow with traffic. */
+  tables: readonly { table: string; rows: number; bytes: number; growth_bytes: number }[]
 }
 
 /** The state of a server that has the rows. */

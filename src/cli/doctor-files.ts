@@ -5,12 +5,15 @@ import type { Config } from '../config.js'
 import { byteSize } from '../config-values.js'
 import { type inspectMachine, readMemoryLimit } from '../engine/machine.js'
 import { formatBytes } from '../export/format.js'
+import { DISK_WARNING_SHARE, type InstanceStatus } from '../http/instance-status.js'
 import { errorReason, type Finding, fail, ok, warn } from './finding.js'
 
 /** A checkpoint is due at 16 MB of log; one that is blocked by a read is tried again with each commit. */
 const MAX_LOG_BYTES = 64_000_000
 /** Less is not enough for the two processes and a query. */
 const MIN_CONTAINER_BYTES = 512_000_000
+/** Enough to buy a disk. */
+const MIN_DAYS = 30
 /** The rest is for the two processes themselves. */
 const MAX_STORE_SHARE = 0.75
 
@@ -135,6 +138,33 @@ async function checkLogs(data: string): Promise<Finding[]> {
       'Look for "the checkpoint failed" in the log; free disk space, end long exports, then restart readership.',
     ),
   )
+}
+
+/** Checks how much the store may still grow, by `--max-disk` and by the free disk. */
+export function checkGrowth({ size, data }: Pick<InstanceStatus, 'size' | 'data'>, min_free_disk: number): Finding[] {
+  if (!size) return []
+  const check = 'store'
+  const growth = size.tables.reduce((sum, table) => sum + table.growth_bytes, 0)
+  const says = `takes ${formatBytes(size.used_bytes)} and grows by ${formatBytes(growth)} a day`
+  const { max_bytes } = size
+  const share = max_bytes === undefined ? 0 : size.used_bytes / max_bytes
+  const mend = 'Shorten the retention of sites, raise --max-disk, or move the store to a larger disk.'
+  if (max_bytes !== undefined && share >= 1)
+    return [fail(check, `${says}; --max-disk is ${formatBytes(max_bytes)}: rows are not stored`, mend)]
+  if (max_bytes !== undefined && share >= DISK_WARNING_SHARE)
+    return [warn(check, `${says}; at ${formatBytes(max_bytes)} (--max-disk) rows will not be stored any more`, mend)]
+  const free = data.free_bytes - min_free_disk + size.free_bytes
+  const left = Math.min(free, (max_bytes ?? Number.POSITIVE_INFINITY) - size.used_bytes)
+  const days = growth === 0 ? Number.POSITIVE_INFINITY : left / growth
+  return [
+    days < MIN_DAYS
+      ? warn(
+          check,
+          `${says}: in ${Math.max(0, Math.floor(days))} days there is no room, and rows are not stored then`,
+          mend,
+        )
+      : ok(check, says),
+  ]
 }
 
 /** Checks that both files are there: a start without one of them creates an empty one, and then a decision is needed. */

@@ -6,7 +6,7 @@ import { InstanceStatus } from '../http/instance-status.js'
 import { StoreLoss } from '../manage/store-losses.js'
 import { dashboardUrl, exposedDashboardUrl, isRunning, listenerUrl, withClient } from './client.js'
 import { type CommandCall, defineCommand, JSON_FLAG, printJson } from './command.js'
-import { checkDataDirectory, checkFiles, checkKeyFiles, checkMemory } from './doctor-files.js'
+import { checkDataDirectory, checkFiles, checkGrowth, checkKeyFiles, checkMemory } from './doctor-files.js'
 import { checkExposure, checkOwnCertificate, checkPorts, checkReach, checkTrust } from './doctor-listeners.js'
 import { checkGeoData, checkRanges } from './doctor-lists.js'
 import { checkCollector, checkOrigin } from './doctor-origin.js'
@@ -32,7 +32,7 @@ export const doctor = defineCommand({
       'tls_key',
     ] as const),
     ...(['inject', 'expose', 'public_url', 'store', 'control', 'collector', 'ingest_key', 'ingest_key_file'] as const),
-    ...(['memory_limit', 'min_free_disk', 'geoip', 'ranges', 'offline'] as const),
+    ...(['memory_limit', 'min_free_disk', 'max_disk', 'geoip', 'ranges', 'offline'] as const),
   ],
   flags: z.object({ json: JSON_FLAG }),
   async run(call) {
@@ -67,6 +67,7 @@ async function examine(call: CommandCall<unknown>, now: () => number): Promise<F
     checkMemory(config, inspectMachine()),
     ...(await checkServers(config, () => new Date(now()))),
     ...running.findings,
+    ...(running.status ? checkGrowth(running.status, config.min_free_disk) : []),
     ...(listeners ? await checkReach(listeners) : []),
     ...(running.isRunning || !isProxy ? [] : await checkPorts(config)),
     ...checkExposure('dashboard', dashboard, hasSite),

@@ -22,7 +22,7 @@ import { proxy, serve } from './server-commands.js'
 import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from './sites.js'
 import { stats } from './stats.js'
 import { status } from './status.js'
-import { storeAccept, storeAssign, storeStatus } from './store.js'
+import { storeAccept, storeAssign, storeStatus, storeVacuum } from './store.js'
 import { tail } from './tail.js'
 import { Failure, type Terminal } from './terminal.js'
 import { usersCreate, usersDisableTotp, usersList, usersResetPassword } from './users.js'
@@ -61,6 +61,7 @@ export const COMMANDS: readonly Command[] = [
   storeStatus,
   storeAssign,
   storeAccept,
+  storeVacuum,
   migrate,
   backup,
   restore,

@@ -16,6 +16,7 @@ const SERVER_SETTINGS: readonly SettingName[] = [
   'private_webhooks',
   'memory_limit',
   'min_free_disk',
+  'max_disk',
   'geoip',
   'pdf_font',
   'ranges',

@@ -1,5 +1,5 @@
 import { formatAge, formatBytes, formatNumber } from '../export/format.js'
-import type { InstanceStatus } from '../http/instance-status.js'
+import { DISK_WARNING_SHARE, type InstanceStatus } from '../http/instance-status.js'
 import { escapeText } from './escape.js'
 import { style, type Terminal } from './terminal.js'
 import { textWidth } from './text-width.js'
@@ -167,7 +167,7 @@ function requestLines({ requests, memory }: InstanceStatus): Line[] {
   ]
 }
 
-function diskLines({ data: { files, free_bytes } }: InstanceStatus): Line[] {
+function diskLines({ data: { files, free_bytes }, size }: InstanceStatus): Line[] {
   const shown = files.slice(0, MAX_NAMED).map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`)
   const rest = files.slice(MAX_NAMED).reduce((sum, { bytes }) => sum + bytes, 0)
   return [
@@ -176,7 +176,24 @@ function diskLines({ data: { files, free_bytes } }: InstanceStatus): Line[] {
       text: shown.length === 0 ? 'none' : `${shown.join(', ')}${rest > 0 ? `, others ${formatBytes(rest)}` : ''}`,
     },
     { label: 'Disk', text: `${formatBytes(free_bytes)} free` },
+    ...(size ? [sizeLine(size)] : []),
   ]
+}
+
+function sizeLine({ used_bytes, free_bytes, max_bytes, tables }: NonNullable<InstanceStatus['size']>): Line {
+  const growth = tables.reduce((sum, table) => sum + table.growth_bytes, 0)
+  const largest = tables
+    .filter(({ bytes }) => bytes > 0)
+    .sort((a, b) => b.bytes - a.bytes)
+    .slice(0, MAX_NAMED)
+    .map(({ table, bytes, growth_bytes }) => `${table} ${formatBytes(bytes)} +${formatBytes(growth_bytes)}`)
+  const limit = max_bytes === undefined ? '' : ` of ${formatBytes(max_bytes)}`
+  const free = free_bytes > used_bytes ? `, ${formatBytes(free_bytes)} of the file free for new rows` : ''
+  return {
+    label: 'Store',
+    text: `${formatBytes(used_bytes)}${limit}, +${formatBytes(growth)} a day${largest.length > 0 ? ` (${largest.join(', ')})` : ''}${free}`,
+    ...(max_bytes !== undefined && used_bytes >= max_bytes * DISK_WARNING_SHARE && { state: 'warn' }),
+  }
 }
 
 function ageLines({ robots, ranges, geo, now }: InstanceStatus): Line[] {

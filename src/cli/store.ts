@@ -1,8 +1,13 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { z } from 'zod'
-import { formatNumber } from '../export/format.js'
-import { AcceptResult, AssignResult, StoreStatus } from '../http/store-control.js'
-import { defineRequest, flag } from './command.js'
+import { defaultMemoryLimit, inspectMachine } from '../engine/machine.js'
+import { formatBytes, formatNumber } from '../export/format.js'
+import { AcceptResult, AssignResult, StoreStatus, VacuumResult } from '../http/store-control.js'
+import { isRunning, withClient } from './client.js'
+import { defineCommand, defineRequest, flag, JSON_FLAG, printJson } from './command.js'
 import { escapeText } from './escape.js'
+import { showElapsed } from './progress.js'
 import { printTable, right } from './table.js'
 import { Failure } from './terminal.js'
 
@@ -74,5 +79,40 @@ export const storeAccept = defineRequest({
     const rows = deleted.reduce((sum, site) => sum + site.rows, 0)
     const more = rows === 0 ? '' : ` ${formatNumber(rows)} rows of old sites are being deleted.`
     terminal.err(accepted === 0 && rows === 0 ? 'There was no loss to accept.\n' : `Accepted.${more}\n`)
+  },
+})
+
+const VacuumResponse = z.object({ data: VacuumResult })
+
+export const storeVacuum = defineCommand({
+  name: 'store vacuum',
+  summary: 'give the disk back what erased and expired rows have left; stop readership first',
+  flags: z.object({ json: JSON_FLAG }),
+  async run(call) {
+    const { config, flags, terminal } = call
+    if (await isRunning(config.data)) {
+      const { before, after } = await withClient(call, async (client) =>
+        VacuumResponse.parse(await client.call('POST', '/control/store/vacuum')),
+      ).then(({ data }) => data)
+      if (flags.json) return printJson(terminal, { before, after })
+      const freed = Math.max(0, before.used_bytes - after.used_bytes)
+      return terminal.out(
+        `Rows take ${formatBytes(after.used_bytes)}; ${formatBytes(freed)} were freed now, and new rows take the free ${formatBytes(after.free_bytes)} of the file first.\nTo give these back to the disk, stop readership and run this again.\n`,
+      )
+    }
+    const file = join(config.data, 'events.duckdb')
+    if (!existsSync(file)) throw new Failure(`No events.duckdb in ${config.data}: name the directory with --data.`)
+    const { vacuumFile } = await import('../duckdb/vacuum.js')
+    const { before, after } = await showElapsed(
+      terminal,
+      () => 'Copying the store',
+      vacuumFile(file, config.memory_limit ?? defaultMemoryLimit(inspectMachine())),
+    )
+    if (flags.json) return printJson(terminal, { before_bytes: before, after_bytes: after })
+    terminal.out(
+      before === after
+        ? `${file} has ${formatBytes(before)}: there is nothing to give back.\n`
+        : `${file} had ${formatBytes(before)} and has ${formatBytes(after)}: ${formatBytes(before - after)} are free.\n`,
+    )
   },
 })

@@ -20,6 +20,7 @@ import { assignStep, forgetRemovals, removeStep } from './removal.js'
 import { streamRows } from './row-stream.js'
 import { createSharedReads } from './shared-reads.js'
 import { createSnapshot } from './snapshot.js'
+import { readTableSizes, readUsedBytes } from './store-size.js'
 
 export type EventStoreOptions = Omit<DataFileOptions, 'migrations'> & CheckpointOptions & AggregationOptions
 
@@ -158,6 +159,15 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
       )
       if (forgotten > 0) await checkpoints.run()
     },
+    readSize: () =>
+      asApiError('The file cannot be measured.', () =>
+        file.read((reader) => readUsedBytes((query) => runQuery(reader, query), file.walBytes())),
+      ),
+    readTableSizes: () =>
+      asApiError('The tables cannot be measured.', () =>
+        file.read((reader) => readTableSizes((query) => runQuery(reader, query), options.now())),
+      ),
+    checkpoint: checkpoints.run,
     aggregate: aggregation.until,
     async maintain() {
       await aggregation.stepIfDue()

@@ -204,6 +204,7 @@ const workerOptions = (options: EngineOptions, from: CommitPosition): WorkerOpti
   memory_limit: options.memory_limit ?? defaultMemoryLimit(inspectMachine()),
   threads: readThreads(usableCores(inspectMachine())),
   min_free_disk: options.min_free_disk ?? 512 << 20,
+  max_disk: options.max_disk,
   geoip: options.geoip,
   ranges: options.ranges ?? [],
   spam_referrers: options.spam_referrers ?? [],

@@ -18,6 +18,8 @@ export interface WorkerOptions {
   threads: number
   /** Bytes, by default 512 MB. While less disk is free, rows wait and are not stored. */
   min_free_disk: number
+  /** Bytes that the store may take in the data directory. At the limit, rows wait and are not stored. */
+  max_disk?: number | undefined
   /** A MaxMind database of places. */
   geoip?: string | undefined
   /** Version of readership, sent as part of the user agent. */

@@ -4,6 +4,18 @@ import { GeoSources } from './geo-control.js'
 const Instant = z.iso.datetime()
 const Counts = z.record(z.string(), z.number())
 
+/** From this share of `--max-disk` on, the operator is warned. */
+export const DISK_WARNING_SHARE = 0.8
+
+/** The size of a store in a file, as `StoreSize` says; `max_bytes` is `--max-disk`. */
+export const StoredSize = z.object({
+  used_bytes: z.int(),
+  free_bytes: z.int(),
+  max_bytes: z.int().optional(),
+  tables: z.array(z.object({ table: z.string(), rows: z.int(), bytes: z.int(), growth_bytes: z.int() })),
+})
+export type StoredSize = z.infer<typeof StoredSize>
+
 /** The state of a running instance, as `GET /control/status` returns it to the operator. */
 export const InstanceStatus = z.object({
   version: z.string(),
@@ -61,6 +73,8 @@ export const InstanceStatus = z.object({
     files: z.array(z.object({ name: z.string(), bytes: z.int() })),
     free_bytes: z.int(),
   }),
+  /** Absent with a store on a server, and while the worker does not respond. */
+  size: StoredSize.optional(),
   spool: z.object({ rows: z.int(), bytes: z.int(), limit_bytes: z.int() }).optional(),
   /** The robots.txt of each hostname: absent while the worker does not respond, and with a collector. */
   robots: z

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { DropReason, IngestEndpoint } from '../capture/drops.js'
 import type { RecorderStats } from '../capture/recorder.js'
 import type { EngineStatus } from '../engine/engine.js'
+import type { StoredSize } from './instance-status.js'
 import { addSharedMetrics } from './shared-metrics.js'
 
 /** The proxy's counters since its start. */
@@ -31,6 +32,8 @@ export interface MetricSources {
   isWriter(): boolean
   /** Undefined without a proxy. */
   proxy(): ProxyCounts | undefined
+  /** Reads the size of a store in a file; undefined while it is not known. */
+  size?(): Promise<StoredSize | undefined>
   /** Reads what the worker shares with other processes; absent if it shares nothing. */
   shared?: () => Promise<unknown>
   /** Brings the counters up to date that other processes report. */
@@ -108,6 +111,39 @@ export function addProxyMetrics(
   gauge('readership_requests_active', 'Requests in progress.', () => proxy()?.active ?? 0)
 }
 
+/** Adds the sizes of a store in a file; what is not known has no line. */
+function addSizeMetrics(registers: Registry[], read: NonNullable<MetricSources['size']>) {
+  const addPerTable = (name: string, help: string, key: 'bytes' | 'growth_bytes') =>
+    new Gauge({
+      ...{ name, help, labelNames: ['table'], registers },
+      async collect() {
+        const size = await read()
+        this.reset()
+        for (const one of size?.tables ?? []) this.set({ table: one.table }, one[key])
+      },
+    })
+  addPerTable('readership_table_bytes', 'Blocks of the file that a table takes.', 'bytes')
+  addPerTable(
+    'readership_table_growth_bytes',
+    'Growth of a table in a day, by its rows of the last week.',
+    'growth_bytes',
+  )
+  new Gauge({
+    name: 'readership_store_bytes',
+    help: 'Blocks of the file by use: with rows and log, or free for new rows; and --max-disk as limit.',
+    labelNames: ['use'],
+    registers,
+    async collect() {
+      const size = await read()
+      this.reset()
+      if (!size) return
+      this.set({ use: 'used' }, size.used_bytes)
+      this.set({ use: 'free' }, size.free_bytes)
+      if (size.max_bytes !== undefined) this.set({ use: 'limit' }, size.max_bytes)
+    },
+  })
+}
+
 /** The metrics of one instance with a store. */
 export function createMetrics(sources: MetricSources): Metrics {
   const { counter, gauge, registers, render } = createMetricRegistry(sources.refresh)
@@ -156,6 +192,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     },
   })
   addProxyMetrics({ counter, gauge }, proxy)
+  if (sources.size) addSizeMetrics(registers, sources.size)
   if (sources.shared) addSharedMetrics(registers, sources.shared, () => performance.now())
   return { render }
 }

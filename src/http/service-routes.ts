@@ -15,7 +15,7 @@ import { parseQuery, type Route, routeMaker } from './route.js'
 import { rowExportRoutes } from './row-export.js'
 import type { TailedEngine } from './row-stream.js'
 import { siteRoutes } from './sites.js'
-import { storeControlRoutes } from './store-control.js'
+import { storeControlRoutes, type VacuumResult } from './store-control.js'
 import { createTailStream, TailQuery } from './tail.js'
 
 /** The dependencies of the service's own routes. */
@@ -31,6 +31,8 @@ export interface ServiceDeps {
   metrics: Metrics
   /** State of the running instance for the operator, as `InstanceStatus`. */
   status(): Promise<Record<string, unknown>>
+  /** Folds the log of a store in a file into it; undefined on a server, and while the worker does not respond. */
+  vacuum(): Promise<z.infer<typeof VacuumResult> | undefined>
 }
 
 /** Responds with text of a media type. */
@@ -50,6 +52,7 @@ export const serviceRoutes = ({
   ingestKeys,
   metrics,
   status,
+  vacuum,
 }: ServiceDeps): Route[] => [
   ...siteRoutes({ sites, ingestKeys }),
   ...keyRoutes(keys),
@@ -95,7 +98,7 @@ export const serviceRoutes = ({
         { headers: { 'content-type': 'application/x-ndjson' } },
       ),
   }),
-  ...storeControlRoutes(losses, sites),
+  ...storeControlRoutes(losses, sites, vacuum),
   ...copyControlRoutes(engine, losses),
   backupControlRoute(backups, engine, losses),
   ...rowExportRoutes({ events: engine.events, sites, backups }),

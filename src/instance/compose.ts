@@ -26,6 +26,7 @@ import { createMail } from './mail.js'
 import { startNotes } from './notes.js'
 import { startNotifications } from './notify.js'
 import { createReads } from './reads.js'
+import { createSizeReader, createVacuum } from './size-reader.js'
 import { createStatusReader } from './status.js'
 import { startTimers } from './timers.js'
 
@@ -44,7 +45,7 @@ const MAX_POLICY_NOTES = 64
 /** Puts the areas of an instance together over a running engine. */
 export async function compose(
   engine: Engine,
-  config: { pdf: PdfRenderer; data: string } & ServiceConfig,
+  config: { pdf: PdfRenderer; data: string; max_disk?: number | undefined } & ServiceConfig,
   deps: InstanceDeps & {
     /** A recorder that was there before the engine. */
     recorder?: Recorder
@@ -66,11 +67,17 @@ export async function compose(
   const streams = new AbortController()
   const reads = createReads(core, config.pdf, streams.signal)
   const notify = startNotifications(core, reads, mail, { private_webhooks, version })
-  const status = createStatusReader(core, { ...deps, data: config.data })
-  const app = passToWriter(createServiceApp({ core, accounts, ingest, reads, notify, status }, config, deps), {
-    ...engine,
-    log: (reason) => log.warn({ reason }, 'requests cannot be passed on to the writer'),
-  })
+  const { max_disk } = config
+  const sizes = createSizeReader(engine, { max_disk, log, clock: () => performance.now() })
+  const health = () => sizes.warn(core.health())
+  const status = createStatusReader(core, { ...deps, data: config.data, health, sizes })
+  const app = passToWriter(
+    createServiceApp({ core, health, sizes, accounts, ingest, reads, notify, status }, config, deps),
+    {
+      ...engine,
+      log: (reason) => log.warn({ reason }, 'requests cannot be passed on to the writer'),
+    },
+  )
   const notes = startNotes(core)
   const timers = startTimers(core)
   const { recorder } = core
@@ -90,6 +97,7 @@ export async function compose(
     async close() {
       streams.abort()
       status.stop()
+      sizes.stop()
       await Promise.all([timers.stop(), notes.stop()])
       await Promise.all([notify.close(), mail.post.close()])
       mail.close()
@@ -108,6 +116,8 @@ export async function compose(
 
 interface Areas {
   core: Core
+  health: Core['health']
+  sizes: ReturnType<typeof createSizeReader>
   accounts: Awaited<ReturnType<typeof createAccountArea>>
   ingest: ReturnType<typeof createIngest>
   reads: ReturnType<typeof createReads>
@@ -117,11 +127,11 @@ interface Areas {
 
 /** The HTTP application over the areas: the route table in the order of the API document. */
 function createServiceApp(
-  { core, accounts, ingest, reads, notify, status }: Areas,
+  { core, health, sizes, accounts, ingest, reads, notify, status }: Areas,
   { cors_origins = [] }: ServiceConfig,
   deps: InstanceDeps,
 ) {
-  const { engine, manage, recorder, removals, losses, health, log, now } = core
+  const { engine, manage, recorder, removals, losses, log, now } = core
   const { sites, keys, ingestKeys, people, users, drops, managed, annotations, flags, alerts, reports } = manage
   const { version = '0' } = deps
   const metrics = createMetrics({
@@ -131,6 +141,7 @@ function createServiceApp(
     ingestDrops: drops.totals,
     proxy: () => deps.proxy?.(),
     refresh: async () => deps.otherRecorders?.()?.refresh(),
+    size: sizes.read,
     ...(engine.isShared && { shared: () => engine.call('shared_status', undefined) }),
   })
   return createApp({
@@ -157,6 +168,7 @@ function createServiceApp(
         ingestKeys,
         metrics,
         status: status.read,
+        vacuum: createVacuum(engine, sizes),
       }),
       ...dropRoutes({ sites, drops }),
       ...accounts.routes,

@@ -11,7 +11,10 @@ export type InstanceConfig = Pick<
   'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
 > &
   Partial<
-    Pick<Config, 'pdf_font' | 'spam_referrers' | 'trusted_referrers' | 'store' | 'control' | 'role' | 'advertise'>
+    Pick<
+      Config,
+      'max_disk' | 'pdf_font' | 'spam_referrers' | 'trusted_referrers' | 'store' | 'control' | 'role' | 'advertise'
+    >
   > &
   ServiceConfig
 
@@ -32,7 +35,7 @@ export async function openInstance(
   const { version, start = startEngine, now = () => new Date(), recorder } = deps
   const { log, last: lastError } = rememberLastError(deps.log, now)
   const { data, memory_limit, min_free_disk, geoip, ranges, offline, origin } = config
-  const { spam_referrers, trusted_referrers, store, control, role, advertise } = config
+  const { max_disk, spam_referrers, trusted_referrers, store, control, role, advertise } = config
   // Loaded once the worker starts: most of the program is here, and neither the proxy nor the worker waits for it.
   const parts = Promise.resolve().then(() => loadParts(config, now))
   // An unusable setting is reported below, once the worker runs and can be closed.
@@ -43,6 +46,7 @@ export async function openInstance(
     min_free_disk,
     geoip,
     ranges,
+    ...(max_disk !== undefined && { max_disk }),
     ...(spam_referrers && { spam_referrers }),
     ...(trusted_referrers && { trusted_referrers }),
     ...(store !== undefined && { store }),

@@ -11,7 +11,18 @@ import { openInstance } from './open-instance.js'
 import { openShipping } from './open-shipping.js'
 
 const OPTIONS = [
-  ...(['data', 'domain', 'memory_limit', 'min_free_disk', 'geoip', 'pdf_font', 'ranges', 'offline', 'origin'] as const),
+  ...([
+    'data',
+    'domain',
+    'memory_limit',
+    'min_free_disk',
+    'max_disk',
+    'geoip',
+    'pdf_font',
+    'ranges',
+    'offline',
+    'origin',
+  ] as const),
   ...(['spam_referrers', 'trusted_referrers'] as const),
   ...(['cors_origins', 'public_url', 'smtp', 'mail_from', 'disable_registration', 'private_webhooks'] as const),
   ...(['collector', 'site', 'ingest_key', 'ingest_key_file', 'spool_limit'] as const),

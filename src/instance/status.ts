@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { RangesStatus } from '../agents/ranges/status.js'
+import type { EngineStatus } from '../engine/engine.js'
 import { GeoSources } from '../http/geo-control.js'
 import type { InstanceStatus } from '../http/instance-status.js'
 import { waitAtMost } from '../notify/wait-at-most.js'
@@ -7,6 +8,7 @@ import type { Core } from './core.js'
 import { measureDataFiles } from './data-files.js'
 import type { InstanceDeps } from './instance.js'
 import { createRateMeter } from './rate-meter.js'
+import type { createSizeReader } from './size-reader.js'
 
 /** A worker that takes longer has no part in the status. */
 const WORKER_TIMEOUT_MS = 2_000
@@ -44,8 +46,12 @@ export const describeProcess = (deps: Pick<InstanceDeps, 'proxy'>): Pick<Instanc
 
 /** Returns the function that describes the running instance to the operator, and the one that ends its measuring. */
 export function createStatusReader(
-  { engine, recorder, spans, health, now }: Core,
-  deps: Pick<InstanceDeps, 'version' | 'status' | 'proxy' | 'lastError' | 'otherRecorders'> & { data: string },
+  { engine, recorder, spans, now }: Core,
+  deps: Pick<InstanceDeps, 'version' | 'status' | 'proxy' | 'lastError' | 'otherRecorders'> & {
+    data: string
+    health(): EngineStatus
+    sizes: Pick<ReturnType<typeof createSizeReader>, 'read'>
+  },
 ) {
   const started = now().toISOString()
   const countRows = () => {
@@ -78,14 +84,16 @@ export function createStatusReader(
   return {
     async read(): Promise<Record<string, unknown>> {
       await deps.otherRecorders?.()?.refresh()
-      const { rows: _, drops, worker, flush_ms: __, ...store } = health()
+      const { rows: _, drops, worker, flush_ms: __, ...store } = deps.health()
       const { waiting, drops: recorded } = recorder.stats()
       const dropped: Record<string, number> = { ...drops }
       for (const [reason, n] of Object.entries(recorded)) dropped[reason] = (dropped[reason] ?? 0) + n
       const { requests, memory } = describeProcess(deps)
       const a_second = rate.perSecond()
       const error = deps.lastError?.()
-      const [data, freshness, gap] = await Promise.all([measureDataFiles(deps.data), readFreshness(), readGap()])
+      const [data, freshness, gap, size] = await Promise.all([
+        ...([measureDataFiles(deps.data), readFreshness(), readGap(), deps.sizes.read()] as const),
+      ])
       const status: InstanceStatus = {
         version: deps.version ?? '0',
         started_at: started,
@@ -95,6 +103,7 @@ export function createStatusReader(
         ...(requests && { requests }),
         memory: { ...memory, ...(worker && { worker_bytes: worker.resident_bytes }) },
         data,
+        ...(size && { size }),
         ...freshness,
         ...gap,
         ...(error && { last_error: { at: error.at.toISOString(), message: error.message } }),

@@ -8,6 +8,7 @@ import type { PolicyChange } from '../policy/change.js'
 import type { Rows } from '../rows.js'
 import { type Log, type RecordStore, type Repair, toHexId } from '../store.js'
 import { createChangeRelay } from './change-relay.js'
+import { createDiskLimit } from './disk-limit.js'
 import { createLateHitResolver } from './late-hits.js'
 import { createLateJudgements } from './late-judgements.js'
 import { createLateVerdicts } from './late-verdicts.js'
@@ -19,7 +20,7 @@ import { createRemovalStep } from './removal.js'
 import { formatError } from './requests.js'
 import { serveReader } from './serve-reader.js'
 import { openSharedSalts } from './shared-salts.js'
-import { createSharedStatus } from './shared-status.js'
+import { createSharedStatus, createSizeApi } from './shared-status.js'
 import { openSites } from './sites.js'
 import { readReportingVisitors } from './stored-reports.js'
 import { readActiveSessions } from './stored-sessions.js'
@@ -71,14 +72,12 @@ async function serveWriter({
   log: Log
 }): Promise<void> {
   const { post } = port
-  const obstacle = () =>
-    options.store === undefined && freeDisk(options.data) < options.min_free_disk
-      ? `less than ${options.min_free_disk} bytes are free on disk`
-      : undefined
+  const disk = createDiskLimit({ options, events, clock: () => performance.now(), log })
+  const { obstacle } = disk
   const policyChanged = (change: PolicyChange) => post({ type: 'policy', change })
   const salts = held && { file: await openSharedSalts(records, log), keepEnded: true }
   const parts = openParts(createParts, { options, ...sites, records, events, salts, obstacle, log, policyChanged })
-  await restoreMemory(parts, events, new Date(), log)
+  await Promise.all([restoreMemory(parts, events, new Date(), log), disk.measure()])
   await parts.start()
   const stored = await events.lastCommit(options.from.run)
   const from = stored && stored.sequence > options.from.sequence ? stored : options.from
@@ -91,6 +90,7 @@ async function serveWriter({
     assign: (sites) => events.assign(z.object({ from: z.int(), to: z.int() }).parse(sites)),
     forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
     shared_status: createSharedStatus({ events, held }),
+    ...createSizeApi(events),
     ...createBackupApi({ ...options, events, records, freeDisk: () => freeDisk(options.data), now: () => new Date() }),
   }
 
@@ -111,6 +111,7 @@ async function serveWriter({
     parts.tick()
     void Promise.all([lateVerdicts.flush(), lateJudgements.flush()])
     void events.maintain()
+    void disk.measure()
     reportUsage()
     if (heapShare() > MAX_HEAP_SHARE) {
       log('error', 'the worker’s heap is nearly full: it is started again')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parseTrust } from '../../src/address.js'
 import { createAddressSources } from '../../src/cli/address-sources.js'
-import { checkMemory } from '../../src/cli/doctor-files.js'
+import { checkGrowth, checkMemory } from '../../src/cli/doctor-files.js'
 import { judgeExpiry } from '../../src/cli/doctor-origin.js'
 import { command } from '../fixtures/command.js'
 import { dataDir } from '../fixtures/instance.js'
@@ -54,6 +54,29 @@ t.test('the limits of a container, and the end of a certificate', async (t) => {
       { state, says, mend: state === 'ok' ? undefined : 'Renew it.' },
       now,
     )
+})
+
+t.test('how long the disk lasts', async (t) => {
+  const data = (free_bytes: number) => ({ directory: '/', files: [], free_bytes })
+  const size = (used_bytes: number, growth_bytes: number, max_bytes?: number) => ({
+    ...{ used_bytes, free_bytes: 10, tables: [{ table: 'events', rows: 1, bytes: 1, growth_bytes }] },
+    ...(max_bytes !== undefined && { max_bytes }),
+  })
+  const rows: [Parameters<typeof checkGrowth>[0], state: string | undefined, says: RegExp | undefined, why: string][] =
+    [
+      [{ data: data(1_000) }, undefined, undefined, 'a store on a server'],
+      [{ data: data(1_000), size: size(500, 0) }, 'ok', /takes 500 B and grows by 0 B a day$/, 'no traffic'],
+      [{ data: data(1_000), size: size(500, 10) }, 'ok', /grows by 10 B a day$/, '(1000 - 100 + 10) / 10 = 91 days'],
+      [{ data: data(1_000), size: size(500, 100) }, 'warn', /in 9 days there is no room/, '910 / 100'],
+      [{ data: data(9e9), size: size(500, 10, 700) }, 'warn', /in 20 days there is no room/, '(700 - 500) / 10'],
+      [{ data: data(9e9), size: size(560, 0, 700) }, 'warn', /at 700 B \(--max-disk\) rows will not/, '80 %'],
+      [{ data: data(9e9), size: size(700, 0, 700) }, 'fail', /rows are not stored$/, 'full'],
+    ]
+  for (const [facts, state, says, why] of rows) {
+    const [finding] = checkGrowth(facts, 100)
+    t.match(finding, state === undefined ? undefined : { state, says }, why)
+    if (state === 'warn' || state === 'fail') t.match(finding?.mend, /--max-disk/)
+  }
 })
 
 t.test('doctor says where an exposed dashboard lacks HTTPS', async (t) => {

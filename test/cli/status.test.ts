@@ -88,6 +88,21 @@ t.test('each finding has its mark and its reason', async (t) => {
       'a loss, but not what is left out by design',
     ],
     [
+      {
+        ...STATUS,
+        size: {
+          ...{ used_bytes: 850_000, free_bytes: 1_000_000, max_bytes: 1_000_000 },
+          tables: [
+            { table: 'events', rows: 9, bytes: 500_000, growth_bytes: 7_000 },
+            { table: 'sessions', rows: 0, bytes: 0, growth_bytes: 0 },
+            { table: 'agent_events', rows: 9, bytes: 600_000, growth_bytes: 1_000 },
+          ],
+        },
+      },
+      '! Store       850.0 kB of 1.0 MB, +8.0 kB a day (agent_events 600.0 kB +1.0 kB, events 500.0 kB',
+      'more than 80 % of --max-disk; the rest is on the next line',
+    ],
+    [
       { ...STATUS, requests: { active: 0, statuses: {}, failures: { refused: 4 }, addresses: {} } },
       '! Origin      failed: refused 4',
       'an origin that fails',

@@ -46,16 +46,15 @@ async function open(t: Test, more: readonly Route[] = []) {
     health: () => parts.status,
     losses: await openStoreLosses({ ...engine, sites, assignStep: async () => ({}), wakeRemovals() {} }),
     backups: createBackups(engine.call),
-    sites,
+    ...{ sites, keys },
     ingestKeys: createIngestKeys({ records: engine.records, now, random: (n) => randomBytes(n) }),
-    keys,
     metrics: createMetrics({
       ...{ health: () => parts.status, isWriter: () => true },
       recorder: () => ({ waiting: 3, drops: { queue_full: 2 }, on: true }),
       ingestDrops: () => [{ door: 'track', reason: 'foreign_host', count: 7 }],
       proxy: () => ({ statuses: { '2xx': 5 }, failures: { refused: 1 }, active: 1 }),
     }),
-    status: async () => ({ version: '0' }),
+    ...{ status: async () => ({ version: '0' }), vacuum: async () => undefined },
   }
   const logged: unknown[] = []
   const drops = createDrops({ records: engine.records, now })
@@ -98,6 +97,7 @@ t.test('only the operator reaches control routes; test/http/access-matrix.ts has
     [422, 'get', 'sql', 'agents/identify', 'copy/days', 'copy/fingerprints', 'copy/rows', 'copy/records'],
     [422, 'get', 'export/rows', 'export/file'],
     [400, 'post', 'store/assign', 'store/accept', 'backup'],
+    [409, 'post', 'store/vacuum'],
   ]
   const expected: Record<string, number> = Object.fromEntries(
     responses.flatMap(([status, method, ...paths]) => paths.map((path) => [`${method} /control/${path}`, status])),
