@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import { accountService, PASSWORD } from '../fixtures/account-service.js'
 import { openBrowser } from '../fixtures/browser.js'
@@ -11,9 +12,16 @@ t.test('signed in by a link, invited, in, and in again by another password', asy
   const post = await mailServer(t)
   const { at, linkToken, visitor } = await accountService(t, { send: post.send })
   const browser = await openBrowser(t)
-  const me = async (page: Awaited<ReturnType<typeof open>>['page']) => {
+  const me = async (page: Page) => {
     const response = await page.request.get(`${at}/api/auth/me`)
     return { status: response.status(), text: await response.text() }
+  }
+  /**
+   * Clicks and waits until the page has been at an address. It listens before the click: the dashboard leaves its first
+   * address at once for that of a site.
+   */
+  const clickTo = async (page: Page, button: string, address: string) => {
+    await Promise.all([page.waitForURL(at + address), page.click(button)])
   }
   const open = async () => {
     const context = await browser.newContext()
@@ -27,8 +35,7 @@ t.test('signed in by a link, invited, in, and in again by another password', asy
     owner.page.evaluate(`getComputedStyle(document.querySelector('${selector}')).getPropertyValue('${name}')`)
   t.equal(await style('main', 'border-radius'), '12px', 'the policy lets the stylesheet through')
   t.equal(await style('header path.people', 'fill'), 'rgb(28, 92, 171)', 'the logo in its colours')
-  await owner.page.click('button:has-text("Sign in")')
-  await owner.page.waitForURL(`${at}/`)
+  await clickTo(owner.page, 'button:has-text("Sign in")', '/')
   const [cookie] = await owner.context.cookies()
   t.match(cookie, { name: 'service_session', httpOnly: true, sameSite: 'Lax', secure: false })
   t.equal(await owner.page.evaluate('document.cookie'), '', 'no script sees it')
@@ -40,8 +47,7 @@ t.test('signed in by a link, invited, in, and in again by another password', asy
   await guest.page.goto((await post.next(GUEST)).link ?? '')
   await guest.page.fill('input[name=name]', 'Guest')
   await guest.page.fill('input[autocomplete=new-password]', PASSWORD)
-  await guest.page.click('text=Create account and accept')
-  await guest.page.waitForURL(`${at}/`)
+  await clickTo(guest.page, 'text=Create account and accept', '/')
   t.match((await me(guest.page)).text, /"email":"guest@example.com".*"role":"viewer"/s)
 
   await guest.page.goto(`${at}/reset-password`)
@@ -50,8 +56,7 @@ t.test('signed in by a link, invited, in, and in again by another password', asy
   await guest.page.waitForSelector('text=Check your inbox')
   await guest.page.goto((await post.next(GUEST)).link ?? '')
   await guest.page.fill('input[name=password]', NEW)
-  await guest.page.click('text=Save password')
-  await guest.page.waitForURL(`${at}/sign-in`)
+  await clickTo(guest.page, 'text=Save password', '/sign-in')
   t.equal((await me(guest.page)).status, 401, 'all sessions are over')
   for (const [password, next] of [
     [PASSWORD, 'text=The e-mail address or the password is wrong'],
@@ -59,15 +64,17 @@ t.test('signed in by a link, invited, in, and in again by another password', asy
   ] as const) {
     await guest.page.fill('input[name=email]', GUEST)
     await guest.page.fill('input[name=password]', password)
-    await guest.page.click('button')
-    await (next === undefined ? guest.page.waitForURL(`${at}/`) : guest.page.waitForSelector(next))
+    if (next === undefined) await clickTo(guest.page, 'button', '/')
+    else {
+      await guest.page.click('button')
+      await guest.page.waitForSelector(next)
+    }
   }
   t.equal((await me(guest.page)).status, 200)
 
   await host.ask('DELETE', '/api/orgs/1/members/2')
   const made = await host.ask('POST', '/api/orgs/1/invitations', { email: GUEST, role: 'member' })
   await guest.page.goto(made.data.link)
-  await guest.page.click('button:has-text("Accept")')
-  await guest.page.waitForURL(`${at}/`)
+  await clickTo(guest.page, 'button:has-text("Accept")', '/')
   t.match((await me(guest.page)).text, /"role":"member"/, 'signed in already: one button')
 })
