@@ -4,7 +4,7 @@ import t from 'tap'
 import { z } from 'zod'
 import { RangesStatus, RefreshResult } from '../../src/agents/ranges/status.js'
 import { command } from '../fixtures/command.js'
-import { cli, dataDir, startInstance, startOrigin } from '../fixtures/instance.js'
+import { dataDir, startInstance, startOrigin } from '../fixtures/instance.js'
 
 /** The status of published ranges in the command, the catalog of the API and the doctor. */
 
@@ -103,7 +103,7 @@ t.test('agents refresh, with local files and offline', async (t) => {
   })
 
   await t.test('reports an unusable file in one line at start', async (t) => {
-    const { code, stderr } = await cli(
+    const { code, stderr } = await command(
       'proxy',
       'http://127.0.0.1:9',
       '--data',

@@ -9,7 +9,8 @@ import { openRecords } from '../../src/duckdb/records.js'
 import { scriptName } from '../../src/http/tracker-script.js'
 import { sql } from '../../src/sql.js'
 import { isFullBrowser, openBrowser } from '../fixtures/browser.js'
-import { CHROME, cli, dataDir, eventually, GPTBOT, type Instance, startInstance } from '../fixtures/instance.js'
+import { command } from '../fixtures/command.js'
+import { CHROME, dataDir, eventually, GPTBOT, type Instance, startInstance } from '../fixtures/instance.js'
 import { openStoreAt, storeOptions } from '../fixtures/store.js'
 import { VITALS } from '../fixtures/tracked.js'
 import { portOf } from '../proxy/fixtures/sockets.js'
@@ -57,7 +58,7 @@ const tagged = async () => {
 
 /** Makes `localhost` a site of its own, which honours Sec-GPC; any other name is the first one's. */
 async function addQuietSite(data: string): Promise<void> {
-  await cli('sites', 'create', '--name', 'Quiet', '--domain', 'localhost', '--data', data)
+  await command('sites', 'create', '--name', 'Quiet', '--domain', 'localhost', '--data', data)
   const records = await openRecords(storeOptions(join(data, 'control.duckdb')).options)
   await records.write(sql`update sites set respect_gpc = true where id = 2`)
   await records.close()

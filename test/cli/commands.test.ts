@@ -184,7 +184,7 @@ t.test('commands with a running instance', async (t) => {
   })
 
   await t.test('stats', async (t) => {
-    const { stdout, code } = await cli('stats', ...at, '--range', 'today')
+    const { stdout, code } = await command('stats', ...at, '--range', 'today')
     t.equal(code, 0)
     t.match(stdout, /1 visitor {3}1 session {3}1 pageview/)
     t.match(stdout, /5 fetches {3}2 agents {3}/)
@@ -245,7 +245,7 @@ t.test('commands with a running instance', async (t) => {
       [],
       'and no partial file',
     )
-    t.match(await cli('stats', ...at, '--range', 'soon'), { code: 2, stderr: /range/ }, 'wrong usage')
+    t.match(await command('stats', ...at, '--range', 'soon'), { code: 2, stderr: /range/ }, 'wrong usage')
     t.match(await command('stats', ...at, '--site', '9'), { code: 1, stderr: /There is no such site/ })
   })
 
@@ -283,7 +283,7 @@ t.test('commands with a running instance', async (t) => {
       /✓ origin: .* responds with 200/,
       'uses the origin of the running instance',
     )
-    const bad = await cli('doctor', `http://127.0.0.1:${await freePort()}`, ...at, '--json')
+    const bad = await command('doctor', `http://127.0.0.1:${await freePort()}`, ...at, '--json')
     t.equal(bad.code, 1)
     t.match(
       JSON.parse(bad.stdout).find((one: { check: string }) => one.check === 'origin'),
@@ -321,7 +321,7 @@ t.test('commands with a running instance', async (t) => {
     t.equal(await app.stop(), 0)
     t.throws(() => statSync(join(data, 'control.sock')), { code: 'ENOENT' }, 'its socket is gone')
     t.match((await command('stats', ...at)).stdout, /5 fetches/, 'the store is opened directly')
-    const last = await cli('tail', ...at, '-n', '1')
+    const last = await command('tail', ...at, '-n', '1')
     t.match(last, { code: 0, stdout: /\/live\n$/, stderr: /No instance runs/ })
     t.match((await command('keys', 'list', ...at)).stdout, /revoked \d{4}-/)
     t.match((await command('doctor', ...at)).stdout, /✓ instance: none runs/)

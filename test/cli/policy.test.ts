@@ -2,7 +2,7 @@ import t from 'tap'
 import { createTailStream, TailQuery } from '../../src/http/tail.js'
 import { command } from '../fixtures/command.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
-import { cli, dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'
+import { dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'
 import { fileResponse, startOrigin } from '../fixtures/policy-monitor.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { exchangeBytes } from '../proxy/fixtures/sockets.js'
@@ -15,7 +15,7 @@ t.test('policy of a URL is fetched from the site, without an instance', async (t
   const { table, port, url } = await startOrigin(t)
   table.set(`127.0.0.1:${port}/robots.txt`, fileResponse(ROBOTS))
   table.set(`127.0.0.1:${port}/llms.txt`, fileResponse(LLMS))
-  const shown = await cli('policy', url.href)
+  const shown = await command('policy', url.href)
   t.equal(shown.code, 0, shown.stderr)
   for (const text of [
     'User-agent: GPTBot',

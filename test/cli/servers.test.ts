@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { runProgram } from '../../src/cli/index.js'
+import { command } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
-import { cli, dataDir, eventually, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
+import { dataDir, eventually, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
 
 t.test('a signal during the start closes what is open, in order', async (t) => {
   const origin = await startOrigin()
@@ -61,7 +62,7 @@ t.test('a setting that cannot be used ends the start with one line', async (t) =
     ['--geoip', `geo file ${file} cannot be read`],
     ['--ranges', file],
   ] as const) {
-    const { code, stderr } = await cli('serve', '--port', '0', '--data', dataDir(t), flag, file)
+    const { code, stderr } = await command('serve', '--port', '0', '--data', dataDir(t), flag, file)
     t.equal(code, 1, flag)
     t.ok(stderr.includes(expected) && stderr.trimEnd().split('\n').length === 1, stderr)
   }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { createServiceRelay } from '../../src/cli/site-processes/service-relay.js'
+import { command } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
 import {
   CHROME,
@@ -111,7 +112,7 @@ t.test('three processes share the port; rows, counters and the service are those
   const stopped = app.stop()
   t.equal((await slow).status, 200, 'a running request ends after SIGTERM')
   t.equal(await stopped, 0)
-  const { stdout } = await cli('stats', '--data', data, '--report', 'agents/overview', '--range', '24h', '--json')
+  const { stdout } = await command('stats', '--data', data, '--report', 'agents/overview', '--range', '24h', '--json')
   t.equal(JSON.parse(stdout).data.fetches, 93 + 90 + 1, 'what was recorded last is stored')
 })
 

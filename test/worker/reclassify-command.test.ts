@@ -8,7 +8,7 @@ import { openStores } from '../../src/duckdb/open-stores.js'
 import { openRecords } from '../../src/duckdb/records.js'
 import { sql } from '../../src/sql.js'
 import { command } from '../fixtures/command.js'
-import { cli, dataDir, startInstance, startOrigin } from '../fixtures/instance.js'
+import { dataDir, startInstance, startOrigin } from '../fixtures/instance.js'
 import { agentRow } from '../fixtures/rows.js'
 import { storeOptions } from '../fixtures/store.js'
 
@@ -40,7 +40,7 @@ t.test('the command works with an instance, without one, and reports a missing d
   const app = await startInstance(origin.url, data)
   t.teardown(() => app.stop())
   const version = loadCatalog().version
-  const first = await cli('agents', 'reclassify', '--data', data, '--json')
+  const first = await command('agents', 'reclassify', '--data', data, '--json')
   t.equal(first.stderr, '', 'no bar where nobody looks')
   t.strictSame(JSON.parse(first.stdout), {
     catalog_version: version,
