@@ -110,7 +110,7 @@ t.test('shuffled and delayed streams are stored as if all hits had come in order
   const salts = createTestSalts(() => now)
   let late = 0
   let restarts = 0
-  const streams = Number(process.env.STREAMS ?? 150)
+  const streams = Number(process.env.STREAMS ?? 75)
   for (let number = 0; number < streams; number += 25) {
     // Many streams at once, because a commit takes as long for one hit as for many.
     const from = Date.UTC(2020, 0, 1) + number * DAY
