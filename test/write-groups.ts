@@ -26,6 +26,8 @@ const GROUPED = [
 ]
 /** Files that measure the memory or the time of their own process. */
 const ALONE = /hostile|slow-clients|wire-bodies|spool|late-hits|worker\/reads/
+/** Others that take long, some of them with waiting. */
+const LONG = /browser\/(?:dashboard|visit)|faults|package|worker/
 const FILES_PER_GROUP = 17
 const ROOT = 'dist/test'
 
@@ -33,9 +35,9 @@ const files = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.js'))
   .sort()
 mkdirSync(`${ROOT}/groups`, { recursive: true })
-// Groups are the first in the order of names: they take longest, and none should start last.
+// They run in the order of names: groups, long files and short ones, so that none runs alone for long at the end.
 for (const file of files.filter((file) => !isGrouped(file)))
-  write(`2-${file.replaceAll('/', '-').replace('.test.js', '')}`, `import '../${file}'\n`)
+  write(`${LONG.test(file) ? 2 : 3}-${file.replaceAll('/', '-').replace('.test.js', '')}`, `import '../${file}'\n`)
 for (const folders of GROUPED) {
   const own = files.filter((file) => isGrouped(file) && folders.includes(dirname(file)))
   const count = Math.ceil(own.length / FILES_PER_GROUP)

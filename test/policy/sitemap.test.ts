@@ -141,9 +141,10 @@ t.test('reads hostile sitemaps in linear time', async (t) => {
     ['<!ENTITY a "', 'entities not closed'],
   ] as const) {
     const text = `<x>${unit.repeat(Math.ceil(4_000_000 / unit.length))}`
-    const from = performance.now()
+    // CPU time: other programs may have the processor meanwhile.
+    const from = process.cpuUsage()
     read(text, 65_536)
-    const took = performance.now() - from
+    const took = process.cpuUsage(from).user / 1_000
     t.ok(took < 2_000, `${why}: 4 MB in ${Math.round(took)} ms`)
   }
 })
