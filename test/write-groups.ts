@@ -22,7 +22,7 @@ const GROUPED = [
   ['reads'],
   ['worker'],
   // Without an engine all of their files but one say that they are skipped.
-  existsSync('.engines') ? [] : ['clickhouse', 'contract'],
+  existsSync('.engines/node_modules') ? [] : ['clickhouse', 'contract'],
 ]
 /** Files that measure the memory or the time of their own process. */
 const ALONE = /hostile|slow-clients|wire-bodies|spool|late-hits|worker\/reads/
@@ -35,7 +35,7 @@ const files = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.js'))
   .sort()
 mkdirSync(`${ROOT}/groups`, { recursive: true })
-// They run in the order of names: groups, long files and short ones, so that none runs alone for long at the end.
+// Programs run in the order of names: groups, long files, then short ones, so that none runs alone for long at the end.
 for (const file of files.filter((file) => !isGrouped(file)))
   write(`${LONG.test(file) ? 2 : 3}-${file.replaceAll('/', '-').replace('.test.js', '')}`, `import '../${file}'\n`)
 for (const folders of GROUPED) {

@@ -1,6 +1,9 @@
 import t from 'tap'
 import { z } from 'zod'
-import { ask, DAY } from './world-reads.js'
+import { WORLD } from '../fixtures/world.js'
+import { asker, DAY } from './world-reads.js'
+
+const ask = await asker(WORLD)
 
 const Warnings = z.array(z.object({ metric: z.string().optional(), code: z.string() })).default([])
 const NAMES = {

@@ -12,7 +12,9 @@ import type { ResultRow } from '../../src/store.js'
 import { openStore } from '../fixtures/open-store.js'
 import { agentRow } from '../fixtures/rows.js'
 import { NOW, WORLD } from '../fixtures/world.js'
-import { ask, asker, DAY, deps, filters, is, WORDS } from './world-reads.js'
+import { asker, DAY, deps, filters, is, WORDS } from './world-reads.js'
+
+const ask = await asker(WORLD)
 
 /** Reads about people are not asked of agents; for both together they answer for people. */
 const tells = ({ audience }: Read, asked: Audience) => 'only' in audience || !audience.peopleOnly || asked !== 'agent'

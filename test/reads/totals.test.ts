@@ -1,7 +1,9 @@
 import t from 'tap'
 import { z } from 'zod'
 import { NOW, WORLD } from '../fixtures/world.js'
-import { ask, asker, DAY, filters, gptbot, is, row } from './world-reads.js'
+import { asker, DAY, filters, gptbot, is, row } from './world-reads.js'
+
+const ask = await asker(WORLD)
 
 /** The fetches of an agent by verification. */
 const proof = (verified_fetches: number, spoofed: number, indeterminate: number, unverifiable: number) => ({
@@ -387,12 +389,7 @@ t.test('stats/realtime', async (t) => {
     ],
     minutes: minutes(2, 2),
   })
-  const window = {
-    start: '2026-10-26T11:55:00.000Z',
-    end: '2026-10-26T12:00:00.000Z',
-    compare: 'none',
-    audience: 'all',
-  }
+  const window = { start: '2026-10-26T11:55:00.000Z', end: '2026-10-26T12:00:00.000Z', compare: 'none', audience: 'all' }
   t.match(meta.query, window, 'its own window, whatever is asked for')
   t.match((await ask('stats/realtime', 'site=1&audience=human')).data, { people: 2, agents: undefined })
   t.same((await ask('stats/realtime', 'site=2')).data, { pages: [], minutes: minutes(0, 0).map(({ t }) => ({ t })) })

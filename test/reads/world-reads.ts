@@ -5,7 +5,7 @@ import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/rows.js'
 import type { Sql } from '../../src/sql.js'
 import { openStore } from '../fixtures/open-store.js'
-import { NOW, WORLD } from '../fixtures/world.js'
+import { NOW } from '../fixtures/world.js'
 
 const german = [{ dimension: 'country', op: 'is' as const, value: 'DE' }]
 export const gptbot = {
@@ -72,7 +72,6 @@ export async function asker(rows: Rows, gaps: readonly Gap[] = []) {
 }
 /** The words in reads' paths: a session that both sites have. */
 export const WORDS = { id: '0000000000000001' }
-export const ask = await asker(WORLD)
 export const filters = (value: unknown) => `&filters=${encodeURIComponent(JSON.stringify(value))}`
 export const is = (dimension: string, value: unknown) => ({ dimension, op: 'is', value })
 
