@@ -24,11 +24,11 @@ const GROUPED = [
   // Without an engine all of their files but one say that they are skipped.
   existsSync('.engines/node_modules') ? [] : ['clickhouse', 'contract'],
 ]
-/** Files that measure the memory or the time of their own process. */
-const ALONE = /hostile|slow-clients|wire-bodies|spool|late-hits|worker\/reads/
+/** Files that measure the memory or the time of their own process, or that take as long as a group. */
+const ALONE = /hostile|slow-clients|wire-bodies|spool|late-hits|worker\/reads|oracle\/(?:classified|generated|url)/
 /** Others that take long, some of them with waiting. */
-const LONG = /browser\/(?:dashboard|visit)|faults|package|worker/
-const FILES_PER_GROUP = 17
+const LONG = /browser\/(?:dashboard|visit)|faults|oracle|package|worker/
+const FILES_PER_GROUP = 12
 const ROOT = 'dist/test'
 
 const files = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
