@@ -389,8 +389,8 @@ t.test('stats/realtime', async (t) => {
     ],
     minutes: minutes(2, 2),
   })
-  const window = { start: '2026-10-26T11:55:00.000Z', end: '2026-10-26T12:00:00.000Z', compare: 'none', audience: 'all' }
-  t.match(meta.query, window, 'its own window, whatever is asked for')
+  const own = { start: '2026-10-26T11:55:00.000Z', end: '2026-10-26T12:00:00.000Z', compare: 'none', audience: 'all' }
+  t.match(meta.query, own, 'its own window, whatever is asked for')
   t.match((await ask('stats/realtime', 'site=1&audience=human')).data, { people: 2, agents: undefined })
   t.same((await ask('stats/realtime', 'site=2')).data, { pages: [], minutes: minutes(0, 0).map(({ t }) => ({ t })) })
 })
