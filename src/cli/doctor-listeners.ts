@@ -118,6 +118,19 @@ export async function checkOwnCertificate(
   }
 }
 
+/** Checks that the requests of a running proxy name a hostname of a site: without one they become no row. */
+export function checkHostnames({ stored, dropped }: InstanceStatus['rows']): Finding[] {
+  const { unknown_host = 0 } = dropped
+  if (unknown_host < ENOUGH_REQUESTS || unknown_host <= stored) return []
+  return [
+    warn(
+      'hostnames',
+      `${formatNumber(unknown_host)} requests named a hostname of no site, and ${formatNumber(stored)} rows are stored: most of the traffic is not counted`,
+      'Name the hostnames of the site: readership sites list, then readership sites update 1 --domain www.example.com',
+    ),
+  ]
+}
+
 /**
  * Checks which address of a client is believed, and why: by `--trust-proxy`, and by the requests that a running proxy has
  * had.

@@ -7,7 +7,14 @@ import { StoreLoss } from '../manage/store-losses.js'
 import { dashboardUrl, exposedDashboardUrl, isRunning, listenerUrl, withClient } from './client.js'
 import { type CommandCall, defineCommand, JSON_FLAG, printJson } from './command.js'
 import { checkDataDirectory, checkFiles, checkGrowth, checkKeyFiles, checkMemory } from './doctor-files.js'
-import { checkExposure, checkOwnCertificate, checkPorts, checkReach, checkTrust } from './doctor-listeners.js'
+import {
+  checkExposure,
+  checkHostnames,
+  checkOwnCertificate,
+  checkPorts,
+  checkReach,
+  checkTrust,
+} from './doctor-listeners.js'
 import { checkGeoData, checkRanges } from './doctor-lists.js'
 import { checkCollector, checkOrigin } from './doctor-origin.js'
 import { checkServers } from './doctor-servers.js'
@@ -76,6 +83,7 @@ async function examine(call: CommandCall<unknown>, now: () => number): Promise<F
       : checkExposure('service', dashboardUrl(config, service), hasSite)),
     ...(await checkOwnCertificate(config, now)),
     ...(isProxy && hasSite ? [checkTrust(config.trust_proxy, requests)] : []),
+    ...(running.status ? checkHostnames(running.status.rows) : []),
     ...(await checkOrigin(call.config.origin ?? origin, config.inject, now)),
     // If rows are shipped, the collector does the geo lookup and the verification.
     ...(collector === undefined

@@ -97,7 +97,9 @@ export const storeVacuum = defineCommand({
       if (flags.json) return printJson(terminal, { before, after })
       const freed = Math.max(0, before.used_bytes - after.used_bytes)
       return terminal.out(
-        `Rows take ${formatBytes(after.used_bytes)}; ${formatBytes(freed)} were freed now, and new rows take the free ${formatBytes(after.free_bytes)} of the file first.\nTo give these back to the disk, stop readership and run this again.\n`,
+        after.free_bytes === 0
+          ? `Rows take ${formatBytes(after.used_bytes)}, and the file has nothing to give back.\n`
+          : `Rows take ${formatBytes(after.used_bytes)}; ${formatBytes(freed)} were freed now, and new rows take the free ${formatBytes(after.free_bytes)} of the file first.\nTo give these back to the disk, stop readership and run this again.\n`,
       )
     }
     const file = join(config.data, 'events.duckdb')

@@ -343,6 +343,20 @@ t.test('what a running instance says of itself', async (t) => {
       'a store that stands',
     ],
     [
+      { rows: { stored: 4, waiting: 0, dropped: { unknown_host: 30 } } },
+      {
+        check: 'hostnames',
+        says: /^30 requests named a hostname of no site, and 4 rows/,
+        mend: /sites update 1 --domain/,
+      },
+      'a site whose hostname is another one',
+    ],
+    [
+      { rows: { stored: 400, waiting: 0, dropped: { unknown_host: 30 } } },
+      undefined,
+      'a few requests to the bare address',
+    ],
+    [
       { collector: site, store: { state: 'ready', trouble: '401' } },
       { check: 'instance', says: /accepts no rows: 401/, mend: /wait on disk/ },
       'a collector that refuses',
