@@ -1,5 +1,5 @@
-import { mkdirSync, rmSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { constants, copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { StoreOpenError } from '../errors.js'
@@ -29,6 +29,8 @@ export interface DataFileOptions {
 }
 
 const LOCK_RETRY_MS = 50
+/** The age at which a copy from before a migration is deleted. */
+const COPY_AGE_MS = 7 * 86_400_000
 
 export type DataFile = Awaited<ReturnType<typeof openDataFile>>
 
@@ -45,6 +47,7 @@ export async function openDataFile(options: DataFileOptions) {
     rmSync(`${file}.tmp`, { recursive: true, force: true })
     return connections
   }
+  deleteOldCopies(options)
   const open = async () => {
     const opened = await retryWhileLocked(() => openWithRepair(file, connect, options.now), options)
     for (const { what, backup, bytes, why } of opened.repairs) {
@@ -52,9 +55,17 @@ export async function openDataFile(options: DataFileOptions) {
     }
     return opened
   }
-  const { connections, repairs, wal } = await open()
+  const { connections: opened, repairs, wal } = await open()
+  const version = await readVersion(opened, file, migrations.length)
+  const isOld = version > 0 && version < migrations.length
+  if (isOld) {
+    // Copied while it is closed: reading it here would drop DuckDB's lock.
+    opened.close()
+    copyBeforeMigration(options, version)
+  }
+  const connections = isOld ? (await open()).connections : opened
   try {
-    await migrate(connections.writer, file, migrations)
+    await migrate(connections.writer, version, migrations)
     if (repairs.length > 0) await connections.writer.run('checkpoint')
   } catch (error) {
     connections.close()
@@ -102,20 +113,53 @@ async function retryWhileLocked<T>(
   }
 }
 
+/** Returns the version of a file's schema. Throws `StoreOpenError` if it is later than `known`, the last of this program. */
+async function readVersion(connections: Connections, file: string, known: number): Promise<number> {
+  const { writer } = connections
+  try {
+    await writer.run('create table if not exists schema_versions (version integer, applied_at timestamp)')
+    const reader = await writer.runAndReadAll('select coalesce(max(version), 0)::integer from schema_versions')
+    const version = Number(reader.value(0, 0))
+    if (version <= known) return version
+    throw new StoreOpenError(
+      `${file} has schema version ${version}, and this readership knows versions up to ${known}: start a later one, or restore a backup`,
+    )
+  } catch (error) {
+    connections.close()
+    throw error
+  }
+}
+
+/**
+ * Copies a file before its schema is migrated, for the operator who wants to go back to the version before. The copy has
+ * people's data and no erasure reaches it, so it is deleted at the first start after a week.
+ */
+function copyBeforeMigration({ file, log }: DataFileOptions, version: number): void {
+  const copy = `${file}.schema-${version}`
+  const { bavail, bsize } = statfsSync(dirname(file))
+  const { size } = statSync(file)
+  if (bavail * bsize < 2 * size)
+    throw new StoreOpenError(`${file} is migrated after it was copied, which needs ${2 * size} bytes of free disk`)
+  copyFileSync(file, `${copy}.part`, constants.COPYFILE_FICLONE)
+  renameSync(`${copy}.part`, copy)
+  log('info', `${file} is migrated to the schema of this version; the file as it was lies in ${copy} for a week`)
+}
+
+function deleteOldCopies({ file, now, log }: DataFileOptions): void {
+  for (const name of readdirSync(dirname(file))) {
+    const copy = join(dirname(file), name)
+    if (!/^\.schema-\d+(\.part)?$/.test(name.slice(basename(file).length)) || !name.startsWith(basename(file))) continue
+    if (now().getTime() - statSync(copy).mtimeMs < COPY_AGE_MS) continue
+    rmSync(copy)
+    log('info', `${copy}, a copy from before a migration, was deleted`)
+  }
+}
+
 /**
  * Migrates a file to the last version: each step in its own transaction, with the row that records it, and a checkpoint
- * after all of them, because a schema change must not be replayed from the log. Throws `StoreOpenError` if the file has a
- * later version than this program knows.
+ * after all of them, because a schema change must not be replayed from the log.
  */
-async function migrate(connection: DuckDBConnection, file: string, migrations: readonly Migration[]) {
-  await connection.run('create table if not exists schema_versions (version integer, applied_at timestamp)')
-  const reader = await connection.runAndReadAll('select coalesce(max(version), 0)::integer from schema_versions')
-  const version = Number(reader.value(0, 0))
-  if (version > migrations.length) {
-    throw new StoreOpenError(
-      `${file} has schema version ${version}, and this readership knows versions up to ${migrations.length}`,
-    )
-  }
+async function migrate(connection: DuckDBConnection, version: number, migrations: readonly Migration[]) {
   for (const [index, statements] of migrations.entries()) {
     if (index < version) continue
     await inTransaction(connection, async () => {
