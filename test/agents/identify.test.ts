@@ -227,7 +227,7 @@ t.test('explains which token decided and why others did not', async (t) => {
   })
   t.match(explain(''), { audience: 'agent', agent_id: 'other', operator: 'Unknown', because: 'no_user_agent' })
   t.match(explain('xAI-Bot/1.0'), { operator: 'xAI', docs_url: 'undocumented' }, 'an agent without documentation')
-  t.match(explain('kube-probe/1.30'), { agent_id: 'other', because: 'isbot', token: 'probe' })
+  t.match(explain('acme-probe/1.30'), { agent_id: 'other', because: 'isbot', token: 'probe' })
   t.match(explain('Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'), {
     audience: 'human',
     because: 'nothing',

@@ -73,7 +73,7 @@ t.test('which observations become rows', async (t) => {
       'an agent, not modified, a dot in a folder',
     ],
     [{ user_agent: '' }, 'agent page', 'no user agent'],
-    [{ user_agent: 'kube-probe/1.30', method: 'HEAD' }, 'agent', 'known to isbot only'],
+    [{ user_agent: 'acme-probe/1.30', method: 'HEAD' }, 'agent', 'known to isbot only'],
   ]
   for (const [changes, expected, why] of rows) t.equal(outcome(changes), expected, why)
 })
@@ -227,12 +227,12 @@ t.test('creates an agent’s row', async (t) => {
     content_usage: null,
   })
   const of = (user_agent: string) => classifier().classify([{ ...view, user_agent }]).rows.agent_events[0]
-  t.match(of('kube-probe/1.30'), {
+  t.match(of('acme-probe/1.30'), {
     agent_id: 'other',
     operator: 'Unknown',
     purpose: 'other',
     verification: 'unverifiable',
-    user_agent: 'kube-probe/1.30',
+    user_agent: 'acme-probe/1.30',
   })
   for (const [userAgent, id] of BOTS) t.equal(of(userAgent)?.agent_id, id, userAgent.slice(0, 60) || 'no user agent')
 })
