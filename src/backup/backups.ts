@@ -10,6 +10,8 @@ import {
 } from './manifest.js'
 
 const PROGRESS_INTERVAL_MS = 500
+const POLL_MS = 100
+const MAX_WAIT_MS = 5_000
 
 export type Backups = ReturnType<typeof createBackups>
 
@@ -22,6 +24,8 @@ export function createBackups(call: (name: string, argument?: unknown) => Promis
     argument: unknown,
     read: (result: unknown) => BackupLine,
   ): AsyncGenerator<BackupLine> {
+    // A client that has ended is noticed a second later.
+    for (let waited = 0; isBusy && waited < MAX_WAIT_MS; waited += POLL_MS) await delay(POLL_MS)
     if (isBusy) throw new ApiError('conflict', 'Another backup is running: wait for its end.')
     isBusy = true
     const running = call(name, argument)

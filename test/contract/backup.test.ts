@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
@@ -48,7 +49,9 @@ t.test('a backup of a readership that runs, restored elsewhere', { skip: noPostg
   const after = delivering.accepted()
   t.ok(after > before, `${after - before} deliveries were accepted during the backup`)
   const child = spawn(process.execPath, ['dist/bin/readership.js', 'backup', '-', '--data', from])
+  const exited = once(child, 'exit')
   await pipeline(child.stdout, createWriteStream(pipe))
+  t.same(await exited, [0, null], 'another one right after it, through a pipe')
   const accepted = await delivering.stop()
   await running.stop()
 
