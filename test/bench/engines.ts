@@ -14,16 +14,16 @@ import { startClickHouse } from '../fixtures/clickhouse-server.js'
 import { openClickHouseWriter } from '../fixtures/clickhouse-store.js'
 import { END, MEASURED_READS, measureReads, openBenchFile } from './reads.js'
 
-const RUNS = 5
 const ROWS_PER_COMMIT = 5_000
 const COMMITS = 10
 
 /**
- * `npm run bench -- engines [people] [agents]`: each read of `reads` over the same hits (1,000,000) and fetches (1,000,000)
+ * `npm run bench -- engines [people] [agents] [runs]`: each read of `reads` over the same hits (1,000,000) and fetches (1,000,000)
  * of 90 days in DuckDB, in ClickHouse from its rows, and in ClickHouse after summing up: milliseconds of its statements, the
- * least of five. Then what writing costs: commits of 5,000 rows, and a scan with and without `final`. Needs `npm run engines`.
+ * least of five runs. Then what writing costs: commits of 5,000 rows, and a scan with and without `final`. Needs `npm run engines`.
  */
-export async function run([people = '1000000', agents = '1000000']: string[] = []): Promise<void> {
+export async function run([people = '1000000', agents = '1000000', repeated = '5']: string[] = []): Promise<void> {
+  const runs = Number(repeated)
   const closing: (() => unknown)[] = []
   const t = { teardown: (close: () => unknown) => void closing.push(close) }
   try {
@@ -36,13 +36,13 @@ export async function run([people = '1000000', agents = '1000000']: string[] = [
     t.teardown(() => duckdb.close())
 
     const asked = MEASURED_READS.filter(([path]) => path !== 'stats/realtime')
-    const ofDuckdb = await measureAll(duckdb, asked)
-    const fromRows = await measureAll(clickhouse, asked)
+    const ofDuckdb = await measureAll(duckdb, asked, runs)
+    const fromRows = await measureAll(clickhouse, asked, runs)
     const began = performance.now()
     await clickhouse.aggregate(END)
     console.log(`summed up in ${seconds(began)} s`)
-    const summedUp = await measureAll(clickhouse, asked)
-    console.log(`${people} hits, ${agents} fetches, 90 days, ms, the least of ${RUNS}`)
+    const summedUp = await measureAll(clickhouse, asked, runs)
+    console.log(`${people} hits, ${agents} fetches, 90 days, ms, the least of ${runs}`)
     console.log('| read | DuckDB | ClickHouse, from rows | summed up | of DuckDB |')
     console.log(`|${'---|'.repeat(5)}`)
     asked.forEach(([path, query], i) => {
@@ -50,15 +50,19 @@ export async function run([people = '1000000', agents = '1000000']: string[] = [
       const name = `${path}${query && `?${decodeURIComponent(query)}`}`.replaceAll('|', '\\|')
       console.log(`| ${name} | ${[a, b, c].map(Math.round).join(' | ')} | ${(c / a).toFixed(1)} |`)
     })
-    await measureWriting(clickhouse, duckdb, url)
+    await measureWriting(clickhouse, duckdb, { url, runs })
   } finally {
     for (const close of closing.reverse()) await close()
   }
 }
 
 /** The least time of each read, in milliseconds. */
-async function measureAll(store: Pick<Store, 'query' | 'dialect'>, asked: typeof MEASURED_READS): Promise<number[]> {
-  const measure = measureReads(store, RUNS)
+async function measureAll(
+  store: Pick<Store, 'query' | 'dialect'>,
+  asked: typeof MEASURED_READS,
+  runs: number,
+): Promise<number[]> {
+  const measure = measureReads(store, runs)
   const times: number[] = []
   for (const [path, query] of asked) times.push((await measure(path, query)).least)
   return times
@@ -106,7 +110,11 @@ const toEvents = (found: readonly ResultRow[]): EventRow[] =>
   })
 
 /** Measures commits, and what it costs to leave out older versions of rows. */
-async function measureWriting(clickhouse: EventStore, duckdb: Pick<Store, 'query'>, url: string): Promise<void> {
+async function measureWriting(
+  clickhouse: EventStore,
+  duckdb: Pick<Store, 'query'>,
+  { url, runs }: { url: string; runs: number },
+): Promise<void> {
   const found = await duckdb.query(sql`select * from events limit ${ROWS_PER_COMMIT}`)
   const rows = { events: toEvents(found), agent_events: [] }
   const began = performance.now()
@@ -119,7 +127,7 @@ async function measureWriting(clickhouse: EventStore, duckdb: Pick<Store, 'query
   try {
     for (const final of ['', 'final']) {
       const times: number[] = []
-      for (let n = 0; n < RUNS; n++) {
+      for (let n = 0; n < runs; n++) {
         const at = performance.now()
         const query = `select uniqExact(visitor_id), sum(engaged_ms) from events ${final}`
         await (await client.query({ query, format: 'JSONEachRow' })).json()
