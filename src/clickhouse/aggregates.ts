@@ -243,9 +243,12 @@ async function eraseAggregates({ client, writer }: Parts, site: number): Promise
     await erase(
       client,
       table,
-      sql`site_id = ${site} and (is_deleted = 1 or (${key}, ver) not in (
-        select ${key}, max(ver) from ${raw(table)} where site_id = ${site} group by ${key}))`,
+      sql`site_id = ${site} and (${key}, ver) not in (
+        select ${key}, max(ver) from ${raw(table)} where site_id = ${site} group by ${key})`,
     )
+    // Not in one statement: the engine rewrites part after part, and asks again for each. A part with an older version, rewritten
+    // after the part that says that it is deleted, would keep it.
+    await erase(client, table, sql`site_id = ${site} and is_deleted = 1`)
   }
   await erase(client, 'step_sessions', sql`site_id = ${site}`)
 }
