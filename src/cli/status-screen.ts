@@ -64,11 +64,14 @@ function formatLine(terminal: Pick<Terminal, 'colour'>, { label, text, state }: 
   })
 }
 
+/** A space between words, but not between a number and its unit. */
+const WORD_SPACE = / (?!(?:[kMGTP]?B|%)(?![A-Za-z]))/
+
 /** Splits text into lines of at most `columns`, at spaces where there are any. */
 function wrapWords(text: string, columns: number): string[] {
   const lines: string[] = []
   let line = ''
-  for (const word of text.split(' ').flatMap((word) => splitWord(word, columns))) {
+  for (const word of text.split(WORD_SPACE).flatMap((word) => splitWord(word, columns))) {
     const longer = line === '' ? word : `${line} ${word}`
     if (textWidth(longer) <= columns) line = longer
     else {

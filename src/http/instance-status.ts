@@ -47,6 +47,8 @@ export const InstanceStatus = z.object({
     trouble: z.string().optional(),
     losses: z.array(z.string()).optional(),
     restarts: z.int().optional(),
+    /** The worker's process, absent while it does not run. */
+    worker: z.object({ pid: z.int() }).optional(),
   }),
   /** `stored` and `dropped` since the start; with a collector, `stored` are the rows that it has committed. */
   rows: z.object({

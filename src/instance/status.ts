@@ -98,7 +98,7 @@ export function createStatusReader(
         version: deps.version ?? '0',
         started_at: started,
         now: now().toISOString(),
-        store: { ...store, losses: [...(store.losses ?? [])] },
+        store: { ...store, losses: [...(store.losses ?? [])], ...(worker && { worker: { pid: worker.pid } }) },
         rows: { stored: countRows(), ...(a_second !== undefined && { a_second }), waiting, dropped },
         ...(requests && { requests }),
         memory: { ...memory, ...(worker && { worker_bytes: worker.resident_bytes }) },

@@ -93,7 +93,7 @@ t.test('agents refresh, with local files and offline', async (t) => {
     utimesSync(gptbot, new Date(0), new Date(0))
     t.match(
       await says('--ranges', gptbot, '--offline'),
-      /! published addresses: for 1 of \d+ agents, the oldest from 1970-01-01 \(gptbot\); incomplete or older than a week: 1\n +Give newer files/,
+      /! published addresses: for 1 of \d+ agents, the oldest from 1970-01-01 \(gptbot\); incomplete or older than a week, and refuting nothing: 1\n +Give newer files/,
     )
     writeFileSync(gptbot, '{"prefixes":[{"ipv4Prefix":"0.0.0.0/0"}]}')
     t.match(

@@ -64,7 +64,14 @@ async function measureAll(
 ): Promise<number[]> {
   const measure = measureReads(store, runs)
   const times: number[] = []
-  for (const [path, query] of asked) times.push((await measure(path, query)).least)
+  for (const [path, query] of asked) {
+    // A read that takes longer than the store allows must not cost the others their figures.
+    const least = await measure(path, query).then(
+      ({ least }) => least,
+      (error: unknown) => console.log(`${path}?${decodeURIComponent(query)}: ${error}`),
+    )
+    times.push(least ?? Number.NaN)
+  }
   return times
 }
 
