@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { ReadPath } from '../client/index.js'
 import { type Audience, place, type Show, siteId } from './address.js'
 import { type Params, type Result, useRead } from './data.js'
@@ -72,6 +72,25 @@ function useSide<P extends ReadPath>(
   const own = typeof more === 'function' ? more(audience) : more
   const isAsked = own !== undefined && audiences.value.includes(audience) && obstacle(audience) === undefined
   return useShown(useRead<P>(path, isAsked ? { ...envelope(audience), ...own } : undefined))
+}
+
+/**
+ * Returns a pair whose answers change together, for a list that joins both: while either is under way, the answers from
+ * before stay. Otherwise rows would move under the pointer when the second answer comes.
+ */
+export function useTogether<P extends ReadPath>(pair: Pair<P>): Pair<P> {
+  const drawn = useRef(pair)
+  if (!pair.human.loading && !pair.agent.loading) drawn.current = pair
+  const { human, agent } = drawn.current
+  return { human: withAnswer(pair.human, human), agent: withAnswer(pair.agent, agent) }
+}
+
+/** The state of one result with the answer of another. */
+function withAnswer<P extends ReadPath>(state: Result<P>, answer: Result<P>): Result<P> {
+  const { data, meta, ...rest } = state
+  return answer.data === undefined
+    ? rest
+    : { ...rest, data: answer.data, ...(answer.meta ? { meta: answer.meta } : {}) }
 }
 
 /** Keeps the window of an answer about what is on screen. */

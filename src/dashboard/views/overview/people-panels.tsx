@@ -3,7 +3,7 @@ import { Ranked } from '../../parts/lists.js'
 import { Panel } from '../../parts/panel.js'
 import { Absent } from '../../parts/states.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
-import { audiences, useOne, usePair } from '../../state/question.js'
+import { audiences, useOne, usePair, useTogether } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
 /** Sources, devices and places. */
@@ -110,7 +110,7 @@ function Devices() {
 
 function Places() {
   const texts = t().overview
-  const places = usePair('/api/stats/locations', { compare: undefined, limit: 300 })
+  const places = useTogether(usePair('/api/stats/locations', { compare: undefined, limit: 300 }))
   const rows = countryRows(places).slice(0, 10)
   return (
     <Panel

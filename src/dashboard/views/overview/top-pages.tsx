@@ -2,7 +2,7 @@ import { type ButterflyRow, joinSides } from '../../parts/lists.js'
 import { DisallowedTag } from '../../parts/tags.js'
 import { type Audience, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
-import { type Pair, useOne, usePair } from '../../state/question.js'
+import { type Pair, useOne, usePair, useTogether } from '../../state/question.js'
 
 const ROWS = 10
 const METRICS = { human: 'pageviews', agent: 'fetches' } as const
@@ -12,7 +12,7 @@ const METRICS = { human: 'pageviews', agent: 'fetches' } as const
  * that no row lacks a number.
  */
 export function useTopPages(): { pages: Pair<'/api/stats/pages'>; rows: ButterflyRow[] } {
-  const pages = usePair('/api/stats/pages', { limit: ROWS, compare: undefined })
+  const pages = useTogether(usePair('/api/stats/pages', { limit: ROWS, compare: undefined }))
   const pathOf = ({ pathname }: { pathname: string }) => pathname
   const joined = joinSides(pages.human.data, pages.agent.data, { human: pathOf, agent: pathOf }, ROWS)
   const isWhole = (of: Audience) => (pages[of].meta?.total ?? 0) <= (pages[of].data?.length ?? 0)

@@ -10,7 +10,7 @@ import { lazy } from '../../shell/lazy.js'
 import { type Audience, place } from '../../state/address.js'
 import { isFiltered } from '../../state/filters.js'
 import { formatCountry, formatNumber, formatShare } from '../../state/format.js'
-import { audiences, type Pair, usePair } from '../../state/question.js'
+import { audiences, type Pair, usePair, useTogether } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
@@ -112,8 +112,9 @@ function MapPanel({ of, located }: { of: Audience; located: Located }) {
   )
 }
 
-function Countries({ located }: { located: Located }) {
+function Countries(props: { located: Located }) {
   const texts = t().places
+  const located = useTogether(props.located)
   const [isLong, setLong] = useState(false)
   const all = countryRows(located)
   const rows = isLong ? all : all.slice(0, FEW)
