@@ -95,6 +95,9 @@ export class RequestHandler {
 
   /** Handles a request of any server: node:http, a TLS server, or the compatibility API of node:http2. */
   readonly handle = (req: Incoming, res: Outgoing): void => {
+    // After a response that closes the connection, requests on it must not be processed (RFC 9112 9.6). Node may still parse
+    // one that arrives before it has closed the socket.
+    if (res instanceof ServerResponse && !req.socket.writable) return
     const connection = this.#connectionOf(req)
     const { now, monotonic } = this.#options
     if (res instanceof ServerResponse) connection.newest = res

@@ -4,6 +4,9 @@
 // attacker sends requests under another client's name, reads its response, or passes a path that the proxy would refuse.
 // Each row sends such bytes to the proxy. Its origin parses strictly (RFC 9112, narrowest reading): it must see exactly one
 // request or none, and the next request of another client must get its own response.
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { ROWS, type Verdict } from './fixtures/smuggling-rows.js'
 import { exchangeBytes, startProxy, startRawServer, waitUntil } from './fixtures/sockets.js'
@@ -91,6 +94,30 @@ function judge(text: string, verdict: Verdict, seen: Message[], faults: string[]
   if (finals.length === 1) return undefined
   return finals[1]?.body === 'GET /after HTTP/1.1' ? undefined : `the next answer was ${finals[1]?.body}`
 }
+
+t.test('no request is read after a response that closes the connection', async (t) => {
+  const seen: string[] = []
+  const origin = await startRawServer((socket) => {
+    socket.on('data', (part) => seen.push(part.toString('latin1')))
+  })
+  const { proxy, port } = await startProxy(origin.port)
+  // Node closes a socket once its bytes are sent; a busy machine or a slow client leaves time in which more arrives.
+  proxy.server.on('connection', (socket) => {
+    const close = socket.destroySoon.bind(socket)
+    socket.destroySoon = () => socket.end(() => setTimeout(close, 200))
+  })
+  for (const refused of ['Content-Length: 0\r\nExpect: 200-ok', 'Transfer-Encoding: x']) {
+    const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    client.resume().write(`POST / HTTP/1.1\r\nHost: s\r\n${refused}\r\n\r\n`)
+    await once(client, 'end')
+    client.write(AFTER)
+    await sleep(100)
+    client.destroy()
+  }
+  t.same(seen, [])
+  await proxy.close(100)
+  await origin.close()
+})
 
 t.test('cuts a flood of pipelined requests, and the server goes on', async (t) => {
   const origin = await startRawServer(() => {})
