@@ -90,9 +90,13 @@ t.test('a hostile user agent costs no more than another', async (t) => {
     `Mozilla/4.0 (compatible; MSIE 8${'(x'.repeat(230)} http`,
   ].map((text) => text.slice(0, 512))
   for (const userAgent of hostile) {
-    const began = process.hrtime.bigint()
-    for (let i = 0; i < 20; i++) findBotSign(userAgent)
-    const each = Number(process.hrtime.bigint() - began) / 20 / 1e6
-    t.ok(each < 2, `${each.toFixed(3)} ms: ${userAgent.slice(0, 40)}`)
+    // The least, because other programs take their share of the rest.
+    let least = Number.POSITIVE_INFINITY
+    for (let i = 0; i < 20; i++) {
+      const began = performance.now()
+      findBotSign(userAgent)
+      least = Math.min(least, performance.now() - began)
+    }
+    t.ok(least < 2, `${least.toFixed(3)} ms: ${userAgent.slice(0, 40)}`)
   }
 })
