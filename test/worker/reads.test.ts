@@ -41,27 +41,32 @@ async function isFree(t: Test, engine: Engine, why: string) {
   t.equal(await count(engine.events.stream(sql`select * from range(5000)`)), 5_000, `and for a stream, ${why}`)
 }
 
-/** Priority and CPU time of the threads of a process beside its first one, as Linux counts both. */
+/** Priority and CPU time of the threads of a process beside its first one, by their numbers, as Linux counts both. */
 const listThreads = (pid: number) =>
-  readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
-    // The name, in brackets, is the second of the fields and may have spaces.
-    const fields = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
-    return thread === String(pid) ? [] : [{ nice: Number(fields[16]), ticks: Number(fields[11]) + Number(fields[12]) }]
-  })
+  new Map(
+    readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+      // The name, in brackets, is the second of the fields and may have spaces.
+      const fields = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
+      const ticks = Number(fields[11]) + Number(fields[12])
+      return thread === String(pid) ? [] : [[thread, { nice: Number(fields[16]), ticks }] as const]
+    }),
+  )
 
 t.test('statements run on threads of low priority', { skip: process.platform !== 'linux' }, async (t) => {
   const { engine } = await startTestEngine(t, { limits: { timeout_ms: 1_000, wait_ms: 60_000 } })
   await waitFor(() => engine.status().worker !== undefined, 'the worker says its number')
   const pid = engine.status().worker?.pid ?? 0
-  const before = listThreads(pid).reduce((sum, { ticks }) => sum + ticks, 0)
+  // What a thread of V8 took at the start, to compile and to collect garbage, is not the statement's.
+  const before = listThreads(pid)
   await t.rejects(engine.events.query(endless), { message: /took longer/ })
-  const threads = listThreads(pid)
-  const after = threads.reduce((sum, { ticks }) => sum + ticks, 0)
-  t.ok(after > before, 'the statement took CPU')
-  // The threads of V8 compile and collect garbage for some milliseconds at a start.
-  const busy = threads.filter(({ ticks }) => ticks > (after - before) / 4)
-  t.ok(busy.length > 0, `${busy.length} threads had most of it`)
-  t.strictSame([...new Set(busy.map(({ nice }) => nice))], [10])
+  const threads = [...listThreads(pid)].map(([thread, { nice, ticks }]) => {
+    return { nice, ticks: ticks - (before.get(thread)?.ticks ?? 0) }
+  })
+  const sum = (of: typeof threads) => of.reduce((all, { ticks }) => all + ticks, 0)
+  const low = sum(threads.filter(({ nice }) => nice === 10))
+  t.ok(low > 0, 'the statement took CPU')
+  // V8 still compiles and collects garbage a little.
+  t.ok(low > sum(threads) * 0.75, `${low} of ${sum(threads)} ticks at low priority`)
 })
 
 t.test('a query in the worker times out, and is interrupted when its caller leaves', async (t) => {
