@@ -26,6 +26,11 @@ export async function openArchive(path: string): Promise<Archive> {
     return { path, ...files, manifest: Manifest.parse(JSON.parse(text)) }
   } catch (cause) {
     await files.close()
+    const newest = (await listBackups(path).catch(() => [])).at(-1)
+    if (newest !== undefined)
+      throw new Error(`${path} is a directory of backups; the newest is ${newest}: readership restore ${newest}`, {
+        cause,
+      })
     throw new Error(`${path} is no whole backup: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
   }
 }
@@ -60,17 +65,34 @@ export async function findDamaged(archive: Archive, onBytes?: (bytes: number) =>
 }
 
 const BACKUP_NAME = /^readership-\d{4}-\d{2}-\d{2}T[\d-]+Z$/
+/** The end of the name of a directory that is being written or deleted. */
+export const UNFINISHED = '.part'
 
 /** Returns the name of a backup's directory, so that names are in the order of time. */
 export const formatBackupName = (taken_at: string): string => `readership-${taken_at.replace(/:|\./g, '-')}`
 
-/** Lists the backups in a directory, oldest first. One that is being written has another name. */
-export async function listBackups(directory: string): Promise<string[]> {
+/** Lists the backups in a directory, oldest first, or with `ending` those that are not finished. */
+export async function listBackups(directory: string, ending: '' | typeof UNFINISHED = ''): Promise<string[]> {
   const names = await readdir(directory)
   return names
-    .filter((name) => BACKUP_NAME.test(name))
+    .filter((name) => name.endsWith(ending) && BACKUP_NAME.test(name.slice(0, name.length - ending.length)))
     .sort()
     .map((name) => join(directory, name))
+}
+
+/**
+ * Lists the backups in a directory, newest first, without those of readerships whose records were created at another moment
+ * than `recordsBorn`.
+ */
+export async function listOwnBackups(directory: string, recordsBorn: string | undefined): Promise<string[]> {
+  const own: string[] = []
+  for (const path of (await listBackups(directory)).toReversed()) {
+    const archive = await openArchive(path).catch(() => undefined)
+    await archive?.close()
+    const { records_born = recordsBorn } = archive?.manifest ?? {}
+    if (recordsBorn === undefined || records_born === recordsBorn) own.push(path)
+  }
+  return own
 }
 
 type Files = Pick<Archive, 'read' | 'close'>

@@ -22,6 +22,8 @@ export type Member = z.infer<typeof Member>
 const BackupFacts = z.object({
   /** ISO-8601: everything that was committed before is in the backup. */
   taken_at: z.string(),
+  /** When the records were created: another readership's were at another moment. Absent in earlier backups. */
+  records_born: z.string().optional(),
   /** The version of the program. */
   readership: z.string(),
   duckdb: z.string(),
@@ -65,6 +67,19 @@ export const BackupLine = z.union([
   BackupProgress,
 ])
 export type BackupLine = z.infer<typeof BackupLine>
+
+/** The backups that are taken each day, for `status`, `doctor` and `/metrics`. */
+export const ScheduleStatus = z.object({
+  directory: z.string(),
+  keep: z.int(),
+  /** The newest whole one; absent without one. */
+  last: z.object({ taken_at: z.iso.datetime(), bytes: z.int() }).optional(),
+  /** Tries that failed since the start. */
+  failures: z.int(),
+  /** Why the last try failed; absent after a good one. */
+  failure: z.object({ at: z.iso.datetime(), says: z.string(), mend: z.string() }).optional(),
+})
+export type ScheduleStatus = z.infer<typeof ScheduleStatus>
 
 export const MANIFEST = 'manifest.json'
 /** A line as `sha256sum` writes it, about the manifest. */

@@ -4,7 +4,7 @@ import { duckdbDialect } from '../dialects/duckdb.js'
 import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
 import { groupDays, isOfDays, listDays, listFingerprints, type ReadableEvents } from '../migrate/read-events.js'
-import { RECORD_TABLES } from '../migrate/read-records.js'
+import { RECORD_TABLES, readOrigin } from '../migrate/read-records.js'
 import { COPIED_TABLES, type CopiedTable, DAY_MS } from '../migrate/tables.js'
 import { raw, sql } from '../sql.js'
 import { BACKUP_DIRECTORY, type RecordStore, type Snapshot } from '../store.js'
@@ -113,6 +113,7 @@ async function takeBackup(
         ofRecords(async (recordFile) => {
           resume()
           const taken_at = now().toISOString()
+          const records_born = await readOrigin(recordFile)
           const schema = { events: await readVersion(eventFile), control: await readVersion(recordFile) }
           const [engine] = await recordFile.query(sql`select version() as version`)
           const parts = [...(await planEvents(eventFile, taken_at)), ...(await planRecords(recordFile))]
@@ -127,7 +128,7 @@ async function takeBackup(
             onProgress(done, total)
           }
           return {
-            ...{ taken_at, readership, duckdb: String(engine?.version), schema, store_bytes },
+            ...{ taken_at, records_born, readership, duckdb: String(engine?.version), schema, store_bytes },
             parts: parts.map(({ part }) => ({ ...part, isNew: existsSync(join(directory, part.name)) })),
           }
         }),

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import { copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, link, mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { formatBytes } from '../export/format.js'
 import {
   type Archive,
   findDamaged,
   formatBackupName,
   formatSum,
-  listBackups,
+  listOwnBackups,
   openArchive,
   readFile,
+  UNFINISHED,
 } from './archive.js'
 import { MANIFEST, MANIFEST_SUM, type Manifest, type Member, type TakenBackup } from './manifest.js'
 import { formatTarHeader, TAR_END, tarPadding } from './tar.js'
@@ -21,11 +23,31 @@ export interface TakenFiles {
 
 type OnBytes = (bytes: number) => void
 
+const measureFiles = ({ taken, directory }: TakenFiles): Promise<number[]> =>
+  Promise.all(
+    taken.parts.flatMap(({ name, isNew }) => (isNew ? stat(join(directory, name)).then(({ size }) => size) : [])),
+  )
+
 /** Returns the bytes of the files that wait. */
-export async function countBytes({ taken, directory }: TakenFiles): Promise<number> {
-  let bytes = 0
-  for (const { name, isNew } of taken.parts) if (isNew) bytes += (await stat(join(directory, name))).size
-  return bytes
+export const countBytes = async (files: TakenFiles): Promise<number> =>
+  (await measureFiles(files)).reduce((sum, size) => sum + size, 0)
+
+/** A disk has too little room. */
+export class FullDisk extends Error {}
+
+/** Throws an error of one line unless the files that wait have room in `target`, and the store's disk has that much left. */
+export async function requireDisk(files: TakenFiles, target: string, min_free_disk = 0): Promise<void> {
+  const [{ bavail, bsize }, { dev }] = await Promise.all([statfs(target), stat(target)]).catch(() => {
+    throw new Error(`${target} is no directory.`)
+  })
+  const sizes = await measureFiles(files)
+  const isDiskOfStore = dev === (await stat(files.directory)).dev
+  // A file is deleted where it waited as soon as it was copied.
+  const needed = isDiskOfStore ? Math.max(0, ...sizes) + min_free_disk : sizes.reduce((sum, size) => sum + size, 0)
+  if (bavail * bsize < needed)
+    throw new FullDisk(
+      `${target} has ${formatBytes(bavail * bsize)} free, and the backup needs ${formatBytes(needed)}${isDiskOfStore && min_free_disk > 0 ? ' with --min-free-disk' : ''}.`,
+    )
 }
 
 /** Yields a backup as a tar file, whose last members are the manifest and its checksum. Deletes the files that it has read. */
@@ -53,16 +75,35 @@ export async function* formatTar({ taken, directory }: TakenFiles, onBytes: OnBy
   yield TAR_END
 }
 
+/** The backup to whose files an incremental one links. */
+type Base = Pick<Archive, 'path' | 'manifest'>
+
 /**
- * Writes a backup as a directory of its own in `target`, and returns its path. Parts that `base` has are hard links to its
+ * Writes a backup as a directory of its own in `target`, and returns its path and the size of its files. Parts that `base` has are hard links to its
  * files, or copies where the file system has no links.
  */
 export async function writeDirectory(
   { taken, directory }: TakenFiles,
-  { target, base, onBytes }: { target: string; base: Pick<Archive, 'path' | 'manifest'> | undefined; onBytes: OnBytes },
-): Promise<string> {
+  { target, base, onBytes }: { target: string; base: Base | undefined; onBytes: OnBytes },
+): Promise<{ path: string; bytes: number }> {
   const path = join(target, formatBackupName(taken.taken_at))
-  const part = `${path}.part`
+  const part = `${path}${UNFINISHED}`
+  try {
+    const members = await fillDirectory(part, { taken, directory }, base, onBytes)
+    await rename(part, path)
+    return { path, bytes: members.reduce((sum, { bytes }) => sum + bytes, 0) }
+  } catch (error) {
+    await rm(part, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function fillDirectory(
+  part: string,
+  { taken, directory }: TakenFiles,
+  base: Base | undefined,
+  onBytes: OnBytes,
+): Promise<Member[]> {
   for (const folder of ['events', 'control']) await mkdir(join(part, folder), { recursive: true, mode: 0o700 })
   const known = new Map(base?.manifest.members.map((member) => [member.name, member]))
   const members: Member[] = []
@@ -80,16 +121,19 @@ export async function writeDirectory(
     }
   }
   for (const [name, text] of formatManifest(taken, members)) await writeFile(join(part, name), [Buffer.from(text)])
-  await rename(part, path)
-  return path
+  return members
 }
 
-/** Opens the newest whole backup in a directory, with those of its members that are not damaged; undefined without one. */
-export async function openVerifiedParts(target: string): Promise<Archive | undefined> {
-  for (const path of (await listBackups(target)).toReversed()) {
+/** Opens the newest whole backup in `listOwnBackups`, with those of its members that are not damaged; undefined without one. */
+export async function openVerifiedParts(
+  target: string,
+  recordsBorn?: string,
+  onBytes?: OnBytes,
+): Promise<Archive | undefined> {
+  for (const path of await listOwnBackups(target, recordsBorn)) {
     const archive = await openArchive(path).catch(() => undefined)
     if (!archive) continue
-    const damaged = await findDamaged(archive)
+    const damaged = await findDamaged(archive, onBytes)
     const members = archive.manifest.members.filter((member) => !damaged.includes(member))
     return { ...archive, manifest: { ...archive.manifest, members } }
   }

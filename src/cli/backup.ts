@@ -1,6 +1,7 @@
-import { stat, statfs } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
+import { ON_SERVERS } from '../backup/backups.js'
 import { BackupLine, type KnownParts, type TakenBackup } from '../backup/manifest.js'
 import { formatBytes, formatNumber } from '../export/format.js'
 import { BACKUP_DIRECTORY } from '../store.js'
@@ -35,13 +36,10 @@ export const backup = defineCommand({
   },
 })
 
-const ON_SERVERS =
-  'This readership keeps its data on servers: back them up with BACKUP of ClickHouse and pg_dump of PostgreSQL (examples/fleet/README.md).'
-
 type Call = CommandCall<unknown>
 
 async function backUpToFile(client: Client, { terminal, config }: Call, file: string): Promise<void> {
-  const { countBytes, formatTar } = await import('../backup/write-archive.js')
+  const { countBytes, formatTar, requireDisk } = await import('../backup/write-archive.js')
   for await (const taken of takeBackup(client, terminal, [])) {
     const files = { taken, directory: join(config.data, BACKUP_DIRECTORY) }
     const total = await countBytes(files)
@@ -50,7 +48,7 @@ async function backUpToFile(client: Client, { terminal, config }: Call, file: st
     try {
       if (file === '-') await writeToOutput(terminal, bytes)
       else {
-        await requireDisk(dirname(file), total)
+        await requireDisk(files, dirname(file))
         await writeOutputFile(file, bytes, 0o600)
       }
     } finally {
@@ -61,14 +59,14 @@ async function backUpToFile(client: Client, { terminal, config }: Call, file: st
 }
 
 async function backUpToDirectory(client: Client, { terminal, config }: Call, target: string): Promise<void> {
-  const { countBytes, openVerifiedParts, writeDirectory } = await import('../backup/write-archive.js')
+  const { countBytes, openVerifiedParts, requireDisk, writeDirectory } = await import('../backup/write-archive.js')
   const base = await openVerifiedParts(target)
   for await (const taken of takeBackup(client, terminal, base?.manifest.members ?? [])) {
     const files = { taken, directory: join(config.data, BACKUP_DIRECTORY) }
     const total = await countBytes(files)
-    await requireDisk(target, total)
+    await requireDisk(files, target)
     const { onBytes, clear } = countProgress(terminal, total)
-    const path = await writeDirectory(files, { target, base, onBytes }).finally(clear)
+    const { path } = await writeDirectory(files, { target, base, onBytes }).finally(clear)
     terminal.out(`${describe(path, taken)}, ${formatBytes(total)} of it new.\n`)
   }
 }
@@ -111,14 +109,4 @@ export async function writeToOutput(terminal: Terminal, bytes: AsyncIterable<Uin
     terminal.outBytes?.(chunk)
     await terminal.drained?.()
   }
-}
-
-async function requireDisk(directory: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(directory).catch(() => {
-    throw new Failure(`${directory} is no directory.`)
-  })
-  if (bavail * bsize < bytes)
-    throw new Failure(
-      `${directory} has ${formatBytes(bavail * bsize)} free, and the backup needs ${formatBytes(bytes)}.`,
-    )
 }

@@ -1,9 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Backups } from '../backup/backups.js'
 import { type BackupLine, KnownParts } from '../backup/manifest.js'
-import type { Engine } from '../engine/engine.js'
-import { ApiError } from '../errors.js'
-import type { StoreLosses } from '../manage/store-losses.js'
 import { parseBody, type Route, routeMaker } from './route.js'
 
 const LINES = 'application/x-ndjson'
@@ -11,11 +8,7 @@ const LINES = 'application/x-ndjson'
 const EMPTY_LINE_INTERVAL_MS = 1_000
 
 /** `POST /control/backup`, for the operator: takes a backup, whose files are there until the client closes the response. */
-export function backupControlRoute(
-  backups: Backups,
-  { isShared }: Pick<Engine, 'isShared'>,
-  losses: Pick<StoreLosses, 'list'>,
-): Route {
+export function backupControlRoute(backups: Backups): Route {
   return routeMaker('control')('post', '/control/backup', 'operator', {
     summary: 'Take a backup, and keep its files until the client closes the response',
     body: KnownParts,
@@ -23,10 +16,7 @@ export function backupControlRoute(
     mayConflict: true,
     // The parts of an earlier backup: 70 bytes each.
     readsOwnBody: true,
-    async run(call) {
-      requireFiles(isShared, losses)
-      return streamWhileFilesAreThere(backups.take(await parseBody(call, KnownParts)))
-    },
+    run: async (call) => streamWhileFilesAreThere(backups.take(await parseBody(call, KnownParts))),
   })
 }
 
@@ -51,15 +41,4 @@ export async function streamWhileFilesAreThere(lines: AsyncGenerator<BackupLine>
     }
   }
   return new Response(ReadableStream.from(encode()), { headers: { 'content-type': LINES } })
-}
-
-/** Refuses a store whose backup would not be whole; old backups would be deleted after it. */
-function requireFiles(isShared: boolean, losses: Pick<StoreLosses, 'list'>): void {
-  if (isShared)
-    throw new ApiError(
-      'conflict',
-      'This readership keeps its data on servers: back them up with BACKUP of ClickHouse and pg_dump of PostgreSQL (examples/fleet/README.md).',
-    )
-  if (losses.list().length > 0)
-    throw new ApiError('conflict', 'Stored data was lost here: see readership store status, and decide about it first.')
 }

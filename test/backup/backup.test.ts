@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -148,7 +148,18 @@ t.test('what cannot be restored or written is refused in one line', async (t) =>
   const text = JSON.stringify({ ...manifest, readership: '9.0.0', schema: { ...manifest.schema, events: 999 } })
   writeFileSync(join(newer, 'manifest.json'), text)
   writeFileSync(join(newer, 'manifest.json.sha256'), formatSum(text))
+  const backups = directory(t)
+  const [older, last] = ['2026-11-23', '2026-11-24'].map((day) => join(backups, `readership-${day}T03-00-00-000Z`))
+  for (const path of [last, older]) mkdirSync(path ?? '')
   const cases: [args: string[], why: string, message: RegExp][] = [
+    [
+      ['restore', backups, '--data', directory(t)],
+      'several backups',
+      new RegExp(
+        `^error: ${backups} is a directory of backups; the newest is ${last}: readership restore ${last}$`,
+        'm',
+      ),
+    ],
     [['restore', newer, '--data', directory(t)], 'a newer schema', /newer readership \(9\.0\.0\): restore it with/],
     [['restore', join(newer, 'manifest.json'), '--data', directory(t)], 'another file', /is no whole backup/],
     [['restore', join(newer, 'none'), '--data', directory(t)], 'no file', /ENOENT/],

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -38,8 +38,10 @@ t.test('a backup of a readership that runs, restored elsewhere', { skip: noPostg
   const [from, to, piped] = [directory(t), join(directory(t), 'to'), join(directory(t), 'piped')]
   const [file, pipe] = [join(directory(t), 'all.tar'), join(directory(t), 'pipe.tar')]
   await fillStores(from, GENERATED)
+  mkdirSync(join(from, 'backup.tmp'))
   const running = await startService({ data: from, port: await freePort() }, '--offline')
   t.teardown(() => running.stop('SIGKILL'))
+  await eventually('the files of a killed backup are deleted', () => !existsSync(join(from, 'backup.tmp')))
   const key = (await cli('sites', 'ingest-key', '1', '--data', from)).stdout.trim()
   const delivering = deliver(running.admin, key)
   await sleep(1_000)
