@@ -164,4 +164,27 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
     'create table copying (source varchar, is_complete boolean)',
     'create table copied (name varchar, day integer, fingerprint varchar)',
   ],
+  [
+    // Imports of access logs: how far each one is, and what became of its lines (manage/imports.ts).
+    `create table imports (
+      id integer, site integer, state varchar, reason varchar, source varchar, format varchar, created_at timestamp, ended_at timestamp,
+      first_at timestamp, last_at timestamp, lines bigint, broken bigint, skipped bigint, known bigint, human bigint,
+      agent bigint, own_salts boolean, done bigint, total bigint)`,
+    // Stored sessions as they were before an import made them part of others; the arrival is JSON text.
+    `create table import_sessions (
+      import integer, site integer, session_id varchar, session_start timestamp, arrival varchar)`,
+    // The key of the hashes in the column import_key, one row while an import is stored.
+    'create table import_secrets (secret varchar)',
+    "insert into last_ids values ('imports', 0)",
+  ],
+  [
+    // Days that other tools counted, and the additions that they came with; `files` is JSON text. A null is not known.
+    `create table histories (
+      id integer, site integer, tool varchar, files varchar, created_at timestamp, days integer, first_day varchar,
+      last_day varchar)`,
+    `create table history_days (
+      history integer, site integer, day varchar, visitors bigint, visits bigint, pageviews bigint, bounces bigint,
+      seconds bigint)`,
+    "insert into last_ids values ('histories', 0)",
+  ],
 ]

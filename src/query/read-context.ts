@@ -6,6 +6,8 @@ import type { Window } from './calendar.js'
 import type { Cursor } from './cursor.js'
 import type { Audience } from './dimensions.js'
 import type { Funnel } from './funnels.js'
+import { addHistory, type ReadHistory } from './history.js'
+import { keyMatches } from './key-match.js'
 import { findLateMetrics, type LateMetrics } from './late-metrics.js'
 import { hasMetric, isCount } from './metrics.js'
 import { type Plan, withWindow } from './plan.js'
@@ -73,7 +75,7 @@ interface ListOptions {
   readonly totalQuery?: Sql
 }
 
-interface ReadContextOptions {
+export interface ReadContextOptions {
   readonly plan: Plan
   /** The audience that the response is for. The plan's may be people for `all`, where only people have rows. */
   readonly audience: Audience
@@ -91,6 +93,8 @@ interface ReadContextOptions {
   agentRanges(): Promise<readonly AgentRanges[]>
   /** The times that were recorded of the site. */
   readonly recording: Recording
+  /** The days of the site that other tools counted. */
+  readonly history: ReadHistory
   /** A funnel of the site by the id in the path. */
   funnel(id: string): Promise<Funnel | undefined>
   readonly paging: { readonly limit: number; readonly page: number } | undefined
@@ -178,15 +182,21 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
     /** Runs a statement; null columns are absent from the rows. */
     rows: async (statement: Sql): Promise<ResultRow[]> => (await query(statement)).map((row) => withoutNulls(row)),
 
-    /** Returns one row of metrics, with `comparison` and `change` if a comparison was requested. */
-    async one(metrics: readonly string[], build: (plan: Plan) => Sql): Promise<ResultRow> {
+    /**
+     * Returns one row of metrics, with `comparison` and `change` if a comparison was requested. With `days` of other tools
+     * for a window, they are added.
+     */
+    async one(metrics: readonly string[], build: (plan: Plan) => Sql, days?: ReadHistory['find']): Promise<ResultRow> {
       noteMetrics(metrics)
-      const [row = {}] = await query(build(plan))
-      const now = withoutNulls(row, metrics, recorded(plan.window) !== 'none')
+      const total = async (of: Plan, isRecorded: boolean) => {
+        const [row = {}] = await query(build(of))
+        return addHistory(withoutNulls(row, metrics, isRecorded), (await days?.(of.window, metrics)) ?? [], metrics)
+      }
+      const now = await total(plan, recorded(plan.window) !== 'none')
       warnOfVerification([now], metrics)
       if (!plan.comparison) return now
-      const [other = {}] = await query(build(withWindow(plan, plan.comparison)))
-      return withComparison(now, other, metrics, recorded(plan.comparison) !== 'none')
+      const wasRecorded = recorded(plan.comparison) !== 'none'
+      return withComparison(now, await total(withWindow(plan, plan.comparison), wasRecorded), metrics, wasRecorded)
     },
 
     /** Returns sorted rows, each with `comparison` and `change`. `build` selects all rows, unsorted. */
@@ -257,14 +267,17 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
         return part === 'all' && isCut ? 'part' : part
       })
     },
-    /** Returns what `meta.recorded` says, and adds the warning that says it in words. */
+    /** Returns what `meta.recorded` says, and adds the warnings that say it, and what other tools counted, in words. */
     recordedTimes() {
-      const { recording } = options
+      const { recording, history } = options
       const list = (window: Window) => joinGaps(gapsWithin(recording, window), window)
       const gaps = list(plan.window)
       const comparison = plan.comparison && list(plan.comparison)
-      const message = describeUnrecorded(recording, [...(comparison ?? []), ...gaps], asksBeforeFirstRow)
+      const asksBefore = asksBeforeFirstRow && !history.isIncluded()
+      const message = describeUnrecorded(recording, [...(comparison ?? []), ...gaps], asksBefore)
       if (message !== undefined) warn({ code: 'not_recorded', message })
+      const note = history.note()
+      if (note) warn(note)
       return { since: recording.since, gaps, comparison }
     },
 
@@ -299,47 +312,6 @@ function splitComparison(row: ResultRow, metrics: readonly string[]): [ResultRow
   const other = metrics.map((metric) => [metric, row[`${COMPARISON_PREFIX}${metric}`]] as const)
   return [Object.fromEntries(own), Object.fromEntries(other)]
 }
-
-/**
- * Selects the rows that have the key of a row of `page`. A key column that is absent in some rows of the page is not
- * compared, so a few more rows may match; the caller matches them exactly.
- */
-export function keyMatches(keys: readonly string[], page: readonly ResultRow[]): Sql {
-  const [only] = keys
-  if (keys.length === 1 && only !== undefined) {
-    const values = page.flatMap((row) => toParameter(row[only]))
-    const listed = values.length > 0 ? sql`${raw(only)} in (${join(values, ', ')})` : raw('false')
-    return sql`(${listed} or ${values.length < page.length ? sql`${raw(only)} is null` : raw('false')})`
-  }
-  const present = keys.filter((column) => page.every((row) => toParameter(row[column]).length > 0))
-  return columnsMatch(present, page)
-}
-
-/**
- * Selects the rows whose columns equal those of one of `others`, none of which lacks a column. Each column is compared by
- * itself first, because engines are fast at that; tuples are compared only if that narrows the rows further.
- */
-export function columnsMatch(columns: readonly string[], others: readonly ResultRow[]): Sql {
-  if (others.length === 0 || columns.length === 0) return raw(others.length === 0 ? 'false' : 'true')
-  const values = columns.map(
-    (column) => new Map(others.map((row) => [JSON.stringify(row[column]), toParameter(row[column])])),
-  )
-  const each = join(
-    columns.map((column, i) => sql`${raw(column)} in (${join([...(values[i]?.values() ?? [])].flat(), ', ')})`),
-    ' and ',
-  )
-  if (values.filter(({ size }) => size > 1).length <= 1) return sql`(${each})`
-  const tuple = (row: ResultRow) => {
-    const cells = columns.flatMap((column) => toParameter(row[column]))
-    return sql`(${join(cells, ', ')})`
-  }
-  return sql`(${each} and (${raw(columns.join(', '))}) in (${join(others.map(tuple), ', ')}))`
-}
-
-const toParameter = (value: unknown): Sql[] =>
-  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value instanceof Date
-    ? [sql`${value}`]
-    : []
 
 /** Explains why a verified share is absent, or which fetches it leaves out. */
 function verificationWarnings(rows: readonly ResultRow[], metrics: readonly string[]): Warning[] {

@@ -12,6 +12,8 @@ import { ENVELOPE_SHAPE, Envelope, PAGING_SHAPE, Paging, parseParameters, splitQ
 import { type Filter, listConditions } from './filters.js'
 import type { Funnel } from './funnels.js'
 import type { Goal } from './goals.js'
+import { createReadHistory, type SiteHistory, startOfAll } from './history.js'
+import { addImports, type ImportedTime, noteImportedVisitors } from './imported.js'
 import { createPlan, type Plan } from './plan.js'
 import type { PolicyQuery, PolicyVersionsQuery } from './policy-query.js'
 import { type ReadAudience, resolveAudience } from './read-audience.js'
@@ -21,6 +23,7 @@ import {
   type CatalogAgent,
   createReadContext,
   type ReadContext,
+  type ReadContextOptions,
   type Site,
   type Warning,
 } from './read-context.js'
@@ -136,6 +139,10 @@ export interface ReadDependencies {
   agentRanges?(): Promise<readonly AgentRanges[]>
   /** The times that were recorded of a site; absent: all since its first row. */
   recording?(site: number): Promise<Recording>
+  /** The days of a site that other tools counted; absent or undefined: it has no such day. */
+  history?(site: number): Promise<SiteHistory | undefined>
+  /** The imports of access logs into a site; absent: it has only rows that were recorded. */
+  imports?(site: number): Promise<readonly ImportedTime[]>
   /** Called with each statement that the read runs, before it runs. */
   onStatement?(statement: Sql): void
 }
@@ -227,7 +234,10 @@ export async function prepareRead(
   // An import may have added older rows since the time was cached, and `range=all` must not miss them.
   const startsAtFirstRow = envelope.range === 'all' && !envelope.start
   const known = startsAtFirstRow ? await firstRow() : undefined
-  const recording = (await dependencies.recording?.(site.id)) ?? { since: known ?? (await firstRow()), gaps: [] }
+  const history = await dependencies.history?.(site.id)
+  const imports = (await dependencies.imports?.(site.id)) ?? []
+  const recorded = (await dependencies.recording?.(site.id)) ?? { since: known ?? (await firstRow()), gaps: [] }
+  const recording = addImports(recorded, imports)
   const plan = createPlan(envelope, {
     dialect,
     site,
@@ -237,7 +247,7 @@ export async function prepareRead(
     mandatory,
     goals: (await dependencies.goals?.(site.id)) ?? [],
     now,
-    firstRow: known,
+    firstRow: audience === 'agent' ? known : startOfAll(known, history, envelope.tz ?? site.timezone),
     aggregates: audience === 'agent' && !mixesAudiences ? undefined : await readAggregateState(store),
     countedDays: audience === 'human' ? undefined : await readCountedDays(store, site.id),
   })
@@ -259,8 +269,12 @@ export async function prepareRead(
     ...lookups(dependencies, site),
     recording: known ? { ...recording, since: known } : recording,
   }
+  const { since } = options.recording
+  const createContext = (of: Pick<ReadContextOptions, 'store' | 'paging' | 'cursor'>) =>
+    createReadContext({ ...options, ...of, history: createReadHistory(history, { plan, since }) })
   const respond = async (context: ReadContext): Promise<ReadResponse> => {
-    if (note) context.warn(note)
+    const imported = audience === 'agent' ? undefined : noteImportedVisitors(imports, plan.window)
+    for (const one of [note, imported]) if (one) context.warn(one)
     const { data, rows, query: replaced } = await run(context)
     const { since, gaps, comparison } = context.recordedTimes()
     // `params` first, so that a path at which journeys start does not replace the window's start.
@@ -286,13 +300,13 @@ export async function prepareRead(
     plan,
     site,
     segment: envelope.segment,
-    run: () => respond(createReadContext({ ...options, store, paging })),
+    run: () => respond(createContext({ store, paging })),
     async *stream(rows, size, signal) {
       const cursor = createCursor(rows, size, signal)
       const cachingStore = cacheFirstQueries(store, cursor)
       try {
         do {
-          yield await respond(createReadContext({ ...options, store: cachingStore, paging: undefined, cursor }))
+          yield await respond(createContext({ store: cachingStore, paging: undefined, cursor }))
         } while (cursor.state() === 'open')
       } finally {
         await cursor.close()

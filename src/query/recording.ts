@@ -19,6 +19,8 @@ export interface Recording {
   readonly since: Date | undefined
   /** In order, not overlapping. */
   readonly gaps: readonly Gap[]
+  /** When the instance first recorded; absent: it is not known. Older rows were imported, or delivered late. */
+  readonly began?: Date | undefined
 }
 
 const lengthOf = ({ start, end }: Window): number => end.getTime() - start.getTime()
@@ -134,6 +136,8 @@ const FIRST_ROW_TTL_MS = 60_000
 interface RecordingLookupDeps {
   query: Query
   gaps(): Promise<readonly Gap[]>
+  /** Absent: it is not known. */
+  began?(): Promise<Date>
   /** Monotonic milliseconds. */
   clock(): number
 }
@@ -142,7 +146,7 @@ interface RecordingLookupDeps {
  * Returns a function that tells which times were recorded of a site. It scans a site's rows once a minute at most, also for
  * the many reads that a dashboard sends at once.
  */
-export function createRecordingLookup({ query, gaps, clock }: RecordingLookupDeps) {
+export function createRecordingLookup({ query, gaps, began, clock }: RecordingLookupDeps) {
   const firstRows = new Map<number, { time: Promise<Date | undefined>; until: number }>()
   const findFirstRow = async (site: number): Promise<Date | undefined> => {
     const cached = firstRows.get(site)
@@ -154,5 +158,8 @@ export function createRecordingLookup({ query, gaps, clock }: RecordingLookupDep
     asked.time.then((time) => time === undefined && forget(), forget)
     return asked.time
   }
-  return async (site: number): Promise<Recording> => ({ since: await findFirstRow(site), gaps: await gaps() })
+  return async (site: number): Promise<Recording> => ({
+    ...{ since: await findFirstRow(site), gaps: await gaps() },
+    ...(began && { began: await began() }),
+  })
 }

@@ -47,6 +47,10 @@ export const Series = z.array(
     value: z.number().optional().describe('Absent if nothing was recorded, or it cannot be computed.'),
     ...metricShapes(VERIFICATION_COUNTS),
     partial: Partial,
+    imported: z
+      .literal(true)
+      .optional()
+      .describe('The value has days that another tool counted; `meta.warnings` says which.'),
   }),
 )
 export const Count = z.int().nonnegative()

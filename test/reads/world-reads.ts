@@ -59,7 +59,7 @@ export const deps: Omit<ReadDependencies, 'store'> = {
   assistants: [{ source: 'ChatGPT', operator: 'OpenAI' }],
 }
 /** Returns a function that asks reads about these rows; everything since a site's first row is recorded but the gaps. */
-export async function asker(rows: Rows, gaps: readonly Gap[] = []) {
+export async function asker(rows: Rows, gaps: readonly Gap[] = [], more: Pick<ReadDependencies, 'history'> = {}) {
   const store = await openStore(t)
   await store.append(rows)
   const lookup = { query: (statement: Sql) => store.query(statement), gaps: async () => gaps, clock: () => 0 }
@@ -67,7 +67,7 @@ export async function asker(rows: Rows, gaps: readonly Gap[] = []) {
   return (path: string, query: string) => {
     const read = reads.find((each) => each.path === `/api/${path}`)
     if (!read) throw new Error(path)
-    return runRead(read, new URLSearchParams(query), { ...deps, store, recording }, WORDS)
+    return runRead(read, new URLSearchParams(query), { ...deps, store, recording, ...more }, WORDS)
   }
 }
 /** The words in reads' paths: a session that both sites have. */

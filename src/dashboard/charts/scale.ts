@@ -8,6 +8,8 @@ export interface Bucket {
   value?: number
   /** Recorded in part, cut by the window, or not over yet. */
   partial?: boolean
+  /** The value has days that another tool counted. */
+  imported?: boolean
 }
 
 /** Returns the starts of the buckets and the end of the last one, by the calendar of the site's zone. */

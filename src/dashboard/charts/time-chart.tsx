@@ -246,6 +246,7 @@ function Tip({ at, series, scale, granularity }: TipProps) {
           <Mark of={of} />
           {unit}
           <b>{write(metric, buckets[at]?.value)}</b>
+          {buckets[at]?.imported && <span class="muted">{parts.imported}</span>}
           {comparison && (
             <span class="muted">
               {parts.previous} {comparison[at]?.t ? formatDay(comparison[at].t) : ''}:{' '}

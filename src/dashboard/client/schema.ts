@@ -208,6 +208,18 @@ export interface paths {
         delete: operations["delete_goals_id"];
         patch: operations["patch_goals_id"];
     };
+    "/api/imports": {
+        parameters: {
+        };
+        get: operations["get_imports"];
+        post: operations["post_imports"];
+    };
+    "/api/imports/{id}": {
+        parameters: {
+        };
+        get: operations["get_imports_id"];
+        delete: operations["delete_imports_id"];
+    };
     "/api/invitations/accept": {
         parameters: {
         };
@@ -390,6 +402,17 @@ export interface paths {
         parameters: {
         };
         get: operations["get_sites_id_drops"];
+    };
+    "/api/sites/{id}/history": {
+        parameters: {
+        };
+        get: operations["get_sites_id_history"];
+        post: operations["post_sites_id_history"];
+    };
+    "/api/sites/{id}/history/{history}": {
+        parameters: {
+        };
+        delete: operations["delete_sites_id_history_history"];
     };
     "/api/sites/{id}/ingest-key": {
         parameters: {
@@ -3039,6 +3062,184 @@ export interface operations {
             };
         };
     };
+    get_imports: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agent: number;
+                            broken: number;
+                            created_at: string;
+                            done: number;
+                            ended_at: string | null;
+                            first_at: string | null;
+                            format: string | null;
+                            human: number;
+                            id: number;
+                            known: number;
+                            last_at: string | null;
+                            lines: number;
+                            own_salts: boolean;
+                            reason: string | null;
+                            site: number;
+                            skipped: number;
+                            source: string;
+                            /** @enum {string} */
+                            state: "running" | "done" | "failed" | "removing";
+                            total: number | null;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_imports: {
+        parameters: {
+            query: {
+                format?: string;
+                host?: string;
+                name?: string;
+                site: components["parameters"]["site_"];
+                tz?: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agent: number;
+                            broken: number;
+                            created_at: string;
+                            done: number;
+                            ended_at: string | null;
+                            first_at: string | null;
+                            format: string | null;
+                            human: number;
+                            id: number;
+                            known: number;
+                            last_at: string | null;
+                            lines: number;
+                            own_salts: boolean;
+                            reason: string | null;
+                            site: number;
+                            skipped: number;
+                            source: string;
+                            /** @enum {string} */
+                            state: "running" | "done" | "failed" | "removing";
+                            total: number | null;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    get_imports_id: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agent: number;
+                            broken: number;
+                            created_at: string;
+                            done: number;
+                            ended_at: string | null;
+                            first_at: string | null;
+                            format: string | null;
+                            human: number;
+                            id: number;
+                            known: number;
+                            last_at: string | null;
+                            lines: number;
+                            own_salts: boolean;
+                            reason: string | null;
+                            site: number;
+                            skipped: number;
+                            source: string;
+                            /** @enum {string} */
+                            state: "running" | "done" | "failed" | "removing";
+                            total: number | null;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_imports_id: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agent: number;
+                            broken: number;
+                            created_at: string;
+                            done: number;
+                            ended_at: string | null;
+                            first_at: string | null;
+                            format: string | null;
+                            human: number;
+                            id: number;
+                            known: number;
+                            last_at: string | null;
+                            lines: number;
+                            own_salts: boolean;
+                            reason: string | null;
+                            site: number;
+                            skipped: number;
+                            source: string;
+                            /** @enum {string} */
+                            state: "running" | "done" | "failed" | "removing";
+                            total: number | null;
+                        };
+                    };
+                };
+            };
+        };
+    };
     post_invitations_accept: {
         parameters: {
         };
@@ -4866,6 +5067,97 @@ export interface operations {
             };
         };
     };
+    get_sites_id_history: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            days: number;
+                            files: string[];
+                            first_day: string;
+                            id: number;
+                            last_day: string;
+                            site: number;
+                            tool: string;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    post_sites_id_history: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    days: {
+                        bounces: number | null;
+                        day: string;
+                        pageviews: number | null;
+                        seconds: number | null;
+                        visitors: number | null;
+                        visits: number | null;
+                    }[];
+                    files?: string[];
+                    tool: string;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            days: number;
+                            files: string[];
+                            first_day: string;
+                            id: number;
+                            last_day: string;
+                            left_out: number;
+                            site: number;
+                            tool: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    delete_sites_id_history_history: {
+        parameters: {
+            path: {
+                history: number;
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+            };
+        };
+    };
     get_sites_id_ingest_key: {
         parameters: {
             path: {
@@ -6171,6 +6463,8 @@ export interface operations {
                     "application/json": {
                         data: {
                             buckets: {
+                                /** @constant */
+                                imported?: true;
                                 indeterminate?: number;
                                 /** @constant */
                                 partial?: true;
@@ -6180,6 +6474,8 @@ export interface operations {
                                 verified_fetches?: number;
                             }[];
                             comparison?: {
+                                /** @constant */
+                                imported?: true;
                                 indeterminate?: number;
                                 /** @constant */
                                 partial?: true;

@@ -11,7 +11,11 @@ export default defineRead({
   data: metricsRow({}),
   run: async (context) => {
     context.meaningful(METRICS.human)
-    const { value: _, ...data } = await context.one(METRICS[context.plan.audience], (plan) => metricsBy(plan, TOTAL))
+    const { value: _, ...data } = await context.one(
+      METRICS[context.plan.audience],
+      (plan) => metricsBy(plan, TOTAL),
+      context.history.find,
+    )
     return { data, rows: 1 }
   },
 })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { bucketKey, listBuckets } from '../../query/buckets.js'
 import type { Grouping } from '../../query/grouping.js'
+import { groupByBucket, isMeanOverSessions } from '../../query/history.js'
 import {
   agentMetrics,
   DEFAULT_METRIC,
@@ -34,8 +35,8 @@ export default defineRead({
     const { audience, tz, granularity } = plan
     const metric = findMetric(params.metric ?? DEFAULT_METRIC[audience])
     const [present] = context.meaningful([metric])
+    const fine = granularity === 'minute' || granularity === 'hour'
     const source = (p: Plan): Sql => {
-      const fine = granularity === 'minute' || granularity === 'hour'
       const by: Grouping = {
         value: (moment) => bucketKey(moment, p.window, tz, granularity, plan.dialect),
         perHit: fine,
@@ -48,15 +49,21 @@ export default defineRead({
     const series = async (p: Plan) => {
       if (present === undefined) return timesOf(p).map(({ t }) => ({ t: t.toISOString() }))
       const counts = metric === 'verified' ? VERIFICATION_COUNTS : []
-      const columns = raw([`${metric} as value`, ...counts].join(', '))
+      const days = fine ? [] : await context.history.find(p.window, [metric])
+      const weight = days.length > 0 && isMeanOverSessions(metric) ? ['sessions'] : []
+      const columns = raw([`${metric} as value`, ...counts, ...weight].join(', '))
       const found = await context.rows(sql`select value as bucket, ${columns} from (${source(p)}) b`)
       const values = new Map(found.map(({ bucket, ...row }) => [bucket, row]))
       const zeros = Object.fromEntries([...(isCount(metric) ? ['value'] : []), ...counts].map((name) => [name, 0]))
       const times = timesOf(p)
       const parts = context.recordedBuckets(times, p.window, tz, granularity)
+      const imported = groupByBucket(days, times, tz, granularity)
       return times.map(({ t: start, key }, i) => {
         const [t, part] = [start.toISOString(), parts[i]]
-        const row = values.get(key) ?? {}
+        const { sessions, ...row } = values.get(key) ?? {}
+        const { value, isWhole } = imported[i]?.addTo({ sessions, [metric]: row.value }, metric) ?? {}
+        if (value !== undefined)
+          return { t, value, ...(isWhole && part === 'none' ? {} : { partial: true }), imported: true }
         // Rows of a time that was not recorded count: other servers delivered them.
         const isEmpty = isCount(metric) ? !row.value : Object.keys(row).length === 0
         if (part === 'none' && isEmpty) return { t }

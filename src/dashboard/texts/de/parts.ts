@@ -44,6 +44,7 @@ export const parts = {
   previous: 'davor',
   soFar: 'bis jetzt',
   partly: 'teilweise erfasst',
+  imported: 'von einem anderen Werkzeug',
   notRecorded: 'nicht erfasst',
   notRecordedFor: (time: string) => `${time} lang nicht erfasst`,
   gapReasons: {
@@ -62,6 +63,12 @@ export const parts = {
       'Der Zeitraum beginnt mitten in einem Abschnitt; die erste Gruppe hat nur Besucher, die danach zum ersten Mal kamen.',
     blocked_not_all_judged: 'Ob eine Seite gesperrt ist, wurde nur für die meistgelesenen geprüft.',
     cohorts_truncated: 'Es gibt mehr Gruppen, als hier stehen.',
+    imported_history:
+      'Enthält Tage, die ein anderes Werkzeug nach seinen Regeln gezählt hat; wer an zweien davon kam, zählt zweimal.',
+    history_left_out:
+      'Ohne die Tage, die ein anderes Werkzeug gezählt hat: Nur Summen und Zeitreihen ganzer Tage von Menschen haben sie, ohne Filter.',
+    imported_visitors:
+      'Enthält Zeiten aus Zugriffsprotokollen, deren Besucher eigene Kennungen haben: Wer auch erfasst wurde, zählt zweimal.',
     no_city_data: 'Keine Zeile hat eine Stadt: Das braucht eine Datei mit Städten (--geoip).',
     no_engagement_data: 'Kein Browser hat das gemeldet: Es braucht das Skript.',
     nothing_verified: 'Ein Anteil fehlt, wo kein Abruf bestätigt und keiner gefälscht war.',

@@ -42,6 +42,7 @@ export const parts = {
   previous: 'before',
   soFar: 'so far',
   partly: 'recorded in part',
+  imported: 'by another tool',
   notRecorded: 'not recorded',
   notRecordedFor: (time: string) => `Not recorded for ${time}`,
   gapReasons: {
