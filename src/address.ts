@@ -82,7 +82,7 @@ export function addressText({ family, words }: Address): string {
 }
 
 /** Returns the same key for every spelling of one address, for hashing. */
-export const addressKey = (address: Address): string => address.words.join(':')
+export const addressKey = ({ words }: Address): string => (words.length === 1 ? `${words[0]}` : words.join(':'))
 
 /**
  * Returns the key by which one client is counted: the IPv4 address, or the /64 network of an IPv6 address, which one

@@ -4,7 +4,13 @@ import { type Plugin, rolldown } from 'rolldown'
 import { listLicences } from './build-licences.js'
 
 /** The programs: each starts in a process or thread of its own, and shares no objects with what else it imports. */
-const PROGRAMS = ['bin/readership', 'src/worker/entry', 'src/cli/site-processes/entry', 'src/export/pdf/entry']
+const PROGRAMS = [
+  'bin/readership',
+  'src/worker/entry',
+  'src/cli/site-processes/entry',
+  'src/export/pdf/entry',
+  'src/log-import/entry',
+]
 /** Packages that find native code or data files by their own place on the disk, or that are installed only where they are used. */
 const EXTERNAL = [/^@clickhouse\//, /^@duckdb\//, /^@node-rs\//, /^fontkit$/, /^pdfkit$/, /^pg$/]
 

@@ -64,6 +64,8 @@ const EVENT_COLUMNS = {
   error: 'json',
   traits: 'varchar',
   reported_at: 'timestamp',
+  import_id: 'integer',
+  import_key: 'ubigint',
 } as const
 
 /**
@@ -106,6 +108,8 @@ export const COLUMN_TYPES: {
     robots_grace: 'boolean',
     x_robots_tag: 'varchar',
     content_usage: 'varchar',
+    import_id: 'integer',
+    import_key: 'ubigint',
   },
 }
 

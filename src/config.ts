@@ -128,6 +128,12 @@ const Settings = z.strictObject({
     databaseUrl(/^postgres(?:ql)?:\/\//i, 'postgres://user@host:5432/readership').optional(),
     { secret: true },
   ),
+  to: setting(
+    'store',
+    'where migrate copies to: clickhouse://… with its --control, or duckdb:DIRECTORY',
+    nonEmptyText.optional(),
+    { secret: true },
+  ),
   role: setting(
     'role',
     'what this process does where several share the records: writer, reader, or both',
@@ -175,6 +181,12 @@ const Settings = z.strictObject({
     'disk space for the store; from 80 % on it warns, and when it is full rows are not stored, and the site stays up',
     byteSize.pipe(z.int().min(10_000_000, 'must be at least 10MB')).optional(),
   ),
+  backup_dir: setting(
+    'dir',
+    'existing directory that gets a backup each night, as readership backup writes it',
+    nonEmptyText.optional(),
+  ),
+  backup_keep: setting('number', 'backups that are kept in --backup-dir', wholeNumber(1, 10_000).default(7)),
   geoip: setting('file', 'MMDB file for region and city lookup', nonEmptyText.optional()),
   pdf_font: setting(
     'file',
@@ -337,6 +349,8 @@ export function loadConfig(sources: SettingSources): Config {
     throw new ConfigError('--tls-cert and --tls-key must be set together.', tls_cert ? 'tls_key' : 'tls_cert')
   checkShipping(parsed.data, given)
   checkShared(parsed.data, given)
+  if (given.has('backup_keep') && parsed.data.backup_dir === undefined)
+    throw new ConfigError(`${given.get('backup_keep')?.where} needs --backup-dir.`, 'backup_keep')
   return parsed.data
 }
 
@@ -353,7 +367,7 @@ function checkShared({ store, control, role }: Config, given: Map<SettingName, G
 const STORE_SETTINGS: readonly SettingName[] = [
   ...(['domain', 'expose', 'cors_origins', 'public_url', 'smtp', 'mail_from', 'disable_registration'] as const),
   ...(['private_webhooks', 'memory_limit', 'max_disk', 'geoip', 'pdf_font', 'ranges', 'spam_referrers'] as const),
-  ...(['trusted_referrers', 'store', 'control', 'role', 'advertise'] as const),
+  ...(['trusted_referrers', 'store', 'control', 'role', 'advertise', 'backup_dir', 'backup_keep'] as const),
 ]
 /** Settings that have no effect without a collector. */
 const SHIPPING_SETTINGS: readonly SettingName[] = ['site', 'ingest_key', 'ingest_key_file', 'spool_limit']

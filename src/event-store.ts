@@ -47,14 +47,19 @@ export interface EventStore extends Store {
    * included. Throws `ApiError('database_error')`.
    */
   remove(removal: Removal): Promise<RemovalStep>
+  /**
+   * Removes a part of an import's rows, one bounded step: first `splits` are made, then the rows leave. A step that failed may
+   * be repeated, with the splits that are left to make. Throws `ApiError('database_error')`.
+   */
+  removeImport(part: ImportPart): Promise<{ rows: number; more: boolean }>
   /** Gives rows of a site to another, one bounded step, as `remove` does. Throws `ApiError('database_error')`. */
   assign(sites: { from: number; to: number }): Promise<{ rows: number; more: boolean }>
   /** Deletes the notes of removals, of one key or all, when their results are known to the caller. */
   forgetRemovals(key?: string): Promise<void>
   /** Aggregates all sessions that started before `target` and counts all days that ended by then, in bounded steps. */
   aggregate(target: Date): Promise<void>
-  /** Call about once a second: one step of aggregation, and what an idle store tidies up. Never throws. */
-  maintain(): Promise<void>
+  /** Call about once a second: one step of aggregation (with `sumUp`), and what an idle store tidies up. Never throws. */
+  maintain(due: { sumUp: boolean }): Promise<void>
   /** Absent where the rows are not in a file. */
   snapshot?: TakeSnapshot
   /** Measures the file that has the rows; absent where they are on a server. Throws `ApiError('database_error')`. */
@@ -179,6 +184,23 @@ export interface SiteRemoval {
   site: number
   key?: string | undefined
   hostnames: readonly string[]
+}
+
+/** Rows of an import that leave in one step: those of sessions and the fetches that began before a moment. */
+export interface ImportPart {
+  site: number
+  import: number
+  before: Date
+  splits: readonly SessionSplit[]
+}
+
+/** Rows of a session that stay when those of an import leave, and the session that they are in then. */
+export interface SessionSplit {
+  session_id: bigint
+  /** The times of these rows; `until` is exclusive. */
+  from: Date
+  until: Date
+  to: { session_id: bigint; session_start: Date; arrival: Arrival }
 }
 
 /** The result of one step; with a `key`, of all its steps. */

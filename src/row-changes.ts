@@ -1,5 +1,5 @@
 import { VITAL_COLUMNS } from './columns.js'
-import type { LateVerdict, Placement, SessionMove } from './event-store.js'
+import type { LateVerdict, Placement, SessionMove, SessionSplit } from './event-store.js'
 import { type Addition, ARRIVAL_COLUMNS, BROWSER_COLUMNS, SERVER_COLUMNS } from './rows.js'
 import type { ValueType } from './sql.js'
 
@@ -26,6 +26,17 @@ export const listSessionMoves = (moves: readonly SessionMove[]): ChangeTable =>
     ),
     { was_id: 'ubigint', ...SESSION_TYPES },
     [...moves.map(({ first }) => first), ...moves.map(({ last }) => last)],
+  )
+
+/** `was_id` is a session that a row has, `at_from` and `at_until` the span that its time is in. */
+export const listSessionSplits = (splits: readonly SessionSplit[]): ChangeTable =>
+  createTable(
+    splits.map(({ session_id, from, until, to: { arrival, ...to } }) => ({
+      ...{ was_id: session_id, at_from: from, at_until: until },
+      ...toNew({ ...arrival, ...to }),
+    })),
+    { was_id: 'ubigint', ...ofType('timestamp', ['at_from', 'at_until']), ...SESSION_TYPES },
+    splits.flatMap(({ from, until }) => [from, until]),
   )
 
 /** The columns `at_…` are the key of a report. */

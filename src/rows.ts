@@ -81,6 +81,10 @@ export interface EventRow {
   traits: string | null
   /** When a page's report arrived that did not prolong its session; null for every other row. `timestamp` is in the session. */
   reported_at: Date | null
+  /** The import that wrote the row (table `imports` of the records); null for a row that was recorded live. */
+  import_id: number | null
+  /** Identifies the exchange in its log, a keyed hash; null for a row that was recorded live. */
+  import_key: bigint | null
 }
 
 /** A report of a page by a visitor without a session: it has no values of one. */
@@ -158,6 +162,8 @@ export interface AgentEventRow {
   /** The response's wishes to its readers, as sent. */
   x_robots_tag: string | null
   content_usage: string | null
+  import_id: number | null
+  import_key: bigint | null
 }
 
 /** The rows that one batch of observations and hits becomes. */

@@ -45,6 +45,7 @@ t.test('precedence: defaults, file, environment, flags', async (t) => {
     [{ file: 'x.yaml', yaml: 'port: 5' }, 'port', 5, '--config'],
     [{ env: { PORT: 'x', OTHER: '1' } }, 'port', 8080, 'other variables are ignored'],
     [{ env: { READERSHIP_TEST_BROWSER: 'x' } }, 'port', 8080, 'variables of the tests are none of the program’s'],
+    [{ env: { READERSHIP_TO: 'duckdb:/d' } }, 'to', 'duckdb:/d', 'the target of migrate, with its password'],
     [{ flags: { origin: 'https://localhost:3000' } }, 'origin', 'https://localhost:3000', 'the argument'],
   ]
   for (const [sources, name, expected, why] of rows) {
@@ -94,6 +95,8 @@ t.test('an unknown or invalid setting is named in one line', async (t) => {
     [{ flags: { min_free_disk: 'x' } }, 'min_free_disk', /^--min-free-disk must be a size/],
     [{ flags: { log_level: 'loud' } }, 'log_level', /^--log-level must be one of trace, debug/],
     [{ flags: { tls_cert: 'a' } }, 'tls_key', /--tls-cert and --tls-key must be set together/],
+    [{ flags: { backup_keep: '0', backup_dir: 'b' } }, 'backup_keep', /^--backup-keep must be at least 1/],
+    [{ flags: { backup_keep: '3' } }, 'backup_keep', /^--backup-keep needs --backup-dir\.$/],
     [{ flags: { collector: 'stats.example.com' } }, 'collector', /^--collector must be an http or https URL/],
     [{ flags: { collector: 'https://u:p@x' } }, 'collector', /^--collector must be/],
     [{ flags: { collector: 'https://x' } }, 'ingest_key_file', /^--collector needs .*--ingest-key-file/],

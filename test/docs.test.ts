@@ -47,6 +47,18 @@ t.test('the table of settings is the configuration’s, and says which commands 
   t.same(table('Settings', CLI_README), expected)
 })
 
+t.test('the help of a command says which flags are required', async (t) => {
+  const required = COMMANDS.flatMap((command) =>
+    listFlags(command).flatMap(({ syntax, doc }) =>
+      doc.endsWith(' (required)') ? `${command.name} ${syntax.split(' ')[0]}` : [],
+    ),
+  )
+  t.same(required, [
+    ...['keys create --name', 'sites create --name', 'sites create --domain', 'sites delete --yes'],
+    ...['orgs create --name', 'users create --email', 'export --table'],
+  ])
+})
+
 t.test('the table of variables has every default of the tests', async (t) => {
   const text = readFileSync('test/README.md', 'utf8').split('### More of the same')[1]?.split('\n## ')[0] ?? ''
   const rows = [...text.matchAll(/^\| `([A-Z_]+)` +\| `([\w/-]+)` +\| (\S+) /gm)].map(([, ...cells]) => cells.join(' '))

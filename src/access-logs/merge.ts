@@ -8,10 +8,10 @@ export interface ParsedLog {
 }
 
 interface Handlers<L> {
-  /** Gets what the parser returned for each line. */
-  line(log: L, result: ReturnType<LogParser>): void
-  /** Gets each chunk before its lines. */
-  chunk(log: L, chunk: LogChunk): void
+  /** Gets what the parser returned for each line, and the line. */
+  line(log: L, result: ReturnType<LogParser>, text: string): void
+  /** Gets each chunk before its lines, which are read when the promise resolves. */
+  chunk(log: L, chunk: LogChunk): void | Promise<void>
 }
 
 /**
@@ -58,15 +58,17 @@ async function openCursor<L extends ParsedLog>(log: L, handlers: Handlers<L>) {
   let lines: readonly string[] = []
   let next = 0
   let entry: LogEntry | undefined
+  let text = ''
   /** Moves on to the next entry among the lines that are read; false if none is left. */
   const advance = (): boolean => {
     while (next < lines.length) {
-      const result = log.parse(lines[next++] ?? '')
+      text = lines[next++] ?? ''
+      const result = log.parse(text)
       if (result !== undefined && result !== 'skip') {
         entry = result
         return true
       }
-      handlers.line(log, result)
+      handlers.line(log, result, text)
     }
     return false
   }
@@ -75,7 +77,7 @@ async function openCursor<L extends ParsedLog>(log: L, handlers: Handlers<L>) {
       const { value, done } = await chunks.next()
       entry = undefined
       if (done) return
-      handlers.chunk(log, value)
+      await handlers.chunk(log, value)
       lines = value.lines
       next = 0
     }
@@ -91,7 +93,7 @@ async function openCursor<L extends ParsedLog>(log: L, handlers: Handlers<L>) {
     /** Handles entries up to one that is later than `time`. */
     async readUntil(time: number): Promise<void> {
       while (entry !== undefined && entry.timestamp <= time) {
-        handlers.line(log, entry)
+        handlers.line(log, entry, text)
         if (!advance()) await readOn()
       }
     },

@@ -22,7 +22,7 @@ interface VerifierDeps {
 type Evidence = 'confirms' | 'refutes' | 'open' | 'unusable' | 'silent' | undefined
 
 /** The verdict that is known at once and, if more may be known soon, a promise that never rejects and ends in bounded time. */
-interface ClaimCheck {
+export interface ClaimCheck {
   now: Verdict
   later?: Promise<Verdict>
 }

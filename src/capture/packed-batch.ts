@@ -26,7 +26,8 @@ const ABSENT = -1
  * of a batch together would outlive a garbage collection and be copied by it.
  */
 export interface PackedObservation {
-  readonly timestamp: string
+  /** As that of the observation, or the same time in milliseconds since 1970. */
+  readonly timestamp: string | number
   read(): Observation
 }
 

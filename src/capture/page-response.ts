@@ -4,6 +4,9 @@ import type { Observation } from './observation.js'
 const CONVENTIONAL_FILE =
   /^\/(?:\.well-known\/.*|favicon[\w-]*\.(?:ico|png|svg|gif)|apple-touch-icon[\w-]*\.png|apple-app-site-association|(?:robots|ads|app-ads|humans|security|llms|llms-full)\.txt|sellers\.json|sitemap[\w.-]*\.(?:xml|xml\.gz|txt)|(?:browserconfig|crossdomain|clientaccesspolicy|opensearch)\.xml|manifest\.json|[\w-]+\.webmanifest|(?:sw|service-worker)\.js)$/
 
+/** Returns whether programs ask for this path by convention. */
+export const isConventionalFile = (pathname: string): boolean => CONVENTIONAL_FILE.test(pathname)
+
 const PAGE_EXTENSION = /\.(?:html?|xhtml|php|aspx?|jsp)$/
 
 /**
@@ -14,7 +17,7 @@ const PAGE_EXTENSION = /\.(?:html?|xhtml|php|aspx?|jsp)$/
 export function isPage(observation: Observation): boolean {
   const { method, status } = observation
   if (method !== 'GET' || !((status >= 200 && status < 300) || status === 304)) return false
-  if (CONVENTIONAL_FILE.test(observation.pathname)) return false
+  if (isConventionalFile(observation.pathname)) return false
   const type = mediaType(observation.content_type)
   if (type !== null) return type === 'text/html' || type === 'application/xhtml+xml'
   return status === 304 && requestsPage(observation)

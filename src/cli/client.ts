@@ -91,14 +91,7 @@ interface ConnectOptions {
  * this process.
  */
 async function connect(config: Config, terminal: Terminal, { create = false }: ConnectOptions): Promise<Client> {
-  if (await isRunning(config.data)) {
-    const agent = new Agent({ keepAlive: true })
-    const send: SendRequest = async (method, path, body) => {
-      const response = await requestOverSocket(agent, config.data, method, path, body)
-      return { status: response.statusCode ?? 0, body: response }
-    }
-    return createClient(send, true, async () => agent.destroy())
-  }
+  if (await isRunning(config.data)) return connectToRunning(config)
   if (!create && !existsSync(join(config.data, 'control.duckdb')))
     throw new Failure(
       existsSync(join(config.data, 'spool'))
@@ -107,14 +100,30 @@ async function connect(config: Config, terminal: Terminal, { create = false }: C
     )
   // Loaded here, because a command that finds a running instance needs no store.
   const { openInstance } = await import('../instance/open-instance.js')
-  const opening = openInstance(config, { log: createLog(terminal, 'silent'), service: () => serviceUrl(config) })
-  const instance = await showElapsed(terminal, () => 'Opening the store', opening)
+  // Backups each night are for a server to take.
+  const { backup_dir: _, ...rest } = config
+  const opening = openInstance(rest, { log: createLog(terminal, 'silent'), service: () => serviceUrl(config) })
+  const instance = await showElapsed(terminal, () => 'Opening the store', opening).catch(async (error) => {
+    // An instance that was starting has the files, and by now its socket.
+    if (await isRunning(config.data)) return undefined
+    throw error
+  })
+  if (!instance) return connectToRunning(config)
   const send: SendRequest = async (method, path, body) => {
     const init = body === undefined ? { method } : { method, body }
     const response = await instance.control(new Request(`http://readership${path}`, init))
     return { status: response.status, body: response.body ?? (async function* () {})() }
   }
   return createClient(send, false, () => instance.close())
+}
+
+function connectToRunning({ data }: Config): Client {
+  const agent = new Agent({ keepAlive: true })
+  const send: SendRequest = async (method, path, body) => {
+    const response = await requestOverSocket(agent, data, method, path, body)
+    return { status: response.statusCode ?? 0, body: response }
+  }
+  return createClient(send, true, async () => agent.destroy())
 }
 
 /** Connects to the instance of the data directory, calls `use` and closes the connection, also after an error. */

@@ -42,7 +42,8 @@ const flagInfo = new WeakMap<object, FlagInfo>()
 /** Makes `schema` the schema of a flag, which `--help` lists with this syntax and description. */
 export function flag<T extends z.ZodType>(syntax: string, doc: string, schema: T, repeatable = false): T {
   const copy = schema.clone()
-  flagInfo.set(copy, { syntax, doc, repeatable })
+  const isRequired = !schema.safeParse(undefined).success
+  flagInfo.set(copy, { syntax, doc: isRequired ? `${doc} (required)` : doc, repeatable })
   return copy
 }
 
@@ -118,6 +119,18 @@ const ApiResponse = z.object({ data: z.unknown() })
 
 /** Prints `value` as indented JSON. */
 export const printJson = (terminal: Terminal, value: unknown): void => terminal.out(`${escapeJson(value, 2)}\n`)
+
+/** The flags of every command that choose the instance, for the schema of a command that repeats them in a hint. */
+export const INSTANCE_FLAGS = { data: z.string().optional(), config: z.string().optional() }
+
+/** Formats flags as they were typed, to be copied into another command; empty if none was given. */
+export const repeatFlags = (flags: Readonly<Record<string, string | number | undefined>>): string =>
+  Object.entries(flags)
+    .map(([name, value]) => (value === undefined ? '' : ` --${name} ${quoteForShell(String(value))}`))
+    .join('')
+
+const quoteForShell = (text: string): string =>
+  /^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Builds a query string from the parameters that are defined, with its `?`; empty if none is. */
 export function queryString(parameters: Readonly<Record<string, string | number | undefined>>): string {

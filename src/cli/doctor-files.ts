@@ -4,9 +4,10 @@ import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../config.js'
 import { byteSize } from '../config-values.js'
 import { type inspectMachine, readMemoryLimit } from '../engine/machine.js'
-import { formatBytes } from '../export/format.js'
-import { DISK_WARNING_SHARE, type InstanceStatus } from '../http/instance-status.js'
+import { formatAge, formatBytes } from '../export/format.js'
+import { DISK_WARNING_SHARE, type InstanceStatus, MAX_BACKUP_AGE_S } from '../http/instance-status.js'
 import { errorReason, type Finding, fail, ok, warn } from './finding.js'
+import { isSetAside } from './set-aside.js'
 
 /** A checkpoint is due at 16 MB of log; one that is blocked by a read is tried again with each commit. */
 const MAX_LOG_BYTES = 64_000_000
@@ -16,6 +17,7 @@ const MIN_CONTAINER_BYTES = 512_000_000
 const MIN_DAYS = 30
 /** The rest is for the two processes themselves. */
 const MAX_STORE_SHARE = 0.75
+export const STORED_DATA = 'stored data'
 
 /** Checks the data directory and its disk. */
 export async function checkDataDirectory({ data, min_free_disk }: Config): Promise<Finding[]> {
@@ -140,6 +142,40 @@ async function checkLogs(data: string): Promise<Finding[]> {
   )
 }
 
+/** Checks the backups of each night: their last failure, and the age of the newest whole one. */
+export async function checkBackups(
+  config: Pick<Config, 'backup_dir'>,
+  running: InstanceStatus['backups'],
+  now: number,
+): Promise<Finding[]> {
+  const check = 'backups'
+  const directory = running?.directory ?? config.backup_dir
+  if (directory === undefined) return []
+  // Loaded here, because every command loads this file.
+  const { describeFailure, requireDirectory } = await import('../backup/schedule.js')
+  const { findLastBackup } = await import('../backup/kept-backups.js')
+  try {
+    await requireDirectory(directory)
+    const last = await findLastBackup(directory)
+    const age = last && (now - Date.parse(last.taken_at)) / 1000
+    const says = age === undefined ? `none in ${directory}` : `the last one in ${directory} is ${formatAge(age)} old`
+    if (running?.failure)
+      return [fail(check, `${says}; the last try failed: ${running.failure.says}`, running.failure.mend)]
+    return [
+      age !== undefined && age <= MAX_BACKUP_AGE_S
+        ? ok(check, says)
+        : warn(
+            check,
+            says,
+            'Keep readership running with --backup-dir: it takes the first one a minute after its start.',
+          ),
+    ]
+  } catch (error) {
+    const { says, mend } = describeFailure(error, directory)
+    return [fail(check, says, mend)]
+  }
+}
+
 /** Checks how much the store may still grow, by `--max-disk` and by the free disk. */
 export function checkGrowth({ size, data }: Pick<InstanceStatus, 'size' | 'data'>, min_free_disk: number): Finding[] {
   if (!size) return []
@@ -167,13 +203,46 @@ export function checkGrowth({ size, data }: Pick<InstanceStatus, 'size' | 'data'
   ]
 }
 
-/** Checks that both files are there: a start without one of them creates an empty one, and then a decision is needed. */
-export function checkFiles({ data, store, control }: Config): Finding[] {
+const restoreHint = ({ backup_dir = 'BACKUP' }: Pick<Config, 'backup_dir'>): string =>
+  `readership restore ${backup_dir} --data NEW`
+
+/**
+ * Checks that both files are there and can be opened: a start without one of them, or with a damaged one, creates an empty
+ * one, and then a decision is needed.
+ */
+export async function checkFiles(config: Config): Promise<Finding[]> {
+  const { data, store, control } = config
   if (store !== undefined || control !== undefined) return []
   const files = ['control.duckdb', 'events.duckdb']
-  const missing = files.filter((file) => !existsSync(join(data, file)))
-  if (missing.length !== 1) return []
-  return [fail('stored data', `${missing[0]} is missing from ${data}`, 'Put it back from a backup before you start.')]
+  const present = files.filter((file) => existsSync(join(data, file)))
+  if (present.length === 0) return []
+  // Loaded here, because every command loads this file.
+  const { findFileDamage } = await import('../duckdb/repair.js')
+  const checked = await Promise.all(
+    files.map(async (file): Promise<Finding[]> => {
+      if (!present.includes(file))
+        return [fail(STORED_DATA, `${file} is missing from ${data}`, 'Put it back from a backup before you start.')]
+      const damage = await findFileDamage(join(data, file))
+      if (damage === undefined) return []
+      const says = `${join(data, file)} is damaged: the next start sets it aside, and begins an empty one (${damage})`
+      return [fail(STORED_DATA, says, `Restore the last backup before you start: ${restoreHint(config)}.`)]
+    }),
+  )
+  return checked.flat()
+}
+
+/** Reports the files that starts have set aside. */
+export async function checkSetAside(config: Pick<Config, 'data' | 'backup_dir'>): Promise<Finding[]> {
+  const names = await readdir(config.data).catch(() => [])
+  return names
+    .filter(isSetAside)
+    .map((name) =>
+      warn(
+        STORED_DATA,
+        `${join(config.data, name)} was set aside, damaged or of another instance: what it had is missing from the reads, and no erasure reaches it`,
+        `Restore the last backup: ${restoreHint(config)}. Move the file away when you need it no more.`,
+      ),
+    )
 }
 
 /** Checks that the container's memory is enough, and that the store leaves some of it to the processes. */

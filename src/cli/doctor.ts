@@ -6,7 +6,16 @@ import { InstanceStatus } from '../http/instance-status.js'
 import { StoreLoss } from '../manage/store-losses.js'
 import { dashboardUrl, exposedDashboardUrl, isRunning, listenerUrl, withClient } from './client.js'
 import { type CommandCall, defineCommand, JSON_FLAG, printJson } from './command.js'
-import { checkDataDirectory, checkFiles, checkGrowth, checkKeyFiles, checkMemory } from './doctor-files.js'
+import {
+  checkBackups,
+  checkDataDirectory,
+  checkFiles,
+  checkGrowth,
+  checkKeyFiles,
+  checkMemory,
+  checkSetAside,
+  STORED_DATA,
+} from './doctor-files.js'
 import {
   checkExposure,
   checkHostnames,
@@ -39,7 +48,7 @@ export const doctor = defineCommand({
       'tls_key',
     ] as const),
     ...(['inject', 'expose', 'public_url', 'store', 'control', 'collector', 'ingest_key', 'ingest_key_file'] as const),
-    ...(['memory_limit', 'min_free_disk', 'max_disk', 'geoip', 'ranges', 'offline'] as const),
+    ...(['memory_limit', 'min_free_disk', 'max_disk', 'backup_dir', 'geoip', 'ranges', 'offline'] as const),
   ],
   flags: z.object({ json: JSON_FLAG }),
   async run(call) {
@@ -75,6 +84,7 @@ async function examine(call: CommandCall<unknown>, now: () => number): Promise<F
     ...(await checkServers(config, () => new Date(now()))),
     ...running.findings,
     ...(running.status ? checkGrowth(running.status, config.min_free_disk) : []),
+    ...(await checkBackups(config, running.status?.backups, now())),
     ...(listeners ? await checkReach(listeners) : []),
     ...(running.isRunning || !isProxy ? [] : await checkPorts(config)),
     ...checkExposure('dashboard', dashboard, hasSite),
@@ -106,7 +116,14 @@ interface RunningInstance {
 /** Checks the running instance; also returns its state and its ranges. */
 async function checkInstance({ config, terminal }: CommandCall<unknown>): Promise<RunningInstance> {
   if (!(await isRunning(config.data)))
-    return { isRunning: false, findings: [ok('instance', `none runs on ${config.data}`), ...checkFiles(config)] }
+    return {
+      isRunning: false,
+      findings: [
+        ok('instance', `none runs on ${config.data}`),
+        ...(await checkFiles(config)),
+        ...(await checkSetAside(config)),
+      ],
+    }
   try {
     return await withClient({ config, terminal }, async (client): Promise<RunningInstance> => {
       const { data: status } = StatusResponse.parse(await client.call('GET', '/control/status'))
@@ -114,7 +131,14 @@ async function checkInstance({ config, terminal }: CommandCall<unknown>): Promis
         return { isRunning: true, status, findings: [shippingFinding(status.store, status.collector)] }
       const { data: ranges } = RangesResponse.parse(await client.call('GET', '/control/agents/holdings'))
       const { losses } = StoreResponse.parse(await client.call('GET', '/control/store')).data
-      const findings = losses.length > 0 ? losses.map(lossFinding) : [storeFinding(status.store)]
+      const { data, backup_dir } = config
+      const findings =
+        losses.length > 0
+          ? losses.map(lossFinding)
+          : [
+              storeFinding(status.store),
+              ...(await checkSetAside({ data, backup_dir: status.backups?.directory ?? backup_dir })),
+            ]
       return { isRunning: true, status, ranges, findings }
     })
   } catch (error) {
@@ -125,7 +149,7 @@ async function checkInstance({ config, terminal }: CommandCall<unknown>): Promis
 
 const lossFinding = ({ message, backup }: z.infer<typeof StoreLoss>): Finding =>
   fail(
-    'stored data',
+    STORED_DATA,
     backup === undefined ? message : `${message} The file as it was: ${backup}.`,
     '`readership store status` says what you can decide: restore a backup, `store assign` or `store accept`.',
   )

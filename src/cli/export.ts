@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { BackupLine, EXPORTED_ROWS } from '../backup/manifest.js'
+import { formatBytes } from '../export/format.js'
 import { BACKUP_DIRECTORY } from '../store.js'
 import { writeToOutput } from './backup.js'
 import { type Client, withClient } from './client.js'
 import { defineCommand, flag, idOf, queryString } from './command.js'
 import { printOutput, writeOutputFile } from './output-file.js'
+import { showElapsed } from './progress.js'
 import { Failure } from './terminal.js'
 
 const Sites = z.object({ data: z.array(z.object({ id: z.int() })) })
@@ -36,12 +38,19 @@ export const exportRows = defineCommand({
     const { table, format, range, output = '-' } = flags
     if (format === 'parquet' && output === '-' && terminal.columns !== undefined)
       throw new Failure('Parquet is no text for a terminal: name a file with --output.', 2)
-    const write = async (bytes: AsyncIterable<Uint8Array>) => {
-      if (output !== '-') await writeOutputFile(output, bytes, 0o600)
-      else if (format === 'parquet') await writeToOutput(terminal, bytes)
-      else await printOutput(terminal, bytes)
+    let written = 0
+    const count = async function* (parts: AsyncIterable<Uint8Array>) {
+      for await (const bytes of parts) {
+        written += bytes.length
+        yield bytes
+      }
     }
-    await withClient({ config, terminal }, async (client) => {
+    const write = async (bytes: AsyncIterable<Uint8Array>) => {
+      if (output !== '-') await writeOutputFile(output, count(bytes), 0o600)
+      else if (format === 'parquet') await writeToOutput(terminal, count(bytes))
+      else await printOutput(terminal, count(bytes))
+    }
+    const run = async (client: Client) => {
       const query = { table, range, site: flags.site ?? (await findSite(client)) }
       if (format !== 'parquet') return write(client.file(`/control/export/rows${queryString({ ...query, format })}`))
       const { readFile } = await import('../backup/archive.js')
@@ -51,7 +60,17 @@ export const exportRows = defineCommand({
         return await write(readFile(join(config.data, BACKUP_DIRECTORY, EXPORTED_ROWS)))
       }
       throw new Failure('The service ended before the rows were written; its log says why.')
-    })
+    }
+    await withClient({ config, terminal }, (client) =>
+      // On a terminal, the rows themselves are what is shown.
+      output === '-' && terminal.columns !== undefined
+        ? run(client)
+        : showElapsed(
+            terminal,
+            () => (written === 0 ? 'Reading rows' : `Writing: ${formatBytes(written)}`),
+            run(client),
+          ),
+    )
   },
 })
 

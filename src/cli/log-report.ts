@@ -1,23 +1,18 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { compileLogFormat } from '../access-logs/custom-format.js'
-import { detectFormat } from '../access-logs/detect.js'
 import { LOG_FORMATS } from '../access-logs/formats.js'
-import type { LogFormat, LogParser } from '../access-logs/log-format.js'
+import type { LogFormat } from '../access-logs/log-format.js'
 import { readInOrder } from '../access-logs/merge.js'
-import { type LogFile, openLogs } from '../access-logs/read-lines.js'
 import { loadCatalog } from '../agents/catalog.js'
-import { UnusableSetting } from '../errors.js'
 import { formatCell } from '../export/csv.js'
 import type { LogReport, ReadFile } from '../log-report/report.js'
 import { createTally, type Tally } from '../log-report/tally.js'
-import { fetchPolicy } from '../policy/fetch-policy.js'
 import { createPolicy } from '../policy/policy.js'
 import { parseTimeZone } from '../query/calendar.js'
 import { type CommandCall, defineCommand, flag, JSON_FLAG, printJson } from './command.js'
+import { openLogFiles, readFormat, readRobots } from './log-files.js'
 import { createLogProgress } from './log-progress.js'
 import { DEFAULT_ROWS, formatLogReport } from './log-report-screen.js'
-import { createSiteOutbound } from './site-outbound.js'
 import { Failure } from './terminal.js'
 
 const file = z.string().min(1, 'must be a file')
@@ -63,8 +58,9 @@ export const logReport = defineCommand({
   flags: LogReportFlags,
   async run(call) {
     const { flags, terminal } = call
-    const format = flags.logFormat === undefined ? undefined : readFormat(flags.logFormat)
-    const robots = flags.robots === undefined ? undefined : await readRobots(flags.robots, terminal.version)
+    const format = flags.logFormat === undefined ? undefined : readFormat(flags.logFormat, '--log-format')
+    const file = flags.robots === undefined ? undefined : await readRobots(flags.robots, terminal.version)
+    const robots = file && { source: file.source, policy: createPolicy({ hostname: file.hostname, robots: file }) }
     const tally = createTally({ catalog: loadCatalog(), robots, host: flags.host, tz: flags.tz })
     const report = tally.finish(await readFiles(call, tally, format))
     if (flags.html !== undefined) {
@@ -86,18 +82,15 @@ async function readFiles(
   tally: Tally,
   format: LogFormat | undefined,
 ): Promise<ReadFile[]> {
-  const stdin = terminal.inputBytes?.()
-  const logs = await openLogs(args, {
-    zone: flags.tz,
-    ...(stdin && { stdin }),
-    ...(format && { format }),
+  const { logs, total } = await openLogFiles(args, {
+    format,
+    flag: '--log-format',
+    tz: flags.tz,
+    stdin: terminal.inputBytes?.(),
   })
-  const sizes = logs.map(({ size }) => size)
-  const total = sizes.includes(undefined) ? undefined : sum(sizes.map((size = 0) => size))
   const progress = createLogProgress(terminal, total, () => performance.now())
   let lines = 0
-  // All formats first: a file without one should not be found after minutes of reading the others.
-  const opened = logs.map((log) => ({ log, bytes: 0, ...startFile(log, format, flags.tz) }))
+  const opened = logs.map((log) => ({ ...log, bytes: 0 }))
   await readInOrder(opened, {
     chunk(file, chunk) {
       file.bytes = chunk.bytesRead
@@ -117,56 +110,6 @@ async function readFiles(
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0)
-
-/** Throws `Failure` (wrong usage) if it is no format. */
-function readFormat(text: string): LogFormat {
-  try {
-    return compileLogFormat(text)
-  } catch (error) {
-    if (!(error instanceof UnusableSetting)) throw error
-    throw new Failure(`--log-format: ${error.message.replace(/^log format: /, '')}`, 2)
-  }
-}
-
-/** Chooses a file's format. Throws `Failure` if none fits. */
-function startFile(log: LogFile, format: LogFormat | undefined, tz: string) {
-  const found: { format: LogFormat; because: string } | undefined =
-    format === undefined ? detectFormat(log.head) : { format, because: 'named with --log-format' }
-  if (found === undefined && !log.head.every(isNoRequest))
-    throw new Failure(`${log.path}: no format fits half of its first lines; name one with --log-format.`)
-  const parse: LogParser =
-    found?.format.createParser({ zone: tz }) ?? ((line) => (isNoRequest(line) ? 'skip' : undefined))
-  const read = {
-    name: log.path,
-    format: found?.format.title ?? 'empty',
-    because: found?.because ?? '',
-    lines: 0,
-    broken: 0,
-  }
-  return { read: { ...read, faults: [] as string[] }, parse }
-}
-
-/** A log that was rotated before its first request has headers at most: it is empty, not of an unknown format. */
-const isNoRequest = (line: string): boolean => line.trim() === '' || line.startsWith('#')
-
-/** Reads the robots.txt from a file or a site. Throws `Failure` if it cannot be read. */
-async function readRobots(source: string, version: string) {
-  if (!/^https?:\/\//i.test(source)) {
-    const body = await readFile(source).catch((error: Error) => {
-      throw new UnusableSetting(`--robots: ${source} cannot be read: ${error.message}`)
-    })
-    return { source, policy: createPolicy({ hostname: '', robots: { status: 200, body } }) }
-  }
-  if (!URL.canParse(source)) throw new Failure(`--robots: ${source} is not a URL.`, 2)
-  const url = new URL(source)
-  if (url.pathname === '/') url.pathname = '/robots.txt'
-  const { hostname, href } = url
-  const outbound = await createSiteOutbound(url, version)
-  const found = await fetchPolicy(outbound, { hostname, kind: 'robots', at: Date.now(), url: href })
-  if (found === undefined || found.status === 0 || found.status >= 500)
-    throw new Failure(`--robots: ${href} cannot be read: ${found?.reason ?? 'no response'}.`)
-  return { source: href, policy: createPolicy({ hostname, robots: { status: found.status, body: found.body ?? '' } }) }
-}
 
 async function writeReport(name: string, text: string): Promise<void> {
   await writeFile(name, text).catch((error: Error) => {

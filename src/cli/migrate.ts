@@ -7,22 +7,18 @@ import type { Source } from '../migrate/source.js'
 import type { Target } from '../migrate/target.js'
 import type { Log } from '../store.js'
 import { withClient } from './client.js'
-import { type CommandCall, defineCommand, flag } from './command.js'
+import { type CommandCall, defineCommand } from './command.js'
 import { createProgress } from './progress.js'
 import { Failure } from './terminal.js'
-
-const TO = z.string({ error: 'give clickhouse://user@host:8123/database or duckdb:DIRECTORY' })
 
 export const migrate = defineCommand({
   name: 'migrate',
   summary: 'copy everything to ClickHouse and PostgreSQL, or back to a directory, also while readership runs',
-  settings: ['store', 'control'],
-  flags: z.object({
-    to: flag('--to <store>', 'where to: clickhouse://… with its --control, or duckdb:DIRECTORY', TO),
-  }),
+  settings: ['store', 'control', 'to'],
+  flags: z.object({}),
   async run(call) {
-    const { config, flags, terminal } = call
-    const direction = chooseDirection(config, flags.to)
+    const { config, terminal } = call
+    const direction = chooseDirection(config)
     const progress = createProgress(terminal, 'Copying')
     const run = async (source: Source) => {
       const { copyStore } = await import('../migrate/copy.js')
@@ -48,9 +44,10 @@ interface Direction {
 
 const quiet: Log = () => {}
 
-/** Returns what `--to` and the settings mean; throws `Failure` if they mean nothing. */
-function chooseDirection(config: Config, to: string): Direction {
-  const { data, store, control } = config
+/** Returns what `--to` and the other settings mean; throws `Failure` if they mean nothing. */
+function chooseDirection(config: Config): Direction {
+  const { data, store, control, to } = config
+  if (to === undefined) throw new Failure('--to: give clickhouse://user@host:8123/database or duckdb:DIRECTORY.', 2)
   const file = /^duckdb:(.+)$/.exec(to)?.[1]
   if (file !== undefined) {
     if ((store === undefined) !== (control === undefined))

@@ -11,6 +11,9 @@ import { doctor } from './doctor.js'
 import { escapeText } from './escape.js'
 import { exportRows } from './export.js'
 import { geoipUpdate } from './geoip.js'
+import { historyAdd, historyDelete, historyList } from './history.js'
+import { importLogs } from './import.js'
+import { importsDelete, importsList } from './imports.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
 import { logReport } from './log-report.js'
 import { loginLink } from './login-link.js'
@@ -35,6 +38,12 @@ export const COMMANDS: readonly Command[] = [
   stats,
   status,
   logReport,
+  importLogs,
+  importsList,
+  importsDelete,
+  historyAdd,
+  historyList,
+  historyDelete,
   policy,
   keysCreate,
   keysList,

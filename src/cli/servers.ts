@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { ON_SERVERS } from '../backup/backups.js'
 import { type Config, isShipping } from '../config.js'
 import { listenAdmin, listenControl, socketPath } from '../http/server.js'
 import type { Instance, InstanceDeps, Log } from '../instance/instance.js'
@@ -149,11 +150,25 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
   })
 }
 
+const describeStore = ({ data, store, control }: Config): string => {
+  const servers = [store && '--store', control && '--control'].filter(Boolean).join(' and ')
+  return servers === '' ? data : `${data}, and the servers of ${servers}`
+}
+
+/** Refuses backups that nothing would take, or that would be among the files of the store. */
+function checkBackups({ backup_dir, data, store, control }: Config): void {
+  if (backup_dir === undefined) return
+  if (store !== undefined || control !== undefined) throw new Failure(`--backup-dir: ${ON_SERVERS}`, 2)
+  if (resolve(backup_dir) === resolve(data))
+    throw new Failure('--backup-dir names the data directory itself: name another directory.', 2)
+}
+
 /** Starts an instance, waits for a stop signal or a failure, and closes in reverse order what `start` has opened. */
 async function runUntilStopped(
   { config, terminal }: Pick<CommandCall, 'config' | 'terminal'>,
   start: (log: Log, socket: string, addClose: AddClose, fail: (error: unknown) => void) => Promise<void>,
 ): Promise<void> {
+  checkBackups(config)
   const log = createLog(terminal, config.log_level)
   // Registered before anything opens, so that a signal during the start also closes everything in order.
   const stop = stopSignal(terminal, log)
@@ -163,7 +178,7 @@ async function runUntilStopped(
   makeDataDirectory(config.data)
   const closeStack = createCloseStack(log)
   // Logged at once, because a store that was not closed takes seconds to open.
-  log.info({}, `opening ${config.data}`)
+  log.info({}, `opening ${describeStore(config)}`)
   try {
     let fail = (_error: unknown) => {}
     const failed = new Promise<never>((_, reject) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { IngestKey } from '../manage/ingest-keys.js'
 import { Site } from '../manage/sites.js'
-import { withClient } from './client.js'
+import { type Client, withClient } from './client.js'
 import { type CommandCall, defineCommand, defineRequest, flag, idArgument, idOf, queryString } from './command.js'
 import { printTable, right } from './table.js'
 import { Failure } from './terminal.js'
@@ -155,3 +155,12 @@ export const sitesIngestKey = defineRequest({
     if (previous_until) terminal.err(`The previous key is valid until ${previous_until}.\n`)
   },
 })
+
+/** Returns the site of an id; without one the only site. Throws `Failure` if the id is unknown, or several sites may be meant. */
+export async function chooseSite(client: Client, id: number | undefined): Promise<Site> {
+  const { data: sites } = z.object({ data: z.array(Site) }).parse(await client.call('GET', '/api/sites'))
+  const site = id === undefined && sites.length === 1 ? sites[0] : sites.find((one) => one.id === id)
+  if (site !== undefined) return site
+  if (id !== undefined) throw new Failure(`There is no site ${id}; see readership sites list.`, 2)
+  throw new Failure('There are several sites: name one with --site; see readership sites list.', 2)
+}

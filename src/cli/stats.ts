@@ -1,9 +1,11 @@
+import { readdir } from 'node:fs/promises'
 import { z } from 'zod'
 import { formatBytes, formatDuration, formatNumber, formatPercent } from '../export/format.js'
 import { bar, barWidth, sparkline } from './charts.js'
 import { type Client, withClient } from './client.js'
-import { defineCommand, flag, idOf, JSON_FLAG, printJson, queryString } from './command.js'
+import { type CommandCall, defineCommand, flag, idOf, JSON_FLAG, printJson, queryString } from './command.js'
 import { escapeText } from './escape.js'
+import { isSetAside } from './set-aside.js'
 import { formatTable, right } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
@@ -113,6 +115,7 @@ export const stats = defineCommand({
     const reports = toFile || report !== undefined ? await import('./report.js') : undefined
     if (report !== undefined) reports?.checkReport(report)
     await withClient(call, async (client) => {
+      await warnOfSetAside(call)
       const { data: sites } = Sites.parse(await client.call('GET', '/api/sites'))
       if (site === undefined && sites.length > 1)
         throw new Failure(
@@ -140,6 +143,14 @@ export const stats = defineCommand({
     })
   },
 })
+
+/** Says on standard error which files a start has set aside, because their rows are not counted. */
+async function warnOfSetAside({ config, terminal }: CommandCall<unknown>): Promise<void> {
+  const names = (await readdir(config.data).catch(() => [])).filter(isSetAside)
+  if (names.length === 0) return
+  const says = `What was in ${names.join(', ')} is missing here: see readership doctor.`
+  terminal.err(`${style(terminal, 'yellow', says)}\n`)
+}
 
 const labelledCount = (name: string, n: number | undefined): [string, string | undefined] => [
   n === 1 ? name : `${name}${name.endsWith('ch') ? 'es' : 's'}`,

@@ -1,6 +1,7 @@
 import { formatAge, formatBytes, formatNumber } from '../export/format.js'
-import { DISK_WARNING_SHARE, type InstanceStatus } from '../http/instance-status.js'
+import { DISK_WARNING_SHARE, type InstanceStatus, MAX_BACKUP_AGE_S } from '../http/instance-status.js'
 import { escapeText } from './escape.js'
+import { isSetAside } from './set-aside.js'
 import { style, type Terminal } from './terminal.js'
 import { textWidth } from './text-width.js'
 
@@ -36,9 +37,11 @@ export function formatStatus(terminal: Pick<Terminal, 'colour' | 'columns'>, sta
   const uptime = formatAge(secondsBetween(status.started_at, status.now))
   const lines = [
     storeLine(status),
+    ...setAsideLines(status),
     ...rowLines(status),
     ...requestLines(status),
     ...diskLines(status),
+    ...backupLines(status),
     ...ageLines(status),
     ...historyLines(status),
   ]
@@ -107,6 +110,14 @@ function storeLine({ store, collector }: InstanceStatus): Line {
   const does = collector === undefined ? 'stores rows' : 'ships rows'
   return { label, state: restarts === '' ? 'ok' : 'warn', text: `${does}${restarts}` }
 }
+
+const setAsideLines = ({ data }: InstanceStatus): Line[] =>
+  data.files
+    .filter(({ name }) => isSetAside(name))
+    .map(({ name }) => ({
+      ...{ label: 'Set aside', state: 'warn' },
+      text: `${name}: what it had is missing from the reads; readership doctor says more`,
+    }))
 
 const times = (n: number) => (n === 1 ? 'once' : `${formatNumber(n)} times`)
 
@@ -197,6 +208,20 @@ function sizeLine({ used_bytes, free_bytes, max_bytes, tables }: NonNullable<Ins
     text: `${formatBytes(used_bytes)}${limit}, +${formatBytes(growth)} a day${largest.length > 0 ? ` (${largest.join(', ')})` : ''}${free}`,
     ...(max_bytes !== undefined && used_bytes >= max_bytes * DISK_WARNING_SHARE && { state: 'warn' }),
   }
+}
+
+function backupLines({ backups, now }: InstanceStatus): Line[] {
+  if (!backups) return []
+  const { directory, keep, last, failure } = backups
+  const label = 'Backup'
+  const age = last && secondsBetween(last.taken_at, now)
+  const found =
+    last && age !== undefined
+      ? `${formatAge(age)} ago, ${formatBytes(last.bytes)} in ${directory}, which keeps ${formatNumber(keep)}`
+      : `none in ${directory} yet`
+  if (!failure) return [{ label, text: found, state: age === undefined || age > MAX_BACKUP_AGE_S ? 'warn' : 'ok' }]
+  const failed = `failed ${formatAge(secondsBetween(failure.at, now))} ago: ${failure.says}: ${failure.mend}`
+  return [{ label, text: `${failed} The last one: ${found}`, state: 'fail' }]
 }
 
 function ageLines({ robots, ranges, geo, now }: InstanceStatus): Line[] {

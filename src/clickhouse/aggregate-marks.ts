@@ -1,4 +1,4 @@
-import type { LateVerdict, StoredChanges } from '../event-store.js'
+import type { ImportPart, LateVerdict, StoredChanges } from '../event-store.js'
 import type { AgentEventRow, EventRow } from '../rows.js'
 import type { Sql } from '../sql.js'
 
@@ -37,6 +37,11 @@ export interface AggregateMarks {
   ): Promise<void>
   /** Rows that began before `end` leave the site: removes their aggregates, and puts those of later sessions right. */
   removeBefore(site: number, end: Date, number: bigint): Promise<void>
+  /**
+   * Rows of an import leave, among them the events that `leaving` selects as `e`: removes the aggregates of their sessions, and marks all other
+   * sessions of the visitors, those that `splits` make, and the days.
+   */
+  removeImport(part: ImportPart, leaving: Sql, number: bigint): Promise<void>
   /** Rows that began before `end`, or all that are left, become another site's. */
   assign(sites: { from: number; to: number }, end: Date | undefined, number: bigint): Promise<void>
   /** Erases what was removed of a site from the engine's disk. */

@@ -100,6 +100,30 @@ function createMarks(parts: Parts): AggregateMarks {
       if (others.length > 0)
         await markStale(sql`e.site_id = ${site} and ${isOneOf(raw('e.visitor_id'), others)}`, await writer.takeNumber())
     },
+    async removeImport({ site, import: id, before, splits }, leaving, number) {
+      const sessions = sql`select e.session_id from ${leaving}`
+      const isTouched = sql`e.site_id = ${site} and e.session_id in (${sessions})`
+      await markStale(
+        sql`e.site_id = ${site} and e.visitor_id in (select e.visitor_id from events e where ${isTouched})
+          and (e.import_id is distinct from ${id} or e.session_start >= ${before})`,
+        number,
+      )
+      const { watermark = BEGINNING_OF_TIME } = tracker.progress()
+      await insertRows(client, {
+        ...{ table: 'unsealed', columns: ['site_id', 'session_id', 'session_start', 'ver'] },
+        values: splits
+          .filter(({ to }) => to.session_start < watermark)
+          .map(({ to }) => [site, String(to.session_id), to.session_start, String(number)]),
+      })
+      await markDays('events', sql`${isTouched} and e.kind = 'pageview'`, number)
+      await markDays(
+        'agent_events',
+        sql`e.site_id = ${site} and e.import_id = ${id} and e.timestamp < ${before}`,
+        number,
+      )
+      for (const table of SESSION_NAMES)
+        await deleteOlder(writer, table, number, sql`site_id = ${site} and session_id in (${sessions})`)
+    },
     removeBefore: (site, end) => removeBefore(parts, site, end),
     assign: (sites, end, number) => assign(parts, sites, end ?? END_OF_TIME, number),
     erase: (site) => eraseAggregates(parts, site),

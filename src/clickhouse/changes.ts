@@ -1,7 +1,14 @@
 import type { RowTable } from '../columns.js'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
-import type { AgentChange, FetchJudgement, LateVerdict, Placement, SessionMove } from '../event-store.js'
-import { type ChangeTable, listPlacements, listSessionMoves, listVerdicts, listViewAdditions } from '../row-changes.js'
+import type { AgentChange, FetchJudgement, ImportPart, LateVerdict, Placement, SessionMove } from '../event-store.js'
+import {
+  type ChangeTable,
+  listPlacements,
+  listSessionMoves,
+  listSessionSplits,
+  listVerdicts,
+  listViewAdditions,
+} from '../row-changes.js'
 import type { Addition } from '../rows.js'
 import { isIn, join, raw, type Sql, sql } from '../sql.js'
 import { listColumns } from './schema.js'
@@ -38,6 +45,19 @@ export function buildSessionMoves(moves: readonly SessionMove[], number: bigint)
     number,
     sql`events e join ${asTable(table)} now on e.session_id = now.was_id
       where ${ofSites(moves)} and e.timestamp between ${table.first} and ${table.last}`,
+  )
+}
+
+/** Gives the rows that stay when those of an import leave their sessions. */
+export function buildSessionSplits({ site, import: id, splits }: ImportPart, number: bigint): Sql {
+  const table = listSessionSplits(splits)
+  return insertVersions(
+    'events',
+    newValues(table),
+    number,
+    sql`events e join ${asTable(table)} now on e.session_id = now.was_id
+      where e.site_id = ${site} and e.import_id is distinct from ${id}
+        and e.timestamp >= now.at_from and e.timestamp < now.at_until`,
   )
 }
 

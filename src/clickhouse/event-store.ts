@@ -9,6 +9,7 @@ import { bindToRecords } from './binding.js'
 import { buildVerdictUpdate } from './changes.js'
 import { requireSameClock } from './clock.js'
 import { eraseExpiredDeliveries, MAX_NEW_DELIVERIES } from './deliveries.js'
+import { removeImportStep } from './import-removal.js'
 import { openJournal } from './journal.js'
 import { readRows } from './query.js'
 import { judgeFetches, reclassifyFetches, renameDevice } from './reclassification.js'
@@ -138,12 +139,14 @@ export async function openEventStore(url: string, options: ClickHouseWriterOptio
       change('The sitemap could not be stored.', (number) => replaceSitemap({ client, number }, hostname, urls)),
     remove: (removal) =>
       change('The rows could not be removed.', (number) => removeStep({ client, address, marks, number }, removal), 2),
+    removeImport: (part) =>
+      change('The rows could not be removed.', (number) => removeImportStep({ client, address, marks, number }, part)),
     assign: (sites) => change('The rows could not be moved.', (number) => assignStep({ client, marks, number }, sites)),
     forgetRemovals: (key) => inTurn('The notes of removals could not be deleted.', () => forgetRemovals(client, key)),
     aggregate: aggregation.until,
     serverStatus: async () => ({ ...(await reader.serverStatus()), commits: { ...commits } }),
-    async maintain() {
-      await aggregation.stepIfDue()
+    async maintain({ sumUp }) {
+      if (sumUp) await aggregation.stepIfDue()
       try {
         if (newDeliveries > MAX_NEW_DELIVERIES) {
           newDeliveries = 0

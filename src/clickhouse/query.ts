@@ -10,7 +10,7 @@ import { type QueryLimits, readSettings } from './settings.js'
  * Result columns that are ids. ClickHouse counts in UInt64 too, so a type cannot tell them apart: a read that returns an id
  * under another name has to add it here (test/contract/store compares every read with DuckDB).
  */
-const ID_COLUMNS = new Set(['visitor_id', 'session_id', 'ip_hash', 'visitor', 'known_id', 'id'])
+const ID_COLUMNS = new Set(['visitor_id', 'session_id', 'ip_hash', 'import_key', 'visitor', 'known_id', 'id'])
 
 interface QueryOptions {
   limits: QueryLimits

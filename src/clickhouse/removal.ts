@@ -236,7 +236,7 @@ async function eraseSite({ client, marks }: RemovalDeps, site: number, limit?: D
  * Erases every version of a site's deleted rows from the disk, but for that which says so: it has nothing but the key, and
  * a writer that was taken over cannot store the row again. The select finds the same rows while the parts are rewritten.
  */
-const eraseDeleted = (client: ClickHouseClient, table: string, site: number): Promise<void> => {
+export const eraseDeleted = (client: ClickHouseClient, table: string, site: number): Promise<void> => {
   const key = raw('timestamp, row_id')
   const of = sql`select ${key} from ${raw(table)} where site_id = ${site} and is_deleted = 1`
   const dead = sql`select ${key} from ${raw(table)} where site_id = ${site} and (${key}) in (${of})
@@ -322,7 +322,7 @@ const MAX_DISK_WAIT_MS = 3_000
 const DISK_POLL_MS = 200
 
 /** Waits until the engine, on all replicas, has deleted the files of the parts that were replaced, and returns whether it has. */
-async function waitForDisk({ client, address }: Pick<RemovalDeps, 'client' | 'address'>): Promise<boolean> {
+export async function waitForDisk({ client, address }: Pick<RemovalDeps, 'client' | 'address'>): Promise<boolean> {
   const listReplaced = async () => {
     const rows = await readRows(
       client,

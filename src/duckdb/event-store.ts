@@ -12,6 +12,7 @@ import { dailyStep, readDailySeal } from './daily-step.js'
 import { DEFAULT_READ_TIMEOUTS } from './database.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
+import { removeImportStep } from './import-removal.js'
 import { judgeFetches } from './late-judgements.js'
 import { runQuery, runTransaction } from './query.js'
 import { asApiError, toApiError } from './query-errors.js'
@@ -148,6 +149,13 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
       await checkpoints.afterRemoval(step.rows)
       return step
     },
+    async removeImport(part) {
+      const step = await asApiError('The rows could not be removed.', () =>
+        change((writer) => removeImportStep(writer, part)),
+      )
+      await checkpoints.afterRemoval(step.rows)
+      return step
+    },
     async assign(sites) {
       const step = await asApiError('The rows could not be moved.', () => change((writer) => assignStep(writer, sites)))
       await checkpoints.afterRemoval(step.rows)
@@ -169,8 +177,8 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
       ),
     checkpoint: checkpoints.run,
     aggregate: aggregation.until,
-    async maintain() {
-      await aggregation.stepIfDue()
+    async maintain({ sumUp }) {
+      if (sumUp) await aggregation.stepIfDue()
       await checkpoints.whenIdle()
     },
     close: () => file.close(),

@@ -116,4 +116,8 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     'create table daily_changed (site_id integer, day timestamp)',
     'create table daily_seals (day timestamp)',
   ],
+  ['events', 'loose_reports', 'agent_events'].flatMap((table) => [
+    `alter table ${table} add column import_id integer`,
+    `alter table ${table} add column import_key ubigint`,
+  ]),
 ]

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { StoreOpenError } from '../errors.js'
 import type { Repair } from '../store.js'
-import { type Connections, StoreLockedError } from './open.js'
+import { DuckDBInstance } from './bindings.js'
+import { type Connections, isOpenHere, StoreLockedError } from './open.js'
 import { inspectWal, type WalReport } from './wal.js'
 
 interface RepairedFile {
@@ -77,6 +78,22 @@ function backUpLog(logFile: string, stamp: string, log: Buffer): string {
   const backup = `${logFile}.${stamp}`
   writeFileSync(backup, log, { flag: 'wx' })
   return backup
+}
+
+/**
+ * Returns why a start would set the file aside; undefined if it would not, or if the file is open. Never rejects, and
+ * changes nothing.
+ */
+export async function findFileDamage(file: string): Promise<string | undefined> {
+  if (isOpenHere(file)) return undefined
+  try {
+    const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY', threads: '1' })
+    instance.closeSync()
+    return undefined
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return NOT_A_DATABASE.test(why) && !REPLAY_ERROR.test(why) ? why.split('\n', 1)[0] : undefined
+  }
 }
 
 /** Sets a file aside that is not a database, with its log; throws `StoreOpenError` for any other reason. */

@@ -1,6 +1,13 @@
 import { duckdbDialect } from '../dialects/duckdb.js'
-import type { LateVerdict, Placement, SessionMove } from '../event-store.js'
-import { type ChangeTable, listPlacements, listSessionMoves, listVerdicts, listViewAdditions } from '../row-changes.js'
+import type { ImportPart, LateVerdict, Placement, SessionMove } from '../event-store.js'
+import {
+  type ChangeTable,
+  listPlacements,
+  listSessionMoves,
+  listSessionSplits,
+  listVerdicts,
+  listViewAdditions,
+} from '../row-changes.js'
 import type { Addition } from '../rows.js'
 import { raw, type Sql, sql } from '../sql.js'
 
@@ -15,6 +22,15 @@ export function buildSessionMoves(moves: readonly SessionMove[]): Sql {
   const table = listSessionMoves(moves)
   return sql`update events set ${setNew(table)} from ${asTable(table)} as now
     where events.timestamp between ${table.first} and ${table.last} and events.session_id = now.was_id`
+}
+
+/** Gives the rows that stay when those of an import leave their sessions. */
+export function buildSessionSplits({ site, import: id, splits }: ImportPart): Sql {
+  const table = listSessionSplits(splits)
+  return sql`update events set ${setNew(table)} from ${asTable(table)} as now
+    where events.timestamp between ${table.first} and ${table.last} and events.site_id = ${site}
+      and events.session_id = now.was_id and events.import_id is distinct from ${id}
+      and events.timestamp >= now.at_from and events.timestamp < now.at_until`
 }
 
 /** Moves reports to their places. */

@@ -23,6 +23,12 @@ export type App = (request: Request, peer: Peer) => Promise<Response>
 /** Larger than any body that a route of the service accepts, except those that read their own. */
 const MAX_BODY_BYTES = 64 * 1024
 
+const limitBody = (maxSize: number) =>
+  bodyLimit({
+    maxSize,
+    onError: () => errorResponse('bad_request', `The body is larger than ${maxSize / 1024} KB.`, undefined, 413),
+  })
+
 function memoize<T>(make: () => T): () => T {
   let cached: { value: T } | undefined
   return () => {
@@ -106,10 +112,6 @@ export function createApp(deps: {
   const direct = new Map<string, Extract<Route, { direct: unknown }>['direct']>()
   const checkQuery = createQueryCheck(deps.routes)
   const waitForTurn = createEventLoopQueue()
-  const limited = bodyLimit({
-    maxSize: MAX_BODY_BYTES,
-    onError: () => errorResponse('bad_request', 'The body is larger than 64 KB.', undefined, 413),
-  })
   for (const route of deps.routes) {
     if ('direct' in route) {
       direct.set(route.path, route.direct)
@@ -118,7 +120,7 @@ export function createApp(deps: {
     const path = route.path.replace(/\{(\w+)\}/g, ':$1')
     if (route.access === 'stats:read') app.use(path, corsForOrigins(deps.cors_origins ?? []))
     if (route.anyOriginHeaders) app.use(path, corsForAnyOrigin(route.method, route.anyOriginHeaders))
-    if (!route.readsOwnBody) app.on(route.method.toUpperCase(), path, limited)
+    if (!route.readsOwnBody) app.on(route.method.toUpperCase(), path, limitBody(route.maxBodyBytes ?? MAX_BODY_BYTES))
     app.on(route.method.toUpperCase(), path, async (c) => {
       c.set('route', route)
       try {

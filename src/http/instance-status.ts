@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ScheduleStatus } from '../backup/manifest.js'
 import { GeoSources } from './geo-control.js'
 
 const Instant = z.iso.datetime()
@@ -6,6 +7,9 @@ const Counts = z.record(z.string(), z.number())
 
 /** From this share of `--max-disk` on, the operator is warned. */
 export const DISK_WARNING_SHARE = 0.8
+
+/** The operator is warned of older backups. */
+export const MAX_BACKUP_AGE_S = 2 * 86_400
 
 /** The size of a store in a file, as `StoreSize` says; `max_bytes` is `--max-disk`. */
 export const StoredSize = z.object({
@@ -77,6 +81,8 @@ export const InstanceStatus = z.object({
   }),
   /** Absent with a store on a server, and while the worker does not respond. */
   size: StoredSize.optional(),
+  /** Absent without --backup-dir. */
+  backups: ScheduleStatus.optional(),
   spool: z.object({ rows: z.int(), bytes: z.int(), limit_bytes: z.int() }).optional(),
   /** The robots.txt of each hostname: absent while the worker does not respond, and with a collector. */
   robots: z

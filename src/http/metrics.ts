@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { ScheduleStatus } from '../backup/manifest.js'
 import type { DropReason, IngestEndpoint } from '../capture/drops.js'
 import type { RecorderStats } from '../capture/recorder.js'
 import type { EngineStatus } from '../engine/engine.js'
@@ -34,6 +35,8 @@ export interface MetricSources {
   proxy(): ProxyCounts | undefined
   /** Reads the size of a store in a file; undefined while it is not known. */
   size?(): Promise<StoredSize | undefined>
+  /** Absent without --backup-dir. */
+  backups?(): ScheduleStatus
   /** Reads what the worker shares with other processes; absent if it shares nothing. */
   shared?: () => Promise<unknown>
   /** Brings the counters up to date that other processes report. */
@@ -144,6 +147,29 @@ function addSizeMetrics(registers: Registry[], read: NonNullable<MetricSources['
   })
 }
 
+/** Adds the daily backups; what is not known has no line. */
+function addBackupMetrics(registers: Registry[], read: NonNullable<MetricSources['backups']>) {
+  const add = (name: string, help: string, find: (status: ScheduleStatus) => number | undefined) => {
+    const kind = name.endsWith('_total') ? Counter : Gauge
+    new kind({
+      ...{ name, help, registers },
+      collect(this: Counter | Gauge) {
+        const value = find(read())
+        this.reset()
+        if (value === undefined) this.remove()
+        else this.inc(value)
+      },
+    })
+  }
+  add(
+    'readership_backup_last_success_timestamp_seconds',
+    'When the newest backup in --backup-dir was taken, in seconds since 1970.',
+    ({ last }) => last && Date.parse(last.taken_at) / 1000,
+  )
+  add('readership_backup_bytes', 'Size of the newest backup, with the files that it shares.', ({ last }) => last?.bytes)
+  add('readership_backup_failures_total', 'Backups to --backup-dir that failed.', ({ failures }) => failures)
+}
+
 /** The metrics of one instance with a store. */
 export function createMetrics(sources: MetricSources): Metrics {
   const { counter, gauge, registers, render } = createMetricRegistry(sources.refresh)
@@ -193,6 +219,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   })
   addProxyMetrics({ counter, gauge }, proxy)
   if (sources.size) addSizeMetrics(registers, sources.size)
+  if (sources.backups) addBackupMetrics(registers, sources.backups)
   if (sources.shared) addSharedMetrics(registers, sources.shared, () => performance.now())
   return { render }
 }

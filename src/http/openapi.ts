@@ -58,6 +58,7 @@ const TAG_DESCRIPTIONS: Record<string, string> = {
   funnels: 'Steps that visitors take in order.',
   segments: 'Saved filters.',
   annotations: 'Notes on the time line, written by people and by readership itself.',
+  imports: 'History from access logs, as if it had been recorded as it happened.',
   flags: 'Feature flags for a share of the visitors.',
   shares: 'Links that open some reads of a site without an account.',
   alerts: 'Webhooks and mails when a metric, an agent or a policy changes.',
@@ -92,14 +93,17 @@ const operationId = (route: Route) =>
   `${route.method}_${route.path.replace(/^\/(api\/)?/, '').replace(/\W+/g, '_')}`.replace(/_$/, '')
 
 /** Returns a call as a shell command, with a key if one is needed. */
-const curlCommand = ({ method, access }: Route, { request, body }: Example): string =>
+const curlCommand = ({ method, access, fileBody }: Route, { request, body }: Example): string =>
   [
     'curl',
     ...(method === 'get' ? [] : [`-X ${method.toUpperCase()}`]),
     ...(isUnauthenticated(access)
       ? []
       : [acceptsApiKeys(access) ? '-H "Authorization: Bearer $KEY"' : '-b "service_session=$SESSION"']),
+    // A session counts only for requests of the service's own pages.
+    ...(method === 'get' || isUnauthenticated(access) || acceptsApiKeys(access) ? [] : ['-H "Origin: $SERVICE"']),
     ...(access === 'signed' ? ['-H "Content-Type: application/json"'] : []),
+    ...(fileBody ? ['--data-binary @access.log'] : []),
     ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
     `"$SERVICE${request}"`,
   ].join(' ')
@@ -139,6 +143,14 @@ function describeOperation(
     security: credentialKinds(route.access).map((kind) => ({ [kind]: [] })),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: { required: true, content: { 'application/json': body } } } : {}),
+    ...(route.fileBody && {
+      requestBody: {
+        required: true,
+        content: {
+          [route.fileBody.type]: { schema: { type: 'string', format: 'binary' }, example: route.fileBody.example },
+        },
+      },
+    }),
     responses: {
       [route.status ?? 200]: route.status === 204 ? { description: 'Done.' } : { description: 'Success.', content },
       ...(route.path === '/readyz' ? { 503: { description: 'Rows cannot be stored at the moment.', content } } : {}),

@@ -66,7 +66,16 @@ const Meta = z
 
 export type ReadDeps = Pick<
   ReadDependencies,
-  'store' | 'now' | 'catalog' | 'blockedUrls' | 'policy' | 'policyVersions' | 'agentRanges' | 'recording'
+  | 'store'
+  | 'now'
+  | 'catalog'
+  | 'blockedUrls'
+  | 'policy'
+  | 'policyVersions'
+  | 'agentRanges'
+  | 'recording'
+  | 'history'
+  | 'imports'
 > & {
   sites: Pick<Sites, 'get' | 'list'>
 } & Partial<Pick<SiteRecords, 'goals' | 'funnels' | 'segments'>>

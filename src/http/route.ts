@@ -46,6 +46,8 @@ interface RouteDescription {
   pathParameter?: z.ZodType
   query?: z.ZodObject
   body?: z.ZodType
+  /** The media type of a body that is a file, and its beginning. */
+  fileBody?: { type: string; example: string }
   /** The types of `data` and `meta` on success; absent for a response that does not use the envelope. */
   data?: z.ZodType
   meta?: z.ZodType
@@ -55,6 +57,8 @@ interface RouteDescription {
   mayConflict?: true
   /** The route reads its body itself and bounds it; every other body is limited to 64 KB. */
   readsOwnBody?: true
+  /** The most bytes of the body; 64 KB if absent. */
+  maxBodyBytes?: number
   /** Request headers that pages of any origin may send; if absent, only pages of `cors_origins` may call the route. */
   anyOriginHeaders?: readonly string[]
   /** Pages of any site may show the response as an image. */

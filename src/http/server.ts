@@ -42,6 +42,18 @@ const toStandardRequest = ({ url, method, headers, body, signal }: Request, sche
     ...(body ? { body, duplex: 'half' } : {}),
   })
 
+/** Bounds how long a slow sender can hold a connection. */
+const ARRIVAL_TIMEOUT_MS = 30_000
+
+/** An upload may take hours as long as it progresses; its route watches that. */
+const isUpload = ({ method, url = '' }: IncomingMessage): boolean =>
+  method === 'POST' && url.startsWith('/api/imports?')
+
+function limitArrival(req: IncomingMessage, ms: number): void {
+  const timer = setTimeout(() => req.complete || req.socket.destroy(), ms).unref()
+  req.once('close', () => clearTimeout(timer))
+}
+
 interface ListenerOptions {
   /** Serves track requests on Node's own objects, and returns whether it did. */
   handleTrack?: ReturnType<typeof createNodeTrackHandler>
@@ -49,21 +61,22 @@ interface ListenerOptions {
   client?(req: IncomingMessage | Http2ServerRequest): string
   /** Returns the scheme that the client used, if a proxy terminates TLS; the connection's own if absent. */
   scheme?(req: IncomingMessage | Http2ServerRequest): 'http' | 'https'
+  arrival_timeout_ms?: number
 }
 
 const createListenerServer = (
   app: App,
   operator: boolean,
-  { handleTrack, client = peerAddressOf, scheme }: ListenerOptions = {},
+  { handleTrack, client = peerAddressOf, scheme, arrival_timeout_ms = ARRIVAL_TIMEOUT_MS }: ListenerOptions = {},
 ): Server => {
   const handle = nodeHandler((request, incoming) => app(request, { ip: client(incoming), operator }), scheme)
   const server = createServer((req, res) => {
+    if (!isUpload(req)) limitArrival(req, arrival_timeout_ms)
     if (!handleTrack?.(req, res, { target: req.url ?? '/', host: req.headers.host ?? '', ip: client(req) }))
       void handle(req, res)
   })
-  // Bounds how long a slow sender can hold a connection.
   server.headersTimeout = 15_000
-  server.requestTimeout = 30_000
+  server.requestTimeout = 0
   server.maxConnections = 1_000
   return server
 }

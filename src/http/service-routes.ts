@@ -100,7 +100,7 @@ export const serviceRoutes = ({
   }),
   ...storeControlRoutes(losses, sites, vacuum),
   ...copyControlRoutes(engine, losses),
-  backupControlRoute(backups, engine, losses),
+  backupControlRoute(backups),
   ...rowExportRoutes({ events: engine.events, sites, backups }),
   ...agentControlRoutes(engine),
   ...geoControlRoutes(engine),

@@ -10,7 +10,7 @@ import type { SaltStore } from './salts.js'
 import { hashAddress } from './visitor-ids.js'
 
 export interface AgentDeps {
-  places: PlaceLookup
+  places: Pick<PlaceLookup, 'locate'>
   salts: Pick<SaltStore, 'at'>
   policyJudge: PolicyJudge
   catalogVersion: string
@@ -46,7 +46,7 @@ export function createAgentRow(
     status,
     bytes,
     duration_ms,
-    content_type: type === null ? null : truncate(type, MAX_CHARACTERS.content_type),
+    content_type: type === null || observation.imported?.lacksType ? null : truncate(type, MAX_CHARACTERS.content_type),
     conditional: observation.conditional === 1 ? 1 : 0,
     is_pageview: isPage(observation) || observation.shipped?.as === 'human',
     country,
@@ -55,6 +55,8 @@ export function createAgentRow(
     ...deps.policyJudge.judge(hostname, agent, target, at),
     x_robots_tag: headerText(response?.['x-robots-tag']),
     content_usage: headerText(response?.['content-usage']),
+    import_id: observation.imported?.import ?? null,
+    import_key: observation.imported?.key ?? null,
   }
 }
 

@@ -26,7 +26,7 @@ import { createViewMemory, type ViewMemory } from './view-memory.js'
 
 interface ClassifierDeps {
   catalog: Catalog
-  places: PlaceLookup
+  places: Pick<PlaceLookup, 'locate'>
   /** Called for each observation, so sites may change at any time. */
   siteOf: SiteByHostname
   /** Absent if no evidence names its site: no hits, and no rows of other servers. */
@@ -90,7 +90,9 @@ export function createClassifier(deps: ClassifierDeps) {
       const observed = readObservedRequest(observation, site, at)
       const { now, later } = verifier.check(identification.agent, observation, at)
       const row = createAgentRow(observed, identification, now, agentDeps)
-      if (row.is_pageview && !matchAgentFetch(row, viewMemory, draft)) return 'same_view'
+      // An import has no hits that a fetch could be the same view as.
+      const mayMatch = row.is_pageview && observation.imported === undefined
+      if (mayMatch && !matchAgentFetch(row, viewMemory, draft)) return 'same_view'
       draft.rows.agent_events.push(row)
       if (later !== undefined) draft.pendingVerifications.push({ row, verdict: later })
       return undefined
@@ -164,11 +166,14 @@ function ingestOrigin(evidence: Evidence | undefined): Pick<EndpointDrop, 'site'
   return evidence.shipped && { site: evidence.shipped.site, door: 'edge' }
 }
 
-function sortByTime<One extends { timestamp: string }>(batch: readonly One[]): { one: One; at: number }[] {
-  const timed = batch.map((one) => ({ one, at: Date.parse(one?.timestamp) }))
+function sortByTime<One extends { timestamp: string | number }>(batch: readonly One[]): { one: One; at: number }[] {
+  const timed = batch.map((one) => ({ one, at: timeOf(one?.timestamp) }))
   // An invalid timestamp sorts first and fails alone.
   return timed.sort((a, b) => (a.at || 0) - (b.at || 0))
 }
+
+const timeOf = (timestamp: string | number): number =>
+  typeof timestamp === 'number' ? timestamp : Date.parse(timestamp)
 
 function reportFaults(log: ClassifierDeps['log'], faults: number, fault: unknown): void {
   try {

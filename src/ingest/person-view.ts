@@ -39,7 +39,7 @@ export const dropReason = (observation: Observation, site: Site): DropReason | u
   GATES.find(([, passes]) => !passes(observation, site))?.[0]
 
 export interface PersonDeps {
-  places: PlaceLookup
+  places: Pick<PlaceLookup, 'locate'>
   salts: Pick<SaltStore, 'at'>
   sessions: SessionMemory
   viewMemory: ViewMemory
@@ -80,6 +80,12 @@ export function addPersonView(observed: ObservedRequest, draft: BatchDraft, deps
   if (observation.shipped !== undefined) {
     row.recorded_by = 'edge'
     row.props = propsText(observation.shipped.props)
+  }
+  if (observation.imported !== undefined) {
+    row.recorded_by = 'import'
+    row.import_id = observation.imported.import
+    row.import_key = observation.imported.key
+    if (observation.imported.lacksDuration) row.duration_ms = null
   }
   draft.rows.events.push(row)
   if (known === undefined) draft.unplacedRows.push({ row, visitor })
@@ -170,6 +176,8 @@ export function createPersonRow(
     error: null,
     traits: null,
     reported_at: null,
+    import_id: null,
+    import_key: null,
   }
 }
 

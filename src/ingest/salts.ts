@@ -4,7 +4,7 @@ import type { Site } from '../capture/site.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from './session-memory.js'
 
 /** The salts that are active at one moment. */
-interface PeriodSalts {
+export interface PeriodSalts {
   secret: Buffer
   /** The previous period's, within the first half hour of a period, because a visit may continue; null if not known. */
   previous: Buffer | null
@@ -142,6 +142,19 @@ export class SaltStore {
     const from = at < early ? period.start : at < late ? early : late
     this.latest.set(policy, { from, to: at < early ? early : at < late ? late : period.end, entry, salts })
     return salts
+  }
+
+  /**
+   * Returns the salt that live rows of `at` get ids by; undefined if it is destroyed. Unlike `at`, it makes no salt for a
+   * period that is over.
+   */
+  held(policy: Site['visitor_salt'], at: number): Buffer | undefined {
+    const { key, start, end } = saltPeriodOf(policy, at)
+    const now = this.options.now()
+    if (start <= now && now < end) return this.at(policy, at).secret
+    if (now >= this.nextExpiry) this.expire()
+    const entry = this.entries.get(key)
+    return entry?.isOver ? entry.secret : undefined
   }
 
   /** Destroys expired salts. Called each minute, so that they go even when nothing is recorded. Never throws. */

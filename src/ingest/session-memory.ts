@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { createRecentCache, type RecentCache } from '../cache.js'
 import type { Arrival } from '../rows.js'
+import { hash64 } from './hash64.js'
 import { allVisitorIds, type VisitorIds } from './visitor-ids.js'
 
 /** A session ends after this many milliseconds without a hit. */
@@ -26,6 +26,13 @@ export interface SettledSession extends Omit<StoredSession, 'visitor_id'> {
   visitors: Set<bigint>
   /** The ids that the session, or a part of it, has had. */
   was: Set<bigint>
+}
+
+/** The session of a visitor, and the one that it is after rows of it were removed. */
+export interface SessionReplacement {
+  visitor_id: bigint
+  was: bigint
+  now: Omit<StoredSession, 'visitor_id'> | undefined
 }
 
 export interface Session {
@@ -73,10 +80,23 @@ export class SessionMemory {
   /** By visitor, the latest report that joined no running session: an earlier hit may change that. */
   private readonly reports = createRecentCache<bigint, number>(MAX_REPORTING_VISITORS)
   private readonly now: () => number
+  private readonly isOccupied: ((at: number) => boolean) | undefined
   private rotatedAt: number
 
-  constructor({ now, limit = 200_000, texts = 24 << 20 }: { now: () => number; limit?: number; texts?: number }) {
+  /** `isOccupied` tells when memory must not decide, because rows that it never saw may lie within 30 minutes. */
+  constructor({
+    now,
+    limit = 200_000,
+    texts = 24 << 20,
+    isOccupied,
+  }: {
+    now: () => number
+    limit?: number
+    texts?: number
+    isOccupied?: (at: number) => boolean
+  }) {
     this.now = now
+    this.isOccupied = isOccupied
     this.rotatedAt = now()
     this.cache = createRecentCache(limit, { of: ({ arrival }) => arrivalCharacters(arrival), limit: texts }, () => {
       // A dropped session had no hit since the generation before the current one ended.
@@ -91,7 +111,8 @@ export class SessionMemory {
    */
   join(visitor: VisitorIds, at: number, arrive: () => Arrival): Session | undefined {
     this.rotate(at)
-    const session = this.precedesReport(visitor, at) ? undefined : this.find(visitor, at, arrive)
+    const isOpen = this.isOccupied?.(at) === true || this.precedesReport(visitor, at)
+    const session = isOpen ? undefined : this.find(visitor, at, arrive)
     if (session === undefined) this.unsettled.add(visitor.visitor_id)
     return session
   }
@@ -173,6 +194,20 @@ export class SessionMemory {
     return keys
   }
 
+  /** Gives visitors the sessions that theirs have become because stored rows left; without `now` theirs are gone. */
+  replace(changes: Iterable<SessionReplacement>): void {
+    for (const { visitor_id, was, now } of changes) {
+      const known = this.cache.get(visitor_id)
+      if (known === undefined || known.id !== was) continue
+      if (now === undefined) this.cache.delete(visitor_id)
+      else {
+        const { session_id: id, session_start: start, last_seen, arrival } = now
+        const [first, last] = [start.getTime(), last_seen.getTime()]
+        this.cache.set(visitor_id, { id, key: known.key, start, arrival, first, last })
+      }
+    }
+  }
+
   /** Counts open sessions and those not yet forgotten. */
   get size(): number {
     return this.cache.size
@@ -232,9 +267,12 @@ function extend(session: TrackedSession, at: number): TrackedSession {
 
 /** Returns the session that this hit begins. Its id depends on visitor and instant only: the same rows give the same sessions. */
 export const startSession = (visitor: bigint, at: number, arrival: Arrival): Session => {
-  const id = createHash('sha256').update(`${visitor} ${at}`).digest().readBigUInt64BE(0)
+  const id = hashSessionId(visitor, at)
   return { id, key: id, start: new Date(at), arrival }
 }
+
+/** Returns the id of the session that a visitor's hit at this instant begins. */
+export const hashSessionId = (visitor: bigint, at: number): bigint => hash64(`${visitor} ${at}`)
 
 function arrivalCharacters(arrival: Arrival): number {
   let characters = 0

@@ -52,6 +52,8 @@ interface VisitorSignals {
   /** Signals of the session so far, one bit each. */
   signals: number
   views: number
+  /** The latest view, in milliseconds since 1970. */
+  last: number
   pace: Pace
 }
 
@@ -102,22 +104,23 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
 
   /** Returns the visitor as it was before this view. */
   const recall = (view: PersonView): VisitorSignals => {
-    const { visitor_id, previous, session } = view
+    const { visitor_id, previous, session, at } = view
     let visitor = visitors.get(visitor_id)
     if (visitor === undefined && previous !== undefined) {
       visitor = visitors.get(previous)
       if (visitor) visitors.set(visitor_id, visitor)
     }
     if (visitor === undefined) {
-      visitor = { session, signals: policyFirstSignal(view), views: 0, pace: createPace() }
+      visitor = { session, signals: policyFirstSignal(view), views: 0, last: at, pace: createPace() }
       visitors.set(visitor_id, visitor)
       return visitor
     }
-    // A late hit ends no session.
-    if (session !== undefined && visitor.session !== session) {
-      if (visitor.session !== undefined) visitor.signals = 0
-      visitor.session = session
-    }
+    // Without the session of both, the time between them tells: a late hit ends no session.
+    const isKnown = session !== undefined && visitor.session !== undefined
+    const isOther = isKnown ? visitor.session !== session : at - visitor.last >= SESSION_TIMEOUT_MS
+    if (isOther) visitor.signals = 0
+    if (isOther || session !== undefined) visitor.session = session
+    if (at > visitor.last) visitor.last = at
     return visitor
   }
 

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash64 } from './hash64.js'
 
 /** A person's id in one salt period, and in its neighbours if a visit may continue across the change of salts. */
 export interface VisitorIds {
@@ -33,11 +33,8 @@ function keyedHash(secret: Buffer, text: string): bigint {
     prefix = secret.toString('hex')
     prefixes.set(secret, prefix)
   }
-  const digest = hash('sha256', prefix + text, 'binary')
-  for (let n = 0; n < 8; n++) digestView.setUint8(n, digest.charCodeAt(n))
-  return digestView.getBigUint64(0)
+  return hash64(prefix + text)
 }
 
 /** Secrets as they are hashed. */
 const prefixes = new WeakMap<Buffer, string>()
-const digestView = new DataView(new ArrayBuffer(8))

@@ -1,5 +1,4 @@
 import { fileURLToPath } from 'node:url'
-import { createBackups } from '../backup/backups.js'
 import type { Recorder } from '../capture/recorder.js'
 import type { Config } from '../config.js'
 import type { Engine } from '../engine/engine.js'
@@ -9,6 +8,8 @@ import { annotationRoutes } from '../http/annotations.js'
 import { createApp } from '../http/app.js'
 import { createDashboard } from '../http/dashboard-files.js'
 import { flagRoutes } from '../http/flags.js'
+import { historyRoutes } from '../http/history.js'
+import { importControlRoutes, importRoutes } from '../http/imports.js'
 import { createMetrics } from '../http/metrics.js'
 import { reportRoutes } from '../http/reports.js'
 import { serviceRoutes } from '../http/service-routes.js'
@@ -19,7 +20,9 @@ import { passToWriter } from '../http/to-writer.js'
 import { createScriptHandler } from '../http/tracker-script.js'
 import { waitAtMost } from '../notify/wait-at-most.js'
 import { createAccountArea } from './accounts.js'
+import { type BackupConfig, startBackups } from './backups.js'
 import { type Core, createCore } from './core.js'
+import { createImportJobs } from './import-jobs.js'
 import { createIngest } from './ingest.js'
 import type { Instance, InstanceDeps } from './instance.js'
 import { createMail } from './mail.js'
@@ -45,7 +48,7 @@ const MAX_POLICY_NOTES = 64
 /** Puts the areas of an instance together over a running engine. */
 export async function compose(
   engine: Engine,
-  config: { pdf: PdfRenderer; data: string; max_disk?: number | undefined } & ServiceConfig,
+  config: { pdf: PdfRenderer; data: string; max_disk?: number | undefined } & BackupConfig & ServiceConfig,
   deps: InstanceDeps & {
     /** A recorder that was there before the engine. */
     recorder?: Recorder
@@ -70,9 +73,17 @@ export async function compose(
   const { max_disk } = config
   const sizes = createSizeReader(engine, { max_disk, log, clock: () => performance.now() })
   const health = () => sizes.warn(core.health())
-  const status = createStatusReader(core, { ...deps, data: config.data, health, sizes })
+  const backups = startBackups(core, config)
+  const status = createStatusReader(core, { ...deps, data: config.data, health, sizes, backups: backups.schedule })
+  const { data, min_free_disk } = config
+  const importJobs = createImportJobs({ engine, imports: core.manage.imports, data, min_free_disk, now, log })
+  await core.whenWriting(importJobs.resume)
   const app = passToWriter(
-    createServiceApp({ core, health, sizes, accounts, ingest, reads, notify, status }, config, deps),
+    createServiceApp(
+      { core, health, sizes, backups, accounts, ingest, reads, notify, status, importJobs },
+      config,
+      deps,
+    ),
     {
       ...engine,
       log: (reason) => log.warn({ reason }, 'requests cannot be passed on to the writer'),
@@ -98,7 +109,7 @@ export async function compose(
       streams.abort()
       status.stop()
       sizes.stop()
-      await Promise.all([timers.stop(), notes.stop()])
+      await Promise.all([timers.stop(), notes.stop(), backups.stop()])
       await Promise.all([notify.close(), mail.post.close()])
       mail.close()
       const stored = recorder.close()
@@ -118,21 +129,37 @@ interface Areas {
   core: Core
   health: Core['health']
   sizes: ReturnType<typeof createSizeReader>
+  backups: ReturnType<typeof startBackups>
   accounts: Awaited<ReturnType<typeof createAccountArea>>
   ingest: ReturnType<typeof createIngest>
   reads: ReturnType<typeof createReads>
   notify: ReturnType<typeof startNotifications>
   status: ReturnType<typeof createStatusReader>
+  importJobs: ReturnType<typeof createImportJobs>
 }
 
 /** The HTTP application over the areas: the route table in the order of the API document. */
 function createServiceApp(
-  { core, health, sizes, accounts, ingest, reads, notify, status }: Areas,
+  { core, health, sizes, backups, accounts, ingest, reads, notify, status, importJobs }: Areas,
   { cors_origins = [] }: ServiceConfig,
   deps: InstanceDeps,
 ) {
   const { engine, manage, recorder, removals, losses, log, now } = core
-  const { sites, keys, ingestKeys, people, users, drops, managed, annotations, flags, alerts, reports } = manage
+  const {
+    sites,
+    keys,
+    ingestKeys,
+    people,
+    users,
+    drops,
+    managed,
+    annotations,
+    flags,
+    alerts,
+    reports,
+    imports,
+    histories,
+  } = manage
   const { version = '0' } = deps
   const metrics = createMetrics({
     health,
@@ -142,6 +169,7 @@ function createServiceApp(
     proxy: () => deps.proxy?.(),
     refresh: async () => deps.otherRecorders?.()?.refresh(),
     size: sizes.read,
+    ...(backups.schedule && { backups: backups.schedule }),
     ...(engine.isShared && { shared: () => engine.call('shared_status', undefined) }),
   })
   return createApp({
@@ -162,7 +190,7 @@ function createServiceApp(
         engine,
         health,
         losses,
-        backups: createBackups(engine.call),
+        backups: backups.backups,
         keys,
         sites,
         ingestKeys,
@@ -170,7 +198,10 @@ function createServiceApp(
         status: status.read,
         vacuum: createVacuum(engine, sizes),
       }),
+      ...importRoutes({ sites, imports, jobs: importJobs }),
+      ...importControlRoutes({ jobs: importJobs, sites }),
       ...dropRoutes({ sites, drops }),
+      ...historyRoutes({ sites, histories }),
       ...accounts.routes,
       ...visitorRoutes({ sites, removals }),
       ...accounts.accountRoutes,

@@ -1,6 +1,7 @@
 import type { Recorder } from '../capture/recorder.js'
 import type { Config } from '../config.js'
 import { type Engine, startEngine } from '../engine/engine.js'
+import type { BackupConfig } from './backups.js'
 import type { ServiceConfig } from './compose.js'
 import type { Instance, InstanceDeps } from './instance.js'
 import { rememberLastError } from './last-error.js'
@@ -16,6 +17,7 @@ export type InstanceConfig = Pick<
       'max_disk' | 'pdf_font' | 'spam_referrers' | 'trusted_referrers' | 'store' | 'control' | 'role' | 'advertise'
     >
   > &
+  BackupConfig &
   ServiceConfig
 
 /**

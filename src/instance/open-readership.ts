@@ -17,6 +17,8 @@ const OPTIONS = [
     'memory_limit',
     'min_free_disk',
     'max_disk',
+    'backup_dir',
+    'backup_keep',
     'geoip',
     'pdf_font',
     'ranges',

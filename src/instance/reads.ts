@@ -32,8 +32,11 @@ export function createReads({ engine, manage, recorder, spans, log, now }: Core,
     recording: createRecordingLookup({
       query: (statement) => engine.events.query(statement),
       gaps: spans.gaps,
+      began: spans.began,
       clock,
     }),
+    history: manage.histories.ofSite,
+    imports: manage.imports.ofSite,
     agentRanges: async () => z.array(RangesStatus).parse(await engine.call('holdings')),
   } satisfies ReadDeps
   /** The reads with the rights of the operator, who may ask about every site. */

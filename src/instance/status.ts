@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { RangesStatus } from '../agents/ranges/status.js'
+import type { ScheduleStatus } from '../backup/manifest.js'
 import type { EngineStatus } from '../engine/engine.js'
 import { GeoSources } from '../http/geo-control.js'
 import type { InstanceStatus } from '../http/instance-status.js'
@@ -51,6 +52,7 @@ export function createStatusReader(
     data: string
     health(): EngineStatus
     sizes: Pick<ReturnType<typeof createSizeReader>, 'read'>
+    backups?: (() => ScheduleStatus) | undefined
   },
 ) {
   const started = now().toISOString()
@@ -104,6 +106,7 @@ export function createStatusReader(
         memory: { ...memory, ...(worker && { worker_bytes: worker.resident_bytes }) },
         data,
         ...(size && { size }),
+        ...(deps.backups && { backups: deps.backups() }),
         ...freshness,
         ...gap,
         ...(error && { last_error: { at: error.at.toISOString(), message: error.message } }),

@@ -10,6 +10,7 @@ type IdKind =
   | 'alerts'
   | 'reports'
   | 'annotations'
+  | 'histories'
   | 'sites'
   | 'organisations'
   | 'users'
@@ -17,6 +18,7 @@ type IdKind =
   | 'invitations'
   | 'notices'
   | 'removals'
+  | 'imports'
   | 'audit'
 
 /** Returns an insert of one row whose first column is the next id of its kind; `into` names all columns, `values` gives the others. */

@@ -7,6 +7,8 @@ import { createDrops } from './drops.js'
 import { createFlags } from './flags.js'
 import { createFunnels } from './funnels.js'
 import { createGoals } from './goals.js'
+import { createHistories } from './histories.js'
+import { createImports } from './imports.js'
 import { createIngestKeys } from './ingest-keys.js'
 import { createInvitations } from './invitations.js'
 import { createKeys } from './keys.js'
@@ -44,6 +46,8 @@ export function createManage({ records, isWriter = () => true, now, random, onSi
       alerts,
       reports,
       annotations,
+      histories,
+      imports,
       ...Object.values(managed),
     ])
       each.invalidate()
@@ -51,6 +55,7 @@ export function createManage({ records, isWriter = () => true, now, random, onSi
   })
   const lock = createLock()
   const keys = createKeys({ records, sites, now, random })
+  const imports = createImports(records, random)
   const ingestKeys = createIngestKeys({ records, now, random })
   const sessions = createLoginSessions({ records, now, random })
   const users = createUsers(records)
@@ -65,6 +70,7 @@ export function createManage({ records, isWriter = () => true, now, random, onSi
   const alerts = createAlerts({ records, random })
   const reports = createReports(records)
   const annotations = createAnnotations(records)
+  const histories = createHistories(records)
   return {
     sites,
     keys,
@@ -80,6 +86,8 @@ export function createManage({ records, isWriter = () => true, now, random, onSi
     alerts,
     reports,
     annotations,
+    imports,
+    histories,
     managed,
     drops: createDrops({ records, now, isWriter }),
     people: createPeople({ sessions, users, members, orgs }),
@@ -94,13 +102,13 @@ export function createManage({ records, isWriter = () => true, now, random, onSi
     /** Reads everything again that another process may have changed. */
     async reload(): Promise<void> {
       sessions.reload()
-      for (const each of [users, orgs]) each.invalidate()
+      for (const each of [users, orgs, imports, histories]) each.invalidate()
       await sites.invalidate()
     },
     /** Reads everything again: after the engine's restart the records may differ from what was read. */
     async invalidate(): Promise<void> {
       sessions.reset()
-      for (const each of [users, orgs]) each.invalidate()
+      for (const each of [users, orgs, imports, histories]) each.invalidate()
       await sites.invalidate()
     },
   }

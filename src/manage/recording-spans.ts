@@ -129,6 +129,11 @@ export function createRecordingSpans({ records, isWriter, ready, settle, lost, n
         )
       return end.getTime() - start.getTime() - covered.reduce((sum, ms) => sum + Math.max(0, ms), 0)
     },
+    /** Returns when the first known span began. */
+    async began(): Promise<Date> {
+      const [first] = await load()
+      return first && first.began < began ? first.began : began
+    },
     /**
      * Returns the times between the first known span and the current one, in order. A time of less than a minute is left
      * out unless rows were lost in it.

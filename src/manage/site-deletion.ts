@@ -1,10 +1,11 @@
 import { join, raw, type Sql, sql } from '../sql.js'
 import { insertWithNextId } from './ids.js'
+import { DELETE_UNUSED_SECRET } from './imports.js'
 
 /** Tables whose rows belong to one site each. */
 const SITE_TABLES = [
   ...['goals', 'funnels', 'segments', 'flags', 'shares', 'alerts', 'reports', 'annotations', 'annotation_causes'],
-  ...['ingest_keys', 'asset_names'],
+  ...['ingest_keys', 'asset_names', 'imports', 'import_sessions', 'histories', 'history_days'],
 ]
 
 /**
@@ -17,6 +18,7 @@ export const siteDeletionStatements = (
   at: Date,
 ): Sql[] => [
   ...SITE_TABLES.map((table) => sql`delete from ${raw(table)} where site = ${id}`),
+  DELETE_UNUSED_SECRET,
   sql`delete from notices where site = ${id} and state = 'waiting'`,
   sql`update keys set revoked_at = ${at} where site = ${id} and revoked_at is null`,
   sql`delete from sites where id = ${id}`,

@@ -27,8 +27,8 @@ interface PolicyJudgeDeps {
   versionsOf: (hostname: string) => { robots: readonly PolicyVersion[]; llms: readonly PolicyVersion[] } | undefined
   /** Returns the parsed text of a served version; undefined if the text is not in memory. */
   policyOf: (version: PolicyVersion) => Policy | undefined
-  /** Receives the hostname of each request that is judged. */
-  observe: (hostname: string) => void
+  /** Receives the hostname of each request that is judged. Absent for requests of the past, which are judged only once. */
+  observe?: (hostname: string) => void
 }
 
 const MAX_CACHED_DECISIONS = 16_384
@@ -147,12 +147,12 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
   }
 
   return {
-    observe,
+    observe: observe ?? (() => {}),
     judge(hostname, agent, target, at) {
       try {
-        observe(hostname)
+        observe?.(hostname)
         const judgement = judge(hostname, agent, target, at, false)
-        if (judgement.robots_allowed === null || judgement.llms_listed === null) {
+        if (observe && (judgement.robots_allowed === null || judgement.llms_listed === null)) {
           const key = fetchKey({ hostname, agent_id: agent?.id ?? 'other', pathname: pathOf(target), at })
           // Two fetches with different queries cannot be told apart: then neither query is known.
           undecidedTargets.set(key, (undecidedTargets.get(key) ?? target) === target ? target : '')

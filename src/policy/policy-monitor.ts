@@ -210,15 +210,15 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
     }
   }
 
+  const versionsOf = (hostname: string) => {
+    const files = filesByHostname.get(hostname)
+    return files && { robots: files.robots.versions, llms: files.llms.versions }
+  }
+
   return {
-    judge: createPolicyJudge({
-      versionsOf: (hostname) => {
-        const files = filesByHostname.get(hostname)
-        return files && { robots: files.robots.versions, llms: files.llms.versions }
-      },
-      policyOf,
-      observe,
-    }),
+    judge: createPolicyJudge({ versionsOf, policyOf, observe }),
+    /** Judges requests of the past, whose hostname may be another one today: no policy is fetched for them. */
+    judgeOfPast: createPolicyJudge({ versionsOf, policyOf }),
     /** Reads the stored versions, so that requests are judged from the first on; again, if another process stores them. Never rejects. */
     async start() {
       try {

@@ -55,6 +55,7 @@ export async function openPostgresRecords(options: PostgresOptions): Promise<Rec
  */
 const UNHEARD_TABLES = new Set([
   ...['writers', 'salts', 'journal', 'commits', 'recorded', 'notices', 'drops', 'openings', 'annotation_causes'],
+  ...['imports', 'import_sessions', 'import_secrets'],
 ])
 
 /** Whether other processes must hear of a write: it changes a table that they may have in memory. */

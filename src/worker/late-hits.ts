@@ -4,7 +4,7 @@ import type { ClassifiedBatch } from '../ingest/classified-batch.js'
 import { assignSessions, lateRowWindows, settleSessions } from '../ingest/late-rows.js'
 import type { SessionMemory, SettledSession, StoredSession } from '../ingest/session-memory.js'
 import type { Addition, EventRow } from '../rows.js'
-import { findPageReports, findPlacements, isPageKnown, placeBatchReports, siteOfReport } from './page-reports.js'
+import { type findPageReports, findPlacements, isPageKnown, placeBatchReports, siteOfReport } from './page-reports.js'
 import { findSessionEnds, findSessionsNear } from './stored-sessions.js'
 import { matchStoredViews } from './stored-views.js'
 
@@ -32,9 +32,12 @@ export const createLateHitResolver =
   ({
     store,
     sessions,
+    findReports,
   }: {
     store: Pick<EventStore, 'dialect' | 'lookUp'>
     sessions: Pick<SessionMemory, 'settle' | 'noteReport'>
+    /** Finds the reports to place: `findPageReports`. */
+    findReports: typeof findPageReports
   }) =>
   async (all: readonly EventRow[], unresolved: Unresolved): Promise<Resolution> => {
     const { additions, matched } = await matchStoredViews(store, unresolved.unmatchedViews, unresolved.additions)
@@ -46,7 +49,7 @@ export const createLateHitResolver =
       return { moves: [], additions, placements: [], removed, loose: [] }
     }
     const present = all.filter((row) => !removed.has(row))
-    const reports = await findPageReports(store, present, unplaced)
+    const reports = await findReports(store, present, unplaced)
     const acts = unplaced.filter(({ follows }) => follows !== true)
     const stored = await findSessionsNear(store, lateRowWindows(acts, reports))
     const settled = settleSessions(present, unplaced, stored, reports.filter(isPageKnown))

@@ -157,6 +157,7 @@ function readOnly(store: Omit<Store, 'append'>): EventStore {
     lookUp: store.query,
     maintain: async () => {},
     ...{ append: refuse, updateVerdicts: refuse, judgeFetches: refuse, reclassify: refuse, renameDevice: refuse },
-    ...{ replaceSitemap: refuse, remove: refuse, assign: refuse, forgetRemovals: refuse, aggregate: refuse },
+    ...{ replaceSitemap: refuse, remove: refuse, removeImport: refuse, assign: refuse, forgetRemovals: refuse },
+    aggregate: refuse,
   }
 }

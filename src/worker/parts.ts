@@ -6,7 +6,7 @@ import { openListCache } from '../agents/ranges/list-cache.js'
 import { createRanges } from '../agents/ranges/ranges.js'
 import { createRdns, type DnsResolver } from '../agents/rdns.js'
 import { createSignatures } from '../agents/signature/signatures.js'
-import type { SiteByHostname, SiteById } from '../capture/site.js'
+import type { Site, SiteByHostname, SiteById } from '../capture/site.js'
 import type { WorkerOptions } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
@@ -65,7 +65,7 @@ interface PartsDeps {
 
 export type CreateParts = ReturnType<typeof createPartsFactory>
 
-/** Returns the function that builds the write path; tests open another network. */
+/** Returns the function that builds the write path; tests open another network. Long because it lists all parts. */
 export const createPartsFactory = (open: (options: WorkerOptions) => Network) => (deps: PartsDeps) => {
   const { options, siteOf, siteById, log, events, obstacle } = deps
   const { offline } = options
@@ -124,6 +124,11 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     activity,
     api,
     judgement: { policies, catalog, now, clock },
+    importing: {
+      ...{ catalog, places, siteOf, siteById, referrerSpam: options, verifier, sessions, obstacle, now, log },
+      policyJudge: policies.judgeOfPast,
+      held: (policy: Site['visitor_salt'], at: number) => salts.held(policy, at),
+    },
     /** Call it before the first row; never rejects. */
     async start(): Promise<void> {
       if (!offline) signatures.start()

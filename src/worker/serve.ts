@@ -1,19 +1,23 @@
+import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { createBackupApi } from '../backup/take.js'
 import type { CommitPosition } from '../engine/commit-position.js'
 import type { TailRow, WorkerOptions } from '../engine/protocol.js'
 import { UnusableSetting } from '../errors.js'
 import type { EventStore } from '../event-store.js'
+import { createImports } from '../manage/imports.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { Rows } from '../rows.js'
 import { type Log, type RecordStore, type Repair, toHexId } from '../store.js'
 import { createChangeRelay } from './change-relay.js'
 import { createDiskLimit } from './disk-limit.js'
+import { createImportApi } from './import/api.js'
 import { createLateHitResolver } from './late-hits.js'
 import { createLateJudgements } from './late-judgements.js'
 import { createLateVerdicts } from './late-verdicts.js'
 import { listen } from './listen.js'
 import { openWorkerStores, type WorkerStores } from './open-stores.js'
+import { findPageReports } from './page-reports.js'
 import { createUsageReport, freeDisk, heapShare, killSelf, type ParentPort } from './parent-port.js'
 import type { CreateParts, WorkerApi } from './parts.js'
 import { createRemovalStep } from './removal.js'
@@ -84,12 +88,16 @@ async function serveWriter({
 
   const { writer, lateVerdicts, setTailing } = startWriter({ events, parts, from, obstacle, post, log })
   const lateJudgements = createLateJudgements({ store: events, writer, log, ...parts.judgement })
+  const imports = createImports(records, randomBytes)
+  const { runExclusive } = writer
+  const importing = createImportApi({ ...parts.importing, store: events, imports, runExclusive })
   const api: WorkerApi = {
     ...parts.api,
-    remove: createRemovalStep({ store: events, writer, ...parts }),
+    remove: createRemovalStep({ store: events, writer, imports, ...parts }),
     assign: (sites) => events.assign(z.object({ from: z.int(), to: z.int() }).parse(sites)),
     forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
     shared_status: createSharedStatus({ events, held }),
+    ...importing.api,
     ...createSizeApi(events),
     ...createBackupApi({ ...options, events, records, freeDisk: () => freeDisk(options.data), now: () => new Date() }),
   }
@@ -110,7 +118,7 @@ async function serveWriter({
   const ticking = setInterval(() => {
     parts.tick()
     void Promise.all([lateVerdicts.flush(), lateJudgements.flush()])
-    void events.maintain()
+    void events.maintain({ sumUp: !importing.isStoringPast() })
     void disk.measure()
     reportUsage()
     if (heapShare() > MAX_HEAP_SHARE) {
@@ -151,7 +159,7 @@ function startWriter({
   const writer = createWriter({
     classifier: parts.classifier,
     store: events,
-    resolveLate: createLateHitResolver({ store: events, sessions: parts.sessions }),
+    resolveLate: createLateHitResolver({ store: events, sessions: parts.sessions, findReports: findPageReports }),
     from,
     obstacle,
     clock: () => performance.now(),

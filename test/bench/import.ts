@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,8 +24,9 @@ const RUNS = 3
 
 /**
  * `npm run bench -- import [lines…]`: `readership report` beside GoAccess on the same generated logs (1 and 5 million lines),
- * in turns: lines a second of CPU, the least of three; peak memory; and how many of the declared agents' lines each calls an
- * agent. GoAccess and the program `time` come from the system's package manager.
+ * in turns: lines a second of CPU, the least of three; peak memory (of the largest process); and how many of the declared
+ * agents' lines each calls an agent. Then `readership import` of the log into an empty store, and once more, which must store
+ * nothing. GoAccess and the program `time` come from the system's package manager.
  */
 export async function run(sizes: string[]): Promise<void> {
   if (!existsSync(GENERATOR)) return console.log('no generator: ../shared/bench is not there')
@@ -46,8 +47,27 @@ export async function run(sizes: string[]): Promise<void> {
     print(expected, 'GoAccess', measured.goaccess, crawlersOf(measured.goaccess[0]?.output ?? ''))
     const { declared_bot_lines, human_lines, kinds } = expected
     console.log(
-      `declared agents ${declared_bot_lines}, found ${found.agents.requests}; browsers ${human_lines + (kinds.undeclared ?? 0)}, found ${found.people.requests}`,
+      `report: declared agents ${declared_bot_lines}, found ${found.agents.requests}; browsers ${human_lines + (kinds.undeclared ?? 0)}, found ${found.people.requests}`,
     )
+    measureImport(file, expected)
+  }
+}
+
+const Imported = z.object({ human: z.number(), agent: z.number(), known: z.number(), seconds: z.number() })
+
+function measureImport(file: string, expected: z.infer<typeof Expected>): void {
+  const data = mkdtempSync(join(tmpdir(), 'readership-import-'))
+  try {
+    const program = (...args: string[]) => ['dist/bin/readership.js', ...args, '--data', data]
+    measure(process.execPath, program('sites', 'create', '--name', 'Bench', '--domain', 'example.com'))
+    for (const name of ['readership import', 'the same again']) {
+      const run = measure(process.execPath, program('import', file, '--site', '2', '--json'))
+      const { human, agent, known, seconds } = Imported.parse(JSON.parse(run.output))
+      print(expected, name, [run], [agent])
+      console.log(`${name}: ${human} views, ${agent} fetches stored, ${known} known, ${seconds.toFixed(1)} s`)
+    }
+  } finally {
+    rmSync(data, { recursive: true, force: true })
   }
 }
 

@@ -1,12 +1,17 @@
-import { writeFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { z } from 'zod'
 import { parseTrust } from '../../src/address.js'
 import { createAddressSources } from '../../src/cli/address-sources.js'
 import { checkGrowth, checkMemory } from '../../src/cli/doctor-files.js'
 import { judgeExpiry } from '../../src/cli/doctor-origin.js'
 import { command } from '../fixtures/command.js'
 import { dataDir } from '../fixtures/instance.js'
+
+const Findings = z.array(
+  z.object({ check: z.string(), state: z.string(), says: z.string(), mend: z.string().optional() }),
+)
 
 t.test('how clients become known is counted without their addresses', async (t) => {
   const sources = createAddressSources(parseTrust(['loopback']))
@@ -102,4 +107,39 @@ t.test('doctor says where an exposed dashboard lacks HTTPS', async (t) => {
     const line = stdout.split('\n').find((each) => each.includes(' dashboard: '))
     t.equal(expected === undefined ? line : line?.slice(0, expected.length), expected, why)
   }
+})
+
+t.test('a damaged file is found before a start, and a file that was set aside after it', async (t) => {
+  const data = dataDir(t)
+  await command('keys', 'create', '--name', 'a', '--data', data)
+  const examine = async () => {
+    const { stdout } = await command('doctor', '--json', '--data', data, '--backup-dir', '/backups', '--offline')
+    return Findings.parse(JSON.parse(stdout)).filter(({ check }) => check === 'stored data')
+  }
+  const stats = () => command('stats', '--data', data)
+  t.same(await examine(), [], 'whole files')
+  t.equal((await stats()).stderr, '')
+
+  const file = join(data, 'events.duckdb')
+  const descriptor = openSync(file, 'r+')
+  writeSync(descriptor, Buffer.alloc(64, 7), 0, 64, 0)
+  closeSync(descriptor)
+  t.match(await examine(), [
+    {
+      state: 'fail',
+      says: /events\.duckdb is damaged: the next start sets it aside, and begins an empty one \(.+\)$/,
+      mend: 'Restore the last backup before you start: readership restore /backups --data NEW.',
+    },
+  ])
+  t.match(await stats(), {
+    code: 0,
+    stderr: /^What was in events\.duckdb\.\S+Z is missing here: see readership doctor\.\n$/,
+  })
+  const names = readdirSync(data).filter((name) => /^events\.duckdb\.2/.test(name))
+  t.equal(names.length, 1)
+  const findings = await examine()
+  t.match(findings, [
+    { state: 'warn', mend: /^Restore the last backup: readership restore \/backups --data NEW\. Move/ },
+  ])
+  t.ok(findings[0]?.says.startsWith(`${join(data, names[0] ?? '')} was set aside`), JSON.stringify(findings))
 })

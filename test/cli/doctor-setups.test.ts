@@ -135,8 +135,7 @@ t.test('each broken set-up is found, and its mend is named', async (t) => {
     ],
     [
       inData((data) => {
-        for (const name of ['events.duckdb', 'control.duckdb', 'events.duckdb.wal'])
-          writeFileSync(join(data, name), '', { mode: 0o600 })
+        writeFileSync(join(data, 'events.duckdb.wal'), '', { mode: 0o600 })
         truncateSync(join(data, 'events.duckdb.wal'), 300_000_000)
       }),
       ...([
@@ -150,6 +149,14 @@ t.test('each broken set-up is found, and its mend is named', async (t) => {
     [
       flags('--min-free-disk', '900TB'),
       ...(['fail', 'disk', /below 900\.0 TB rows are not stored/, /Free space on the disk/, 'a full disk'] as const),
+    ],
+    [
+      async (t) => [...(await goodFlags(t)), '--backup-dir', t.testdir()],
+      ...(['warn', 'backups', /^none in /, /Keep readership running with --backup-dir/, 'no backup yet'] as const),
+    ],
+    [
+      flags('--backup-dir', '/does/not/exist'),
+      ...(['fail', 'backups', /exist cannot be used \(ENOENT\)/, /mount its disk/, 'no place for backups'] as const),
     ],
     [
       flags('--memory-limit', '900TB'),
@@ -268,7 +275,7 @@ t.test('each broken set-up is found, and its mend is named', async (t) => {
     ],
     [
       async (t) => [...(await goodFlags(t)), '--geoip', file(t, 'a.mmdb', 'no database')],
-      ...(['fail', 'geo data', /a\.mmdb cannot be read/, /Correct or remove --geoip/, 'no file of places'] as const),
+      ...(['fail', 'geo data', /a\.mmdb .* no MMDB file/, /Correct or remove --geoip/, 'no file of places'] as const),
     ],
     [
       async (t) => [...(await goodFlags(t)), '--ranges', file(t, 'unknown.json', '[]')],

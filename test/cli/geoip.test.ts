@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { command } from '../fixtures/command.js'
 import { dataDir, eventually, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
@@ -47,8 +48,19 @@ t.test('geoip update takes a newer file, and says why it refuses another', async
         'no places',
       ] as const),
     ],
-    [file('junk', 'junk'), true, 1, /junk cannot be read/, 'no MMDB file, though forced'],
-    [file('torn', july.subarray(40)), false, 1, /cannot be read|neither country nor network/, 'a torn download'],
+    [
+      file('junk', 'junk'),
+      ...([
+        true,
+        1,
+        /junk \(4 bytes\) is no MMDB file: give an unpacked \.mmdb, as .* publish it$/m,
+        'no MMDB file, though forced',
+      ] as const),
+    ],
+    [file('empty', ''), false, 1, /empty \(0 bytes\) is no MMDB file/, 'an empty file'],
+    [file('packed.gz', gzipSync(july)), false, 1, /packed\.gz \(\d+ bytes\) is no MMDB file/, 'a packed file'],
+    [folder, false, 1, /cannot be read: EISDIR/, 'a directory'],
+    [file('torn', july.subarray(40)), false, 1, /is no MMDB file|neither country nor network/, 'a torn download'],
     [join(folder, 'absent'), false, 1, /absent cannot be read: ENOENT/, 'no file'],
   ]
   for (const [next, force, code, says, why] of cases) {

@@ -60,6 +60,7 @@ t.test('each finding has its mark and its reason', async (t) => {
   const host = (hostname: string, standing: 'served' | 'unreachable', age: number) => ({
     ...{ hostname, standing, checked_at: ago(age) },
   })
+  const backups = { directory: '/b', keep: 7, failures: 0 }
   const rows: [InstanceStatus, string, string][] = [
     [{ ...STATUS, store: { state: 'degraded', reason: 'x' } }, '✗ State       degraded: x', 'a store that stands'],
     [
@@ -71,6 +72,21 @@ t.test('each finding has its mark and its reason', async (t) => {
       { ...STATUS, store: { state: 'ready', losses: ['wal cut: 5 bytes'] } },
       '! State       stores rows, but lost data at its start: wal cut: 5 bytes',
       'a loss at the start',
+    ],
+    [
+      {
+        ...STATUS,
+        data: {
+          ...STATUS.data,
+          files: ['events.duckdb.wal', 'events.duckdb.2026-11-24T08-30-00-123Z', 'events.duckdb.schema-3'].map(
+            (name) => ({
+              ...{ name, bytes: 1 },
+            }),
+          ),
+        },
+      },
+      '! Set aside   events.duckdb.2026-11-24T08-30-00-123Z: what it had is missing from the reads;',
+      'a file that a start has set aside; the rest is on the next line',
     ],
     [
       { ...STATUS, rows: { stored: 0, waiting: 6_000, dropped: {} } },
@@ -101,6 +117,22 @@ t.test('each finding has its mark and its reason', async (t) => {
       },
       '! Store       850.0 kB of 1.0 MB, +8.0 kB a day (agent_events 600.0 kB +1.0 kB, events 500.0 kB',
       'more than 80 % of --max-disk; the rest is on the next line',
+    ],
+    [
+      { ...STATUS, backups: { ...backups, last: { taken_at: ago(7_200), bytes: 10_800_000 } } },
+      '✓ Backup      2h 00m ago, 10.8 MB in /b, which keeps 7',
+      'a backup of this night',
+    ],
+    [
+      { ...STATUS, backups: { ...backups, last: { taken_at: ago(172_801), bytes: 1 } } },
+      '! Backup      2d 00h ago, 1 B in /b, which keeps 7',
+      'one that is too old',
+    ],
+    [{ ...STATUS, backups }, '! Backup      none in /b yet', 'the first minute'],
+    [
+      { ...STATUS, backups: { ...backups, failures: 1, failure: { at: ago(60), says: 'no disk', mend: 'Buy one.' } } },
+      '✗ Backup      failed 1m 00s ago: no disk: Buy one. The last one: none in /b yet',
+      'a failure',
     ],
     [
       { ...STATUS, requests: { active: 0, statuses: {}, failures: { refused: 4 }, addresses: {} } },

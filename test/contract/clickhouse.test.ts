@@ -1,9 +1,6 @@
-import type { ClickHouseClient } from '@clickhouse/client'
 import t, { type Test } from 'tap'
-import { z } from 'zod'
-import { connect } from '../../src/clickhouse/client.js'
 import { type ClickHouseServer, noChdb, noServer, realServer, startClickHouse } from '../fixtures/clickhouse-server.js'
-import { openClickHouseWriter, openJournalRecords } from '../fixtures/clickhouse-store.js'
+import { openClickHouseWriter, openInterruptible } from '../fixtures/clickhouse-store.js'
 import { openStore } from '../fixtures/open-store.js'
 import { checkDeliveries } from '../oracle/deliveries.js'
 import { checkRandomSites } from '../oracle/random-sites.js'
@@ -15,21 +12,6 @@ import { takeoverContract } from './takeover-contract.js'
 import { writeContract } from './write-contract.js'
 
 const open = async (t: Test, server: ClickHouseServer) => openClickHouseWriter(t, await server.createDatabase())
-
-const Statement = z.object({ query: z.string() })
-
-/** The client, with a call before each statement that writes. */
-const beforeWrites = (client: ClickHouseClient, onWrite: () => void): ClickHouseClient =>
-  new Proxy(client, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name)
-      if (typeof value !== 'function') return value
-      return (...args: unknown[]) => {
-        if (name === 'insert' || /^\s*(insert|alter)\b/i.test(Statement.safeParse(args[0]).data?.query ?? '')) onWrite()
-        return value.apply(target, args)
-      }
-    },
-  })
 
 /** Everything that a store on ClickHouse must do, in a process of its own or on a real server. */
 const checkServer = (start: (t: Test) => ClickHouseServer | Promise<ClickHouseServer>) => async (t: Test) => {
@@ -57,15 +39,9 @@ const checkServer = (start: (t: Test) => ClickHouseServer | Promise<ClickHouseSe
   t.test('reads of random small sites equal the recount', { skip }, (t) => checkRandomSites(t, () => open(t, server)))
   aggregatesContract(t, (t) => open(t, server))
   t.test('aggregates leave with their rows', async (t) => removedAggregates(t, await open(t, server)))
-  t.test('summing up may be interrupted anywhere', async (t) => {
-    const url = await server.createDatabase()
-    const records = await openJournalRecords(t)
-    let epoch = 0
-    await interruptedAggregation(t, (onWrite) => {
-      const connectTo: typeof connect = async (address) => beforeWrites(await connect(address), onWrite)
-      return openClickHouseWriter(t, url, { records, epoch: ++epoch, connectTo })
-    })
-  })
+  t.test('summing up may be interrupted anywhere', async (t) =>
+    interruptedAggregation(t, await openInterruptible(t, server)),
+  )
 }
 
 t.test('ClickHouse in a process of its own', { skip: noChdb }, checkServer(startClickHouse))

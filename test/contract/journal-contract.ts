@@ -29,6 +29,7 @@ const event = record({
     error: fc.option(error),
   },
   ...{ suspected: fc.boolean(), reported_at: fc.option(instant), props: fc.option(text) },
+  import_key: fc.option(id),
 }).map(eventRow)
 const fetch = record({ timestamp: instant, ip_hash: id, user_agent: text, bytes: number }).map(agentRow)
 const changes = record({

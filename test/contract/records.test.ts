@@ -16,7 +16,9 @@ const ON_BOTH = [
   'http/site-records',
   'policy/policy-monitor',
   'manage/login-sessions',
+  'manage/imports',
   'notify/deliveries',
+  'history/reads',
 ]
 
 const env = { ...process.env }

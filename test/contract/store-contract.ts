@@ -194,9 +194,10 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
       const [row] = await store.query(sql`select * from events where site_id = ${index}`)
       for (const [column, value] of Object.entries(expected)) t.strictSame(row?.[column], value, `${why}: ${column}`)
     }
-    await store.append({ events: [], agent_events: [agentRow({ verified: false, bytes: 2 ** 53 - 1 })] })
+    const imported = { import_id: 7, import_key: 2n ** 64n - 2n }
+    await store.append({ events: [], agent_events: [agentRow({ verified: false, bytes: 2 ** 53 - 1, ...imported })] })
     const [agent] = await store.query(
-      sql`select verified, bytes, is_pageview, ip_hash, robots_allowed from agent_events`,
+      sql`select verified, bytes, is_pageview, ip_hash, robots_allowed, import_id, import_key from agent_events`,
     )
     t.strictSame(agent, {
       verified: false,
@@ -204,6 +205,8 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
       is_pageview: true,
       ip_hash: '0000000000000003',
       robots_allowed: null,
+      import_id: 7,
+      import_key: 'fffffffffffffffe',
     })
   })
 

@@ -22,6 +22,7 @@ const NO_MARKS: AggregateMarks = {
   ofFetches: async () => {},
   ofEvents: async () => {},
   removePerson: async () => {},
+  removeImport: async () => {},
   removeBefore: async () => {},
   assign: async () => {},
   erase: async () => {},
@@ -93,7 +94,7 @@ export function writeContract(t: Test, server: ClickHouseServer): void {
       for (const why of ['', ', repeated']) {
         await run(store)
         await check(t, store, n, `${name}${why}`)
-        await store.maintain()
+        await store.maintain({ sumUp: true })
       }
   })
 

@@ -53,7 +53,7 @@ for (const { name, schema, steps, first } of SCHEMAS) {
   })
 
   t.test(`${name}: a file of an earlier version is migrated, and its rows stay`, async (t) => {
-    for (let version = first; version < schema.length; version += 3) {
+    for (let version = first; version < schema.length && version <= steps.length; version += 3) {
       const file = join(directory(t), `${name}.duckdb`)
       const { options, lines } = storeOptions(file)
       const old = await openDataFile({ ...options, migrations: steps.slice(0, version) })

@@ -1,10 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { z } from 'zod'
 import { openRecords } from '../../src/duckdb/records.js'
+import { socketPath } from '../../src/http/server.js'
 import { sql } from '../../src/sql.js'
 import { command } from '../fixtures/command.js'
 import { cli, dataDir, eventually, freePort, GPTBOT, startInstance, startOrigin } from '../fixtures/instance.js'
@@ -215,8 +226,15 @@ t.test('a store that another process has: the site is served, and its rows are s
   const data = dataDir(t)
   const first = await startInstance(origin.url, data)
   t.teardown(() => first.stop())
-  const second = await startInstance(origin.url, data)
+  // As while the first one still starts: it has the files, and no socket yet.
+  renameSync(socketPath(data), `${data}/later`)
+  const early = command('sites', 'list', '--data', data)
+  const starting = startInstance(origin.url, data)
+  await sleep(1_000)
+  renameSync(`${data}/later`, socketPath(data))
+  const second = await starting
   t.teardown(() => second.stop())
+  t.match(await early, { code: 0, stderr: '', stdout: /DOMAINS|HOSTNAMES/ }, 'a command waits for the one that starts')
   t.equal((await crawl(second.site, '/waits')).status, 200)
   t.match(await second.ready(), { status: 503, body: /"degraded"/ })
   t.notMatch((await second.ready()).body, /events|PID/, 'what anybody may read names no file and no process')

@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { findFileDamage } from '../../src/duckdb/repair.js'
 import { inspectWal } from '../../src/duckdb/wal.js'
 import type { CommitPosition } from '../../src/engine/commit-position.js'
 import { sql } from '../../src/sql.js'
@@ -149,6 +150,8 @@ t.test('a file that is not a database is set aside, never deleted', async (t) =>
     t.test(why, async (t) => {
       const at = join(directory(t), 'events.duckdb')
       writeFileSync(at, content)
+      t.match(await findFileDamage(at), /^.+$/, 'found before a start')
+      t.ok(readFileSync(at).equals(content), 'which changes nothing')
       const { options, lines } = storeOptions(at)
       const store = await openStoreAt(at, options)
       t.strictSame(await store.query(counted), [{ events: 0, agents: 0 }], 'an empty store')
@@ -160,6 +163,10 @@ t.test('a file that is not a database is set aside, never deleted', async (t) =>
       t.ok(readFileSync(backup).equals(content), 'byte for byte')
     })
   }
+  const logged = await killed(t, 1, 1)
+  const [file, log] = [readFileSync(logged), readFileSync(`${logged}.wal`)]
+  t.equal(await findFileDamage(logged), undefined, 'a file with a log is whole')
+  t.ok(readFileSync(logged).equals(file) && readFileSync(`${logged}.wal`).equals(log), 'and stays as it was')
 })
 
 t.test('with a damaged block only reads of it fail', async (t) => {

@@ -134,6 +134,13 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['patch /api/sites/{id}', row('admin', 200, EMPTY)],
   ['delete /api/sites/{id}', gone('admin', '/api/sites/4')],
   ['get /api/sites/{id}/drops', row('manage', 200)],
+  ['get /api/imports', row('admin', 200)],
+  ['post /api/imports', row('admin', 422, { asks: '/api/imports?site=1&tz=nowhere' })],
+  ['get /api/imports/{id}', row('admin', 404)],
+  ['delete /api/imports/{id}', row('admin', 404)],
+  ['get /api/sites/{id}/history', row('manage', 200)],
+  ['post /api/sites/{id}/history', made('admin')],
+  ['delete /api/sites/{id}/history/{history}', gone('admin', '/api/sites/1/history/1')],
   ['get /api/sites/{id}/ingest-key', row('admin', 200)],
   ['post /api/sites/{id}/ingest-key/rotate', row('admin', 200)],
 

@@ -37,6 +37,7 @@ async function open(t: Test, more: readonly Route[] = []) {
   )
   const sites = createSites(engine.records)
   const keys = createKeys({ records: engine.records, sites, now, random: (n) => randomBytes(n) })
+  const losses = await openStoreLosses({ ...engine, sites, assignStep: async () => ({}), wakeRemovals() {} })
   const service: ServiceDeps = {
     engine: {
       ...engine,
@@ -44,9 +45,7 @@ async function open(t: Test, more: readonly Route[] = []) {
         name === 'reclassify' ? { catalog_version: '', rows: 0, changed: 0, remaining: 0, moves: [] } : [],
     },
     health: () => parts.status,
-    losses: await openStoreLosses({ ...engine, sites, assignStep: async () => ({}), wakeRemovals() {} }),
-    backups: createBackups(engine.call),
-    ...{ sites, keys },
+    ...{ losses, sites, keys, backups: createBackups(engine, losses) },
     ingestKeys: createIngestKeys({ records: engine.records, now, random: (n) => randomBytes(n) }),
     metrics: createMetrics({
       ...{ health: () => parts.status, isWriter: () => true },

@@ -9,6 +9,8 @@ const SLOW = { timeout: 110_000 }
 const kept = await documented(t)
 // Creates one of everything that can be read.
 await recordExamples(kept.document, kept.operator, true)
+const LINE = '203.0.113.7 - - [01/Oct/2026:00:00:04 +0000] "GET /tides HTTP/1.1" 200 5120 "-" "ClaudeBot/1.0"\n'
+await kept.operator('/api/imports?site=1', { method: 'POST', body: LINE })
 
 t.test('every parameter accepts its example alone', SLOW, async (t) => {
   const { document, operations, operator } = kept

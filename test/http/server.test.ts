@@ -112,6 +112,25 @@ t.test('the admin listener does not make its callers the operator', async (t) =>
   )
 })
 
+t.test('a request has to arrive in time, but for an upload', async (t) => {
+  const listener = await listenAdmin(async (request) => new Response(await request.text()), '127.0.0.1', 0, {
+    arrival_timeout_ms: 300,
+  })
+  t.teardown(() => listener.close())
+  for (const [path, expected, why] of [
+    ['/api/sites', '', 'never complete'],
+    ['/api/imports?site=1', '200', 'may take longer'],
+  ] as const) {
+    const socket = connect(listener.port, '127.0.0.1')
+    socket.write(`POST ${path} HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\ncontent-length: 2\r\n\r\na`)
+    setTimeout(() => socket.write('b'), 900)
+    socket.on('error', () => {})
+    let received = ''
+    for await (const part of socket) received += part
+    t.equal(received.slice(9, 12), expected, why)
+  }
+})
+
 t.test('malformed requests get 400', async (t) => {
   const admin = await listenAdmin(async (request) => new Response(new URL(request.url).pathname), '127.0.0.1', 0)
   t.teardown(() => admin.close())

@@ -187,6 +187,8 @@ t.test('creates a person’s row', async (t) => {
     error: null,
     traits: null,
     reported_at: null,
+    import_id: null,
+    import_key: null,
     recorded_by: 'server',
   })
 })
@@ -225,6 +227,8 @@ t.test('creates an agent’s row', async (t) => {
     llms_listed: null,
     x_robots_tag: null,
     content_usage: null,
+    import_id: null,
+    import_key: null,
   })
   const of = (user_agent: string) => classifier().classify([{ ...view, user_agent }]).rows.agent_events[0]
   t.match(of('acme-probe/1.30'), {

@@ -106,6 +106,35 @@ t.test('remembers settled sessions that reach into memory, and no others', async
   t.equal(mustJoin(sessions, 1n, 170).id, 8n, 'a newer session does')
 })
 
+t.test('a session that lost stored rows goes on as it is, and one without rows is gone', async (t) => {
+  const cases: [minute: number, was: 'own' | 'other', now: boolean, joins: 'now' | 'own' | 'new', why: string][] = [
+    [49, 'own', true, 'now', '29 minutes after the last row that stays'],
+    [50, 'own', true, 'new', '30 minutes after it, and 5 after the one that left'],
+    [50, 'own', false, 'new', 'no row stays'],
+    [50, 'other', true, 'own', 'the rows are those of an earlier session'],
+  ]
+  for (const [minute, was, now, joins, why] of cases) {
+    const sessions = new SessionMemory({ now: () => 0 })
+    sessions.restore([], -60 * MINUTE)
+    const { id: own, key } = mustJoin(sessions, 1n, 0)
+    mustJoin(sessions, 1n, 20)
+    mustJoin(sessions, 1n, 45)
+    const replacement = { session_id: 9n, session_start: new Date(20 * MINUTE), last_seen: new Date(20 * MINUTE) }
+    sessions.replace([
+      {
+        visitor_id: 1n,
+        was: was === 'own' ? own : 5n,
+        now: now ? { ...replacement, arrival: arrivalAt('/20') } : undefined,
+      },
+      { visitor_id: 2n, was: own, now: undefined },
+    ])
+    const found = mustJoin(sessions, 1n, minute)
+    t.equal(found.id, joins === 'now' ? 9n : joins === 'own' ? own : found.id, why)
+    t.equal(found.start.getTime() / MINUTE, { now: 20, own: 0, new: minute }[joins], why)
+    if (joins !== 'new') t.equal(found.key, key, 'what memory knows of the visit stays')
+  }
+})
+
 t.test('a restart splits no session', async (t) => {
   const before = new SessionMemory({ now: () => 0 })
   const { id, start } = mustJoin(before, 1n, 10, '/landing')

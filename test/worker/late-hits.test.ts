@@ -282,7 +282,7 @@ t.test('a move changes only sessions, with any texts, and together with its rows
   t.strictSame(await store.query(sql`select * from events order by timestamp`), before)
   await store.append({ events: [row(70)], agent_events: [] }, mark, { moves: [move] })
   t.ok(statSync(`${file}.wal`).size > 0)
-  await store.maintain()
+  await store.maintain({ sumUp: true })
   t.equal(statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0, 0, 'it is soon no more to be replayed')
   await store.close()
   const again = await openStoreAt(file)

@@ -13,11 +13,13 @@ export type MmdbFile = ReturnType<typeof openMmdb>
 
 /**
  * Opens a file of the MaxMind format (`--geoip FILE`). Reads both shapes in use: MaxMind's nested one (`country.iso_code`)
- * and the flat one of ip-location-db (`country_code`, `state1`). Throws one line that names the file if it cannot be read.
+ * and the flat one of ip-location-db (`country_code`, `state1`). Throws one line that names the file if it cannot be read, or
+ * is of another format.
  */
 export function openMmdb(file: string) {
+  const content = readBytes(file)
   try {
-    const reader = new Reader<CityResponse>(readFileSync(file))
+    const reader = new Reader<CityResponse>(content)
     const { buildEpoch, databaseType, ipVersion } = reader.metadata
     return {
       /** The day it was built. */
@@ -27,6 +29,15 @@ export function openMmdb(file: string) {
       find: (address: Address): MmdbPlace =>
         address.family > ipVersion ? {} : readPlace(readRecord(reader, addressText(address))),
     }
+  } catch (cause) {
+    const says = `geo file ${file} (${content.length} bytes) is no MMDB file: give an unpacked .mmdb, as MaxMind and DB-IP publish it`
+    throw new Error(says, { cause })
+  }
+}
+
+function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file)
   } catch (cause) {
     throw new Error(`geo file ${file} cannot be read: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }

@@ -1,4 +1,4 @@
-import { isPage } from '../capture/page-response.js'
+import { isConventionalFile, isPage } from './page-response.js'
 
 /** Names of files that a page loads: styles, scripts, pictures, fonts, sound and film. */
 const ASSET =
@@ -10,10 +10,12 @@ export type PathKind = 'page' | 'asset' | 'file'
 
 /** Returns what a path names. Most logs have no content types, so the name decides, as in other readers of logs. */
 export function kindOfPath(pathname: string): PathKind {
-  if (ASSET.test(pathname)) return 'asset'
   const name = pathname.slice(pathname.lastIndexOf('/') + 1)
-  const content_type = !name.includes('.') || PAGE_NAME.test(name) ? 'text/html' : 'application/octet-stream'
-  return isPage({ ...ANY_GET, pathname, content_type }) ? 'page' : 'file'
+  if (name.includes('.')) {
+    if (ASSET.test(name)) return 'asset'
+    if (!PAGE_NAME.test(name)) return 'file'
+  }
+  return isConventionalFile(pathname) ? 'file' : 'page'
 }
 
 /** Types of what a page loads. JSON and plain text are data. */

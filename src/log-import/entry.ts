@@ -1,0 +1,44 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { z } from 'zod'
+import { compileLogFormat } from '../access-logs/custom-format.js'
+import { detectFormat } from '../access-logs/detect.js'
+import { openLogs } from '../access-logs/read-lines.js'
+import { loadCatalog } from '../agents/catalog.js'
+import { latestTime, readBatches } from './read-batches.js'
+import { type FromThread, ThreadFile } from './thread.js'
+
+/** The thread that reads an uploaded log: the process that it belongs to serves the site meanwhile. */
+const { file, format: named, tz } = ThreadFile.parse(workerData)
+const post = (message: FromThread): void => parentPort?.postMessage(message)
+
+let stored = (_failed: boolean) => {}
+parentPort?.on('message', (failed: unknown) => stored(z.boolean().parse(failed)))
+
+async function read(): Promise<void> {
+  const given = named === undefined ? undefined : compileLogFormat(named)
+  const [log] = await openLogs([file], { zone: tz, ...(given && { format: given }) })
+  const format = given ?? (log && detectFormat(log.head)?.format)
+  if (log === undefined || format === undefined)
+    return post({ type: 'failed', message: 'No format fits half of the first lines; name one with `format`.' })
+  post({ type: 'format', title: format.title })
+  let fault: string | undefined
+  const counts = await readBatches([{ log, parse: format.createParser({ zone: tz }) }], {
+    catalog: loadCatalog(),
+    latest: latestTime(Date.now()),
+    send: (batch, counts) =>
+      new Promise((resolve, reject) => {
+        stored = (failed) => (failed ? reject(new Error('A batch was not stored.')) : resolve())
+        post({ type: 'batch', text: JSON.stringify(batch), counts })
+      }),
+    onBroken() {},
+    onFault(_, found) {
+      fault = found
+    },
+    onRead() {},
+  })
+  post({ type: 'read', counts, ...(fault !== undefined && { fault }) })
+}
+
+read()
+  .catch((error: unknown) => post({ type: 'failed', message: error instanceof Error ? error.message : String(error) }))
+  .finally(() => parentPort?.close())

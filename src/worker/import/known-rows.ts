@@ -1,0 +1,42 @@
+import type { EventStore } from '../../event-store.js'
+import type { AgentEventRow, EventRow, Rows } from '../../rows.js'
+import { createRecordedRows } from './recorded-rows.js'
+import type { StoredHours } from './stored-hours.js'
+import { findStoredKeys } from './stored-rows.js'
+
+type Row = EventRow | AgentEventRow
+
+/** Creates the function that returns those rows of a batch that are stored already: by an import, or as they happened. */
+export function createKnownRows({
+  store,
+  site,
+  hours,
+  isLiveSalt,
+}: {
+  store: Pick<EventStore, 'dialect' | 'lookUp'>
+  site: number
+  hours: StoredHours
+  /** Whether visitors of that time have the ids that recorded ones have. */
+  isLiveSalt: (at: Date) => boolean
+}) {
+  const recorded = createRecordedRows(store, site, isLiveSalt)
+  return async (rows: Rows): Promise<Set<Row>> => {
+    const all: Row[] = [...rows.events, ...rows.agent_events]
+    const times = all.map(({ timestamp }) => timestamp.getTime())
+    const first = times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
+    const last = times.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
+    const known = new Set<Row>()
+    if (all.length === 0) return known
+    const [from, to] = [new Date(first), new Date(last)]
+    if (hours.hasImported(first, last)) {
+      const own = all.flatMap(({ import_key }) => import_key ?? [])
+      const keys = await findStoredKeys(store, { site, from, to }, own)
+      for (const row of all) if (row.import_key !== null && keys.has(row.import_key)) known.add(row)
+    }
+    if (!hours.hasRecorded(first, last)) return known
+    const isNew = (row: Row) => !known.has(row)
+    const others = { events: rows.events.filter(isNew), agent_events: rows.agent_events.filter(isNew) }
+    for (const row of await recorded.find(others, from)) known.add(row)
+    return known
+  }
+}
