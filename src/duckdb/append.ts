@@ -12,14 +12,20 @@ import { appendRows } from './row-appender.js'
 import { buildPlacements, buildSessionMoves, buildVerdictUpdate, buildViewAdditions } from './row-updates.js'
 import type { Change } from './shared-reads.js'
 
-/** Changes stored rows, then appends rows, deliveries and the position, in one transaction. Returns what changed. */
+/** The changes of a commit, and the number of its additions that found no stored view. */
+interface Committed {
+  changes: Change[]
+  lost: number
+}
+
+/** Changes stored rows, then appends rows, deliveries and the position, in one transaction. */
 export const appendCommit = (
   writer: DuckDBConnection,
   aggregates: AggregateTracker<DuckDBConnection>,
   rows: Rows,
   position: CommitPosition | undefined,
   { moves = [], placements = [], loose = [], additions = [], deliveries = [] }: StoredChanges,
-): Promise<Change[]> =>
+): Promise<Committed> =>
   withAppenders(writer, async (appender) => {
     if (moves.length > 0) await runQuery(writer, buildSessionMoves(moves))
     const changed = additions.length > 0 ? await runQuery(writer, buildViewAdditions(additions)) : []
@@ -49,13 +55,14 @@ export const appendCommit = (
       commits.appendVarchar(formatCommitPosition(position))
       commits.endRow()
     }
-    return listChanges([
+    const changes = listChanges([
       ...[rows.events, rows.agent_events, loose, changed.map((row) => ChangedRow.parse(row))].flat(),
       ...additions.map(({ to }) => to),
       // Sessions that these rows were in may have begun at any time.
       ...moves.map(({ site_id }) => ({ site_id, timestamp: BEGINNING_OF_TIME })),
       ...placements.map(({ key: { site_id } }) => ({ site_id, timestamp: BEGINNING_OF_TIME })),
     ])
+    return { changes, lost: additions.length - changed.length }
   })
 
 const BEGINNING_OF_TIME = new Date(0)

@@ -115,9 +115,14 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
       try {
         if (uncertain && position && ((await lastCommit(position.run))?.sequence ?? 0) >= position.sequence) return
         uncertain = true
-        const changed = await file.write((writer) => appendCommit(writer, aggregates, rows, position, changes))
+        const committed = await file.write((writer) => appendCommit(writer, aggregates, rows, position, changes))
         uncertain = false
-        for (const one of changed) shared.changed(one)
+        for (const one of committed.changes) shared.changed(one)
+        const { lost } = committed
+        if (lost > 0) {
+          const why = lost === 1 ? 'was not stored, because its view was' : 'were not stored, because their views were'
+          options.log('warn', `${options.file}: ${lost} of ${changes.additions?.length} reports ${why} removed`)
+        }
       } catch (cause) {
         shared.changed('everything')
         if (cause instanceof RowError) throw cause

@@ -9,6 +9,7 @@ import { openDataFile } from '../../src/duckdb/datafile.js'
 import { isOpenHere, openDatabaseFile } from '../../src/duckdb/open.js'
 import { runQuery } from '../../src/duckdb/query.js'
 import { openRecords } from '../../src/duckdb/records.js'
+import { createAddition } from '../../src/ingest/classified-batch.js'
 import type { AgentEventRow } from '../../src/rows.js'
 import { raw, sql } from '../../src/sql.js'
 import { storeContract } from '../contract/store-contract.js'
@@ -24,6 +25,19 @@ const opened = async (t: Test, given: Parameters<typeof openStoreAt>[1] = {}) =>
 }
 
 storeContract(t, opened)
+
+t.test('a report whose view is gone is said to be lost', async (t) => {
+  const { options, lines } = storeOptions(join(directory(t), 'events.duckdb'))
+  const store = await openStoreAt(options.file, options)
+  t.teardown(() => store.close())
+  const view = eventRow({ recorded_by: 'server' })
+  await store.append({ events: [view], agent_events: [] })
+  const report = (pathname: string) => createAddition({ ...view, pathname }, { language: 'de' })
+  const additions = [report(view.pathname), report('/gone')]
+  await store.append({ events: [], agent_events: [] }, undefined, { additions })
+  t.strictSame(await store.query(sql`select language from events`), [{ language: 'de' }])
+  t.strictSame(lines, [`warn ${options.file}: 1 of 2 reports was not stored, because its view was removed`])
+})
 
 const WIDE: Readonly<Record<string, (name: string) => [column: string, type: string][]>> = {
   vitals: () => ['lcp', 'cls', 'inp', 'fcp', 'ttfb'].map((vital) => [vital, 'double']),

@@ -59,7 +59,12 @@ t.test('a collector killed repeatedly and a sidecar killed once: every row is st
   const origin = await startOrigin()
   const folder = directory(t)
   const port = await freePort()
-  const startCollector = () => startService({ data: join(folder, 'collector'), port })
+  const collectors: Instance[] = []
+  const startCollector = async () => {
+    const started = await startService({ data: join(folder, 'collector'), port })
+    collectors.push(started)
+    return started
+  }
   let collector = await startCollector()
   t.teardown(() => collector.stop('SIGKILL'))
   const key = join(folder, 'ingest.key')
@@ -188,11 +193,11 @@ t.test('a collector killed repeatedly and a sidecar killed once: every row is st
     t.equal(there.size, stored[what].length, `${what}: none twice`)
     const ofKind = taken.filter((one) => one.what === what)
     const missing = ofKind.filter(({ name, at }) => at !== undefined && !there.has(name))
-    t.same(
-      missing.filter((one) => !doubtful(one)),
-      [],
-      `${what}: none lost`,
-    )
+    const gone = missing.filter((one) => !doubtful(one))
+    t.same(gone, [], `${what}: none lost`)
+    for (const { name } of gone.slice(0, 3))
+      t.comment(await store.query(sql`select columns(c -> c not like 'utm%') from events where pathname = ${name}`))
+    if (gone.length > 0) t.comment(collectors.map((each) => each.output()).join('\n'))
     lost += missing.length
     const known = new Set(ofKind.map(({ name }) => name))
     t.same(

@@ -56,7 +56,7 @@ t.test('statements run on threads of low priority', { skip: process.platform !==
   const { engine } = await startTestEngine(t, { limits: { timeout_ms: 1_000, wait_ms: 60_000 } })
   await waitFor(() => engine.status().worker !== undefined, 'the worker says its number')
   const pid = engine.status().worker?.pid ?? 0
-  // What a thread of V8 took at the start, to compile and to collect garbage, is not the statement's.
+  // Threads of V8 compile and collect garbage at a start, which is not part of the statement.
   const before = listThreads(pid)
   await t.rejects(engine.events.query(endless), { message: /took longer/ })
   const threads = [...listThreads(pid)].map(([thread, { nice, ticks }]) => {
