@@ -26,7 +26,7 @@ export const historyAdd = defineCommand({
   name: 'history add',
   summary: "add the days of another tool's export, shown in totals and time lines before readership's own",
   arguments: [
-    { syntax: '<files...>', doc: 'the files of one export: ZIP, CSV or NDJSON, also .gz; the format is detected' },
+    { syntax: '<files...>', doc: 'the files of one export: ZIP, CSV, NDJSON or SQL, also .gz; the format is detected' },
   ],
   flags: z.object({
     site: SITE_FLAG,
@@ -35,6 +35,7 @@ export const historyAdd = defineCommand({
       `the tool, instead of the detected one: ${TOOLS.join(', ')}`,
       z.enum(TOOLS, `must be one of ${TOOLS.join(', ')}`).optional(),
     ),
+    website: flag('--website <id>', "the website's id in Umami, if the export has several", z.string().optional()),
     dryRun: flag('--dry-run', 'show what the files have, and add nothing', z.boolean().default(false)),
     json: JSON_FLAG,
     ...INSTANCE_FLAGS,
@@ -44,7 +45,7 @@ export const historyAdd = defineCommand({
       const { args, flags, terminal } = call
       const path = `/api/sites/${flags.site}`
       const { timezone } = SiteResponse.parse(await client.call('GET', path)).data
-      const collected = await collectHistory(args, { tz: timezone, tool: flags.from })
+      const collected = await collectHistory(args, { tz: timezone, tool: flags.from, website: flags.website })
       const { tool, days, files } = collected
       if (!flags.json) showCollected(terminal, collected)
       if (flags.dryRun) {

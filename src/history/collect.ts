@@ -17,7 +17,7 @@ export interface CollectedHistory {
 /** Reads the files of one export of one tool. Throws `UnusableSetting` if they have no day. */
 export async function collectHistory(
   paths: readonly string[],
-  options: { readonly tz: string; readonly tool?: Tool | undefined },
+  options: { readonly tz: string; readonly tool?: Tool | undefined; readonly website?: string | undefined },
 ): Promise<CollectedHistory> {
   const days = createDayFigures()
   const files: ReadFile[] = []
@@ -37,7 +37,9 @@ export async function collectHistory(
     throw new UnusableSetting(
       `The files are exports of ${tools.map((one) => TOOL_NAMES[one]).join(' and ')}: add one tool at a time.`,
     )
-  if (days.size === 0)
-    throw new UnusableSetting(`${files.map(({ name }) => name).join(', ')}: no row with a day could be read.`)
+  if (days.size === 0) {
+    const which = options.website === undefined ? '' : ` of website ${options.website}`
+    throw new UnusableSetting(`${files.map(({ name }) => name).join(', ')}: no row${which} with a day could be read.`)
+  }
   return { tool: TOOL_NAMES[tool], days: days.list(), files, unused }
 }

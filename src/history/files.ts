@@ -61,7 +61,7 @@ async function openZip(path: string, maxUnpacked: number): Promise<ExportFile[]>
   const zip = await readFile(path).catch(unreadable(path))
   const names: string[] = []
   unzip(path, zip, ({ name, originalSize }) => {
-    if (!/\.(csv|tsv|txt|json|ndjson|jsonl)$/i.test(name) || /(^|\/)(__MACOSX\/|\.)/.test(name)) return false
+    if (!/\.(csv|tsv|txt|json|ndjson|jsonl|sql)$/i.test(name) || /(^|\/)(__MACOSX\/|\.)/.test(name)) return false
     if (originalSize > maxUnpacked)
       throw new UnusableSetting(`${path}: ${name} has ${originalSize} bytes. Unpack it, and add the file itself.`)
     names.push(name)

@@ -159,7 +159,8 @@ const CSV_FORMATS: readonly CsvFormat[] = [
       if (at === undefined || type === undefined) return undefined
       // 1 is a pageview, 2 a custom event; other types measure a page and are no visit of their own.
       if (type > 2) return 'skip'
-      return { at, isPageview: type === 1, visitor: textOf(cells, 'session_id'), visit: textOf(cells, 'visit_id') }
+      const [visitor, visit, website] = ['session_id', 'visit_id', 'website_id'].map((id) => textOf(cells, id))
+      return { at, isPageview: type === 1, visitor, visit, website }
     },
   },
   {

@@ -5,6 +5,7 @@ import type { createDayFigures } from './day-figures.js'
 import { decodeText, type ExportFile } from './files.js'
 import { type Cells, type CsvFormat, type DailyFormat, findCsvFormat, readFigures, type Tool } from './formats.js'
 import { GA4_EVENTS, readGa4Event } from './ga4-events.js'
+import { createDumpReader, isPgArchive, isSqlDump } from './sql-dump.js'
 import { parseCount, parseDate } from './values.js'
 import { createVisitCounter, type ExportedHit } from './visit-counter.js'
 
@@ -27,6 +28,8 @@ interface ReadOptions {
   /** The site's time zone, in which rows of hits are counted by day. */
   readonly tz: string
   readonly tool?: Tool | undefined
+  /** The website whose rows are read, by the tool's id. */
+  readonly website?: string | undefined
   /** Called with each piece of text. */
   onText?(): void
 }
@@ -36,9 +39,20 @@ export async function readExport(file: ExportFile, options: ReadOptions): Promis
   const text = await file.head()
   if (/^\s*\{/.test(text))
     return options.tool === undefined || options.tool === 'ga4' ? readEvents(file, options) : undefined
+  if (isPgArchive(text))
+    throw new UnusableSetting(`${file.name} is an archive of pg_dump: write one with --format=plain.`)
+  if (isSqlDump(text))
+    return options.tool === undefined || options.tool === 'umami'
+      ? readTables(file, createDumpReader(UMAMI_TABLE, text), options)
+      : undefined
   const separator = [',', ';', '\t'].find((one) => findTable(text, one, options.tool) !== undefined)
-  return separator === undefined ? undefined : readCsv(file, separator, options)
+  if (separator === undefined) return undefined
+  const read = await readTables(file, createCsvReader(separator), options)
+  if (!read) throw new UnusableSetting(`${file.name}: it changed while it was read.`)
+  return read
 }
+
+const UMAMI_TABLE = 'website_event'
 
 /** Rows above the first table: comments of a report, and its title. */
 const MAX_ROWS_BEFORE_TABLE = 50
@@ -63,12 +77,13 @@ interface Table {
   readonly seen: Set<string>
 }
 
-async function readCsv(
+/** Reads the tables of one format; undefined if the file has none. */
+async function readTables(
   file: ExportFile,
-  separator: string,
-  { days, tz, tool, onText }: ReadOptions,
-): Promise<ReadFile> {
-  const reader = createCsvReader(separator)
+  reader: RowReader,
+  { days, tz, tool, website, onText }: ReadOptions,
+): Promise<ReadFile | undefined> {
+  const ofWebsite = createHitFilter(file, website)
   let table: Table | undefined
   let read: ReadFile | undefined
   let startDate: string | undefined
@@ -97,7 +112,7 @@ async function readCsv(
     read.rows += 1
     const { format } = table
     if (format.kind === 'daily') readDay(file, { format, table, row, days, startDate, read })
-    else count(read, counter, format.read(table.cells(row)))
+    else count(read, counter, ofWebsite(format.read(table.cells(row))))
   }
   for await (const piece of decodeText(file)) {
     for (const row of pushRows(file, reader, piece)) readRow(row)
@@ -105,11 +120,29 @@ async function readCsv(
   }
   for (const row of pushRows(file, reader, '', true)) readRow(row)
   addCounted(file, days, counter)
-  if (!read) throw new UnusableSetting(`${file.name}: it changed while it was read.`)
   return read
 }
 
-function pushRows(file: ExportFile, reader: ReturnType<typeof createCsvReader>, piece: string, isLast = false) {
+type RowReader = ReturnType<typeof createCsvReader>
+
+/**
+ * Creates a function that skips the hits of other websites than the named one. Without a name it throws at the hit of a
+ * second one: the sum of several websites is the history of none.
+ */
+function createHitFilter(file: ExportFile, named: string | undefined) {
+  let website = named
+  return (hit: ExportedHit | 'skip' | undefined): typeof hit => {
+    if (hit === undefined || hit === 'skip' || hit.website === undefined) return hit
+    website ??= hit.website
+    if (hit.website === website) return hit
+    if (named !== undefined) return 'skip'
+    throw new UnusableSetting(
+      `${file.name} has rows of several websites, ${website} and ${hit.website}: choose one with --website.`,
+    )
+  }
+}
+
+function pushRows(file: ExportFile, reader: RowReader, piece: string, isLast = false) {
   try {
     return reader.push(piece, isLast)
   } catch (error) {

@@ -11,6 +11,8 @@ export interface ExportedHit {
   readonly visitor?: string | undefined
   readonly isFirst?: boolean | undefined
   readonly visit?: string | undefined
+  /** Names the website, where an export may have several. */
+  readonly website?: string | undefined
   /** Seconds that the tool measured on the page; otherwise a visit lasts from its first to its last hit. */
   readonly seconds?: number | undefined
   /** The tool counts the visit as engaged; otherwise a visit with one pageview bounced. */

@@ -12,7 +12,8 @@ const linesOf = ({ days }: Pick<CollectedHistory, 'days'>) =>
   days.map(({ day, visitors, visits, pageviews, bounces, seconds }) =>
     [day, ...[visitors, visits, pageviews, bounces, seconds].map((one) => one ?? '-')].join(' '),
   )
-const read = (paths: readonly string[], tool?: Tool) => collectHistory(paths, { tz: 'Europe/Berlin', tool })
+const read = (paths: readonly string[], tool?: Tool, website?: string) =>
+  collectHistory(paths, { tz: 'Europe/Berlin', tool, website })
 
 /** Days of a sample by hand, with the tool, the title, and the counts of rows: all, broken, not counted. */
 const GOLDEN: readonly (readonly [file: string, tool: string, rows: string, days: readonly string[]])[] = [
@@ -162,6 +163,37 @@ t.test('hostile and unusual files', async (t) => {
     if (expected instanceof RegExp) await t.rejects(found, { message: expected }, why)
     else t.strictSame(linesOf(await found), expected, why)
   }
+})
+
+const WEBSITE = '7c2a4c1e-0f5b-4d8e-9a53-1f6f0a7a2b10'
+const OTHER_WEBSITE = 'e1b0c44e-98fc-4c14-9afb-f4c8996fb924'
+
+t.test('a dump of the database gives the days of one website', async (t) => {
+  const most = ['2024-03-29 4 5 5 3 600', '2024-03-30 1 1 1 0 1200']
+  const dumps: [file: string, days: readonly string[]][] = [
+    ['umami-pg_dump.sql', [...most, '2024-03-31 4 3 7 1 153', '2024-04-01 2 2 2 2 30']],
+    // MySQL has no half seconds: the visit of 150.5 s lasted 150 s, and the day's sum is not rounded up.
+    ['umami-mysqldump.sql', [...most, '2024-03-31 4 3 7 1 152', '2024-04-01 2 2 2 2 30']],
+  ]
+  for (const [name, days] of dumps) {
+    const file = `${SAMPLES}/${name}`
+    const found = await read([file], undefined, WEBSITE)
+    t.strictSame(linesOf(found), days, name)
+    const [{ tool, title, rows, broken, skipped } = {}] = found.files
+    t.strictSame([tool, title], ['umami', 'Umami, rows of website_event'])
+    // The type 5 is not counted, nor are the three hits of the other website.
+    t.strictSame([rows, broken, skipped], [21, 0, 4], `${name}: rows, broken, not counted`)
+    t.strictSame(linesOf(await read([file], 'umami', OTHER_WEBSITE)), ['2024-03-30 3 3 3 3 0'], 'the other website')
+    const several = new RegExp(`several websites, ${WEBSITE} and ${OTHER_WEBSITE}: choose one with --website`)
+    await t.rejects(read([file]), { message: several })
+    await t.rejects(read([file], 'umami', 'another'), { message: /no row of website another with a day/ })
+    await t.rejects(read([file], 'matomo'), { message: /has the columns of an export/ })
+    const dir = t.testdir({ 'a.zip': Buffer.from(zipSync({ 'dump.sql': readFileSync(file) })) })
+    t.strictSame(linesOf(await read([`${dir}/a.zip`], undefined, WEBSITE)), days, 'in a ZIP')
+  }
+  const dir = t.testdir({ dump: 'PGDMP\x01\x0e', 'none.sql': '-- PostgreSQL database dump\nSELECT 1;\n' })
+  await t.rejects(read([`${dir}/dump`]), { message: /is an archive of pg_dump: write one with --format=plain/ })
+  await t.rejects(read([`${dir}/none.sql`]), { message: /has the columns of an export/ }, 'no such table')
 })
 
 t.test('a ZIP is read without unpacking what has no totals of days', async (t) => {
