@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { totpCode } from '../fixtures/authenticator.js'
 import { openBrowser } from '../fixtures/browser.js'
-import { count, headlinesOf, share, shows, texts, VALUES } from '../fixtures/dashboard-page.js'
+import { count, headlinesOf, share, shows, TOP_PAGES, texts, VALUES } from '../fixtures/dashboard-page.js'
 import { startDashboard, watch } from '../fixtures/dashboard-service.js'
 import { eventually } from '../fixtures/instance.js'
 import { receiver } from '../fixtures/receiver.js'
@@ -81,7 +81,7 @@ t.test('the first link leads to a filled dashboard, on each screen', SLOW, async
 t.test('a click on a row filters, again removes it, and back returns', SLOW, async (t) => {
   await open('')
   const all = await bothHeadlines(RANGE)
-  const row = page.locator('.butterfly th button').first()
+  const row = page.locator(TOP_PAGES).first()
   const path = (await row.textContent()) ?? ''
   await row.click()
   const filters = onePage(path)
@@ -89,7 +89,7 @@ t.test('a click on a row filters, again removes it, and back returns', SLOW, asy
   await shows(t, page, VALUES, some, 'the numbers of one page')
   t.equal(parameter('filters'), filters)
   t.not(some[0], all[0])
-  await page.click(`.butterfly th button[aria-pressed=true]`)
+  await page.click(`${TOP_PAGES}[aria-pressed=true]`)
   await shows(t, page, VALUES, all, 'all again')
   t.equal(parameter('filters'), null)
   await page.goBack()
@@ -97,14 +97,14 @@ t.test('a click on a row filters, again removes it, and back returns', SLOW, asy
   t.equal(parameter('filters'), filters)
   await page.route('**/stats/pages?*human*', (route) => sleep(700).then(() => route.continue()), { times: 1 })
   await open('')
-  const rows = await row.waitFor().then(() => page.evaluate(texts('.butterfly th button')))
-  await page.waitForSelector('.cell[aria-busy=false] .butterfly')
-  await shows(t, page, texts('.butterfly th button'), rows, 'rows of both readerships come at once, and none moves')
+  const rows = await row.waitFor().then(() => page.evaluate(texts(TOP_PAGES)))
+  await page.waitForSelector('.span-8[aria-busy=false] .butterfly')
+  await shows(t, page, texts(TOP_PAGES), rows, 'rows of both readerships come at once, and none moves')
   for (const key of ['j', 'j', 'k', 'x']) await page.keyboard.press(key)
   await page.waitForURL(/is_not/)
   t.equal(parameter('filters'), filters.replace('"is"', '"is_not"'), 'the keys leave out the first row')
   await page.goBack()
-  await shows(t, page, texts('.butterfly th button').concat('[0]'), path, 'the row is back')
+  await shows(t, page, texts(TOP_PAGES).concat('[0]'), path, 'the row is back')
   await page.keyboard.press('k').then(() => page.keyboard.press('Enter'))
   await shows(t, page, VALUES, some, 'and filter by it')
   await page.keyboard.press('s').then(() => page.fill('dialog input[name=name]', 'One page'))
@@ -233,8 +233,9 @@ t.test('a funnel built by hand shows its steps', SLOW, async (t) => {
 })
 
 t.test('a note is written by n, and another wrote itself', SLOW, async (t) => {
-  await open('')
-  await page.waitForSelector('svg.chart')
+  const listed = `fetch('/api/annotations?site=1').then((found) => found.text())`
+  await eventually('the first', async () => `${await page.evaluate(listed)}`.includes('Codex'), 60_000)
+  await open('').then(() => page.waitForSelector('svg.chart'))
   await page.keyboard.press('n')
   await page.fill('dialog input[name=text]', 'Launched the newsletter')
   await submit('Save')
@@ -374,8 +375,7 @@ t.test('a second factor is asked for, and an ended session loses no input', SLOW
   await page.waitForSelector('text=Recovery codes')
 
   t.same(trouble.splice(0), [], 'no error and no request elsewhere until now')
-  await open('')
-  await page.waitForSelector('svg.chart')
+  await open('').then(() => page.waitForSelector('svg.chart'))
   await page.keyboard.press('n')
   await page.fill('dialog input[name=text]', 'Half a thought')
   await context.clearCookies()
