@@ -185,11 +185,11 @@ t.test('hostile paths are text', SLOW, async (t) => {
 })
 
 t.test('an export has the chart’s numbers', SLOW, async (t) => {
-  await open('', `${RANGE}&compare=none`)
-  const download = page.waitForEvent('download')
+  await open('', `${RANGE}&compare=none`).then(() => page.waitForSelector('.cell[aria-busy=false] svg.chart'))
   await page.locator('button:text-is("Export")').first().click()
-  await page.click('.menu:popover-open a:has-text("People: Numbers (CSV)")')
-  const csv = await readFile(await (await download).path(), 'utf8')
+  const chosen = page.click('.menu:popover-open a:has-text("People: Numbers (CSV)")')
+  const [download] = await Promise.all([page.waitForEvent('download'), chosen])
+  const csv = await readFile(await download.path(), 'utf8')
   const { data } = await app.ask(`/api/stats/timeseries?site=1&audience=human&metric=visitors&${RANGE}`)
   const [head = '', ...lines] = csv.trimEnd().split('\r\n')
   const column = head.split(',').indexOf('value')
