@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Upload } from '../upload.js'
 import type { Deadlines, Timed } from './deadlines.js'
 import { type OriginFailure, originFailure } from './failure.js'
-import type { OpenSocket } from './open-socket.js'
+import { keepOpenAfterWriteError, type OpenSocket } from './open-socket.js'
 import { closesAfter } from './request-head.js'
 import type { OriginHead } from './response-head.js'
 import { type ResponseParts, ResponseReader } from './response-reader.js'
@@ -64,6 +64,8 @@ export class OriginConnection implements Timed, ResponseParts {
   /** The tick at which the phase has taken too long. */
   #deadline: number
   #uploading = false
+  /** The origin reads no more of the upload; its response may have arrived. */
+  #uploadFailed = false
   /** Bytes written when the upload was last looked at. */
   #written = 0
   /** Responses that are complete. */
@@ -129,10 +131,20 @@ export class OriginConnection implements Timed, ResponseParts {
     // The head leaves at once, because a client may wait for a 401 before it sends anything; with it, in one packet,
     // what has come of the body.
     this.#uploading = true
+    keepOpenAfterWriteError(socket, () => this.#onUploadFailed(request))
     socket.cork()
     socket.write(head, 'latin1')
     upload.send(socket, (complete) => this.#onUploaded(request, complete))
     process.nextTick(() => socket.uncork())
+  }
+
+  /** Returns whether the failed write was of this upload. The connection then goes on until the response is read. */
+  #onUploadFailed(request: OriginRequest): boolean {
+    if (this.#request !== request || !(this.#uploading || this.#uploadFailed)) return false
+    if (this.#uploading) request.upload?.stop()
+    this.#uploading = false
+    this.#uploadFailed = true
+    return true
   }
 
   #onUploaded(request: OriginRequest, complete: boolean): void {
@@ -192,7 +204,7 @@ export class OriginConnection implements Timed, ResponseParts {
     const request = this.#request
     if (request === undefined) return
     // The origin would read the next request as a part of an upload that is not complete.
-    this.#reusable = this.#keepAlive && !this.#uploading
+    this.#reusable = this.#keepAlive && !this.#uploading && !this.#uploadFailed
     this.#served += 1
     this.#release(request)
     request.onEnd(last, trailers)

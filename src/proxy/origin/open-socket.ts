@@ -1,4 +1,4 @@
-import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type OnReadOpts, Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 
 /** Opens a connection. Calls `onConnect` when it is ready, after the TLS handshake of an https origin. */
@@ -22,4 +22,17 @@ export function createOpenSocket(origin: URL, tls: { ca?: string; rejectUnauthor
     })
     return socket
   }
+}
+
+/**
+ * Lets `isHandled` decide about errors of writing. Node destroys a socket after such an error, and with it the bytes that
+ * have arrived: an origin that refuses an upload responds and closes, and the reset makes the next write fail before its
+ * response is read. The socket still ends when reading ends.
+ */
+export function keepOpenAfterWriteError(socket: Socket, isHandled: () => boolean): void {
+  const { _write: write, _writev: writev } = Socket.prototype
+  const handled = (callback: (error?: Error | null) => void) => (error?: Error | null) =>
+    callback(error && isHandled() ? null : error)
+  socket._write = (chunk, encoding, callback) => write.call(socket, chunk, encoding, handled(callback))
+  socket._writev = (chunks, callback) => writev?.call(socket, chunks, handled(callback))
 }
