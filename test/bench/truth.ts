@@ -24,6 +24,9 @@ const SECTIONS: Record<string, () => Promise<TruthSection>> = {
 const reachesAim = ({ count, of, aim }: TruthFigure): boolean =>
   aim === undefined || ('atLeast' in aim ? count >= aim.atLeast * of : count <= aim.atMost * of)
 
+const aimText = ({ aim }: TruthFigure): string =>
+  aim === undefined ? '' : 'atLeast' in aim ? `≥ ${percent(aim.atLeast)}` : `≤ ${percent(aim.atMost)}`
+
 const percent = (share: number) => `${(share * 100).toFixed(3)} %`
 
 /**
@@ -41,10 +44,8 @@ export async function run(args: string[] = []): Promise<void> {
         what: figure.what,
         count: `${figure.count} of ${figure.of}`,
         share: percent(figure.of === 0 ? 0 : figure.count / figure.of),
-        aim:
-          figure.aim &&
-          ('atLeast' in figure.aim ? `≥ ${percent(figure.aim.atLeast)}` : `≤ ${percent(figure.aim.atMost)}`),
-        reached: reachesAim(figure),
+        aim: aimText(figure),
+        reached: figure.aim === undefined ? '' : reachesAim(figure) ? 'yes' : 'no',
       })),
     )
     if (args.includes('--list'))
