@@ -3,7 +3,7 @@ import { acceptsApiKeys, credentialKinds, isUnauthenticated, SIGNATURE_HEADER } 
 import { errorComponents, errorReferences } from './documented-errors.js'
 import { ErrorBody } from './error-response.js'
 import type { Example } from './examples.js'
-import { FILTER_SCHEMAS, type JsonSchema, toJsonSchema } from './json-schema.js'
+import { componentRef, FILTER_SCHEMAS, type JsonSchema, toJsonSchema } from './json-schema.js'
 import {
   type Content,
   createParameterSchemas,
@@ -86,8 +86,17 @@ const ACCESS_DESCRIPTIONS: Partial<Record<Route['access'], string>> = {
 const describeAccess = ({ access }: Pick<Route, 'access'>): string =>
   ACCESS_DESCRIPTIONS[access] ?? `the scope ${access}`
 
-const describeResponses = (failures: NonNullable<Route['otherResponses']>): Record<string, ApiResponseObject> =>
-  Object.fromEntries(Object.entries(failures).map(([status, description]) => [status, { description }]))
+/** Describes the responses that an entry lists. Pages are HTML whatever happens, and tracking endpoints send no body. */
+function describeResponses(route: Route, listed: NonNullable<Route['otherResponses']>) {
+  const hasErrorBody = !('direct' in route) && route.contentType !== 'text/html'
+  const content = { 'application/json': { schema: componentRef('schemas', 'Error') } }
+  return Object.fromEntries(
+    Object.entries(listed).map(([status, description]): [string, ApiResponseObject] => [
+      status,
+      { description, ...(hasErrorBody && Number(status) >= 400 ? { content } : {}) },
+    ]),
+  )
+}
 
 const operationId = (route: Route) =>
   `${route.method}_${route.path.replace(/^\/(api\/)?/, '').replace(/\W+/g, '_')}`.replace(/_$/, '')
@@ -154,7 +163,7 @@ function describeOperation(
     responses: {
       [route.status ?? 200]: route.status === 204 ? { description: 'Done.' } : { description: 'Success.', content },
       ...(route.path === '/readyz' ? { 503: { description: 'Rows cannot be stored at the moment.', content } } : {}),
-      ...(route.otherResponses ? describeResponses(route.otherResponses) : errorReferences(route)),
+      ...(route.otherResponses ? describeResponses(route, route.otherResponses) : errorReferences(route)),
     },
     ...(call ? { 'x-codeSamples': [{ lang: 'Shell', source: curlCommand(route, call) }] } : {}),
   }

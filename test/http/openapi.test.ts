@@ -24,7 +24,7 @@ async function open(t: Test) {
 const SLOW = { timeout: 110_000 }
 
 if (process.argv.includes('--write'))
-  t.test('records the examples and the types of the client', async (t) => {
+  t.test('records the examples and the types of the client', SLOW, async (t) => {
     const { record, document } = await open(t)
     const text = `${JSON.stringify(Object.fromEntries(await record()), null, 1)}\n`
     for (const file of ['test/http/api-examples.json', 'dist/data/api-examples.json']) writeFileSync(file, text)

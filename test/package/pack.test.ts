@@ -63,6 +63,60 @@ t.test('what is published', async (t) => {
   t.same(messages, [], 'publint')
 })
 
+/** A program that compiles only if the client's `data` and `error` have the types that the service sends. */
+const CLIENT_PROGRAM = `import { createReadershipClient, type paths } from 'readership/client'
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+type Code = 'bad_request' | 'validation_error' | 'unauthorized' | 'forbidden' | 'not_found' | 'conflict'
+  | 'rate_limited' | 'internal_error' | 'upstream_error' | 'database_error'
+interface Failure { error: { code: Code; message: string; field?: string } }
+const is = <A, B>(_: Equal<A, B>) => {}
+
+const client = createReadershipClient({ baseUrl: 'https://stats.example', key: 'svcg_k' })
+const read = await client.GET('/api/stats/overview', { params: { query: { site: 1 } } })
+if (read.error) {
+  const { code, message, field } = read.error.error
+  is<typeof code, Code>(true)
+  is<typeof message, string>(true)
+  is<typeof field, string | undefined>(true)
+  is<typeof read.data, undefined>(true)
+  // @ts-expect-error: an error has no such part
+  read.error.error.messages
+} else {
+  const visitors: number | undefined = read.data.data.visitors
+  const took: number = read.data.meta.took_ms
+  // @ts-expect-error: the read has no such metric
+  read.data.data.visits
+  console.log(visitors, took)
+}
+const list = await client.GET('/api/stats/pages', { params: { query: { site: 1, limit: 5 } } })
+const first: string | undefined = list.data?.data[0]?.pathname
+const made = await client.POST('/api/segments', { body: { site: 1, name: 'a', filters: [] } })
+const id: number | undefined = made.data?.data.id
+const gone = await client.DELETE('/api/segments/{id}', { params: { path: { id: 1 } } })
+is<typeof gone.data, undefined>(true)
+const ready = await client.GET('/readyz')
+const state: string | undefined = ready.error?.data.state
+console.log(first, id, state)
+// @ts-expect-error: the site is required
+await client.GET('/api/stats/overview', { params: { query: {} } })
+
+/** The errors of a call, as the client gives them. */
+type ErrorOf<R> = 'default' extends keyof R
+  ? R extends { default: { content: { 'application/json': infer E } } } ? E : 'no JSON'
+  : never
+type Typed<R> = [ErrorOf<R>] extends [never] ? 'none' : ErrorOf<R> extends Failure ? 'as sent' : 'wrong'
+type Calls = { [P in keyof paths]: { [M in keyof paths[P]]: paths[P][M] extends { responses: infer R } ? \`\${M & string} \${P} \${Typed<R>}\` : never }[keyof paths[P]] }[keyof paths]
+/** Everything else sends errors as JSON, and says so. */
+type Others = Exclude<Calls, \`\${string} as sent\`>
+is<
+  Others,
+  \`get \${'/healthz' | '/readyz' | '/metrics' | '/api/track/pixel.gif'} none\` | \`post \${'/api/track' | '/api/track/batch' | Form} none\`
+>(true)
+type Form = '/sign-in' | '/register' | '/reset-password' | '/confirm-email' | '/invitation'
+for (const call of [made, gone, list]) if (call.error) console.log(call.error.error.code satisfies Code)
+`
+
 t.test('types of every entry point check in a project of its own', async (t) => {
   const at = project(t)
   const names = entries.map((name, n) => `import * as e${n} from '${name}'\nexport const t${n}: object = e${n}\n`)
@@ -92,23 +146,26 @@ createServer(listener(readership, (_req, res) => res.end()))
 await openReadership({ dta: 'x' })
 `,
   )
-  for (const [module, resolution] of [
-    ['node16', 'node16'],
-    ['esnext', 'bundler'],
-  ]) {
+  writeFileSync(join(at, 'client.ts'), CLIENT_PROGRAM)
+  const programs = ['all.ts', 'site.ts', 'client.ts']
+  for (const [compiler, module, resolution, files] of [
+    ['typescript-7', 'node16', 'node16', programs],
+    ['typescript-7', 'esnext', 'bundler', programs],
+    ['typescript', 'esnext', 'bundler', ['client.ts']],
+  ] as const) {
     const options = { module, moduleResolution: resolution, target: 'es2023', strict: true, noEmit: true }
     const compilerOptions = { ...options, skipLibCheck: module === 'esnext', types: ['node'], lib: ['es2023'] }
-    writeFileSync(join(at, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['all.ts', 'site.ts'] }))
+    writeFileSync(join(at, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
     let said = ''
     try {
-      execFileSync(process.execPath, [join(root, 'node_modules/typescript-7/bin/tsc'), '-p', at], { stdio: 'pipe' })
+      execFileSync(process.execPath, [join(root, `node_modules/${compiler}/bin/tsc`), '-p', at], { stdio: 'pipe' })
     } catch (error) {
       said = z
         .object({ stdout: z.instanceof(Buffer) })
         .parse(error)
         .stdout.toString()
     }
-    t.equal(said, '', `moduleResolution ${resolution}`)
+    t.equal(said, '', `moduleResolution ${resolution}, ${compiler}`)
   }
 })
 

@@ -669,90 +669,7 @@ export interface components {
         };
     };
     responses: {
-        BadRequest: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        Conflict: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        Forbidden: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        Invalid: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        NotFound: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        OurFault: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        RateLimited: {
-            headers: {
-                "Retry-After"?: number;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        TooLarge: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        Unauthorized: {
-            headers: {
-                "WWW-Authenticate"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        Unavailable: {
-            headers: {
-                "Retry-After"?: number;
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        WrongType: {
+        Error: {
             headers: {
                 [name: string]: unknown;
             };
@@ -857,6 +774,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_agents_catalog: {
@@ -908,6 +826,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_agents_coverage: {
@@ -960,6 +879,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_agents_overview: {
@@ -1020,6 +940,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_agents_timeseries: {
@@ -1072,6 +993,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_alerts: {
@@ -1118,6 +1040,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_alerts: {
@@ -1189,6 +1112,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_alerts_id: {
@@ -1232,6 +1156,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_alerts_id: {
@@ -1245,7 +1170,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_alerts_id: {
@@ -1316,6 +1243,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_alerts_id_deliveries: {
@@ -1353,6 +1281,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_alerts_id_rotate_secret: {
@@ -1375,6 +1304,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_alerts_id_test: {
@@ -1402,6 +1332,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_annotations: {
@@ -1437,6 +1368,7 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                /** @description Responses of the site from `start` to `end`. */
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;
@@ -1460,6 +1392,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_annotations: {
@@ -1499,6 +1432,7 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                /** @description Responses of the site from `start` to `end`. */
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;
@@ -1519,6 +1453,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_annotations_id: {
@@ -1552,6 +1487,7 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                /** @description Responses of the site from `start` to `end`. */
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;
@@ -1572,6 +1508,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_annotations_id: {
@@ -1585,7 +1522,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_annotations_id: {
@@ -1627,6 +1566,7 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                /** @description Responses of the site from `start` to `end`. */
                                 responses?: number;
                                 sha256?: string;
                                 start?: string;
@@ -1647,6 +1587,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_change_email: {
@@ -1674,6 +1615,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_change_password: {
@@ -1692,7 +1634,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_confirm_email: {
@@ -1718,6 +1662,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_forgot_password: {
@@ -1744,6 +1689,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_link: {
@@ -1799,6 +1745,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_login: {
@@ -1856,6 +1803,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_logout: {
@@ -1866,7 +1814,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     get_auth_me: {
@@ -1915,6 +1865,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_auth_me: {
@@ -1933,7 +1884,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_auth_me: {
@@ -1989,6 +1942,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_register: {
@@ -2051,7 +2005,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_reset_password: {
@@ -2070,7 +2026,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     get_auth_sessions: {
@@ -2097,6 +2055,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_auth_sessions: {
@@ -2107,7 +2066,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_auth_sessions_id: {
@@ -2121,7 +2082,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_totp_confirm: {
@@ -2147,6 +2110,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_totp_disable: {
@@ -2165,7 +2129,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_totp_enroll: {
@@ -2193,6 +2159,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_auth_totp_recovery_codes: {
@@ -2219,6 +2186,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_citation_gap: {
@@ -2265,6 +2233,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_citation_gap_summary: {
@@ -2328,6 +2297,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_content_decay: {
@@ -2375,6 +2345,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_flags: {
@@ -2411,6 +2382,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_flags: {
@@ -2458,6 +2430,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_flags_id: {
@@ -2491,6 +2464,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_flags_id: {
@@ -2504,7 +2478,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_flags_id: {
@@ -2554,6 +2530,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_flags_evaluate: {
@@ -2582,6 +2559,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_funnels: {
@@ -2628,6 +2606,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_funnels: {
@@ -2695,6 +2674,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_funnels_id: {
@@ -2738,6 +2718,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_funnels_id: {
@@ -2751,7 +2732,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_funnels_id: {
@@ -2821,6 +2804,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_goals: {
@@ -2867,6 +2851,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_goals: {
@@ -2934,6 +2919,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_goals_id: {
@@ -2977,6 +2963,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_goals_id: {
@@ -2990,7 +2977,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_goals_id: {
@@ -3060,6 +3049,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_imports: {
@@ -3103,6 +3093,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_imports: {
@@ -3152,6 +3143,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_imports_id: {
@@ -3195,6 +3187,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_imports_id: {
@@ -3238,6 +3231,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_invitations_accept: {
@@ -3268,6 +3262,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_keys: {
@@ -3300,6 +3295,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_keys: {
@@ -3338,6 +3334,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_keys_id: {
@@ -3351,7 +3348,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     get_keys_id_usage: {
@@ -3375,6 +3374,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_log_edge: {
@@ -3464,6 +3464,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_orgs: {
@@ -3490,6 +3491,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_orgs: {
@@ -3520,6 +3522,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_orgs_id: {
@@ -3546,6 +3549,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_orgs_id: {
@@ -3559,7 +3563,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_orgs_id: {
@@ -3594,6 +3600,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_orgs_id_audit: {
@@ -3639,6 +3646,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_orgs_id_invitations: {
@@ -3670,6 +3678,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_orgs_id_invitations: {
@@ -3708,6 +3717,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_orgs_id_invitations_invitation: {
@@ -3722,7 +3732,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     get_orgs_id_members: {
@@ -3752,6 +3764,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_orgs_id_members_user: {
@@ -3766,7 +3779,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_orgs_id_members_user: {
@@ -3802,6 +3817,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_orgs_id_restore: {
@@ -3828,6 +3844,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_orgs_id_transfer: {
@@ -3861,6 +3878,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_policy: {
@@ -4006,6 +4024,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_policy_versions: {
@@ -4065,6 +4084,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_policy_violations: {
@@ -4116,6 +4136,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_policy_violations_agents: {
@@ -4166,6 +4187,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_policy_violations_pages: {
@@ -4222,6 +4244,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_reports: {
@@ -4254,6 +4277,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_reports: {
@@ -4292,6 +4316,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_reports_id: {
@@ -4321,6 +4346,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_reports_id: {
@@ -4334,7 +4360,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_reports_id: {
@@ -4375,6 +4403,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_reports_id_deliveries: {
@@ -4412,6 +4441,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_reports_id_test: {
@@ -4439,6 +4469,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_segments: {
@@ -4470,6 +4501,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_segments: {
@@ -4507,6 +4539,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_segments_id: {
@@ -4535,6 +4568,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_segments_id: {
@@ -4548,7 +4582,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_segments_id: {
@@ -4588,6 +4624,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_share_slug: {
@@ -4620,6 +4657,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_share_slug_badge_svg: {
@@ -4637,6 +4675,7 @@ export interface operations {
                     "image/svg+xml": string;
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_share_slug_unlock: {
@@ -4666,6 +4705,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_shares: {
@@ -4703,6 +4743,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_shares: {
@@ -4750,6 +4791,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_shares_id: {
@@ -4784,6 +4826,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_shares_id: {
@@ -4797,7 +4840,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_shares_id: {
@@ -4847,6 +4892,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_sites: {
@@ -4884,6 +4930,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_sites: {
@@ -4934,6 +4981,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_sites_id: {
@@ -4968,6 +5016,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_sites_id: {
@@ -4981,7 +5030,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     patch_sites_id: {
@@ -5033,6 +5084,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_sites_id_drops: {
@@ -5065,6 +5117,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_sites_id_history: {
@@ -5096,6 +5149,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_sites_id_history: {
@@ -5141,6 +5195,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     delete_sites_id_history_history: {
@@ -5155,7 +5210,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
+            default: components["responses"]["Error"];
         };
     };
     get_sites_id_ingest_key: {
@@ -5180,6 +5237,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_sites_id_ingest_key_rotate: {
@@ -5204,6 +5262,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_breakdown: {
@@ -5259,6 +5318,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_devices: {
@@ -5354,6 +5414,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_dimensions: {
@@ -5397,6 +5458,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_errors: {
@@ -5446,6 +5508,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_events: {
@@ -5498,6 +5561,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_export_csv: {
@@ -5543,6 +5607,7 @@ export interface operations {
                     "text/csv; charset=utf-8": string;
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_export_pdf: {
@@ -5587,6 +5652,7 @@ export interface operations {
                     "application/pdf": string;
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_funnel_id: {
@@ -5649,6 +5715,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_goals: {
@@ -5702,6 +5769,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_journeys: {
@@ -5746,6 +5814,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_locations: {
@@ -5852,6 +5921,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_overview: {
@@ -5903,6 +5973,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_pages: {
@@ -5962,6 +6033,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_performance: {
@@ -6146,6 +6218,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_realtime: {
@@ -6188,6 +6261,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_realtime_stream: {
@@ -6210,6 +6284,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_retention: {
@@ -6251,6 +6326,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_sessions: {
@@ -6299,6 +6375,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_sessions_id: {
@@ -6360,6 +6437,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_sources: {
@@ -6436,6 +6514,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_timeseries: {
@@ -6492,6 +6571,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_stats_visitors: {
@@ -6535,6 +6615,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_track: {
@@ -6576,6 +6657,7 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
         };
     };
@@ -6646,6 +6728,7 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
+                content?: never;
             };
         };
     };
@@ -6705,6 +6788,7 @@ export interface operations {
                     };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     get_confirm_email: {
@@ -6722,6 +6806,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_confirm_email: {
@@ -6770,6 +6855,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_invitation: {
@@ -6817,6 +6903,19 @@ export interface operations {
                     };
                 };
             };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            reason?: string;
+                            state: string;
+                        };
+                    };
+                };
+            };
         };
     };
     get_register: {
@@ -6831,6 +6930,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_register: {
@@ -6862,6 +6962,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_reset_password: {
@@ -6897,6 +6998,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     post_sign_in: {
