@@ -42,7 +42,7 @@ export const PRIOR_COLUMNS: readonly string[] = Object.keys(PRIOR_DIMENSIONS)
 
 /**
  * Columns of `sessions` for cohorts, over all sessions of the visitor: when the first began, and the one before this.
- * Unlike `prior`, they include sessions of several visitors, which count for the visitor with the least id.
+ * Unlike `prior`, they include sessions of several visitor ids, which count for the id of their first hit.
  */
 export const COHORT_COLUMNS = ['first_seen', 'previous'] as const
 
@@ -82,6 +82,14 @@ export const SESSION_TABLES = {
   },
 } as const satisfies Record<string, AggregateColumns>
 
+/**
+ * The visitor of a session is that of its first hit: after a change of salts the session's further hits have another id,
+ * which is the visitor's in later sessions. Sessions without their first row (it was removed) have the least id.
+ */
+export const SESSION_VISITOR = raw(
+  'coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id))',
+)
+
 const INTERACTIVE = "kind in ('custom', 'outbound', 'file_download', 'form')"
 const ACTED = `${INTERACTIVE} and event_name is distinct from 'flag_exposure'`
 const varies = (c: string) => `min(${c}) is distinct from max(${c}) or (count(${c}) > 0 and count(${c}) < count(*))`
@@ -91,7 +99,7 @@ export function selectSessions(source: Sql, dialect: Dialect): Sql {
   const last = dialect.lastBy(raw('pathname'), raw('(timestamp, pathname)'))
   const copied = COPIED.map((c) => `min(${c}) as ${c}`).join(', ')
   return sql`
-    select site_id, session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
+    select site_id, session_id, ${SESSION_VISITOR} as visitor_id, min(session_start) as started, max(timestamp) as ended,
       ${dialect.epochMs(raw('max(timestamp)'))} - ${dialect.epochMs(raw('min(timestamp)'))} as ms,
       count(*) filter (where kind = 'pageview') as views, count(*) filter (where ${raw(INTERACTIVE)}) as acts,
       case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${raw(ACTED)}) = 0

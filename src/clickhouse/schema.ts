@@ -183,4 +183,9 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
         written_at DateTime default now())
       engine = MergeTree order by (step, part) ttl written_at + interval 1 day settings ${ERASABLE}`,
   ],
+  [
+    // A session of several visitor ids has the visitor of its first hit: such sessions are aggregated again.
+    `insert into unsealed (site_id, session_id, session_start, ver)
+      select site_id, session_id, started, ver from sessions where ids > 1`,
+  ],
 ]

@@ -120,4 +120,6 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     `alter table ${table} add column import_id integer`,
     `alter table ${table} add column import_key ubigint`,
   ]),
+  // A session of several visitor ids has the visitor of its first hit: such sessions are aggregated again.
+  ['insert into unsealed select site_id, session_id, started from sessions where ids > 1'],
 ]

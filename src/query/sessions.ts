@@ -1,3 +1,4 @@
+import { SESSION_VISITOR } from '../session-aggregates.js'
 import { type Dialect, raw, type Sql, sql } from '../sql.js'
 import { splitSessions } from './aggregate-split.js'
 import type { Plan } from './plan.js'
@@ -20,7 +21,7 @@ const exitPage = (dialect: Dialect): Sql => {
 
 /** Computes sessions from their hits: the columns of `sessionsInWindow`. */
 export const sessionsFromHits = (hits: Sql, dialect: Dialect): Sql => sql`
-  select session_id, min(visitor_id) as visitor_id, min(session_start) as started, max(timestamp) as ended,
+  select session_id, ${SESSION_VISITOR} as visitor_id, min(session_start) as started, max(timestamp) as ended,
     ${dialect.epochMs(raw('max(timestamp)'))} - ${dialect.epochMs(raw('min(timestamp)'))} as ms,
     count(*) filter (where kind = 'pageview') as views, count(*) filter (where ${IS_INTERACTIVE}) as acts,
     case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${PREVENTS_BOUNCE}) = 0

@@ -9,6 +9,7 @@ import { PRIOR_COLUMNS } from '../../src/session-aggregates.js'
 import { join as joined, type Param, raw, type Sql, sql } from '../../src/sql.js'
 import { directory } from '../fixtures/files.js'
 import { generateRows } from '../fixtures/generated-sessions.js'
+import { eventRow } from '../fixtures/rows.js'
 import { openStoreAt, storeOptions } from '../fixtures/store.js'
 import { findWrongDailyCounts } from '../fixtures/wrong-daily-counts.js'
 import { checkRead } from '../oracle/check-read.js'
@@ -138,3 +139,35 @@ async function checkMigration(t: Test, from: 1 | 5): Promise<void> {
   await answersAsItsHits(again, 'opened again')
   await again.close()
 }
+
+t.test(
+  'aggregated sessions of several visitor ids are aggregated again, for the visitor of their first hit',
+  async (t) => {
+    const file = join(directory(t), 'events.duckdb')
+    const session = { session_id: 1n, session_start: new Date('2026-10-01T23:50:00Z') }
+    const before = eventRow({ ...session, visitor_id: 9n, timestamp: session.session_start })
+    const after = eventRow({ ...session, visitor_id: 2n, timestamp: new Date('2026-10-02T00:05:00Z') })
+    const later = new Date('2026-10-02T10:00:00Z')
+    const next = eventRow({ visitor_id: 2n, session_id: 2n, session_start: later, timestamp: later })
+    const store = await openStoreAt(file)
+    await store.append({ events: [before, after, next], agent_events: [] })
+    await store.aggregate(LATER)
+    await store.close()
+    // As versions before left it: with the least id, and without the last step.
+    const old = await openDataFile({ ...storeOptions(file).options, migrations: EVENTS_SCHEMA })
+    await old.write((writer) =>
+      runTransaction(writer, [
+        sql`update sessions set visitor_id = 2, first_seen = ${session.session_start}`,
+        sql`delete from schema_versions where version = ${EVENTS_SCHEMA.length}`,
+      ]),
+    )
+    await old.close()
+    const again = await openStoreAt(file)
+    await again.aggregate(LATER)
+    t.strictSame(await again.query(sql`select visitor_id, first_seen from sessions order by session_id`), [
+      { visitor_id: '0000000000000009', first_seen: session.session_start },
+      { visitor_id: '0000000000000002', first_seen: later },
+    ])
+    await again.close()
+  },
+)

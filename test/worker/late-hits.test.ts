@@ -85,7 +85,7 @@ function inOrder(arrived: readonly Hit[]): Map<string, { who: string; start: num
 /** Aggregated sessions that differ from a plain count of all rows, or are missing. */
 const findWrongAggregates = (store: EventStore) =>
   store.query(sql`
-    with counted as (select site_id, session_id, min(visitor_id) as visitor_id, min(session_start) as started,
+    with counted as (select site_id, session_id, arg_min(visitor_id, timestamp) as visitor_id, min(session_start) as started,
       max(timestamp) as ended, count(*) as views, min(entry_page) as entry_page, min(utm_source) as utm_source,
       min(visitor_id) = max(visitor_id) as one_id
       from events group by site_id, session_id),
