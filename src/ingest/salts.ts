@@ -12,6 +12,13 @@ export interface PeriodSalts {
   next: Buffer | null
 }
 
+/** A salt that is not destroyed. */
+export interface HeldSalt {
+  secret: Buffer
+  /** False if it was made after its period, for late rows: rows that were recorded in the period may have other ids. */
+  isOriginal: boolean
+}
+
 /** The storage in which salts survive a restart. */
 export interface SaltFile {
   /** Returns the file's text; undefined if there is no file yet. */
@@ -84,6 +91,8 @@ interface SaltEntry {
   isInFile: boolean
   /** Its period is over: it leaves memory at its time, however often it is used. */
   isOver: boolean
+  /** As `HeldSalt.isOriginal`. */
+  isOriginal: boolean
 }
 
 interface SaltStoreOptions {
@@ -118,7 +127,13 @@ export class SaltStore {
     this.options = options
     for (const [key, { secret, end }] of Object.entries(loadSalts(options))) {
       const until = end ?? Number.POSITIVE_INFINITY
-      this.entries.set(key, { secret: Buffer.from(secret, 'base64'), until, isInFile: true, isOver: false })
+      this.entries.set(key, {
+        secret: Buffer.from(secret, 'base64'),
+        until,
+        isInFile: true,
+        isOver: false,
+        isOriginal: true,
+      })
     }
     this.expire()
   }
@@ -145,16 +160,18 @@ export class SaltStore {
   }
 
   /**
-   * Returns the salt that live rows of `at` get ids by; undefined if it is destroyed. Unlike `at`, it makes no salt for a
-   * period that is over.
+   * Returns the salt that rows of `at` have ids by; undefined if it is destroyed. Unlike `at`, it makes no salt for a
+   * period that is over. One that late rows of a long past period were given stays half an hour after this use too.
    */
-  held(policy: Site['visitor_salt'], at: number): Buffer | undefined {
+  held(policy: Site['visitor_salt'], at: number): HeldSalt | undefined {
     const { key, start, end } = saltPeriodOf(policy, at)
     const now = this.options.now()
-    if (start <= now && now < end) return this.at(policy, at).secret
+    if (start <= now && now < end) return { secret: this.at(policy, at).secret, isOriginal: true }
     if (now >= this.nextExpiry) this.expire()
     const entry = this.entries.get(key)
-    return entry?.isOver ? entry.secret : undefined
+    if (entry === undefined) return undefined
+    if (!entry.isInFile && !entry.isOver) entry.until = now + IDLE_SALT_MS
+    return { secret: entry.secret, isOriginal: entry.isOriginal }
   }
 
   /** Destroys expired salts. Called each minute, so that they go even when nothing is recorded. Never throws. */
@@ -180,7 +197,8 @@ export class SaltStore {
     const now = this.options.now()
     const known = this.entries.get(period.key)
     if (known?.isInFile) return known
-    const entry = known ?? { secret: this.options.random(32), until: 0, isInFile: false, isOver: false }
+    const isOriginal = period.end > now
+    const entry = known ?? { secret: this.options.random(32), until: 0, isInFile: false, isOver: false, isOriginal }
     this.entries.set(period.key, entry)
     // Cached results of the neighbouring periods may lack it.
     this.latest.clear()

@@ -31,8 +31,9 @@ export const Import = z.object({
   /** Rows of people and of agents. */
   human: z.int(),
   agent: z.int(),
-  /** Whether a salt of a past period was made for it, so that its visitors are not those of rows recorded live. */
-  own_salts: z.boolean(),
+  own_salts: z
+    .boolean()
+    .describe('Whether people of it have ids that recorded people do not have: the salt of their time was destroyed.'),
   done: z.int().describe('Bytes of the logs that are read so far.'),
   total: z
     .int()

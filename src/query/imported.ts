@@ -32,10 +32,14 @@ function subtract(gap: Gap, { start, end }: Window): Gap[] {
   return gap.end > end ? [...before, { ...gap, start: end }] : before
 }
 
-/** Says that people of a window have two ids, because the salts of its imported time were destroyed. */
-export function noteImportedVisitors(imports: readonly ImportedTime[], window: Window): Warning | undefined {
+/** Says that people of these windows may have two ids, because the salts of their imported time were destroyed. */
+export function noteImportedVisitors(
+  imports: readonly ImportedTime[],
+  { window, comparison = window }: { window: Window; comparison?: Window | undefined },
+): Warning | undefined {
+  const touches = (time: Window, { start, end }: Window) => time.start < end && time.end >= start
   const found = imports.filter(
-    ({ time, own_salts }) => own_salts && time.start < window.end && time.end >= window.start,
+    ({ time, own_salts }) => own_salts && (touches(time, window) || touches(time, comparison)),
   )
   if (found.length === 0) return undefined
   const start = new Date(Math.min(...found.map(({ time }) => time.start.getTime())))

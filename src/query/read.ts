@@ -273,7 +273,7 @@ export async function prepareRead(
   const createContext = (of: Pick<ReadContextOptions, 'store' | 'paging' | 'cursor'>) =>
     createReadContext({ ...options, ...of, history: createReadHistory(history, { plan, since }) })
   const respond = async (context: ReadContext): Promise<ReadResponse> => {
-    const imported = audience === 'agent' ? undefined : noteImportedVisitors(imports, plan.window)
+    const imported = audience === 'agent' ? undefined : noteImportedVisitors(imports, plan)
     for (const one of [note, imported]) if (one) context.warn(one)
     const { data, rows, query: replaced } = await run(context)
     const { since, gaps, comparison } = context.recordedTimes()

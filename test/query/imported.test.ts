@@ -44,8 +44,13 @@ t.test('a window of visitors with ids of their own says so', async (t) => {
     [[imported(6, 8, true), imported(3, 4, true), imported(1, 9)], [3, 8], 'several, of which two have such ids'],
   ]
   for (const [imports, found, why] of cases) {
-    const note = noteImportedVisitors(imports, time(2, 10))
+    const note = noteImportedVisitors(imports, { window: time(2, 10) })
     t.equal(note?.code, found && 'imported_visitors', why)
+    t.strictSame(
+      noteImportedVisitors(imports, { window: time(20, 21), comparison: time(2, 10) }),
+      note,
+      `${why}, compared with`,
+    )
     if (found) t.match(note?.message, `from ${at(found[0]).toISOString()} to ${at(found[1]).toISOString()}`, why)
   }
 })

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto'
 import type { Site } from '../../capture/site.js'
-import { type PeriodSalts, saltPeriodOf } from '../../ingest/salts.js'
+import { type HeldSalt, type PeriodSalts, saltPeriodOf } from '../../ingest/salts.js'
 import { SESSION_TIMEOUT_MS } from '../../ingest/session-memory.js'
 
 type Policy = Site['visitor_salt']
 
 interface ImportSaltDeps {
   /** Returns the salt that recorded visitors of that time have ids by; undefined if it is destroyed. */
-  held: (policy: Policy, at: number) => Buffer | undefined
+  held: (policy: Policy, at: number) => HeldSalt | undefined
   /** Salts of other periods are made from it, so that two imports agree. */
   secret: Buffer
   /** Whether rows are stored around that time already. */
@@ -21,10 +21,9 @@ interface ImportSaltDeps {
 export function createImportSalts({ held, secret, isOccupied }: ImportSaltDeps) {
   const own = new Map<string, Buffer>()
   const latest = new Map<Policy, { from: number; to: number; salts: PeriodSalts }>()
-  let usesOwn = false
   const saltOf = (policy: Policy, at: number): Buffer => {
     const salt = held(policy, at)
-    if (salt !== undefined) return salt
+    if (salt !== undefined) return salt.secret
     const { key } = saltPeriodOf(policy, at)
     const known = own.get(key) ?? createHmac('sha256', secret).update(key).digest()
     own.set(key, known)
@@ -42,12 +41,9 @@ export function createImportSalts({ held, secret, isOccupied }: ImportSaltDeps) 
         previous: at < early ? saltOf(policy, start - 1) : null,
         next: at >= late && isOccupied(at) ? saltOf(policy, end) : null,
       }
-      usesOwn ||= held(policy, at) === undefined
       const [from, to] = at < early ? [start, early] : at < late ? [early, late] : [late, end]
       latest.set(policy, { from, to, salts })
       return salts
     },
-    /** Whether a salt of the import's own was needed. */
-    usesOwn: () => usesOwn,
   }
 }

@@ -1,4 +1,5 @@
 import type { EventStore } from '../../event-store.js'
+import type { HeldSalt } from '../../ingest/salts.js'
 import type { AgentEventRow, EventRow, Rows } from '../../rows.js'
 import { createRecordedRows } from './recorded-rows.js'
 import type { StoredHours } from './stored-hours.js'
@@ -11,32 +12,33 @@ export function createKnownRows({
   store,
   site,
   hours,
-  isLiveSalt,
+  saltOf,
 }: {
   store: Pick<EventStore, 'dialect' | 'lookUp'>
   site: number
   hours: StoredHours
-  /** Whether visitors of that time have the ids that recorded ones have. */
-  isLiveSalt: (at: Date) => boolean
+  /** The salt by which visitors of that time have ids; undefined if it is destroyed, and they have the import's own. */
+  saltOf: (at: Date) => HeldSalt | undefined
 }) {
-  const recorded = createRecordedRows(store, site, isLiveSalt)
-  return async (rows: Rows): Promise<Set<Row>> => {
+  const recorded = createRecordedRows(store, site, saltOf)
+  return async (rows: Rows): Promise<{ known: Set<Row>; hasOtherIds: boolean }> => {
     const all: Row[] = [...rows.events, ...rows.agent_events]
     const times = all.map(({ timestamp }) => timestamp.getTime())
     const first = times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
     const last = times.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
     const known = new Set<Row>()
-    if (all.length === 0) return known
+    if (all.length === 0) return { known, hasOtherIds: false }
     const [from, to] = [new Date(first), new Date(last)]
     if (hours.hasImported(first, last)) {
       const own = all.flatMap(({ import_key }) => import_key ?? [])
       const keys = await findStoredKeys(store, { site, from, to }, own)
       for (const row of all) if (row.import_key !== null && keys.has(row.import_key)) known.add(row)
     }
-    if (!hours.hasRecorded(first, last)) return known
+    if (!hours.hasRecorded(first, last)) return { known, hasOtherIds: false }
     const isNew = (row: Row) => !known.has(row)
     const others = { events: rows.events.filter(isNew), agent_events: rows.agent_events.filter(isNew) }
-    for (const row of await recorded.find(others, from)) known.add(row)
-    return known
+    const { found, hasOtherIds } = await recorded.find(others, from)
+    for (const row of found) known.add(row)
+    return { known, hasOtherIds }
   }
 }

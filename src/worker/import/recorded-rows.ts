@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { EventStore } from '../../event-store.js'
+import type { HeldSalt } from '../../ingest/salts.js'
 import type { AgentEventRow, EventRow, Rows } from '../../rows.js'
 import { raw, sql } from '../../sql.js'
 import { HexId } from '../../store.js'
@@ -47,13 +48,13 @@ interface Recorded {
 
 /**
  * Finds rows of an import that were recorded as they happened. A person's row is recognised by its visitor where the salt
- * is the same, else by what the user agent and the address say; an agent's by address and user agent. Each stored row
- * is one line, also over several calls.
+ * is held, an agent's by address and user agent. Where the salt is destroyed, or was made again for late rows, what the
+ * user agent and the address say recognises the rest. Each stored row is one line, also over several calls.
  */
 export function createRecordedRows(
   store: Pick<EventStore, 'dialect' | 'lookUp'>,
   site: number,
-  isLiveSalt: (at: Date) => boolean,
+  saltOf: (at: Date) => HeldSalt | undefined,
 ) {
   /** The stored rows that were recognised, in two generations of the logs' time. */
   let [used, usedBefore] = [new Set<string>(), new Set<string>()]
@@ -86,8 +87,11 @@ export function createRecordedRows(
   }
 
   return {
-    /** Returns those of the rows that are stored already; none is before `first`. The rows are in the order of their times. */
-    async find(rows: Rows, first: Date): Promise<Set<EventRow | AgentEventRow>> {
+    /**
+     * Finds those of the rows that are stored already; none is before `first`. The rows are in the order of their times.
+     * `hasOtherIds` tells whether a person's row is stored under another id, although its salt is held.
+     */
+    async find(rows: Rows, first: Date): Promise<{ found: Set<EventRow | AgentEventRow>; hasOtherIds: boolean }> {
       const storedViews = await read('events', VIEW_COLUMNS, rows.events)
       const storedFetches = await read('agent_events', FETCH_COLUMNS, rows.agent_events)
       const views = groupByKeys(
@@ -104,20 +108,28 @@ export function createRecordedRows(
         since = first.getTime()
       }
       const found = new Set<EventRow | AgentEventRow>()
-      for (const row of rows.events) {
-        const key = isLiveSalt(row.timestamp) ? visitorKey(row) : deviceKey(row)
-        if (take(views.get(key), row.timestamp.getTime(), row.status)) found.add(row)
+      const match = <Row extends Identified>(
+        all: readonly Row[],
+        groups: typeof views,
+        keyOf: (row: Row) => string,
+      ) => {
+        for (const row of all) if (take(groups.get(keyOf(row)), row.timestamp.getTime(), row.status)) found.add(row)
       }
-      for (const row of rows.agent_events) {
-        const key = isLiveSalt(row.timestamp) ? addressKey(row) : agentKey(row)
-        if (take(fetches.get(key), row.timestamp.getTime(), row.status)) found.add(row)
-      }
-      return found
+      const isHeld = ({ timestamp }: Requested) => saltOf(timestamp) !== undefined
+      // By ids first, so that no row is taken for that of another person with the same device.
+      match(rows.events.filter(isHeld), views, visitorKey)
+      match(rows.agent_events.filter(isHeld), fetches, addressKey)
+      const isOpen = (row: Identified) => !found.has(row) && saltOf(row.timestamp)?.isOriginal !== true
+      const people = rows.events.filter(isOpen)
+      match(people, views, deviceKey)
+      match(rows.agent_events.filter(isOpen), fetches, agentKey)
+      return { found, hasOtherIds: people.some((row) => found.has(row) && isHeld(row)) }
     },
   }
 }
 
-type Requested = Pick<EventRow | AgentEventRow, 'pathname' | 'timestamp'>
+type Identified = EventRow | AgentEventRow
+type Requested = Pick<Identified, 'pathname' | 'timestamp'>
 
 /** Returns when rows that are these may have been recorded; the times of one path do not overlap. */
 function listWindows(rows: readonly Requested[]) {

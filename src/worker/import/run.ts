@@ -70,8 +70,12 @@ export function createImportRun(deps: ImportRunDeps) {
     policyJudge: judgeByFile(deps.policyJudge, options.robots),
     log: (message, error) => deps.log('error', `import: ${message}`, error),
   })
-  const isLiveSalt = (at: Date) => deps.held(site.visitor_salt, at.getTime()) !== undefined
-  const findKnown = createKnownRows({ store: deps.store, site: site.id, hours, isLiveSalt })
+  const saltOf = (at: Date) => deps.held(site.visitor_salt, at.getTime())
+  const findKnown = createKnownRows({ store: deps.store, site: site.id, hours, saltOf })
+  /** Whether a recorded row of a person was recognised, but has another visitor than the import gives it. */
+  let differs = false
+  /** Whether a person's row is stored under a salt of the import's own. */
+  let usesOwn = false
   let settled: readonly SettledSession[] = []
   let isStopped = false
   const resolveLate = createLateHitResolver({
@@ -89,9 +93,11 @@ export function createImportRun(deps: ImportRunDeps) {
 
   const store = async ({ rows, unplacedRows }: ReturnType<Classifier['classify']>): Promise<void> => {
     if (isStopped) throw new ApiError('conflict', `Import ${id} was stopped.`)
-    const known = await findKnown(rows)
+    const { known, hasOtherIds } = await findKnown(rows)
     counts.known += known.size
+    differs ||= hasOtherIds
     rows.events = rows.events.filter((row) => !known.has(row))
+    usesOwn ||= rows.events.some(({ timestamp }) => saltOf(timestamp) === undefined)
     rows.agent_events = rows.agent_events.filter((row) => !known.has(row))
     const unplaced = unplacedRows.filter(({ row }) => !known.has(row))
     if (!options.dry_run && rows.events.length + rows.agent_events.length > 0) {
@@ -108,7 +114,7 @@ export function createImportRun(deps: ImportRunDeps) {
     sessions.settle([])
     counts.human += rows.events.length
     counts.agent += rows.agent_events.length
-    counts.own_salts = counts.human > 0 && salts.usesOwn()
+    counts.own_salts = counts.human > 0 && (usesOwn || differs)
   }
 
   return {
