@@ -12,14 +12,23 @@ import { findLateMetrics, type LateMetrics } from './late-metrics.js'
 import { hasMetric, isCount } from './metrics.js'
 import { type Plan, withWindow } from './plan.js'
 import type { PolicyQuery, PolicyVersionsQuery } from './policy-query.js'
-import { describeUnrecorded, gapsWithin, intersect, joinGaps, type Recording, recordedPart } from './recording.js'
+import {
+  describeUnrecorded,
+  gapsWithin,
+  intersect,
+  joinGaps,
+  type Recording,
+  recordedPart,
+  recordedSpan,
+} from './recording.js'
+import { changesSalt, type SaltPeriod } from './salt-periods.js'
 
 /** The site that a read is about. */
 export interface Site {
   readonly id: number
   readonly timezone: string
   /** The period after which a visitor gets another id. */
-  readonly visitor_salt: 'day' | 'week' | 'month' | 'never'
+  readonly visitor_salt: SaltPeriod
   /** A URL is a citation gap if its ratio exceeds this multiple of the site's median; default 3. */
   readonly citation_threshold?: number | undefined
   /** Whether a hostname belongs to the site. */
@@ -138,9 +147,11 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
     const known = warnings.some(({ metric, code }) => metric === warning.metric && code === warning.code)
     if (!known) warnings.push(warning)
   }
+  const saltChangesIn = (window: Window) =>
+    changesSalt(recordedSpan(options.recording, window, options.now), site.visitor_salt)
   const warnOfSaltChange = (windows: readonly Window[]) => {
-    if (!windows.some((window) => countSaltPeriods(window, site.visitor_salt) > 1)) return
-    warnings.push({
+    if (!windows.some(saltChangesIn)) return
+    warn({
       metric: 'visitors',
       code: 'salt_rotated_in_window',
       message: `Visitor ids change every ${site.visitor_salt}: a person seen in two of these periods is counted twice.`,
@@ -176,7 +187,9 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
         warn({ metric, code: 'not_for_audience', message: `Absent, because it has no meaning for ${who}.` })
       return metrics.filter((metric) => !absent.includes(metric))
     },
-    /** Adds a warning to the response if the salt, and so every visitor id, changes within any of these windows. */
+    /** Tells whether the salt, and so every visitor id, changes between two recorded times of a window. */
+    saltChangesIn,
+    /** Adds a warning to the response if the salt changes between two recorded times of any of these windows. */
     warnOfSaltChange,
 
     /** Runs a statement; null columns are absent from the rows. */
@@ -354,16 +367,4 @@ function withComparison(row: ResultRow, other: ResultRow, metrics: readonly stri
     return typeof a === 'number' && typeof b === 'number' && b !== 0 ? [[name, (a - b) / b] as const] : []
   })
   return { ...row, comparison, change: Object.fromEntries(change) }
-}
-
-/** Counts the salt periods that a window touches, in UTC; weeks start on Monday. */
-function countSaltPeriods(window: Window, salt: Site['visitor_salt']): number {
-  const period = (at: number): number => {
-    const date = new Date(at)
-    const day = Math.floor(at / 86_400_000)
-    const month = date.getUTCFullYear() * 12 + date.getUTCMonth()
-    return { day, week: Math.floor((day + 3) / 7), month, never: 0 }[salt]
-  }
-  if (window.start >= window.end) return 0
-  return period(window.end.getTime() - 1) - period(window.start.getTime()) + 1
 }

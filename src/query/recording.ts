@@ -89,6 +89,16 @@ export function recordedPart(recording: Recording, time: Window, now: Date): 'al
   return missing === 0 && lengthOf(known) === lengthOf(time) ? 'all' : 'part'
 }
 
+/** Returns the time from the first recorded instant of a window to the last; without any it ends before it starts. */
+export function recordedSpan(recording: Recording, window: Window, now: Date): Window {
+  const known = intersect(window, { start: recording.since ?? now, end: now })
+  const gaps = gapsWithin(recording, known)
+  let [start, end] = [known.start.getTime(), known.end.getTime()]
+  for (const gap of gaps) if (gap.start.getTime() <= start) start = Math.max(start, gap.end.getTime())
+  for (const gap of gaps.toReversed()) if (gap.end.getTime() >= end) end = Math.min(end, gap.start.getTime())
+  return { start: new Date(start), end: new Date(end) }
+}
+
 /** The most gaps that the warning names. */
 const MAX_NAMED_GAPS = 3
 const WHAT: Record<GapReason, string> = {

@@ -147,7 +147,7 @@ export async function checkGeneratedSite(t: Test, open: () => Promise<EventStore
             const site = 1 + ((i + n) % 2)
             const window = pickFrom(WINDOWS, 5 * i + 3 * n + j)
             const [asked, span, unit] = window(tz, site)
-            const q: Question = { site, audience, window: span, tz, filters, goals: GOALS }
+            const q: Question = { site, audience, window: span, tz, filters, goals: GOALS, salt: 'month' }
             const more = { now: NOW, funnels: FUNNELS, unit, pick: i + n * FILTERS[audience].length }
             const put = { q, window: asked, compare, more }
             for (const store of whole ? stores : [pickFrom(stores, i + j + n + Math.floor(i / 6))]) {

@@ -32,8 +32,11 @@ export const sessions = ({ sessionsInWindow: visits }: SiteView): AnswerRow[] =>
     ({ id }) => [id],
   ).map(session)
 
-export const visitorOf = ({ rows }: Session): bigint =>
-  rows.map((row) => row.visitor_id).toSorted((a, b) => (a < b ? -1 : 1))[0] ?? 0n
+/** The visitor of the session's first hit; of a session without it, the one with the least id. */
+export const visitorOf = ({ rows, start }: Session): bigint => {
+  const first = rows.filter((row) => row.timestamp.getTime() === start)
+  return (first.length > 0 ? first : rows).map((row) => row.visitor_id).toSorted((a, b) => (a < b ? -1 : 1))[0] ?? 0n
+}
 
 export function session(visit: Session): AnswerRow {
   const { id, rows, views, start, seconds, entry, exit } = visit
@@ -192,7 +195,7 @@ const EXIT = { kind: 'exit', pathname: 'exit' }
 
 /**
  * `stats/retention`: visitors whose first session ever began in a period of the window, and those who began another in
- * a later period.
+ * a later period. A cell is absent if most of its time and most of the cohort's have different salts.
  */
 export function retention(
   { sessions, sessionsInWindow: visits, q }: SiteView,
@@ -207,6 +210,14 @@ export function retention(
     timeline(from, to + 32 * 86_400_000, q.tz, unit)[periods.length]?.t,
   ]
   const over = periods.filter((_, i) => (ends[i] ?? Infinity) <= Math.min(to, now))
+  /** The first day of the salt of a period's middle. */
+  const saltOf = (i: number): string | undefined => {
+    const middle = new Date(((periods[i]?.t ?? 0) + (ends[i] ?? 0)) / 2)
+    if (q.salt === undefined || q.salt === 'never') return undefined
+    if (q.salt === 'month') middle.setUTCDate(1)
+    if (q.salt === 'week') while (middle.getUTCDay() !== 1) middle.setUTCDate(middle.getUTCDate() - 1)
+    return iso(middle).slice(0, 10)
+  }
   const of = (visit: Session) => bucketLabel(visit.start, q.tz, unit)
   const debut = new Map<bigint, Session>()
   for (const visit of sessions.values()) {
@@ -229,7 +240,8 @@ export function retention(
       size: members.length,
       periods: over.slice(i).map((later, period) => {
         const visitors = members.filter(([id]) => came.get(id)?.has(later.label)).length
-        if (visitors === 0 && parts[i + period] === 'none') return { period }
+        if (visitors === 0 && parts[i + period] === 'none') return { period, reason: 'not_recorded' }
+        if (saltOf(i) !== saltOf(i + period)) return { period, reason: 'salt_changed' }
         return { period, visitors, ...(members.length > 0 ? { rate: visitors / members.length } : {}) }
       }),
     }

@@ -205,7 +205,17 @@ export async function checkRandomSites(t: Test, open: () => Promise<EventStore>)
         const from = drawn.window[late ? 1 : 0] + off
         return [from, from + ms]
       })
-      const q: Question = { site, audience, window: drawn.window, tz, filters, goals: GOALS, gaps, now: NOW }
+      const q: Question = {
+        site,
+        audience,
+        window: drawn.window,
+        tz,
+        filters,
+        goals: GOALS,
+        gaps,
+        now: NOW,
+        salt: 'month',
+      }
       const recording = createRecordingLookup({
         query: (statement) => store.query(statement),
         gaps: async () =>

@@ -18,6 +18,8 @@ export interface Question {
   gaps?: readonly (readonly [number, number])[]
   /** Milliseconds: the time of the question; absent: after the window. */
   now?: number
+  /** When visitors get another id; absent: never. */
+  salt?: 'day' | 'week' | 'month' | 'never'
 }
 export type Row = EventRow | AgentEventRow
 /** The group of a row; undefined for rows without a value. */

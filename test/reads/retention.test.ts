@@ -1,6 +1,6 @@
 import t from 'tap'
 import { z } from 'zod'
-import { asker, at, filters, is, THREE, WORLD } from './behaviour-site.js'
+import { asker, at, filters, hex, is, session, THREE, WORLD } from './behaviour-site.js'
 
 type Cohort = [start: string, size: number, visitors: number[]]
 const cohorts = (of: Cohort[]) =>
@@ -138,6 +138,101 @@ t.test('retention', async (t) => {
     })
 })
 
+t.test('a cell that cannot be known, because the salt changed, is absent with the reason', async (t) => {
+  const visit = (id: number, visitor: number, time: string) => session(visitor, id, {}, [time, '/'])
+  /** One person each Wednesday and Thursday of three weeks from the 7th, who keeps an id for the salt period. */
+  const rows = ['07', '08', '14', '15', '21', '22'].map((day, n) => ({ n, time: `${day}T12:00:00` }))
+  const site = (periodOf: (n: number) => number) => rows.flatMap(({ n, time }) => visit(n, periodOf(n), time))
+  type Cell = number | 'salt_changed' | 'not_recorded'
+  const cases: [salt: 'day' | 'week' | 'month', rows: ReturnType<typeof site>, query: string, Cell[][], why: string][] =
+    [
+      [
+        ...(['day', site((n) => n), 'granularity=day&start=2026-10-06T22:00:00Z&end=2026-10-08T22:00:00Z'] as const),
+        [[1, 'salt_changed'], [1]],
+        'a day of Berlin has two hours of another day of UTC: most of it is known under no common id',
+      ],
+      [
+        ...([
+          'week',
+          site((n) => n >> 1),
+          'granularity=day&start=2026-10-06T22:00:00Z&end=2026-10-08T22:00:00Z',
+        ] as const),
+        [[1, 1], [0]],
+        'both days are in one week',
+      ],
+      [
+        ...([
+          'week',
+          site((n) => n >> 1),
+          'granularity=week&start=2026-10-04T22:00:00Z&end=2026-10-18T22:00:00Z',
+        ] as const),
+        [[1, 'salt_changed'], [1]],
+        'weeks of Berlin, two hours apart from those of UTC',
+      ],
+      [
+        ...(['month', site(() => 1), 'granularity=week&start=2026-10-04T22:00:00Z&end=2026-10-25T23:00:00Z'] as const),
+        [[1, 1, 1], [0, 0], [0]],
+        'three weeks of one month',
+      ],
+      [
+        ...(['month', site(() => 1), 'granularity=week&start=2026-09-20T22:00:00Z&end=2026-10-11T22:00:00Z'] as const),
+        [[], [], [1]],
+        'what was not recorded has no cohort',
+      ],
+    ]
+  for (const [salt, rows, query, expected, why] of cases) {
+    const { data } = await (await asker(t, rows, salt))('retention', `site=1&${query}`)
+    const shape = z.object({
+      cohorts: z.array(
+        z.object({
+          periods: z.array(
+            z.object({ visitors: z.number().optional(), rate: z.number().optional(), reason: z.string().optional() }),
+          ),
+        }),
+      ),
+    })
+    const cells = shape
+      .parse(data)
+      .cohorts.map(({ periods }) =>
+        periods.map(({ visitors, rate, reason }) =>
+          reason === undefined ? visitors : rate === undefined ? reason : '',
+        ),
+      )
+    t.strictSame(cells, expected, `${salt}: ${why}`)
+  }
+})
+
+t.test(
+  'a session over a change of salts is of the visitor of its first hit, and the next one of another',
+  async (t) => {
+    const late = (id: number) => ({ visitor_id: BigInt(id) })
+    const cases: [first: number, next: number, why: string][] = [
+      [7, 3, 'the later id is the smaller one'],
+      [3, 7, 'the later id is the greater one'],
+    ]
+    for (const [first, next, why] of cases) {
+      const ask = await asker(
+        t,
+        [
+          ...session(first, 1, {}, ['26T23:41:00', '/'], ['26T23:58:00', '/docs'], ['27T00:10:00', '/', late(next)]),
+          ...session(next, 2, {}, ['27T00:40:36', '/']),
+        ],
+        'day',
+      )
+      const week = 'site=1&tz=UTC&start=2026-10-26T00:00:00Z&end=2026-10-28T00:00:00Z'
+      const { data } = await ask('sessions', week)
+      t.match(data, [{ visitor_id: hex(next) }, { visitor_id: hex(first) }], `${why}: two visitors`)
+      const grid = z.object({ cohorts: z.array(z.looseObject({ size: z.number() })) })
+      const { cohorts: found } = grid.parse((await ask('retention', `${week}&granularity=day`)).data)
+      t.strictSame(
+        found.map(({ size }) => size),
+        [1, 1],
+        `${why}: each is new on its day`,
+      )
+    }
+  },
+)
+
 t.test('retention: warnings explain its numbers', async (t) => {
   const codes = async (salt: 'day' | 'week' | 'month' | 'never', query: string) =>
     (await (await asker(t, WORLD, salt))('retention', query)).meta.warnings?.map(({ code }) => code) ?? []
@@ -146,5 +241,7 @@ t.test('retention: warnings explain its numbers', async (t) => {
   t.strictSame(await codes('month', week), [], 'one month')
   t.strictSame(await codes('week', week), ['salt_rotated_in_grid'], 'salts change with the week of UTC')
   t.strictSame(await codes('day', THREE), ['salt_rotated_in_grid'])
+  const sinceMay = 'site=1&granularity=month&start=2026-01-31T23:00:00Z&end=2026-05-31T22:00:00Z'
+  t.strictSame(await codes('month', sinceMay), ['not_recorded'], 'nothing was recorded before June')
   t.strictSame(await codes('never', week.replace('18T22', '18T23')), ['first_cohort_partial'], 'an hour is missing')
 })

@@ -6314,6 +6314,8 @@ export interface operations {
                                 periods: {
                                     period: number;
                                     rate?: number;
+                                    /** @enum {string} */
+                                    reason?: "salt_changed" | "not_recorded";
                                     visitors?: number;
                                 }[];
                                 size?: number;

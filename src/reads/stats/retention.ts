@@ -4,10 +4,13 @@ import { shift, startOf } from '../../query/calendar.js'
 import { cohortGrid } from '../../query/cohorts.js'
 import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
+import { separatesVisitors } from '../../query/salt-periods.js'
 import { Count, Instant, Share } from '../shapes.js'
 
 const UNITS = ['day', 'week', 'month'] as const
 type Unit = (typeof UNITS)[number]
+/** Why a cell is absent. */
+const ABSENCE_REASONS = ['salt_changed', 'not_recorded'] as const
 /** The length of a period, and the largest number of cohorts. */
 const UNIT_DURATION = { day: { days: 1 }, week: { days: 7 }, month: { months: 1 } } as const
 const MAX_COHORTS: Record<Unit, number> = { day: 92, week: 53, month: 60 }
@@ -42,8 +45,14 @@ export default defineRead({
           .array(
             z.object({
               period: Count.describe('Periods after the cohort’s own, which is 0.'),
-              visitors: Count.optional().describe('Absent if nothing was recorded in that period.'),
+              visitors: Count.optional().describe('Absent if it cannot be known: `reason` says why.'),
               rate: Share.optional().describe('Share of the cohort; absent if the cohort is empty.'),
+              reason: z
+                .enum(ABSENCE_REASONS)
+                .optional()
+                .describe(
+                  '`salt_changed`: visitors of the cohort have other ids in that period. `not_recorded`: nothing was recorded in it.',
+                ),
             }),
           )
           .describe('Only periods that have ended; empty if nothing was recorded in the first.'),
@@ -66,18 +75,19 @@ export default defineRead({
       const message = `The window begins within a ${unit}, so the first cohort only has visitors whose first visit was after that.`
       context.warn({ metric: 'cohorts', code: 'first_cohort_partial', message })
     }
-    if (site.visitor_salt !== 'never' && listBuckets(window, 'UTC', site.visitor_salt, 2).length > 1) {
-      const message = `Visitor ids change every ${site.visitor_salt}: returns after a change are not seen, and returning people count as new.`
+    if (context.saltChangesIn(window)) {
+      const message = `Visitor ids change every ${site.visitor_salt}: returns after a change are not seen, so their cells are absent, and returning people count as new.`
       context.warn({ metric: 'cohorts', code: 'salt_rotated_in_grid', message })
     }
 
     const found = await context.rows(cohortGrid({ ...plan, window }, unit))
     const counts = new Map(found.map((row) => [`${row.cohort} ${row.period}`, Number(row.visitors)]))
     const until = Math.min(plan.window.end.getTime(), now.getTime())
-    const over = times.filter(({ t }, i) => {
-      const end = times[i + 1]?.t ?? startOf(unit, shift(t, UNIT_DURATION[unit], tz), tz)
-      return end.getTime() <= until
-    })
+    const spans = times.map(({ t: start }, i) => ({
+      start,
+      end: times[i + 1]?.t ?? startOf(unit, shift(start, UNIT_DURATION[unit], tz), tz),
+    }))
+    const over = spans.filter(({ end }) => end.getTime() <= until)
     const parts = context.recordedBuckets(times, window, tz, unit)
     /** Returns undefined for none in a period without anything recorded. */
     const count = (cohort: number, i: number) =>
@@ -85,10 +95,12 @@ export default defineRead({
     const cohorts = times.map(({ t, key }, i) => {
       const size = count(key, i)
       const start = t.toISOString()
-      if (size === undefined) return { start, periods: [] }
-      const periods = over.slice(i).map((_, period) => {
+      const own = spans[i]
+      if (size === undefined || own === undefined) return { start, periods: [] }
+      const periods = over.slice(i).map((later, period) => {
         const visitors = count(key, i + period)
-        if (visitors === undefined) return { period }
+        if (visitors === undefined) return { period, reason: 'not_recorded' }
+        if (separatesVisitors(own, later, site.visitor_salt)) return { period, reason: 'salt_changed' }
         return { period, visitors, ...(size > 0 ? { rate: visitors / size } : {}) }
       })
       return { start, size, periods }

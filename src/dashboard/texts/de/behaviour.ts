@@ -338,6 +338,21 @@ export const behaviour = {
         ' ist nach einem ersten Besuch noch kein Monat vergangen; für Wiederkehrer ist es zu früh.',
       ],
     },
+    saltChanged: {
+      day: (when: string): Parts => [
+        when,
+        ' haben Besucher am nächsten Tag eine andere Kennung: Wer wiederkam, ist nicht bekannt.',
+      ],
+      week: (when: string): Parts => [
+        when,
+        ' haben Besucher in der nächsten Woche eine andere Kennung: Wer wiederkam, ist nicht bekannt.',
+      ],
+      month: (when: string): Parts => [
+        when,
+        ' haben Besucher im nächsten Monat eine andere Kennung: Wer wiederkam, ist nicht bekannt.',
+      ],
+    },
+    unknown: 'nicht bekannt: Besucher haben dann andere Kennungen',
     people: countPeople,
     after: { day: 'am Tag danach', week: 'in der Woche danach', month: 'im Monat danach' },
     title: 'Menschen, die wiederkamen',

@@ -73,7 +73,8 @@ export const parts = {
     no_engagement_data: 'Kein Browser hat das gemeldet: Es braucht das Skript.',
     nothing_verified: 'Ein Anteil fehlt, wo kein Abruf bestätigt und keiner gefälscht war.',
     people_only: 'Agenten haben das nicht: Hier zählen nur Menschen.',
-    salt_rotated_in_grid: 'Die Kennungen der Besucher wechseln in dieser Zeit: Wer danach wiederkommt, zählt als neu.',
+    salt_rotated_in_grid:
+      'Die Kennungen der Besucher wechseln in dieser Zeit: Wer danach wiederkommt, zählt als neu; diese Felder fehlen.',
     salt_rotated_in_window:
       'Die Kennungen der Besucher wechseln in dieser Zeit: Wer davor und danach kommt, zählt zweimal.',
     properties_cut: 'Es gibt mehr Eigenschaften, als hier stehen.',

@@ -315,6 +315,15 @@ export const behaviour = {
         ' no month has ended after a first visit, so it is too early to say who came back.',
       ],
     },
+    saltChanged: {
+      day: (when: string): Parts => [when, ' visitors have another id the next day, so who came back is not known.'],
+      week: (when: string): Parts => [when, ' visitors have another id the next week, so who came back is not known.'],
+      month: (when: string): Parts => [
+        when,
+        ' visitors have another id the next month, so who came back is not known.',
+      ],
+    },
+    unknown: 'not known: visitors have other ids then',
     people: countPeople,
     after: { day: 'the day after', week: 'the week after', month: 'the month after' },
     title: 'People who came back',

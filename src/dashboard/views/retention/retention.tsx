@@ -38,6 +38,12 @@ function backSoon(cohorts: readonly Cohort[]): { people: number; share: number }
   return { people, share: known.reduce((sum, { visitors }) => sum + visitors, 0) / people }
 }
 
+/** Returns whether no next period is known of any cohort, because visitors have other ids in it. */
+const isSaltChanged = (cohorts: readonly Cohort[]): boolean =>
+  cohorts.some(
+    ({ size, periods }) => size && periods.some(({ period, reason }) => period === 1 && reason === 'salt_changed'),
+  )
+
 function Grid() {
   const texts = t().behaviour.retention
   const chosen = UNITS.find((unit) => unit === place.value.own.by)
@@ -52,7 +58,7 @@ function Grid() {
       <Sentence answers={[answer]}>
         {() => {
           const back = backSoon(cohorts)
-          if (back === undefined) return texts.tooEarly[unit](whenText())
+          if (back === undefined) return (isSaltChanged(cohorts) ? texts.saltChanged : texts.tooEarly)[unit](whenText())
           const people = <a href={hrefTo({ path: viewPath('visitors') })}>{texts.people(back.people)}</a>
           return texts.sentence(whenText(), people, formatShare(back.share), texts.after[unit])
         }}
@@ -168,8 +174,17 @@ interface CellProps {
   counts: boolean
 }
 
-/** A period of a cohort; empty if it has not ended. The shade repeats the number. */
+/** A period of a cohort; empty if it has not ended, a dash if it cannot be known. The shade repeats the number. */
 function Cell({ cell, top, counts }: CellProps) {
+  if (cell?.reason !== undefined) {
+    const why = cell.reason === 'salt_changed' ? t().behaviour.retention.unknown : t().parts.notRecorded
+    return (
+      <td class="right-align muted" title={why}>
+        <span aria-hidden="true">–</span>
+        <span class="visually-hidden">{why}</span>
+      </td>
+    )
+  }
   if (cell?.rate === undefined || cell.visitors === undefined) return <td />
   const shade = cell.period === 0 ? 0 : (cell.rate / top) * 45
   return (
