@@ -1,5 +1,7 @@
 import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
+type ClickId = 'google' | 'bing' | 'display'
+
 /** The campaign parameters of a landing address, as sent, percent-decoded once. */
 export interface Campaign {
   utm_source: string | null
@@ -9,8 +11,8 @@ export interface Campaign {
   utm_term: string | null
   /** `source` or `ref`, which some links carry instead of `utm_source`. */
   ref: string | null
-  /** The advertising network whose click id the address carries. */
-  click: 'google' | 'bing' | null
+  /** The advertising network whose click id the address carries; `display`: Google's for banners. */
+  click: ClickId | null
 }
 
 const NO_CAMPAIGN: Campaign = {
@@ -23,12 +25,13 @@ const NO_CAMPAIGN: Campaign = {
   click: null,
 }
 
-const CLICK_IDS: Record<string, 'google' | 'bing'> = {
+const CLICK_IDS: Record<string, ClickId> = {
   gclid: 'google',
   gbraid: 'google',
   wbraid: 'google',
   gad_source: 'google',
   msclkid: 'bing',
+  dclid: 'display',
 }
 /** The rest of a longer query string is not read. */
 const MAX_QUERY_CHARACTERS = 8192
@@ -55,7 +58,8 @@ export function parseCampaign(query: string | undefined): Campaign {
       else if (key === 'ref') ref ??= value()
       else if (Object.hasOwn(CLICK_IDS, key)) {
         campaign ??= { ...NO_CAMPAIGN }
-        campaign.click ??= CLICK_IDS[key] ?? null
+        // A banner that was sold by search has both ids, and the one of search says more.
+        if (campaign.click === null || campaign.click === 'display') campaign.click = CLICK_IDS[key] ?? null
       }
     }
     start = end + 1

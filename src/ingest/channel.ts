@@ -1,5 +1,5 @@
 import type { Campaign } from '../capture/campaign.js'
-import { AI_UTM_MEDIUMS, type Source } from './source.js'
+import { AI_UTM_MEDIUMS, clickedSource, type Source, sourceOf, taggedSource } from './source.js'
 
 /** The values that rules may test, in lower case; empty if absent. */
 interface Visit {
@@ -12,6 +12,8 @@ interface Visit {
   paid: boolean
   /** The click id belongs to the same network as the source. */
   clicked: boolean
+  /** The address carries the click id of a banner. */
+  banner: boolean
   shopping: boolean
 }
 
@@ -27,7 +29,7 @@ const isPaid = (medium: string) =>
 
 /**
  * The default channel groups as GA4 publishes them, in its order and with its names, plus AI assistants. The first match
- * wins. A visit from an assistant that its tags do not call paid is always in `AI Assistants`, whatever else they say.
+ * wins. The README says where the groups differ from GA4's, and why.
  */
 const RULES: readonly (readonly [channel: string, matches: (visit: Visit) => boolean])[] = [
   ['Cross-network', (v) => v.campaign.includes('cross-network')],
@@ -35,14 +37,14 @@ const RULES: readonly (readonly [channel: string, matches: (visit: Visit) => boo
   ['Paid Search', (v) => v.category === 'search' && (v.paid || v.clicked)],
   ['Paid Social', (v) => v.category === 'social' && v.paid],
   ['Paid Video', (v) => v.category === 'video' && v.paid],
-  ['Display', (v) => DISPLAY_MEDIUMS.has(v.medium)],
+  ['Display', (v) => v.banner || DISPLAY_MEDIUMS.has(v.medium)],
   ['Paid Other', (v) => v.paid],
   ['AI Assistants', (v) => v.category === 'ai'],
   ['Organic Shopping', (v) => v.shopping],
   ['Organic Social', (v) => v.category === 'social' || SOCIAL_MEDIUMS.has(v.medium)],
   ['Organic Video', (v) => v.category === 'video' || v.medium.includes('video')],
   ['AI Assistants', (v) => AI_UTM_MEDIUMS.has(v.medium)],
-  ['Organic Search', (v) => v.category === 'search'],
+  ['Organic Search', (v) => v.category === 'search' || v.medium === 'organic'],
   ['Email', (v) => v.category === 'email' || EMAIL_WORDS.test(v.tag) || EMAIL_WORDS.test(v.medium)],
   ['Affiliates', (v) => v.medium === 'affiliate'],
   ['Audio', (v) => v.medium === 'audio'],
@@ -53,6 +55,35 @@ const RULES: readonly (readonly [channel: string, matches: (visit: Visit) => boo
   ],
   ['Referral', (v) => REFERRAL_MEDIUMS.has(v.medium) || v.source !== ''],
 ]
+
+/** The channels of advertisements. */
+const PAID_CHANNELS: ReadonlySet<string> = new Set(
+  RULES.slice(
+    0,
+    RULES.findIndex(([channel]) => channel === 'AI Assistants'),
+  ).map(([channel]) => channel),
+)
+
+/**
+ * Returns where a visit came from. An assistant's referrer outranks the tags, because an assistant repeats links together
+ * with the tags of the mail or post that it read them in. Only tags and click ids of an advertisement outrank it: they name
+ * source and channel then. `assistant` is the assistant that sent the visitor, in either case; undefined if the
+ * advertisement was the assistant's own.
+ */
+export function attributeVisit(
+  campaign: Campaign,
+  referrer: Source | undefined,
+): { source: Source | undefined; channel: string; assistant: Source | undefined } {
+  if (referrer?.category !== 'ai') {
+    const source = sourceOf(campaign, referrer)
+    const channel = channelOf(source, campaign)
+    return { source, channel, assistant: channel === 'AI Assistants' ? source : undefined }
+  }
+  const source = taggedSource(campaign) ?? clickedSource(campaign) ?? referrer
+  const channel = channelOf(source, campaign)
+  if (PAID_CHANNELS.has(channel)) return { source, channel, assistant: source.category === 'ai' ? undefined : referrer }
+  return { source: referrer, channel: 'AI Assistants', assistant: referrer }
+}
 
 /** Returns the channel of a visit, by its source and its campaign. */
 export function channelOf(source: Source | undefined, campaign: Campaign): string {
@@ -67,6 +98,7 @@ export function channelOf(source: Source | undefined, campaign: Campaign): strin
     campaign: name,
     paid: isPaid(medium) || source?.paid === true,
     clicked: network !== null && campaign.click === network,
+    banner: campaign.click === 'display',
     // "eshop" and "summer shop", not "workshop".
     shopping: source?.category === 'shopping' || /(?:[^a-df-z]|^)shop|shopping/.test(name),
   }

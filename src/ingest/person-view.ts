@@ -10,14 +10,14 @@ import type { Site } from '../capture/site.js'
 import { detachedCopy } from '../capture/text-limits.js'
 import type { Arrival, EventRow } from '../rows.js'
 import { propsText } from './browser-report.js'
-import { channelOf } from './channel.js'
+import { attributeVisit } from './channel.js'
 import { type BatchDraft, completeView } from './classified-batch.js'
 import type { Place, PlaceLookup } from './place/place-lookup.js'
 import { isOwnReferrer, parseReferrer } from './referrer.js'
 import { type ObservedRequest, type RequestContext, readRequestContext } from './request-context.js'
 import type { SaltStore } from './salts.js'
 import { type Session, type SessionMemory, startSession } from './session-memory.js'
-import { sourceOf, sourceOfReferrer } from './source.js'
+import { sourceOfReferrer } from './source.js'
 import { isPolicyFile, type PersonView, type Suspicion, type SuspicionColumns } from './suspicion.js'
 import { MAX_CLOCK_SKEW_MS, type PageLocation, pageKey, type ViewMemory, viewDistance } from './view-memory.js'
 import { allVisitorIds, hashVisitorId, type VisitorIds } from './visitor-ids.js'
@@ -214,14 +214,14 @@ export function readArrival(
   const foreign = parsed && !isOwnReferrer(parsed, hostname, site.domains) ? parsed : undefined
   const isSpam = foreign !== undefined && !foreign.isApp && isReferrerSpam(foreign.host)
   const referrerSource = foreign && !isSpam ? sourceOfReferrer(foreign) : undefined
-  const source = sourceOf(campaign, referrerSource)
+  const { source, channel } = attributeVisit(campaign, referrerSource)
   // Copies, because a session lives half an hour and would keep the whole query and referrer that they were cut from.
   return {
     entry_page: detachedCopy(pathname),
     // Spam keeps its referrer: without a source, it is what the dimension `referrer_spam` counts.
     referrer: foreign && (referrerSource || isSpam) ? detachedCopy(foreign.url) : null,
     source: copyOrNull(source?.name),
-    channel: channelOf(source, campaign),
+    channel,
     utm_source: copyOrNull(campaign.utm_source),
     utm_medium: copyOrNull(campaign.utm_medium),
     utm_campaign: copyOrNull(campaign.utm_campaign),

@@ -80,7 +80,7 @@ export const AI_UTM_MEDIUMS: ReadonlySet<string> = new Set(ASSISTANT_REFERRERS.u
 const COUNTRY_ENDING = /\.(?:com|[a-z]{2}|com?\.[a-z]{2})$/
 
 /** Names that private mail servers have, and that mail services give to the hosts through which links leave a mail. */
-const WEBMAIL = /^(?:(?:web)?mail\d?|email|roundcube|horde|zimbra|owa|deref-[a-z\d-]+)\./
+const WEBMAIL = /^(?:(?:web)?mail\d?|email|poczta|posta|correo|roundcube|horde|zimbra|owa|deref-[a-z\d-]+)\./
 /** Names that servers of the fediverse have. */
 const FEDIVERSE = /^(?:mastodon|mstdn|masto|lemmy|pixelfed|misskey|pleroma|akkoma|friendica)\./
 
@@ -127,13 +127,18 @@ const sourceOfPath = (host: string, path: string): Source | undefined =>
   paths.get(host)?.find((one) => path === one.path || path.startsWith(`${one.path}/`))?.source
 
 /**
- * Returns the source of a visit: the assistant that the referrer names, else the tag, else the referrer, else the network
- * whose click id it carries. An assistant outranks the tag, because it repeats links together with the tags of the mail
- * or post that it read them in.
+ * Returns the source of a visit as its tags name it, else the referrer, else the network whose click id it carries.
+ * `attributeVisit` says when an assistant outranks the tags.
  */
-export function sourceOf(campaign: Campaign, referrer: Source | undefined): Source | undefined {
-  if (referrer?.category === 'ai') return referrer
-  const tag = campaign.utm_source ?? campaign.ref
-  if (tag !== null) return sourceOfTag(tag)
-  return referrer ?? (campaign.click ? tags.get(campaign.click) : undefined)
+export const sourceOf = (campaign: Campaign, referrer: Source | undefined): Source | undefined =>
+  taggedSource(campaign) ?? referrer ?? clickedSource(campaign)
+
+/** Returns the source that `utm_source`, `source` or `ref` names. */
+export function taggedSource({ utm_source, ref }: Campaign): Source | undefined {
+  const tag = utm_source ?? ref
+  return tag === null ? undefined : sourceOfTag(tag)
 }
+
+/** Returns the network whose click id the address carries. Google serves banners too (`dclid`). */
+export const clickedSource = ({ click }: Campaign): Source | undefined =>
+  click === null ? undefined : tags.get(click === 'display' ? 'google' : click)

@@ -1,8 +1,8 @@
 import { memoize } from '../cache.js'
 import { parseCampaign } from '../capture/campaign.js'
-import { channelOf } from '../ingest/channel.js'
+import { attributeVisit } from '../ingest/channel.js'
 import { parseReferrer } from '../ingest/referrer.js'
-import { sourceOf, sourceOfReferrer } from '../ingest/source.js'
+import { sourceOfReferrer } from '../ingest/source.js'
 
 const MAX_CACHED_REFERRERS = 8192
 
@@ -17,7 +17,8 @@ export function createAssistantReader(): (referrer: string, query: string) => st
     // Nearly all pageviews have neither an assistant's referrer nor a campaign.
     if (query === '' && referrer?.category !== 'ai') return undefined
     const campaign = parseCampaign(query)
-    const source = sourceOf(campaign, referrer)
-    return channelOf(source, campaign) === 'AI Assistants' ? (source?.name ?? campaign.utm_medium ?? '') : undefined
+    const { channel, assistant } = attributeVisit(campaign, referrer)
+    // A medium alone may say that it was an assistant, without a name.
+    return assistant?.name ?? (channel === 'AI Assistants' ? (campaign.utm_medium ?? '') : undefined)
   }
 }

@@ -2,17 +2,16 @@ import t from 'tap'
 import { ASSISTANTS } from '../../src/capture/assistants.js'
 import { parseCampaign } from '../../src/capture/campaign.js'
 import { parseLanguage } from '../../src/capture/language.js'
-import { channelOf } from '../../src/ingest/channel.js'
+import { attributeVisit } from '../../src/ingest/channel.js'
 import { isOwnReferrer, parseReferrer } from '../../src/ingest/referrer.js'
-import { sourceOf, sourceOfReferrer } from '../../src/ingest/source.js'
+import { sourceOfReferrer } from '../../src/ingest/source.js'
 
 /** Source and channel of a landing with this referrer and this query. */
 function arrivalOf(referrer: string, query = ''): [string | null, string] {
   const parsed = parseReferrer(referrer)
   const sender = parsed && sourceOfReferrer(parsed)
-  const tags = parseCampaign(query)
-  const source = sourceOf(tags, sender)
-  return [source?.name ?? null, channelOf(source, tags)]
+  const { source, channel } = attributeVisit(parseCampaign(query), sender)
+  return [source?.name ?? null, channel]
 }
 
 t.test('source and channel by referrer', async (t) => {
@@ -112,6 +111,20 @@ t.test('assistants by their hosts, paths and apps', async (t) => {
     ['android-app://com.larus.nova/', 'Doubao'],
     ['android-app://ai.qwenlm.chat.android/', 'Qwen'],
     ['android-app://com.poe.android/', 'Poe'],
+    ['https://x.ai/', 'Grok'],
+    ['https://hailuoai.com/', 'MiniMax'],
+    ['https://hailuoai.video/', 'MiniMax'],
+    ['https://claude.com/', 'Claude'],
+    ['https://notebooklm.google/', 'Gemini'],
+    ['https://ai.google/', 'Gemini'],
+    ['https://search.google.com/ai', 'Gemini'],
+    ['https://ernie.baidu.com/', 'Ernie'],
+    ['https://rufus.amazon.com/', 'Rufus'],
+    ['https://nova.amazon.com/', 'Amazon Nova'],
+    ['https://exa.ai/search', 'Exa'],
+    ['https://app.tavily.com/', 'Tavily'],
+    ['https://scite.ai/', 'Scite'],
+    ['https://explorer.globe.engineer/', 'Globe Explorer'],
     ['android-app://me.proton.android.lumo/', 'Lumo'],
   ]
   const operators = new Map(ASSISTANTS.map(({ source, operator }) => [source, operator]))
@@ -165,6 +178,28 @@ t.test('search, mail and social networks by their hosts, paths and apps', async 
     ['https://lemmy.example.org/', 'lemmy.example.org', 'Organic Social'],
     ['https://search.xfinity.com/', 'search.xfinity.com', 'Organic Search', 'a small engine is its own name'],
     ['https://huggingface.co/', 'huggingface.co', 'Referral', 'models, not the chat'],
+    ['https://search.google.com/search-console', 'Google', 'Organic Search', 'not the path of the assistant'],
+    ['https://www.toutiao.com/', 'Toutiao', 'Organic Search'],
+    ['https://so.toutiao.com/search', 'Toutiao', 'Organic Search'],
+    ['https://www.lilo.org/', 'Lilo', 'Organic Search'],
+    ['https://search.virgilio.it/', 'Virgilio', 'Organic Search'],
+    ['https://mail.virgilio.it/', 'mail.virgilio.it', 'Email', 'mail of a search engine'],
+    ['https://www.givero.com/', 'Givero', 'Organic Search'],
+    ['https://luxxle.com/', 'Luxxle', 'Organic Search'],
+    ['https://search.becovi.com/', 'search.becovi.com', 'Organic Search'],
+    ['https://www.alothome.com/', 'alothome.com', 'Organic Search'],
+    ['https://websearch.rakuten.co.jp/', 'Rakuten Search', 'Organic Search', 'the search engine'],
+    ['https://www.rakuten.co.jp/', 'Rakuten', 'Organic Shopping', 'and the shop'],
+    ['https://item.rakuten.co.jp/x/', 'Rakuten', 'Organic Shopping'],
+    ['https://www.idealo.de/preisvergleich/x', 'idealo', 'Organic Shopping', 'a comparison of prices'],
+    ['https://www.idealo.co.uk/', 'idealo', 'Organic Shopping'],
+    ['https://item.taobao.com/', 'Taobao', 'Organic Shopping'],
+    ['https://www.icloud.com/mail', 'iCloud Mail', 'Email'],
+    ['https://www.icloud.com/', 'iCloud Mail', 'Email', 'browsers send the host only'],
+    ['https://band.us/band/1', 'BAND', 'Organic Social'],
+    ['https://v.qq.com/x/page/1', 'Tencent Video', 'Organic Video'],
+    ['https://poczta.wp.pl/', 'poczta.wp.pl', 'Email', 'mail in other languages'],
+    ['https://www.mailbox.org/', 'mailbox.org', 'Email'],
     ['https://huggingface.co/chatbots', 'huggingface.co', 'Referral', 'a path ends at a slash'],
     ['https://github.com/copilot-tools', 'GitHub', 'Organic Social', 'a path ends at a slash'],
     ['android-app://com.google.android.googlequicksearchbox/', 'Google', 'Organic Search'],
@@ -244,6 +279,31 @@ t.test('source and channel by tags', async (t) => {
     ['ref=producthunt', CHATGPT, 'ChatGPT', 'AI Assistants', 'ref is a tag too'],
     ['utm_source=chatgpt&utm_medium=cpc', CHATGPT, 'ChatGPT', 'Paid Other', 'an advertisement is no citation'],
     ['utm_source=chatgpt&utm_medium=display', CHATGPT, 'ChatGPT', 'Display', 'nor is a banner'],
+    ['utm_medium=cpc', CHATGPT, 'ChatGPT', 'Paid Other', 'paid, and no tag names another place'],
+    ['utm_source=google&utm_medium=cpc', CHATGPT, 'Google', 'Paid Search', 'a paid tag names source and channel'],
+    ['utm_source=google&utm_medium=cpc', CLAUDE_APP, 'Google', 'Paid Search', 'whichever assistant it is'],
+    ['utm_source=facebook&utm_medium=paid_social', CHATGPT, 'Facebook', 'Paid Social', 'and whichever network'],
+    ['utm_source=fb-ads', CHATGPT, 'Facebook', 'Paid Social', 'a source that says it was paid'],
+    ['utm_source=youtube&utm_medium=cpv', CHATGPT, 'YouTube', 'Paid Video', 'a film'],
+    ['utm_source=partner&utm_medium=ppc', CHATGPT, 'partner', 'Paid Other', 'an unknown network'],
+    ['utm_source=partner&utm_medium=banner', CHATGPT, 'partner', 'Display', 'a banner elsewhere'],
+    ['utm_source=google&utm_campaign=cross-network', CHATGPT, 'Google', 'Cross-network', 'a campaign of all kinds'],
+    ['utm_source=shop&utm_campaign=eshop&utm_medium=cpc', CHATGPT, 'shop', 'Paid Shopping', 'a campaign of a shop'],
+    ['gclid=1', CHATGPT, 'Google', 'Paid Search', 'a click id is a paid tag'],
+    ['msclkid=1', CHATGPT, 'Bing', 'Paid Search', 'of either network'],
+    ['dclid=1', CHATGPT, 'Google', 'Display', 'and of its banners'],
+    ['utm_source=newsletter&utm_medium=email&gclid=1', CHATGPT, 'ChatGPT', 'AI Assistants', 'the tags are not paid'],
+    ['utm_source=google&utm_medium=organic', CHATGPT, 'ChatGPT', 'AI Assistants', 'a search that was not paid'],
+    ['utm_source=mystery&utm_medium=organic', '', 'mystery', 'Organic Search', 'an unknown engine'],
+    ['utm_medium=Organic', '', null, 'Organic Search', 'without its name'],
+    ['utm_medium=organic', 'https://blog.example/', 'blog.example', 'Organic Search', 'the tag outranks the referrer'],
+    ['utm_source=facebook&utm_medium=organic', '', 'Facebook', 'Organic Social', 'a network stays one'],
+    ['utm_source=a&utm_medium=organic_post', '', 'a', 'Referral', 'another word'],
+    ['dclid=1', '', 'Google', 'Display', 'the click id of a banner'],
+    ['dclid=1', 'https://news.example/', 'news.example', 'Display', 'on the page that showed it'],
+    ['dclid=1&gclid=1', '', 'Google', 'Paid Search', 'a click id of search is the more exact one'],
+    ['gclid=1&dclid=1', '', 'Google', 'Paid Search', 'in either order'],
+    ['dclid=1&utm_source=google&utm_medium=cpc', '', 'Google', 'Paid Search', 'tags are more exact'],
     ['utm_medium=ai&utm_source=google', '', 'Google', 'AI Assistants', 'by its medium'],
     ['ref=producthunt', '', 'Product Hunt', 'Organic Social', 'ref stands in for utm_source'],
     ['source=www.example.org', '', 'www.example.org', 'Referral', 'so does source'],
