@@ -1,3 +1,4 @@
+import { ASSISTANT_NAME_PATTERN, ASSISTANT_REFERRER_PATTERN } from './capture/assistants.js'
 import type { AggregateType } from './session-aggregates.js'
 import { type Dialect, join, raw, type Sql, sql } from './sql.js'
 
@@ -17,10 +18,33 @@ export const IS_JUDGED = `${IS_READING} and robots_allowed is not null`
  */
 const IS_FOR_ANSWERS = `not ${IS_SPOOFED} and coalesce(purpose in ('search', 'assistant'), false)`
 
-const IS_FROM_ASSISTANT = "channel = 'AI Assistants'"
+/** A text, or SQL in which engines differ. */
+type Expression = string | ((dialect: Dialect) => Sql)
+export const expressionSql = (expression: Expression, dialect: Dialect): Sql =>
+  typeof expression === 'string' ? raw(expression) : expression(dialect)
+
+const IS_ASSISTANT_CHANNEL = "channel = 'AI Assistants'"
+const IS_PAID_CHANNEL =
+  "channel in ('Paid Search', 'Paid Social', 'Paid Video', 'Paid Shopping', 'Paid Other', 'Display', 'Cross-network')"
+/**
+ * An assistant's visit. The tags of an advertisement outrank the assistant that repeated its link, so the referrer tells
+ * then. An advertisement in an assistant has the assistant as its source, and is no citation. `case` and not `or`, because
+ * DuckDB 1.5 tests all parts of a condition in `filter`.
+ */
+const isFromAssistant = (dialect: Dialect): Sql => sql`
+  case when ${raw(IS_ASSISTANT_CHANNEL)} then true
+    when ${raw(IS_PAID_CHANNEL)} then ${dialect.matches(raw('referrer'), ASSISTANT_REFERRER_PATTERN)}
+      and not ${dialect.matches(raw('source'), ASSISTANT_NAME_PATTERN)}
+    else false end`
 const IS_FIRST_VIEW = 'timestamp = session_start and pathname = entry_page'
 /** The pageview with which a session from an AI assistant began; a session has one. */
-const IS_ARRIVAL = `${IS_FROM_ASSISTANT} and ${IS_FIRST_VIEW}`
+const isArrival = (dialect: Dialect): Sql =>
+  sql`case when ${raw(IS_FIRST_VIEW)} then ${isFromAssistant(dialect)} else false end`
+/** The sender of an arrival, as the source or the assistant in the referrer. */
+const arrivingAssistant = (dialect: Dialect): Sql => sql`
+  case when ${isArrival(dialect)} then
+    case when ${raw(IS_ASSISTANT_CHANNEL)} then source
+      else ${dialect.firstGroup(raw('referrer'), ASSISTANT_REFERRER_PATTERN)} end end`
 
 /** A successful read of a page. A 304 names no content type; `is_pageview` or the path's ending decides then. */
 const IS_PAGE_READ = `method = 'GET' and status in (200, 206, 304) and case when content_type is null
@@ -34,29 +58,25 @@ interface CountColumn {
   readonly total: 'sum' | 'min' | 'max'
   readonly type: AggregateType
   /** `among`: the condition that all rows pass already; testing it again costs a fifth of the statement. */
-  value(dialect: Dialect, among?: string): Sql
+  value(dialect: Dialect, among?: Expression): Sql
   /** The rows that it is about; absent: all. */
-  readonly of?: string
+  readonly of?: Expression
 }
-const filterClause = (among: string | undefined, of: string | undefined, where?: string): string => {
+function filterClause(dialect: Dialect, among?: Expression, of?: Expression, where?: string): Sql {
   const conditions = [of === among ? undefined : of, where].filter((each) => each !== undefined)
-  return conditions.length > 0 ? ` filter (where ${conditions.join(' and ')})` : ''
+  const all = conditions.map((each) => expressionSql(each, dialect))
+  return all.length > 0 ? sql` filter (where ${join(all, ' and ')})` : raw('')
 }
-const count = (of?: string, where?: string): CountColumn => ({
-  ...{ total: 'sum', type: 'count' },
-  value: (_, among) => raw(`count(*)${filterClause(among, of, where)}`),
-  ...(of ? { of } : {}),
-})
-const column = (
+const count = (of?: string, where?: string): CountColumn => column(['sum', 'count'], 'count(*)', of, where)
+function column(
   [total, type]: readonly [CountColumn['total'], AggregateType],
   text: string,
-  of?: string,
+  of?: Expression,
   where?: string,
-): CountColumn => ({
-  ...{ total, type },
-  value: (_, among) => raw(`${text}${filterClause(among, of, where)}`),
-  ...(of ? { of } : {}),
-})
+): CountColumn {
+  const value = (dialect: Dialect, among?: Expression) => sql`${raw(text)}${filterClause(dialect, among, of, where)}`
+  return { total, type, value, ...(of ? { of } : {}) }
+}
 
 const FETCH_COUNTS = {
   fetches: count(),
@@ -76,7 +96,7 @@ interface DailyTable {
   readonly from: 'events' | 'agent_events'
   /** The rows that are counted. */
   readonly where: string
-  readonly keys: Readonly<Record<string, string>>
+  readonly keys: Readonly<Record<string, Expression>>
   readonly counts: Readonly<Record<string, CountColumn>>
 }
 
@@ -94,8 +114,8 @@ export const DAILY_TABLES = {
       // The time of the last response in half milliseconds since 1970; an odd number is a success, which wins a tie.
       last_response: {
         ...({ total: 'max', type: 'bigint' } as const),
-        value: (dialect: Dialect, among?: string) => sql`max(${dialect.epochMs(raw('timestamp'))} * 2
-          + case when status between 200 and 299 or status = 304 then 1 else 0 end)${raw(filterClause(among, IS_READING))}`,
+        value: (dialect: Dialect, among?: Expression) => sql`max(${dialect.epochMs(raw('timestamp'))} * 2
+          + case when status between 200 and 299 or status = 304 then 1 else 0 end)${filterClause(dialect, among, IS_READING)}`,
         of: IS_READING,
       },
     },
@@ -109,12 +129,17 @@ export const DAILY_TABLES = {
   daily_views: {
     from: 'events',
     where: "kind = 'pageview'",
-    // `assistant`: the source of an arrival from an AI assistant.
-    keys: { hostname: 'hostname', pathname: 'pathname', assistant: `case when ${IS_ARRIVAL} then source end` },
+    // `assistant`: who sent an arrival from an AI assistant, as the source or the host of the referrer.
+    keys: { hostname: 'hostname', pathname: 'pathname', assistant: arrivingAssistant },
     counts: {
       views: count(),
-      // `of` does not have the whole condition: after `timestamp = session_start` DuckDB 1.5 no longer skips by time.
-      arrivals: column(['sum', 'count'], 'count(distinct session_id)', IS_FROM_ASSISTANT, IS_FIRST_VIEW),
+      arrivals: {
+        ...({ total: 'sum', type: 'count' } as const),
+        value: (dialect: Dialect, among?: Expression) => sql`count(distinct session_id)
+          filter (where ${among === isFromAssistant ? raw(IS_FIRST_VIEW) : isArrival(dialect)})`,
+        // Not the whole condition: after `timestamp = session_start` DuckDB 1.5 no longer skips by time.
+        of: isFromAssistant,
+      },
     },
   },
 } as const satisfies Record<string, DailyTable>
@@ -164,7 +189,9 @@ export function selectDays(name: DailyTableName, { dialect, where, agents }: Day
   const keys = join(
     [
       raw("site_id, date_trunc('day', timestamp) as day"),
-      ...Object.entries(table.keys).map(([key, value]) => raw(key === value ? key : `${value} as ${key}`)),
+      ...Object.entries<Expression>(table.keys).map(([key, value]) =>
+        key === value ? raw(key) : sql`${expressionSql(value, dialect)} as ${raw(key)}`,
+      ),
     ],
     ', ',
   )

@@ -88,6 +88,8 @@ export interface Dialect {
   textBefore(column: Sql, separator: string): Sql
   /** RE2 search; the query fails if the pattern is invalid. */
   matches(column: Sql, pattern: string): Sql
+  /** The text that the first group of an RE2 pattern matched; empty if the pattern does not occur. */
+  firstGroup(column: Sql, pattern: string): Sql
   /** Text in lower case, to compare without case as `foldCase` does. */
   lower(text: Sql): Sql
   /** Text to a number; null if it is not a `NUMERAL`. */

@@ -20,7 +20,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/rows': [],
   'src/columns': ['src/rows'],
   'src/session-aggregates': ['src/columns', 'src/rows', 'src/sql'],
-  'src/daily-counts': ['src/session-aggregates', 'src/sql'],
+  'src/daily-counts': ['src/capture/assistants', 'src/session-aggregates', 'src/sql'],
   'src/tracker': [],
   // The app in the browser, a client of the API like any other.
   'src/dashboard': [],

@@ -41,6 +41,7 @@ export const clickhouseDialect: Dialect = {
   endsWith: (column, suffix) => sql`endsWith(${column}, ${suffix})`,
   textBefore: (column, separator) => sql`substringIndex(${column}, ${separator}, 1)`,
   matches: (column, pattern) => sql`match(${column}, ${pattern})`,
+  firstGroup: (column, pattern) => sql`extract(${column}, ${pattern})`,
   // `lower` changes ASCII only. `lowerUTF8` makes two characters of a dotted capital I.
   lower: (text) => sql`replaceAll(lowerUTF8(replaceAll(${text}, 'İ', 'i')), 'ς', 'σ')`,
   toNumber: (column) => sql`toFloat64OrNull(trimBoth(extract(${column}, '${raw(NUMERAL)}')))`,

@@ -22,6 +22,7 @@ export const duckdbDialect: Dialect = {
   endsWith: (column, suffix) => sql`ends_with(${column}, ${suffix})`,
   textBefore: (column, separator) => sql`split_part(${column}, ${separator}, 1)`,
   matches: (column, pattern) => sql`regexp_matches(${column}, ${pattern})`,
+  firstGroup: (column, pattern) => sql`regexp_extract(${column}, ${pattern}, 1)`,
   lower: (text) => sql`replace(lower(${text}), 'ς', 'σ')`,
   toNumber: (column) => sql`try_cast(regexp_extract(${column}, '${raw(NUMERAL)}') as double)`,
   toDecimal: (column) => sql`try_cast(${column} as decimal(18, 4))`,

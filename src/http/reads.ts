@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ASSISTANTS } from '../capture/assistants.js'
+import { ASSISTANT_NAMES } from '../capture/assistants.js'
 import { createSiteLookup } from '../capture/site.js'
 import type { Engine } from '../engine/engine.js'
 import { ApiError } from '../errors.js'
@@ -91,7 +91,7 @@ export function createReadDeps(
     ...rest,
     signal: call.request.signal,
     asker: askerOf(principal),
-    assistants: ASSISTANTS,
+    assistants: ASSISTANT_NAMES,
     site: async (id) => {
       const site = await sites.get(id)
       if (!site || !canReachSite(call, site)) return undefined

@@ -1,4 +1,11 @@
-import { DAILY_TABLES, type DailyTableName, IS_JUDGED, IS_SPOOFED, judgedState } from '../daily-counts.js'
+import {
+  DAILY_TABLES,
+  type DailyTableName,
+  expressionSql,
+  IS_JUDGED,
+  IS_SPOOFED,
+  judgedState,
+} from '../daily-counts.js'
 import { isIn, join, raw, type Sql, sql } from '../sql.js'
 import type { Window } from './calendar.js'
 import { filterCondition, sourceRows } from './conditions.js'
@@ -78,10 +85,15 @@ export function dailyCounts(
   const counts = Object.entries(table.counts).filter(([count]) => names.includes(count))
   // The grouping is faster without rows that no count is about.
   const about = [...new Set(counts.map(([, count]) => ('of' in count ? count.of : 'true')))]
-  const relevant = about.includes('true') ? raw('true') : raw(`(${about.join(' or ')})`)
+  const relevant = about.includes('true')
+    ? raw('true')
+    : sql`(${join(
+        about.map((each) => expressionSql(each, plan.dialect)),
+        ' or ',
+      )})`
   const among = about.length === 1 ? about[0] : undefined
   const columns = [
-    ...keys.map(([key, value]) => raw(`${value} as ${key}`)),
+    ...keys.map(([key, value]) => sql`${expressionSql(value, plan.dialect)} as ${raw(key)}`),
     ...counts.map(([count, { value }]) => sql`${value(plan.dialect, among)} as ${raw(count)}`),
   ]
   const source = counted === undefined ? raw(table.from) : rowsOfTimes(table.from, own, rest)
@@ -158,7 +170,7 @@ export function lastFetches(plan: Plan, urls: Sql): Sql {
       sql`select hostname, pathname, agent_id, ${judgedState(plan.dialect)} as state,
           max(timestamp) filter (where ${raw(IS_JUDGED)}) as moment,
           ${response.value(plan.dialect, response.of)} as last_response
-        from ${rows} and ${raw(response.of)} group by hostname, pathname, agent_id`,
+        from ${rows} and ${expressionSql(response.of, plan.dialect)} group by hostname, pathname, agent_id`,
   ])
   return sql`
     select hostname, pathname, agent_id,

@@ -291,6 +291,15 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
       ['', ''],
       [null, null],
     ])
+    await compare('firstGroup', dialect.firstGroup(text, '^https?://(?:[^/]*[.])?(a[.]example|b[.]example/x)(?:/|$)'), [
+      ['https://a.example/', 'a.example'],
+      ['https://www.a.example/b.example/x', 'a.example'],
+      ['http://b.example/x', 'b.example/x'],
+      ['https://b.example/y', '', 'no match'],
+      ['https://nota.example/', '', 'no match'],
+      ['', ''],
+      [null, null],
+    ])
     for (const [given, expected] of LOWER) t.equal(foldCase(given), expected, 'as in JavaScript')
     for (const [value, expected] of JSON_VALUES)
       await compare('jsonText', dialect.jsonText(text, 'k'), [[JSON.stringify({ a: '~/"', k: value }), expected]])

@@ -8,7 +8,7 @@ import { reads } from '../../src/reads/index.js'
 import { join, sql } from '../../src/sql.js'
 import { assertEqual } from '../fixtures/assert-equal.js'
 import { openStore } from '../fixtures/open-store.js'
-import { AGENTS, ASSISTANTS, peopleAndAgents, SITEMAP } from '../fixtures/people-and-agents.js'
+import { AGENTS, ASSISTANT_HOSTS, ASSISTANTS, peopleAndAgents, SITEMAP } from '../fixtures/people-and-agents.js'
 import { midnight } from './calendar.js'
 import type { FileVersion } from './policy-reads.js'
 import { type Metrics, recount } from './recount.js'
@@ -55,7 +55,7 @@ const catalog = AGENTS.map(
 const given: UrlWorld = {
   ...{ rows, sitemap: SITEMAP, hostOf, blocks },
   obeys: new Map(AGENTS.map(([id, , , obeys]) => [id, obeys])),
-  assistants: new Map(ASSISTANTS),
+  assistants: new Map([...ASSISTANTS, ...ASSISTANT_HOSTS]),
 }
 const deps: ReadDependencies = {
   ...{ store, catalog, blockedUrls: blocked, now: () => new Date(NOW) },
@@ -64,7 +64,7 @@ const deps: ReadDependencies = {
     ...(id === 2 ? { citation_threshold: 1.5 } : {}),
   }),
   segment: async () => undefined,
-  assistants: ASSISTANTS.map(([source, operator]) => ({ source, operator })),
+  assistants: [...ASSISTANTS, ...ASSISTANT_HOSTS].map(([source, operator]) => ({ source, operator })),
   policyVersions: async (_, { before }) => ({
     hostname: 'one.example',
     versions: VERSIONS.filter(({ since }) => since < before).map((version) => ({

@@ -168,11 +168,17 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
         row.verified !== false &&
         (operator === undefined || row.operator === operator),
     )
+    // The assistant that repeated the link of an advertisement elsewhere.
+    const sender = ({ referrer, source, channel }: EventRow) =>
+      /^(?:Paid |Display$|Cross-network$)/.test(channel) && !given.assistants.has(source ?? '')
+        ? given.assistants.get(referrer === null ? '' : new URL(referrer).hostname.replace(/^www\./, ''))
+        : undefined
+    const whose = (row: EventRow) => sender(row) ?? given.assistants.get(row.source ?? '')
     const came = (row: EventRow) =>
-      row.channel === 'AI Assistants' &&
+      (row.channel === 'AI Assistants' || sender(row) !== undefined) &&
       row.timestamp.getTime() === row.session_start.getTime() &&
       row.pathname === row.entry_page &&
-      (operator === undefined || given.assistants.get(row.source ?? '') === operator)
+      (operator === undefined || whose(row) === operator)
     const people = events.filter((row) => row.kind === 'pageview' && within(row))
 
     const urlsOf = (asks?: (dimension: string) => boolean) => {
@@ -224,7 +230,6 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
     }
     const read = own.filter((row) => passes(row) && isPageRead(row.pathname, row.content_type, row))
     const arrived = people.filter((row) => passes(row) && came(row))
-    const whose = (row: EventRow) => given.assistants.get(row.source ?? '')
     const operators = [...new Set([...read.map((row) => row.operator), ...arrived.map(whose)])].map((name) => ({
       ...(name === undefined ? {} : { operator: name }),
       ...totals([

@@ -202,7 +202,7 @@ t.test('every assistant’s operator is in the catalog, or has no agent there', 
   const LOOKED_UP = new Set(
     `xAI, Cursor, Inflection, Character.AI, Jasper, Writesonic, Codeium, Tencent, Genspark, T3, Felo, Venice, Elicit,
     Consensus, Hugging Face, OpenRouter, Proton, MiniMax, Sber, Monica, Sider, Merlin, LMArena, Blackbox AI, Metaso, iFlytek,
-    SciSpace, Infomaniak, Luzia, Komo, Chat+, Zapia`.split(/,\s+/),
+    SciSpace, Infomaniak, Luzia, Komo, Chat+, Zapia, Scite, Globe, OpenEvidence, Kunlun`.split(/,\s+/),
   )
   for (const name of strangers) t.ok(LOOKED_UP.has(name), `${name} has no agent`)
   const names = [...known].map((name) => name.toLowerCase())

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
-import { ASSISTANTS } from '../../src/capture/assistants.js'
+import { ASSISTANT_NAMES } from '../../src/capture/assistants.js'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/rows.js'
@@ -20,7 +20,7 @@ export const common: Omit<ReadDependencies, 'store'> = {
   site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'never', owns: (hostname) => hostname === 'example.com' }),
   segment: async () => undefined,
   catalog: listAgents(loadCatalog()),
-  assistants: ASSISTANTS,
+  assistants: ASSISTANT_NAMES,
 }
 export async function asker(
   rows: Rows,
