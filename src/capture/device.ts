@@ -1,8 +1,8 @@
 import UAParser from 'ua-parser-js'
 import { createRecentCache } from '../cache.js'
+import { deviceTypeOf, isIpadAsMac } from './device-type.js'
 import type { Observation } from './observation.js'
 import { nameSystem } from './system-names.js'
-import { isTelevision } from './televisions.js'
 import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
 /** A browser's description of itself; null where it says nothing. */
@@ -113,13 +113,19 @@ function correctParserErrors(device: Device, userAgent: string): Device {
   if (/Apple ?Watch|Watch OS/.test(userAgent))
     return { ...device, os: 'watchOS', os_version: null, device_type: 'wearable' }
   if (device.browser === 'Meta Quest Browser') return { ...device, os: 'Android', os_version: null, device_type: 'xr' }
-  if (device.device_type !== 'console' && isTelevision(userAgent)) return { ...device, device_type: 'tv' }
+  if (isIpadAsMac(userAgent)) return { ...device, os: 'iOS', os_version: null, device_type: 'tablet' }
+  const typed = { ...device, device_type: deviceTypeOf(userAgent, device.device_type) }
+  if (typed.device_type === 'tv' && (typed.os === null || typed.os === 'Linux')) {
+    const [system] = /\bVIDAA\b|\bTiVo/.exec(userAgent) ?? []
+    return system === undefined ? typed : { ...typed, os: system === 'TiVo' ? 'TiVo OS' : system, os_version: null }
+  }
+  if (typed.os === null && /\bXbox/i.test(userAgent)) return { ...typed, os: 'Xbox' }
   if (device.os === 'iOS') {
     // Since iOS 26 the system's number is frozen at 18, and Safari's own version carries the real one.
     const [, safari] = /Version\/(\d+\.\d+)/.exec(userAgent) ?? []
-    if (safari !== undefined && Number.parseFloat(safari) >= 26) return { ...device, os_version: shortVersion(safari) }
+    if (safari !== undefined && Number.parseFloat(safari) >= 26) return { ...typed, os_version: shortVersion(safari) }
   }
-  return device
+  return typed
 }
 
 /** Browsers that call themselves Chrome in the user agent, by their names in `Sec-CH-UA`. */
@@ -155,6 +161,8 @@ function applyClientHints(
     hinted.os_version = hinted.os === 'Windows' ? (windowsVersion(number) ?? hinted.os_version) : shortVersion(number)
   if (mobile === '?1' && (hinted.device_type === null || hinted.device_type === 'desktop'))
     hinted.device_type = 'mobile'
+  // Some browsers of tablets call themselves "Mobile" in the user agent; the hint of Chromium does not.
+  if (mobile === '?0' && hinted.os === 'Android' && hinted.device_type === 'mobile') hinted.device_type = 'tablet'
   return hinted
 }
 

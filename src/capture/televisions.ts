@@ -73,20 +73,36 @@ const TELEVISION_SIGNS: readonly TelevisionSign[] = [
     pattern: String.raw`\b(?:LOEWE|olleh|TSBNet|TiVo|POV_)[ /_-]?TV`,
     source: 'Loewe, KT, Toshiba, Point of View; Matomo device-detector',
   },
+  {
+    pattern: String.raw`\bTV[ -]?Bro(?:wser)?\b|\bJioPagesTV\b|\bBrowseHere\b|\bSraf/|\bEspial/|\bVewd\b|\bKylo/|\bTiVo`,
+    source: 'browsers and systems that are made for televisions; Matomo device-detector',
+  },
   { pattern: String.raw`\bTV Safari/|Safari/[\d.]+ TV\b`, source: 'Yandex and Samsung Internet on televisions' },
-  // Models of Android
-  {
-    pattern: String.raw`Android [\d.]+;[^)]*\b(?:TV|STB|TV_?BOX|MK8\d\d\w?)\b[^)]*\)`,
-    source: 'the model names itself a television or set-top box',
-  },
-  {
-    pattern: String.raw`Android [\d.]+; (?:[a-z]{2}[-_][a-z]{2}; )?(?:24|28|32|39|40|42|43|48|49|50|55|58|65|70|75|77|82|85|86|98)[A-Z]{2}\w+(?: Build|[;)])`,
-    source: 'the model begins with a screen size in inches (43LF7202T); Matomo device-detector',
-  },
   { pattern: String.raw`\b(?:set-?top[ -]?box|STB)\b`, source: 'set-top boxes; Matomo device-detector' },
 ]
 
-const TELEVISION = new RegExp(TELEVISION_SIGNS.map(({ pattern }) => pattern).join('|'), 'i')
+/** Signs in the model of an Android device: the part after the system's version, up to the end of the comment. */
+const MODEL_SIGNS: readonly TelevisionSign[] = [
+  {
+    pattern: String.raw`\b(?:TV|STB|TV_?BOX|MK8\d\d\w?|GTV\d+)\b|[a-z]{3}TV\b|[a-z]box\b`,
+    source: 'the model names itself a television or set-top box',
+  },
+  { pattern: String.raw`\dLED\d*\b|LED[-_]?\d\d`, source: 'the kind of screen with its size; Matomo device-detector' },
+  {
+    pattern: '(?:^|[; ])(?:H96|X96|X88|A95X|T95|HK1|MXQ|Tanix|Mecool)',
+    source: 'series of set-top boxes; Matomo device-detector',
+  },
+  {
+    pattern: String.raw`^ ?(?:[a-z]{2}[-_][a-z]{2}; )?(?:[a-z\d]+[_-])?(?:24|28|32|39|40|42|43|48|49|50|55|58|65|70|75|77|82|85|86|98)[A-Z]{2}\w+(?: Build|;|$)`,
+    source:
+      'the model begins with a screen size in inches (43LF7202T), or has it after the maker; Matomo device-detector',
+  },
+]
 
-/** Tells whether a user agent is a television's or set-top box's. */
-export const isTelevision = (userAgent: string): boolean => TELEVISION.test(userAgent)
+const toRegExp = (signs: readonly TelevisionSign[]) => new RegExp(signs.map(({ pattern }) => pattern).join('|'), 'i')
+const TELEVISION = toRegExp(TELEVISION_SIGNS)
+const TELEVISION_MODEL = toRegExp(MODEL_SIGNS)
+
+/** Tells whether a user agent is a television's or set-top box's; `model` is that of an Android device. */
+export const isTelevision = (userAgent: string, model = ''): boolean =>
+  TELEVISION.test(userAgent) || TELEVISION_MODEL.test(model)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createDeviceReader } from '../../src/capture/device.js'
-import { isTelevision } from '../../src/capture/televisions.js'
+import { deviceTypeOf } from '../../src/capture/device-type.js'
 import { BROWSERS } from '../fixtures/user-agents.js'
 
 const CHROME =
@@ -81,11 +81,11 @@ t.test('a flood of hostile user agents costs a share of the time, not all of it'
   t.equal(read(`${CHROME} new`, {}).browser, 'Chrome', 'and later new ones are read again')
 })
 
-t.test('no user agent costs the signs of televisions much more than an ordinary one of its length', async (t) => {
+t.test('no user agent costs the signs of devices much more than an ordinary one of its length', async (t) => {
   const fastest = (userAgent: string): number => {
     const times = Array.from({ length: 5 }, () => {
       const start = performance.now()
-      for (let i = 0; i < 10; i++) isTelevision(userAgent)
+      for (let i = 0; i < 10; i++) deviceTypeOf(userAgent, null)
       return performance.now() - start
     })
     return Math.min(...times)
@@ -98,6 +98,102 @@ t.test('no user agent costs the signs of televisions much more than an ordinary 
   ]
   fastest(ordinary)
   for (const [userAgent, why] of rows) t.ok(fastest(userAgent) < 30 * fastest(ordinary), why)
+})
+
+t.test('iPads that ask for the desktop site are tablets with iOS', async (t) => {
+  const read = createDeviceReader()
+  const mac = (tail: string) =>
+    `Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) ${tail}`
+  const rows: [tail: string, browser: string | null, why: string][] = [
+    ['CriOS/131.0.6778.73 Version/17.0 Safari/605.1.15', 'Chrome', 'Chrome'],
+    ['FxiOS/133.0 Safari/605.1.15', 'Firefox', 'Firefox'],
+    ['EdgiOS/131.0.2903.68 Version/17.0 Safari/605.1.15', 'Edge', 'Edge'],
+    ['GSA/102.0.304944559 Safari/604.1', 'Google App', 'the Google app'],
+    ['OPT/2.2.1', 'Opera', 'Opera Touch'],
+    ['Version/17.0 OPX/2.8.0 Safari/605.1.15', 'Opera GX', 'Opera GX'],
+    ['Mobile/15E148 DuckDuckGo/7', 'DuckDuckGo', 'DuckDuckGo'],
+    ['Mobile/15E148', 'WebKit', 'an app’s view'],
+  ]
+  for (const [tail, browser, why] of rows) {
+    const device = read(mac(tail), undefined)
+    t.strictSame(
+      [device.browser, device.os, device.os_version, device.device_type],
+      [browser, 'iOS', null, 'tablet'],
+      why,
+    )
+  }
+  for (const tail of [
+    'Version/17.4 Safari/605.1.15',
+    'Version/17.5 Safari/605.1.15 Ddg/17.5',
+    'Chrome/131.0.0.0 Safari/537.36',
+  ]) {
+    const device = read(mac(tail), undefined)
+    t.strictSame([device.os, device.device_type], ['macOS', 'desktop'], `a Mac: ${tail}`)
+  }
+})
+
+t.test('types of devices that the parser takes for others', async (t) => {
+  const read = createDeviceReader()
+  const android = (model: string, mobile = '') =>
+    `Mozilla/5.0 (Linux; Android 11; ${model}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/110.0.0.0 ${mobile}Safari/537.36`
+  const linux = (tail: string) =>
+    `Mozilla/5.0 (X11; Linux armv7l) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/98.0.4758.102 Safari/537.36 ${tail}`
+  const rows: [userAgent: string, os: string | null, type: string, why: string][] = [
+    [android('K'), 'Android', 'tablet', 'the reduced user agent of Chrome on a tablet'],
+    [android('K', 'Mobile '), 'Android', 'mobile', 'and on a telephone'],
+    [android('HP Slate 8 Pro Build/JDQ39'), 'Android', 'tablet', 'a tablet without "Mobile"'],
+    [android('TrekStor SurfTab xiron 10.1 3G', 'Mobile '), 'Android', 'tablet', 'a tablet that says "Mobile"'],
+    [android('SM-T510', 'Mobile '), 'Android', 'tablet', 'a series of tablets'],
+    [android('GT-N7000', 'Mobile '), 'Android', 'mobile', 'a telephone that the parser takes for a tablet'],
+    [android('PadFone 2', 'Mobile '), 'Android', 'mobile', 'a telephone with a tablet’s word'],
+    [android('Vodafone Smart 4G', 'Mobile '), 'Android', 'mobile', 'a telephone of a carrier'],
+    [android('Retroid Pocket 3'), 'Android', 'console', 'a handheld console'],
+    [
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64; XBOX_ONE_ED) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/51.0.2704.79 Safari/537.36 Edge/14.14393',
+      'Xbox',
+      'console',
+      'Xbox',
+    ],
+    ['Mozilla/5.0 (Nintendo 3DS; U; ; en) Version/1.7498.EU', 'Nintendo', 'console', 'Nintendo'],
+    [linux('Tesla/feature-2022.20.8-109-8f941dcd0b'), 'Linux', 'embedded', 'a car'],
+    [
+      'Mozilla/5.0 (X11; GNU/Linux) AppleWebKit/601.1 (KHTML, like Gecko) Tesla QtCarBrowser Safari/601.1',
+      'Linux',
+      'embedded',
+      'an older car',
+    ],
+    [android('QUAD-CORE T3 p1'), 'Android', 'embedded', 'a head unit that names its chip'],
+    [android('Polestar Build/QA1A.210116.001', 'Mobile '), 'Android', 'embedded', 'a car with Android'],
+    [
+      android('SW-LED65UG402 Build/PPR2.180905.006.A1; wv', 'Mobile '),
+      'Android',
+      'tv',
+      'a television that says "Mobile"',
+    ],
+    [android('ONVO_50OV6000U Build/TP1A.220905.004.A2; wv'), 'Android', 'tv', 'a size after the maker'],
+    [android('FibeTV Build/RTT4.240509.001', 'Mobile '), 'Android', 'tv', 'a box that ends in TV'],
+    [android('H96 mini H8'), 'Android', 'tv', 'a set-top box'],
+    [android('KORAX-Eurobox'), 'Android', 'tv', 'another'],
+    [`${android('K')} TV Bro/2.0.1`, 'Android', 'tv', 'a browser for televisions'],
+    [linux('VIDAA/6.0(Hisense;SmartTV;55A6H;MTK9602;UHD;55A6H;)'), 'VIDAA', 'tv', 'VIDAA'],
+    [linux('OPR/46.0 OMI/4.20 TiVoOS/1.0'), 'TiVo OS', 'tv', 'TiVo'],
+    [
+      'UCWEB/2.0 (MIDP-2.0; U; Adr 4.2.2; en-US; Karbonn_A91) U2/1.0.0 UCBrowser/9.1.1.420',
+      null,
+      'mobile',
+      'UC Browser',
+    ],
+    ['KDDI-TS3W UP.Browser/6.2_7.2.7.1.K.6.1.102 (GUI) MMP/2.0', null, 'mobile', 'a telephone without a system'],
+  ]
+  for (const [userAgent, os, type, why] of rows) {
+    const device = read(userAgent, undefined)
+    t.strictSame([device.os, device.device_type], [os, type], `${why}: ${userAgent}`)
+  }
+  t.equal(
+    read(android('X1', 'Mobile '), { 'sec-ch-ua-platform': '"Android"', 'sec-ch-ua-mobile': '?0' }).device_type,
+    'tablet',
+    'a hint says what the user agent does not',
+  )
 })
 
 t.test('televisions are tv, and each system has one name', async (t) => {

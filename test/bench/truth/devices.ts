@@ -7,6 +7,19 @@ import type { TruthFigure } from '../truth.js'
 const OTHER_KINDS =
   /^(?:smartphone|tablet|phablet|desktop|feature_phone|camera|car_browser|portable_media_player|console)/
 
+/** The type that a fixture's file stands for; a few names are of devices with screens of telephones or tablets. */
+const TYPES: readonly (readonly [kinds: RegExp, type: string])[] = [
+  [/^(?:smartphone|phablet|feature_phone|camera|portable_media_player)/, 'mobile'],
+  [/^(?:tablet|smart_display)/, 'tablet'],
+  [/^tv/, 'tv'],
+  [/^desktop/, 'desktop'],
+  [/^console/, 'console'],
+  [/^car_browser/, 'embedded'],
+]
+/** Matches systems that browsers of the last ten years run on. */
+const MODERN =
+  /Android (?:[5-9]|1\d)|OS (?:[89]|1\d|2\d)_|Windows NT (?:6\.[1-9]|10)|Mac OS X 10[._](?:9|1\d)|CrOS|Tizen|Web0S|HbbTV|Tesla|Xbox|PlayStation/
+
 /** Counts televisions that are `tv`, others that are too, and systems that have more than one name. */
 export function measure(): TruthFigure[] {
   const read = createDeviceReader({ limit: 64 })
@@ -17,6 +30,15 @@ export function measure(): TruthFigure[] {
   const consoles = fixtures
     .filter(({ kind, userAgent }) => kind === 'console' && /PlayStation|Xbox|Nintendo/i.test(userAgent))
     .map(({ userAgent }) => userAgent)
+  const typed = fixtures.flatMap(({ kind, userAgent }) => {
+    const [, type] = TYPES.find(([kinds]) => kinds.test(kind)) ?? []
+    return type === undefined ? [] : [{ type, userAgent }]
+  })
+  const modern = typed.filter(({ userAgent }) => MODERN.test(userAgent))
+  const wrongOf = (list: typeof typed) =>
+    list
+      .filter(({ type, userAgent }) => typeOf(userAgent) !== type)
+      .map(({ type, userAgent }) => `${type}, not ${typeOf(userAgent)}: ${userAgent}`)
   const missed = televisions.filter((userAgent) => typeOf(userAgent) !== 'tv')
   const mistaken = others.filter((userAgent) => typeOf(userAgent) === 'tv')
   const noConsoles = consoles.filter((userAgent) => typeOf(userAgent) !== 'console')
@@ -29,6 +51,19 @@ export function measure(): TruthFigure[] {
     [...names].some((one) => one < name && one.toLowerCase() === name.toLowerCase()),
   )
   return [
+    {
+      what: 'modern devices with their type',
+      count: modern.length - wrongOf(modern).length,
+      of: modern.length,
+      aim: { atLeast: 0.97 },
+      wrong: wrongOf(modern),
+    },
+    {
+      what: 'all devices with their type',
+      count: typed.length - wrongOf(typed).length,
+      of: typed.length,
+      wrong: [],
+    },
     {
       what: 'televisions that are tv',
       count: televisions.length - missed.length,
