@@ -13,7 +13,7 @@ const id = (userAgent: string) => {
 
 t.test('the shipped catalog is valid', async (t) => {
   t.match(catalog.version, /^2026-11-23-[0-9a-f]{8}$/)
-  t.equal(catalog.agents.length, 537)
+  t.equal(catalog.agents.length, 547)
   t.equal(catalog.get('gptbot')?.operator, 'OpenAI')
   const owners = new Map<string, string>()
   for (const agent of catalog.agents)
@@ -39,6 +39,31 @@ t.test('identifies each agent by each of its tokens', async (t) => {
       const sent = agent.ua_match === 'exact-ua' ? token : `Mozilla/5.0 (X11; ${token}/1.0; +https://a.example/)`
       t.equal(id(sent), agent.id, sent)
     }
+})
+
+t.test('an app’s own browser is a person’s, and the app’s previews are an agent’s', async (t) => {
+  const iphone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)'
+  const android =
+    'Mozilla/5.0 (Linux; Android 13; SM-S908B; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/120.0.6099.230 Mobile Safari/537.36'
+  const rows: [userAgent: string, id: string, why: string][] = [
+    [`${iphone} Mobile/15E148 WhatsApp/2.24.14`, 'person', 'WhatsApp on iOS'],
+    [`${iphone} Version/17.5 Mobile/15E148 Safari/604.1 [WAiOS/2.26.31]`, 'person', 'WhatsApp of 2026'],
+    [`${android} WhatsApp/2.24.5.78 A`, 'person', 'WhatsApp on Android'],
+    [`${android.replace('Mobile ', '')} WhatsApp/2.24.5.78 A`, 'person', 'WhatsApp on a tablet'],
+    ['WhatsApp/2.24.5.78 A', 'whatsapp', 'a preview'],
+    [`${iphone} Freespoke/3.1 Mobile/15E148 Safari/605.1.15`, 'person', 'Freespoke’s browser'],
+    [
+      `${iphone.replace('iPhone; CPU iPhone OS 17_5 like Mac OS X', 'Macintosh; Intel Mac OS X 10.15')} Freespoke/3.1 Safari/605.1.15`,
+      'person',
+      'on an iPad',
+    ],
+    ['Mozilla/5.0 (compatible; Freespoke/2.0; +https://crawler.freespoke.com)', 'freespoke', 'its crawler'],
+    [`${iphone} Mobile/15E148 Tumblr/iPhone/31.0`, 'person', 'Tumblr'],
+    ['Tumblr/14.0.835.186', 'tumblr', 'its previews'],
+    [`${android} Bluesky/1.100`, 'person', 'Bluesky'],
+    ['Mozilla/5.0 (compatible; Bluesky Cardyb/1.1; +mailto:support@bsky.app)', 'bluesky', 'its previews'],
+  ]
+  for (const [userAgent, expected, why] of rows) t.equal(id(userAgent), expected, `${why}: ${userAgent}`)
 })
 
 t.test('refuses a malformed catalog', async (t) => {
