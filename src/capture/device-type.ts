@@ -34,6 +34,8 @@ export function deviceTypeOf(userAgent: string, parsed: string | null): string |
   if (CAR_BROWSER.test(userAgent) || (model !== undefined && CAR_MODEL.test(model))) return 'embedded'
   if (isTelevision(userAgent, model)) return 'tv'
   if (model !== undefined) return androidType(userAgent, model, parsed)
+  // Apps that have no layout for tablets run as telephones' there, and add the real model.
+  if (/\biPad\d+,\d/.test(userAgent)) return 'tablet'
   return (parsed === null || parsed === 'desktop') && PLAIN_TELEPHONE.test(userAgent) ? 'mobile' : parsed
 }
 
@@ -41,6 +43,8 @@ export function deviceTypeOf(userAgent: string, parsed: string | null): string |
 function androidType(userAgent: string, model: string, parsed: string | null): string | null {
   if (parsed !== null && parsed !== 'mobile' && parsed !== 'tablet') return parsed
   const mobile = userAgent.includes('Mobile')
+  // Yandex's apps name the kind of device that they were installed on.
+  if (/\/apad\b/.test(userAgent)) return 'tablet'
   if ((!mobile && userAgent.includes('Safari/')) || TABLET_MODEL.test(model)) return 'tablet'
   return mobile ? 'mobile' : parsed
 }

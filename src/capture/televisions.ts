@@ -84,7 +84,7 @@ const TELEVISION_SIGNS: readonly TelevisionSign[] = [
 /** Signs in the model of an Android device: the part after the system's version, up to the end of the comment. */
 const MODEL_SIGNS: readonly TelevisionSign[] = [
   {
-    pattern: String.raw`\b(?:TV|STB|TV_?BOX|MK8\d\d\w?|GTV\d+)\b|[a-z]{3}TV\b|[a-z]box\b`,
+    pattern: String.raw`\b(?:TV|STB|TV_?BOX|MK8\d\d\w?|GTV\d+)\b|[a-z]{3}TV\b|box\b`,
     source: 'the model names itself a television or set-top box',
   },
   { pattern: String.raw`\dLED\d*\b|LED[-_]?\d\d`, source: 'the kind of screen with its size; Matomo device-detector' },
@@ -93,7 +93,7 @@ const MODEL_SIGNS: readonly TelevisionSign[] = [
     source: 'series of set-top boxes; Matomo device-detector',
   },
   {
-    pattern: String.raw`^ ?(?:[a-z]{2}[-_][a-z]{2}; )?(?:[a-z\d]+[_-])?(?:24|28|32|39|40|42|43|48|49|50|55|58|65|70|75|77|82|85|86|98)[A-Z]{2}\w+(?: Build|;|$)`,
+    pattern: String.raw`^ ?(?:[a-z]{2}[-_][a-z]{2}; )?(?:[a-z\d]+[_-])?(?:24|28|32|39|40|42|43|48|49|50|55|58|65|70|75|77|82|85|86|98)[A-Z]{2}[\w-]+(?: Build|;|$)`,
     source:
       'the model begins with a screen size in inches (43LF7202T), or has it after the maker; Matomo device-detector',
   },
