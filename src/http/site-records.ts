@@ -6,10 +6,11 @@ import { Funnel, FunnelChange, NewFunnel, normaliseFunnel } from '../manage/funn
 import { Goal, GoalChange, NewGoal, normaliseGoal } from '../manage/goals.js'
 import { NewSegment, normaliseSegment, Segment, SegmentChange } from '../manage/segments.js'
 import type { Site, Sites } from '../manage/sites.js'
+import { checkPatterns } from '../query/check-patterns.js'
 import { regexPatterns } from '../query/conditions.js'
 import type { Filter } from '../query/filters.js'
 import { goalFilter, resolveGoals } from '../query/goals.js'
-import { checkPatterns, type ReadDependencies } from '../query/read.js'
+import type { ReadDependencies } from '../query/read.js'
 import { type Access, auditContext, canReachSite } from './auth.js'
 import { requireSite } from './org-access.js'
 import {

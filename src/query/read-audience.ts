@@ -1,26 +1,25 @@
-import { ApiError } from '../errors.js'
 import type { Audience } from './dimensions.js'
 import type { Warning } from './read-context.js'
 
 /**
  * The audiences that a read accepts. `only`: the read is about this audience, whatever is requested; with `mixesAudiences` it
  * compares people with agents and applies a filter on a dimension of one of them to that one. `default` applies if the
- * request names no audience; all three are accepted, unless only people have what the read is about (`peopleOnly`).
+ * request names no audience; all three are accepted. `peopleOnly`: only people have what the read is about.
  */
 export type ReadAudience =
   | { readonly only: Audience; readonly mixesAudiences?: true }
   | { readonly default: Audience; readonly peopleOnly?: PeopleOnly }
 
 interface PeopleOnly {
-  /** The read that answers for agents. */
+  /** The read to ask about agents. */
   readonly instead: string
   /** For audience `all`, the read leaves out the metrics that cannot be summed; otherwise it answers for people. */
   readonly sums?: true
 }
 
 /**
- * A read about what only people have. Audience `all` gets people's rows with a warning; audience `agent` is refused, and
- * the message names the read to ask `instead`.
+ * A read about what only people have. Audience `all` gets people's rows with a warning. Audience `agent` gets what agents
+ * have of it, if the read defines that, and a warning that names the read to ask `instead`.
  */
 export const peopleOnly = (instead: string, sums?: true): ReadAudience => ({
   default: 'human',
@@ -28,8 +27,8 @@ export const peopleOnly = (instead: string, sums?: true): ReadAudience => ({
 })
 
 /**
- * Returns the audience whose rows are read, the one that the response is for, and a warning if that is not what was
- * requested. Throws `validation_error` if the read is about people and agents are requested.
+ * Returns the audience whose rows are read, the one that the response is for, and a warning if the read does not have all
+ * that it has for people.
  */
 export function resolveAudience(
   accepted: ReadAudience,
@@ -44,8 +43,8 @@ export function resolveAudience(
   const { peopleOnly } = accepted
   if (!peopleOnly || audience === 'human') return { audience, shown: audience }
   if (audience === 'agent') {
-    const message = `This read is about people; for agents, ask GET ${peopleOnly.instead}.`
-    throw new ApiError('validation_error', message, 'audience')
+    const message = `Absent for agents is what only people have; ask GET ${peopleOnly.instead} about agents.`
+    return { audience, shown: audience, note: { code: 'ask_instead', message } }
   }
   const note = { code: 'people_only', message: 'Agents have none of this: only people are counted here.' }
   return { audience: 'human', shown: peopleOnly.sums ? 'all' : 'human', note }

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { join, keyOf, raw, type Sql, sql } from '../sql.js'
+import { keyOf, type Sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 import { readAggregateState, readCountedDays } from './aggregate-split.js'
 import type { BlockedUrls } from './blocked-urls.js'
 import type { Window } from './calendar.js'
+import { checkPatterns } from './check-patterns.js'
 import { regexPatterns } from './conditions.js'
 import { type Cursor, createCursor } from './cursor.js'
 import { findDimension } from './dimensions.js'
@@ -74,12 +75,20 @@ interface ReadDefinition<P extends z.ZodRawShape>
     params: z.output<z.ZodObject<P>>,
     words: Readonly<Record<string, string>>,
   ): Promise<ReadResult>
+  /** Computes what agents have of a read that is about people; absent: they have nothing of it. */
+  runForAgents?(
+    context: ReadContext,
+    params: z.output<z.ZodObject<P>>,
+    words: Readonly<Record<string, string>>,
+  ): Promise<ReadResult>
 }
 
 /** Creates a read with the envelope's parameters, paging if it is a list, and its own. The default audience is people. */
 export function defineRead<P extends z.ZodRawShape>(definition: ReadDefinition<P>): Read {
-  const { params: shape, list = false, audience = { default: 'human' }, run, ...rest } = definition
+  const { params: shape, list = false, audience = { default: 'human' }, run, ...all } = definition
+  const { runForAgents = async () => nothingOf(all.data), ...rest } = all
   const schema = z.object(shape)
+  const isForPeople = 'peopleOnly' in audience && audience.peopleOnly !== undefined
   return {
     ...rest,
     list,
@@ -87,10 +96,17 @@ export function defineRead<P extends z.ZodRawShape>(definition: ReadDefinition<P
     query: { ...ENVELOPE_SHAPE, ...(list ? PAGING_SHAPE : {}), ...shape },
     prepare(query, words) {
       const params = parseParameters(schema, query)
-      return { params, run: (context) => run(context, params, words) }
+      return {
+        params,
+        run: (context) =>
+          (isForPeople && context.plan.audience === 'agent' ? runForAgents : run)(context, params, words),
+      }
     },
   }
 }
+
+/** The result of a read that has nothing for agents: an empty list, or an object without what people have. */
+const nothingOf = (data: z.ZodType): ReadResult => ({ data: data instanceof z.ZodArray ? [] : {}, rows: 0 })
 
 /** Creates a read whose result is constant: it takes no parameters. */
 export const defineStaticRead = (read: Pick<Read, 'path' | 'summary' | 'data'>, staticResult: ReadResult): Read => ({
@@ -374,26 +390,5 @@ function cacheFirstQueries(store: ReadDependencies['store'], cursor: Cursor): Pi
       if (cursor.state() === 'idle') cache.set(key, rows)
       return rows
     },
-  }
-}
-
-/**
- * Throws `validation_error` on `field` if a pattern is not RE2. Only the engine knows, so it compiles the patterns in a
- * query of their own: its refusal is then no other failure.
- */
-export async function checkPatterns(
-  patterns: readonly string[],
-  store: ReadDependencies['store'],
-  field = 'filters',
-): Promise<void> {
-  if (patterns.length === 0) return
-  const tests = patterns.map((pattern) => store.dialect.matches(sql`${''}`, pattern))
-  try {
-    await store.query(sql`select ${join(tests, ', ')}`)
-  } catch (cause) {
-    // An error without a cause from the engine: it was busy, or the client has gone.
-    if (cause instanceof ApiError && cause.cause === undefined) throw cause
-    await store.query(raw('select 1'))
-    throw new ApiError('validation_error', 'Not a valid RE2 pattern.', field, { cause })
   }
 }

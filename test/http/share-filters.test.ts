@@ -202,7 +202,7 @@ t.test('no read through a share shows anything outside its filters', async (t) =
       t.equal((await among.ask(known, '')).status, 403, `${path} is never shared`)
       continue
     }
-    const audiences = 'only' in about ? [about.only] : about.peopleOnly ? ['human', 'all'] : ['human', 'agent', 'all']
+    const audiences = 'only' in about ? [about.only] : ['human', 'agent', 'all']
     for (const audience of audiences)
       for (const [query, why] of audience === 'human' ? [EITHER, ...BEHAVIOUR] : [EITHER]) {
         const asked = `&audience=${audience}${query}${needed(path)}`

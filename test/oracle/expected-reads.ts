@@ -1,8 +1,9 @@
 import { DIMENSIONS } from '../../src/query/dimensions.js'
 import type { Rows } from '../../src/rows.js'
+import { expectOfAgents } from './agents-of-people-reads.js'
 import { yearBefore } from './calendar.js'
 import { type AnswerRow, rank, withComparison } from './compare.js'
-import { type Funnel, funnel, goals, idsAtStep } from './goal-reads.js'
+import { amounts, besideRevenue, type Funnel, funnel, goals, idsAtStep } from './goal-reads.js'
 import { events, groupedRows, withoutUnknownPlaces } from './grouped-reads.js'
 import { errors, figures, vitalHits } from './health-reads.js'
 import { journeys, retention, session, sessions, sessionTimeline, visitors } from './people-reads.js'
@@ -20,7 +21,7 @@ export interface QuestionOptions {
   /** Selects among a read's options: dimensions, metrics, orders. */
   pick: number
 }
-interface ExpectedAnswer {
+export interface ExpectedAnswer {
   /** The read's own parameters. */
   params: string
   data: unknown
@@ -49,8 +50,8 @@ const METRICS = {
 const PAGES = ['visitors', 'sessions', 'pageviews', 'entries', 'exits', 'exit_rate', 'bounce', 'time_on_page']
 const SOURCE_METRICS = ['visitors', 'sessions', 'pageviews', 'bounce', 'duration']
 const ALL_AUDIENCES = ['human', 'agent', 'all'] as const
-/** For both together these reads answer for people: agents have no sessions, events or vitals. */
-const PEOPLE = ['human', 'all'] as const
+/** For both together these reads answer for people, and for agents with the little that agents have. */
+const PEOPLE = ['human', 'all', 'agent'] as const
 const pickFrom = <V>(list: readonly [V, ...V[]] | readonly V[], pick: number): V | undefined => list[pick % list.length]
 
 export const comparisonWindow = (
@@ -322,7 +323,8 @@ const ALL_READS: readonly ExpectedRead[] = [
   },
   {
     path: 'sessions/{id}',
-    audiences: PEOPLE,
+    // A session is a person's, and filters are a person's too.
+    audiences: ['human', 'all'],
     ignoresComparison: true,
     expect(rows, now, _, { pick }) {
       const visit = pickFrom([...siteView(rows, { ...now, filters: [] }).sessions.values()], pick * 7)
@@ -363,11 +365,18 @@ const ALL_READS: readonly ExpectedRead[] = [
   },
 ]
 
-/** The reads that expect what people did, for both audiences together as for people. */
+/** All reads; those about people answer for both audiences together as for people. */
 export const EXPECTED_READS: readonly ExpectedRead[] = ALL_READS.map((read) => {
-  if (read.audiences !== PEOPLE || read.path === 'sources' || read.path === 'devices') return read
-  const { expect } = read
-  return { ...read, expect: (rows, now, then, more) => expect(rows, ofPeople(now), then && ofPeople(then), more) }
+  if (read.audiences !== PEOPLE && read.path !== 'sessions/{id}') return read
+  const sums = read.path === 'sources' || read.path === 'devices'
+  const ask = (q: Question) => (sums ? q : ofPeople(q))
+  return {
+    ...read,
+    expect: (rows, now, then, more) =>
+      now.audience === 'agent'
+        ? expectOfAgents(read, rows, now, then, more)
+        : read.expect(rows, ask(now), then && ask(then), more),
+  }
 })
 /** A page of a list, of a size that leaves further pages. */
 function pageOf<R>(rows: readonly R[], pick: number) {
@@ -379,21 +388,5 @@ const expectPlaces = expectTables(
   { countries: ['country'], regions: ['country', 'region'], cities: ['country', 'region', 'city'] },
   METRICS.human,
 )
-type Node = Readonly<Record<string, unknown>>
-type Amount = { currency: string; amount: number }
-const amounts = (row: Node): readonly Amount[] => (Array.isArray(row.revenue) ? row.revenue : [])
-/** Includes every currency of either window. */
-function besideRevenue(now: readonly Amount[], then: readonly Amount[]): AnswerRow[] {
-  const all = [...new Set([...now, ...then].map(({ currency }) => currency))].toSorted()
-  const of = (list: readonly Amount[], name: string) => list.find(({ currency }) => currency === name)?.amount ?? 0
-  return all.flatMap((currency) =>
-    withComparison(
-      [{ currency, amount: of(now, currency) }],
-      [{ currency, amount: of(then, currency) }],
-      [],
-      ['amount'],
-    ),
-  )
-}
 const byViews = ({ metrics }: { metrics: Metrics }) => [metrics.pageviews ?? 0]
 const PROPS = ['prop:plan', 'prop:a/b~c"d', 'prop:nested', 'prop:q']

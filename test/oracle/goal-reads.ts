@@ -1,5 +1,5 @@
 import type { EventRow } from '../../src/rows.js'
-import { type AnswerRow, rank } from './compare.js'
+import { type AnswerRow, rank, withComparison } from './compare.js'
 import { type Goal, goalFilter } from './filter-match.js'
 import { visitorOf } from './people-reads.js'
 import { countDistinct, groupBy, type SiteView, withoutAbsent } from './site-rows.js'
@@ -150,3 +150,20 @@ export const idsAtStep = (
     ({ started }) => [started],
     ({ id }) => [id],
   ).map(({ id }) => id.toString(16).padStart(16, '0'))
+
+type Node = Readonly<Record<string, unknown>>
+type Amount = { currency: string; amount: number }
+export const amounts = (row: Node): readonly Amount[] => (Array.isArray(row.revenue) ? row.revenue : [])
+/** Includes every currency of either window. */
+export function besideRevenue(now: readonly Amount[], then: readonly Amount[]): AnswerRow[] {
+  const all = [...new Set([...now, ...then].map(({ currency }) => currency))].toSorted()
+  const of = (list: readonly Amount[], name: string) => list.find(({ currency }) => currency === name)?.amount ?? 0
+  return all.flatMap((currency) =>
+    withComparison(
+      [{ currency, amount: of(now, currency) }],
+      [{ currency, amount: of(then, currency) }],
+      [],
+      ['amount'],
+    ),
+  )
+}

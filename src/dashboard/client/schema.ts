@@ -5345,7 +5345,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            browsers: {
+                            browsers?: {
                                 bounce?: number;
                                 browser?: string;
                                 change?: {
@@ -5361,7 +5361,7 @@ export interface operations {
                                 views_per_session?: number;
                                 visitors?: number;
                             }[];
-                            device_types: {
+                            device_types?: {
                                 bounce?: number;
                                 change?: {
                                     [key: string]: number;
@@ -5377,7 +5377,7 @@ export interface operations {
                                 views_per_session?: number;
                                 visitors?: number;
                             }[];
-                            os: {
+                            os?: {
                                 bounce?: number;
                                 change?: {
                                     [key: string]: number;
@@ -5393,7 +5393,7 @@ export interface operations {
                                 views_per_session?: number;
                                 visitors?: number;
                             }[];
-                            screen_classes: {
+                            screen_classes?: {
                                 bounce?: number;
                                 change?: {
                                     [key: string]: number;
@@ -5408,6 +5408,24 @@ export interface operations {
                                 sessions?: number;
                                 views_per_session?: number;
                                 visitors?: number;
+                            }[];
+                            user_agents?: {
+                                agents?: number;
+                                bytes?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                fetches?: number;
+                                indeterminate?: number;
+                                pageviews?: number;
+                                spoofed?: number;
+                                unverifiable?: number;
+                                user_agent?: string;
+                                verified?: number;
+                                verified_fetches?: number;
                             }[];
                         };
                         meta: components["schemas"]["Meta"];
@@ -5538,6 +5556,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            agents?: number;
+                            bytes?: number;
                             change?: {
                                 [key: string]: number;
                             };
@@ -5545,16 +5565,23 @@ export interface operations {
                                 [key: string]: number;
                             };
                             events?: number;
+                            fetches?: number;
+                            indeterminate?: number;
                             kind: string;
                             name: string;
-                            /** @description Most frequent first. Values are text, as filters on `prop:<key>` compare them. */
-                            properties: {
+                            pageviews?: number;
+                            /** @description People only. Most frequent first. Values are text, as filters on `prop:<key>` compare them. */
+                            properties?: {
                                 key: string;
                                 values: {
                                     events: number;
                                     value: string;
                                 }[];
                             }[];
+                            spoofed?: number;
+                            unverifiable?: number;
+                            verified?: number;
+                            verified_fetches?: number;
                             visitors?: number;
                         }[];
                         meta: components["schemas"]["Meta"];
@@ -5696,7 +5723,7 @@ export interface operations {
                             id: number;
                             name: string;
                             sessions?: number;
-                            steps: {
+                            steps?: {
                                 change?: {
                                     [key: string]: number;
                                 };
@@ -5796,12 +5823,12 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            links: {
+                            links?: {
                                 sessions: number;
                                 source: string;
                                 target: string;
                             }[];
-                            nodes: {
+                            nodes?: {
                                 depth: number;
                                 id: string;
                                 /** @enum {string} */
@@ -6310,7 +6337,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            cohorts: {
+                            cohorts?: {
                                 periods: {
                                     period: number;
                                     rate?: number;
@@ -6322,7 +6349,7 @@ export interface operations {
                                 start: string;
                             }[];
                             /** @enum {string} */
-                            granularity: "day" | "week" | "month";
+                            granularity?: "day" | "week" | "month";
                         };
                         meta: components["schemas"]["Meta"];
                     };
@@ -6466,7 +6493,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            campaigns: {
+                            campaigns?: {
                                 bounce?: number;
                                 change?: {
                                     [key: string]: number;
@@ -6482,7 +6509,7 @@ export interface operations {
                                 utm_source?: string;
                                 visitors?: number;
                             }[];
-                            channels: {
+                            channels?: {
                                 bounce?: number;
                                 change?: {
                                     [key: string]: number;
@@ -6496,7 +6523,7 @@ export interface operations {
                                 sessions?: number;
                                 visitors?: number;
                             }[];
-                            sources: {
+                            sources?: {
                                 bounce?: number;
                                 change?: {
                                     [key: string]: number;

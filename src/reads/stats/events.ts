@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import { sourceRows, whereClause } from '../../query/conditions.js'
+import { findDimension } from '../../query/dimensions.js'
+import { groupByDimension } from '../../query/grouping.js'
 import { columnsMatch } from '../../query/key-match.js'
+import { METRICS, metricsBy } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
@@ -10,7 +13,7 @@ import { raw, type Sql, sql } from '../../sql.js'
 import type { ResultRow } from '../../store.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
-const METRICS = ['events', 'visitors'] as const
+const PEOPLE_METRICS = ['events', 'visitors'] as const
 const EVENT_KEY = ['name', 'kind']
 /** Limits: properties per event, values per property, and values if one property is requested. */
 const MAX_KEYS = 20
@@ -21,7 +24,8 @@ const optionalText = z.string().min(1).max(500).optional()
 
 /**
  * GET /api/stats/events: what people did besides viewing pages, by name. Counts as the metric `events` does, so rows
- * add up to it. Only custom events have names; others are named after their kind.
+ * add up to it. Only custom events have names; others are named after their kind. An agent's events are its fetches, named
+ * after their method.
  */
 export default defineRead({
   path: '/api/stats/events',
@@ -36,15 +40,16 @@ export default defineRead({
     comparableRow({
       name: z.string(),
       kind: z.string(),
-      ...metricShapes(METRICS),
+      ...metricShapes([...PEOPLE_METRICS, ...METRICS.agent]),
       properties: z
         .array(z.object({ key: z.string(), values: z.array(z.object({ value: z.string(), events: z.int() })) }))
-        .describe('Most frequent first. Values are text, as filters on `prop:<key>` compare them.'),
+        .optional()
+        .describe('People only. Most frequent first. Values are text, as filters on `prop:<key>` compare them.'),
     }),
   ),
   run: async (context, { name, property }) => {
     const page = await context.list(
-      { key: EVENT_KEY, order: ['events desc', 'visitors desc'], metrics: METRICS },
+      { key: EVENT_KEY, order: ['events desc', 'visitors desc'], metrics: PEOPLE_METRICS },
       (plan) => sql`
         select name, kind, count(*) as events, count(distinct visitor_id) as visitors
         from (${eventRows(plan, name)}) e group by name, kind`,
@@ -54,6 +59,17 @@ export default defineRead({
       ...event,
       properties: Array.from(properties.get(eventKey(event)) ?? [], ([key, values]) => ({ key, values })),
     }))
+    return { data, rows: data.length }
+  },
+  runForAgents: async (context, { name }) => {
+    context.meaningful(PEOPLE_METRICS)
+    const by = groupByDimension(findDimension('method', 'dimension'), context.plan.dialect)
+    const data = await context.list(
+      { key: EVENT_KEY, order: ['fetches desc'], metrics: METRICS.agent },
+      (plan) => sql`
+        select value as name, 'fetch' as kind, ${raw(METRICS.agent.join(', '))}
+        from (${metricsBy(plan, by, METRICS.agent)}) m where ${name === undefined ? raw('true') : sql`value = ${name}`}`,
+    )
     return { data, rows: data.length }
   },
 })

@@ -33,18 +33,21 @@ export default defineRead({
   ownsParameter: (name, value) => name === 'start' && value.startsWith('/'),
   audience: peopleOnly('/api/agents/coverage'),
   compare: 'none',
-  data: z.object({
-    nodes: z.array(
-      z.object({
-        id: z.string(),
-        depth: z.int().min(1).max(8).describe('The step, from 1.'),
-        kind: z.enum(KINDS),
-        pathname: z.string().describe('A path; `other` for pages that are not named, `exit` for leaving.'),
-        sessions: Count,
-      }),
-    ),
-    links: z.array(z.object({ source: z.string(), target: z.string(), sessions: Count })),
-  }),
+  data: z
+    .object({
+      nodes: z.array(
+        z.object({
+          id: z.string(),
+          depth: z.int().min(1).max(8).describe('The step, from 1.'),
+          kind: z.enum(KINDS),
+          pathname: z.string().describe('A path; `other` for pages that are not named, `exit` for leaving.'),
+          sessions: Count,
+        }),
+      ),
+      links: z.array(z.object({ source: z.string(), target: z.string(), sessions: Count })),
+    })
+    .partial()
+    .describe('Empty for agents, which have no sessions.'),
   run: async (context, { depth, start }) => {
     const { plan } = context
     const found = await context.rows(linkCounts(sessionSteps(plan, depth, start), depth))

@@ -33,32 +33,35 @@ export default defineRead({
   },
   audience: peopleOnly('/api/agents/timeseries'),
   compare: 'none',
-  data: z.object({
-    granularity: z.enum(UNITS),
-    cohorts: z.array(
-      z.object({
-        start: Instant,
-        size: Count.optional().describe(
-          'Visitors whose first visit ever began in this period and in the window; absent if nothing was recorded.',
-        ),
-        periods: z
-          .array(
-            z.object({
-              period: Count.describe('Periods after the cohort’s own, which is 0.'),
-              visitors: Count.optional().describe('Absent if it cannot be known: `reason` says why.'),
-              rate: Share.optional().describe('Share of the cohort; absent if the cohort is empty.'),
-              reason: z
-                .enum(ABSENCE_REASONS)
-                .optional()
-                .describe(
-                  '`salt_changed`: visitors of the cohort have other ids in that period. `not_recorded`: nothing was recorded in it.',
-                ),
-            }),
-          )
-          .describe('Only periods that have ended; empty if nothing was recorded in the first.'),
-      }),
-    ),
-  }),
+  data: z
+    .object({
+      granularity: z.enum(UNITS),
+      cohorts: z.array(
+        z.object({
+          start: Instant,
+          size: Count.optional().describe(
+            'Visitors whose first visit ever began in this period and in the window; absent if nothing was recorded.',
+          ),
+          periods: z
+            .array(
+              z.object({
+                period: Count.describe('Periods after the cohort’s own, which is 0.'),
+                visitors: Count.optional().describe('Absent if it cannot be known: `reason` says why.'),
+                rate: Share.optional().describe('Share of the cohort; absent if the cohort is empty.'),
+                reason: z
+                  .enum(ABSENCE_REASONS)
+                  .optional()
+                  .describe(
+                    '`salt_changed`: visitors of the cohort have other ids in that period. `not_recorded`: nothing was recorded in it.',
+                  ),
+              }),
+            )
+            .describe('Only periods that have ended; empty if nothing was recorded in the first.'),
+        }),
+      ),
+    })
+    .partial()
+    .describe('Empty for agents, of which no visitor is known.'),
   run: async (context, params) => {
     const { plan, now, site } = context
     const { tz } = plan

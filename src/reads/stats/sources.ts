@@ -9,30 +9,33 @@ import { comparableRow, metricShapes } from '../shapes.js'
 const METRICS = ['visitors', 'sessions', 'pageviews', 'bounce', 'duration'] as const
 const metrics = metricShapes(METRICS)
 
-/** GET /api/stats/sources: channels, sources and campaigns of people's sessions. */
+/** GET /api/stats/sources: channels, sources and campaigns of people's sessions. Agents have none. */
 export default defineRead({
   path: '/api/stats/sources',
   summary: 'Channels, sources and campaigns',
   params: { limit: PAGING_SHAPE.limit },
   audience: peopleOnly('/api/agents/breakdown?dimension=operator', true),
-  data: z.object({
-    channels: z.array(comparableRow({ channel: z.string(), ...metrics })),
-    sources: z.array(
-      comparableRow({
-        source: z.string().optional().describe('Absent: no source is known.'),
-        channel: z.string(),
-        ...metrics,
-      }),
-    ),
-    campaigns: z.array(
-      comparableRow({
-        utm_campaign: z.string(),
-        utm_source: z.string().optional(),
-        utm_medium: z.string().optional(),
-        ...metrics,
-      }),
-    ),
-  }),
+  data: z
+    .object({
+      channels: z.array(comparableRow({ channel: z.string(), ...metrics })),
+      sources: z.array(
+        comparableRow({
+          source: z.string().optional().describe('Absent: no source is known.'),
+          channel: z.string(),
+          ...metrics,
+        }),
+      ),
+      campaigns: z.array(
+        comparableRow({
+          utm_campaign: z.string(),
+          utm_source: z.string().optional(),
+          utm_medium: z.string().optional(),
+          ...metrics,
+        }),
+      ),
+    })
+    .partial()
+    .describe('Empty for agents, which tell no source.'),
   run: async (context, { limit }) => {
     const shown = context.meaningful(METRICS)
     const channels = await topCombinations(context, ['channel'], limit, shown)

@@ -72,6 +72,7 @@ export const parts = {
     no_city_data: 'Keine Zeile hat eine Stadt: Das braucht eine Datei mit Städten (--geoip).',
     no_engagement_data: 'Kein Browser hat das gemeldet: Es braucht das Skript.',
     nothing_verified: 'Ein Anteil fehlt, wo kein Abruf bestätigt und keiner gefälscht war.',
+    ask_instead: 'Das haben nur Menschen; was Agenten haben, zeigen die Ansichten über Agenten.',
     people_only: 'Agenten haben das nicht: Hier zählen nur Menschen.',
     salt_rotated_in_grid:
       'Die Kennungen der Besucher wechseln in dieser Zeit: Wer danach wiederkommt, zählt als neu; diese Felder fehlen.',

@@ -49,7 +49,7 @@ function DevicesSentence({ answer }: { answer: Devised }) {
         const types = answer.data?.device_types ?? []
         const total = types.reduce((sum, { visitors = 0 }) => sum + visitors, 0)
         const first = types.find(({ device_type }) => device_type !== undefined)
-        const browser = answer.data?.browsers.find((row) => row.browser !== undefined)
+        const browser = answer.data?.browsers?.find((row) => row.browser !== undefined)
         if (!first?.device_type || !browser?.browser || total === 0) return texts.none(whenText())
         const share = (visitors = 0) => formatShare(Math.min(1, visitors / total), 0)
         return texts.sentence(
@@ -136,7 +136,7 @@ function Versions({ of, answer }: { of: 'browser' | 'os'; answer: Devised }) {
   const texts = t().devices
   const [chosen, setChosen] = useState<string>()
   const known =
-    (of === 'browser' ? answer.data?.browsers.map((row) => row.browser) : answer.data?.os.map((row) => row.os)) ?? []
+    (of === 'browser' ? answer.data?.browsers?.map((row) => row.browser) : answer.data?.os?.map((row) => row.os)) ?? []
   const names = known.flatMap((name) => name ?? [])
   const name = chosen !== undefined && names.includes(chosen) ? chosen : names[0]
   const versions = useOne(

@@ -127,7 +127,7 @@ const show = (n: number | undefined): string => (n === undefined ? '–' : forma
 /** The links, files or forms that people used most. */
 function Targets({ answer, kind, property }: { answer: Answer; kind: string; property: string }) {
   const texts = t().behaviour.events
-  const values = answer.data?.find((row) => row.kind === kind)?.properties.find(({ key }) => key === property)?.values
+  const values = answer.data?.find((row) => row.kind === kind)?.properties?.find(({ key }) => key === property)?.values
   return (
     <Panel
       span={4}

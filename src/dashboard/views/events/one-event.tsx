@@ -47,7 +47,7 @@ export function OneEvent({ name }: { name: string }) {
         label={texts.chart}
         more={{ filters: JSON.stringify([...place.value.filters, filter]) }}
       />
-      {row && row.properties.length === 0 && (
+      {row?.properties?.length === 0 && (
         <Panel title={texts.properties}>{() => <div class="state">{texts.noProperties}</div>}</Panel>
       )}
       {(row?.properties ?? []).map(({ key, values }) => (

@@ -14,7 +14,7 @@ import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 type Result = DataOf<'/api/stats/funnel/{id}'>
-type Step = Result['steps'][number]
+type Step = Required<Result>['steps'][number]
 type Per = 'session' | 'visitor'
 type Outcome = 'reached' | 'dropped'
 

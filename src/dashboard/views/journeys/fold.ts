@@ -1,7 +1,7 @@
 import type { DataOf } from '../../client/index.js'
 
 type Answer = DataOf<'/api/stats/journeys'>
-export type JourneyNode = Answer['nodes'][number]
+export type JourneyNode = Required<Answer>['nodes'][number]
 
 export interface Journeys {
   nodes: readonly JourneyNode[]

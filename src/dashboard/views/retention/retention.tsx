@@ -12,7 +12,7 @@ import '../../styles/behaviour.css'
 
 const UNITS = ['day', 'week', 'month'] as const
 type Unit = (typeof UNITS)[number]
-type Cohort = DataOf<'/api/stats/retention'>['cohorts'][number]
+type Cohort = Required<DataOf<'/api/stats/retention'>>['cohorts'][number]
 
 /** The people who came back, by when they first came. */
 export default function Retention() {

@@ -14,7 +14,7 @@ import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 type Sourced = Result<'/api/stats/sources'>
-type Source = DataOf<'/api/stats/sources'>['sources'][number]
+type Source = Required<DataOf<'/api/stats/sources'>>['sources'][number]
 
 const ASSISTANTS = 'AI Assistants'
 const METRICS = ['sessions', 'visitors', 'pageviews', 'bounce', 'duration']
@@ -56,7 +56,7 @@ function SourcesSentence({ answer }: { answer: Sourced }) {
         if (!best || total === 0) return texts.none(whenText())
         const visits = (n: number) => <span class="people">{texts.people(n, formatNumber(n))}</span>
         const sent = channels.find(({ channel }) => channel === ASSISTANTS)?.sessions ?? 0
-        const first = answer.data?.sources.find(({ channel, source }) => channel === ASSISTANTS && source)?.source
+        const first = answer.data?.sources?.find(({ channel, source }) => channel === ASSISTANTS && source)?.source
         const share = formatShare((best.sessions ?? 0) / total, 0)
         return [
           ...texts.sentence(whenText(), visits(total), channelName(best.channel), share),

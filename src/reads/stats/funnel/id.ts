@@ -42,14 +42,14 @@ export default defineRead({
     id: z.int(),
     name: z.string(),
     ...countShapes,
-    steps: z.array(
-      comparableRow({ label: z.string(), ...countShapes, drop_off: Share.optional(), rate: Share.optional() }),
-    ),
+    steps: z
+      .array(comparableRow({ label: z.string(), ...countShapes, drop_off: Share.optional(), rate: Share.optional() }))
+      .optional()
+      .describe('Absent for agents, which have no sessions.'),
     behind: z.array(z.string()).optional().describe('Ids of sessions, or with `per=visitor` of visitors.'),
   }),
   run: async (context, { per, step, outcome }, words) => {
-    const funnel = await context.funnel(words.id ?? '')
-    if (!funnel) throw new ApiError('not_found', 'Funnel not found.')
+    const funnel = await findFunnel(context, words.id)
     const { id, name, steps } = funnel
     if (step !== undefined) checkStep(funnel, step, outcome)
     const metrics = [`${per}s`, 'drop_off', 'rate']
@@ -69,7 +69,17 @@ export default defineRead({
       rows: behind.behind?.length ?? steps.length,
     }
   },
+  runForAgents: async (context, _, words) => {
+    const { id, name } = await findFunnel(context, words.id)
+    return { data: { id, name }, rows: 0 }
+  },
 })
+
+async function findFunnel(context: ReadContext, id = ''): Promise<Funnel> {
+  const funnel = await context.funnel(id)
+  if (!funnel) throw new ApiError('not_found', 'Funnel not found.')
+  return funnel
+}
 
 function checkStep({ steps }: Funnel, step: number, outcome: 'reached' | 'dropped'): void {
   if (step > steps.length) throw new ApiError('validation_error', `The funnel has ${steps.length} steps.`, 'step')

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { ApiError } from '../../../errors.js'
 import type { Plan } from '../../../query/plan.js'
 import { defineRead } from '../../../query/read.js'
-import { peopleOnly } from '../../../query/read-audience.js'
 import { planAround, sessionDetails } from '../../../query/session-details.js'
 import { startedInWindow } from '../../../query/window-conditions.js'
 import { raw, sql } from '../../../sql.js'
@@ -18,7 +17,7 @@ export default defineRead({
   path: '/api/stats/sessions/{id}',
   summary: 'One session with its timeline, whatever the window',
   params: {},
-  audience: peopleOnly('/api/agents/breakdown?dimension=agent_id'),
+  audience: { only: 'human' },
   compare: 'none',
   data: z.object({
     ...sessionShape,
