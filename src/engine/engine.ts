@@ -14,6 +14,7 @@ import { createOutbox } from './outbox.js'
 import type { FromWorker, WorkerOptions, WorkerUsage } from './protocol.js'
 import { createSubscriptions } from './subscriptions.js'
 import { createSupervisor, type EngineLog, storeReopening } from './supervisor.js'
+import { BEAT_MS, createWatch } from './watch.js'
 import { startWorkerProcess } from './worker-process.js'
 
 /** Settings of the worker, most of them with defaults, and of its process. */
@@ -29,6 +30,8 @@ export interface EngineOptions extends AllOptional<Omit<WorkerOptions, 'data' | 
   /** Milliseconds that `close` waits for rows to be stored, and then for the files to be closed. */
   drain_ms?: number
   close_ms?: number
+  /** Milliseconds between the beats at which the worker must respond. */
+  beat_ms?: number
 }
 type AllOptional<T> = { [K in keyof T]?: T[K] | undefined }
 
@@ -58,10 +61,10 @@ const MAX_COMMIT_DURATIONS = 100
 /**
  * Starts the worker's process and resolves when both data files are open. Rejects with an `Error` of one line, meant for
  * the operator, if they cannot be opened. A worker that crashes later is started again: batches that it had not
- * committed are sent to the next one, and committed batches are not.
+ * committed are sent to the next one, and committed batches are not. Long because it connects the parts.
  */
 export async function startEngine(options: EngineOptions) {
-  const { log, drain_ms = 10_000, close_ms = 20_000 } = options
+  const { log, drain_ms = 10_000, close_ms = 20_000, beat_ms = BEAT_MS } = options
   let closing = false
 
   const supervisor = createSupervisor({
@@ -73,14 +76,16 @@ export async function startEngine(options: EngineOptions) {
         receive,
       }),
     receive(message) {
-      for (const part of [role, subscriptions, progress, calls]) part.receive(message)
+      for (const part of [watch, role, subscriptions, progress, calls]) part.receive(message)
+      if (message.type === 'begun') outbox.begin(message.sequence)
       if (mayFollowAnother(message, options)) outbox.refuseDeliveries(storeReopening())
       if (message.type === 'log') log[message.level](message.error ? { err: message.error } : {}, message.message)
     },
     prepare: async () => role.ifWriter(() => options.prepare?.(records)),
     onReady: () => role.ifWriter(() => outbox.resume()),
-    onEnd() {
-      outbox.pause()
+    onEnd({ isCrash }) {
+      watch.ended()
+      outbox.pause(isCrash)
       calls.rejectAll(storeReopening())
     },
     onRestart: () => subscriptions.restarted(),
@@ -88,7 +93,14 @@ export async function startEngine(options: EngineOptions) {
   })
   const role = createRole(options)
   const outbox = createOutbox(supervisor)
-  const calls = createCalls(supervisor)
+  const calls = createCalls(supervisor, { isSilent: () => watch.isSilent(), beat_ms })
+  const watch = createWatch({
+    ping: supervisor.postIfRunning,
+    work: () => ({ commit: outbox.oldestSent(), change: calls.oldestChange() }),
+    onBeat: calls.beat,
+    log,
+    beat_ms,
+  })
   const subscriptions = createSubscriptions(supervisor)
   const progress = createProgress({ onCommit: ({ sequence }) => outbox.acknowledge(sequence) })
   const waitForTurn = createEventLoopQueue()
@@ -104,7 +116,10 @@ export async function startEngine(options: EngineOptions) {
     query: (asked, signal, scope) => query('events', asked, signal, scope),
     stream: calls.stream,
   }
-  await supervisor.start()
+  await supervisor.start().catch((error) => {
+    watch.stop()
+    throw error
+  })
 
   return {
     /**
@@ -125,7 +140,7 @@ export async function startEngine(options: EngineOptions) {
     call: calls.call,
     status(): EngineStatus {
       const { restarts, worker, ...state } = supervisor.status()
-      return { ...state, ...progress.status(), restarts, ...(worker && { worker }) }
+      return { ...watch.judge(state), ...progress.status(), restarts, ...(worker && { worker }) }
     },
     ...subscriptions.subscribe,
     /** Stores waiting rows and ends the worker. */
@@ -135,6 +150,7 @@ export async function startEngine(options: EngineOptions) {
       supervisor.stopRestarting()
       await settledWithin(outbox.whenEmpty(), supervisor.running() ? drain_ms : 0)
       await supervisor.close(close_ms)
+      watch.stop()
       outbox.rejectAll(new ApiError('database_error', 'The store closed before these rows were stored.'))
     },
   }

@@ -8,7 +8,11 @@ interface QueuedBatch {
   batch: PackedBatch
   delivery: EdgeDelivery | undefined
   sent: boolean
-  /** How many workers died between getting this batch and committing it. */
+  /** Whether a worker died with it and others. It is then sent alone, so that the next death shows the cause. */
+  isSuspect: boolean
+  /** Whether it was sent alone and the worker has said that it works on it. */
+  isBegun: boolean
+  /** How many workers died by themselves while they worked on this batch alone. */
   deaths: number
   resolve: () => void
   reject: (error: ApiError) => void
@@ -16,8 +20,8 @@ interface QueuedBatch {
 
 /** Batches sent and not yet committed; the others wait here, where they must be kept until the commit anyway. */
 const MAX_BATCHES_IN_FLIGHT = 8
-/** A batch with this many deaths is sent alone. Two further deaths show that it is the cause, and it is rejected. */
-const DEATHS_BEFORE_ISOLATION = 1
+/** Workers that die of a batch, one after the other, before it is rejected. */
+const MAX_DEATHS = 2
 
 /**
  * Keeps batches in order, each until it is committed: what a worker died with is sent to the next one. Long because its
@@ -32,12 +36,13 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
 
   const sendNext = (): void => {
     while (workerReady) {
-      const window = (queue[0]?.deaths ?? 0) >= DEATHS_BEFORE_ISOLATION ? 1 : MAX_BATCHES_IN_FLIGHT
+      const alone = queue[0]?.isSuspect === true
+      const window = alone ? 1 : MAX_BATCHES_IN_FLIGHT
       const next = queue.slice(0, window).find((queued) => !queued.sent)
       if (!next) return
       try {
         const { sequence, batch, delivery } = next
-        post({ type: 'batch', sequence, batch, ...(delivery && { delivery }) })
+        post({ type: 'batch', sequence, batch, ...(delivery && { delivery }), ...(alone && { alone }) })
         next.sent = true
       } catch (cause) {
         // The batch cannot be serialised (it has a value that is not data), and never will be.
@@ -58,7 +63,8 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
       new Promise((resolve, reject) => {
         if (delivery && refusal) return reject(refusal)
         lastSequence += 1
-        queue.push({ sequence: lastSequence, batch, delivery, sent: false, deaths: 0, resolve, reject })
+        const state = { sent: false, isSuspect: false, isBegun: false, deaths: 0 }
+        queue.push({ sequence: lastSequence, batch, delivery, ...state, resolve, reject })
         sendNext()
       }),
     /** Every batch up to this number is committed. */
@@ -73,15 +79,23 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
       refusal = undefined
       sendNext()
     },
-    /** The worker died: what it had not committed waits for the next one. */
-    pause(): void {
+    /** The worker works on a batch that was sent alone. */
+    begin(sequence: number): void {
+      if (queue[0]?.sequence === sequence) queue[0].isBegun = true
+    },
+    /** The batch that the worker has had for the longest time. */
+    oldestSent: (): number | undefined => (queue[0]?.sent ? queue[0].sequence : undefined),
+    /** The worker died, by itself or ended from outside: what it had not committed waits for the next one. */
+    pause(isCrash: boolean): void {
       workerReady = false
+      const [first] = queue
+      if (first?.isBegun && isCrash) first.deaths += 1
       for (const queued of queue) {
-        if (queued.sent) queued.deaths += 1
+        queued.isSuspect ||= queued.sent
         queued.sent = false
+        queued.isBegun = false
       }
-      const first = queue[0]
-      if (first && first.deaths > DEATHS_BEFORE_ISOLATION + 1) {
+      if (first && first.deaths >= MAX_DEATHS) {
         queue.shift()
         first.reject(new ApiError('internal_error', 'The worker crashed repeatedly on this batch.'))
         notifyIfEmpty()

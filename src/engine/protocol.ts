@@ -60,16 +60,35 @@ export interface Statement {
 /** Chunks of a stream that the receiver has not acknowledged: it works on one while the next waits. */
 export const MAX_UNACKNOWLEDGED_CHUNKS = 2
 
+/**
+ * Milliseconds of a clock that both processes share: monotonic, and the same for every process of the machine on Linux,
+ * macOS and Windows.
+ */
+export const machineTime = (): number => Number(process.hrtime.bigint() / 1_000_000n)
+
+/**
+ * A request that waits for its result. A worker that was stopped does not begin it after `begin_by`: its caller was told
+ * that it failed, and may have made it again.
+ */
+interface Request {
+  id: number
+  /** By `machineTime`. */
+  begin_by: number
+}
+
 export type ToWorker =
-  | { type: 'batch'; sequence: number; batch: PackedBatch; delivery?: EdgeDelivery }
-  | { type: 'query'; id: number; file: 'events' | 'control'; statement: Statement; scope?: QueryScope | undefined }
+  /** `alone`: no other batch is sent before its commit, and the worker says when it begins it. */
+  | { type: 'batch'; sequence: number; batch: PackedBatch; delivery?: EdgeDelivery; alone?: true }
+  | (Request & { type: 'query'; file: 'events' | 'control'; statement: Statement; scope?: QueryScope | undefined })
   /** Answered by `chunk`s, at most `MAX_UNACKNOWLEDGED_CHUNKS` ahead of `more`, and by empty `rows` after the last. */
-  | { type: 'stream'; id: number; statement: Statement }
+  | (Request & { type: 'stream'; statement: Statement })
   | { type: 'more'; id: number }
   /** The result is not wanted any more: an `error` follows soon, unless the result was sent already. */
   | { type: 'cancel'; id: number }
-  | { type: 'write'; id: number; statements: readonly Statement[] }
-  | { type: 'call'; id: number; name: string; argument: unknown }
+  | (Request & { type: 'write'; statements: readonly Statement[] })
+  | (Request & { type: 'call'; name: string; argument: unknown })
+  /** Answered by `pong` at once. */
+  | { type: 'ping' }
   | { type: 'tail'; on: boolean }
   | { type: 'close' }
 
@@ -86,6 +105,9 @@ export type FromWorker =
   | { type: 'failed'; message: string; setting: boolean }
   /** `drops`: hits of these batches that arrived at an endpoint and became no row. */
   | { type: 'committed'; position: CommitPosition; drops: readonly EndpointDrop[]; ms: number }
+  /** The worker works on a batch that was sent alone: should it die now, this batch may be the cause. */
+  | { type: 'begun'; sequence: number }
+  | { type: 'pong' }
   /** Why nothing is stored at present; without a reason, rows are stored again. */
   | { type: 'state'; reason?: string }
   /** The worker's resource usage: sent after `ready`, then each second in which it has changed. */

@@ -5,6 +5,9 @@ import type { ToWorker } from './protocol.js'
 interface Stream {
   chunks: ResultRow[][]
   end?: { error?: ApiError | undefined }
+  /** Beats since the last chunk while the caller waits for the next. */
+  beats: number
+  isAwaited: boolean
   wake: () => void
 }
 
@@ -24,7 +27,7 @@ export function createStreamReceiver({ post }: { post: (message: ToWorker) => vo
     async *open(id: number, start: () => void, signal?: AbortSignal): AsyncGenerator<ResultRow[]> {
       if (signal?.aborted) throw queryCancelled()
       start()
-      const stream: Stream = { chunks: [], wake: () => {} }
+      const stream: Stream = { chunks: [], beats: 0, isAwaited: false, wake: () => {} }
       streams.set(id, stream)
       const cancel = () => {
         post({ type: 'cancel', id })
@@ -42,9 +45,11 @@ export function createStreamReceiver({ post }: { post: (message: ToWorker) => vo
             if (stream.end.error) throw stream.end.error
             return
           } else {
+            stream.isAwaited = true
             await new Promise<void>((resolve) => {
               stream.wake = resolve
             })
+            stream.isAwaited = false
           }
         }
       } finally {
@@ -55,8 +60,20 @@ export function createStreamReceiver({ post }: { post: (message: ToWorker) => vo
     },
     chunk(id: number, rows: ResultRow[]): void {
       const stream = streams.get(id)
-      stream?.chunks.push(rows)
-      stream?.wake()
+      if (!stream) return
+      stream.beats = 0
+      stream.chunks.push(rows)
+      stream.wake()
+    },
+    /** Ends the streams whose caller has waited for a chunk for `most` beats. */
+    beat(most: number, error: ApiError): void {
+      for (const [id, stream] of streams) {
+        if (!stream.isAwaited || stream.end) continue
+        stream.beats += 1
+        if (stream.beats < most) continue
+        post({ type: 'cancel', id })
+        end(id, error)
+      }
     },
     /** The last chunk has arrived; with an error, none will follow. */
     end,

@@ -1,7 +1,7 @@
 import { ApiError, UnusableSetting } from '../errors.js'
 import type { FromWorker, ToWorker, WorkerUsage } from './protocol.js'
 import { HEALTHY_UPTIME_MS, restartDelay } from './restart-delay.js'
-import type { WorkerProcess } from './worker-process.js'
+import type { WorkerEnd, WorkerProcess } from './worker-process.js'
 
 /** The logger of the engine; `details` are the fields of a structured log line. */
 export interface EngineLog {
@@ -20,7 +20,7 @@ interface SupervisorDeps {
   /** A worker takes batches from now on. */
   onReady: () => void
   /** The worker has ended; it will answer nothing more. */
-  onEnd: () => void
+  onEnd: (end: WorkerEnd) => void
   /** A worker that follows a crashed one is ready. */
   onRestart: () => void
   log: EngineLog
@@ -85,12 +85,12 @@ export function createSupervisor(deps: SupervisorDeps) {
       deps.onReady()
       onReady()
     }
-    void launched.ended.then((reason) => {
+    void launched.ended.then((end) => {
       worker = undefined
       usage = undefined
-      deps.onEnd()
+      deps.onEnd(end)
       crashesInARow = performance.now() - startedAt > HEALTHY_UPTIME_MS ? 1 : crashesInARow + 1
-      onEnd(failure?.message ?? reason)
+      onEnd(failure?.message ?? end.reason)
     })
   }
 

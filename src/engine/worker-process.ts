@@ -8,9 +8,20 @@ export interface WorkerProcess {
   post(message: ToWorker): void
   /** Ends the process at once; what it committed is in the log. */
   kill(): void
-  /** Resolves with the reason when the process has ended and its last messages are read. Never rejects. */
-  readonly ended: Promise<string>
+  /** Resolves when the process has ended and its last messages are read. Never rejects. */
+  readonly ended: Promise<WorkerEnd>
 }
+
+/** Why a worker ended, and whether of itself and not in order: neither by a signal of another process nor by its own will. */
+export interface WorkerEnd {
+  reason: string
+  isCrash: boolean
+}
+
+/** Signals that a process gets for what it does itself. The kernel ends one with SIGKILL for what all do together. */
+const CRASH_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set([
+  ...(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGSYS', 'SIGTRAP'] as const),
+])
 
 /**
  * A third of the young generation. A batch of rows lives until it is committed: with 4 MB each collection copied most of
@@ -35,20 +46,20 @@ export function startWorkerProcess(deps: {
 }): WorkerProcess {
   const child = forkWorker(deps.entry, deps.heap_mb)
   if (child instanceof Error) {
-    const ended = Promise.resolve(`the worker cannot be started: ${child.message}`)
+    const ended = Promise.resolve({ reason: `the worker cannot be started: ${child.message}`, isCrash: false })
     return { post() {}, kill() {}, ended }
   }
   const timers = new Set<NodeJS.Timeout>()
-  let resolve = (_reason: string) => {}
+  let resolve = (_: WorkerEnd) => {}
   let done = false
-  const ended = new Promise<string>((resolveEnded) => {
+  const ended = new Promise<WorkerEnd>((resolveEnded) => {
     resolve = resolveEnded
   })
-  const end = (reason: string): void => {
+  const end = (reason: string, isCrash = false): void => {
     done = true
     for (const timer of timers) clearTimeout(timer)
     child.off('message', deps.receive)
-    resolve(reason)
+    resolve({ reason, isCrash })
   }
   const runAfter = (ms: number, run: () => void): void => {
     if (!done) timers.add(setTimeout(run, ms))
@@ -63,8 +74,10 @@ export function startWorkerProcess(deps: {
   }
 
   // Messages may still be unread when the process exits; `close` comes when both are done.
-  child.on('close', (code, signal) => end(formatExitReason(code, signal)))
-  child.on('exit', (code, signal) => runAfter(OUTPUT_DRAIN_MS, () => end(formatExitReason(code, signal))))
+  const onExit = (code: number | null, signal: NodeJS.Signals | null) =>
+    end(formatExitReason(code, signal), signal === null ? code !== 0 : CRASH_SIGNALS.has(signal))
+  child.on('close', onExit)
+  child.on('exit', (code, signal) => runAfter(OUTPUT_DRAIN_MS, () => onExit(code, signal)))
   child.on('error', (error) => {
     if (child.pid === undefined) end(`the worker cannot be started: ${error.message}`)
   })

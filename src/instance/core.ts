@@ -51,10 +51,7 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
     forget: async (key) => void (await engine.call('forget_removals', key)),
     onSiteDeleted: drops.forgetSite,
     settle: () => recorder.flush(),
-    after(ms, run) {
-      const timer = setTimeout(run, ms).unref()
-      return () => clearTimeout(timer)
-    },
+    after,
     log: (message, error) => log.warn({ err: error }, message),
   })
   const losses = await openStoreLosses({
@@ -87,6 +84,7 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
     log,
     now,
     clock,
+    after,
     refreshSites,
     whenWriting: createWhenWriting(engine, log),
     /** Returns the site that a hostname belongs to. */
@@ -98,6 +96,12 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
       createRateLimit({ now: clock, random: randomBytes, ...bounds }),
     health: () => healthOf(engine.status(), recorder, losses.list()),
   }
+}
+
+/** Runs a function after some milliseconds; the returned function cancels it. */
+const after = (ms: number, run: () => void) => {
+  const timer = setTimeout(run, ms).unref()
+  return () => clearTimeout(timer)
 }
 
 /** Calls the listener when this process has become the one that writes, or is it no longer. */

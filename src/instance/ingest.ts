@@ -4,6 +4,7 @@ import { readPayload } from '../capture/payload.js'
 import { createByteBudget } from '../http/byte-budget.js'
 import { createReplayGuard } from '../http/edge/replay-guard.js'
 import { edgeRoute } from '../http/edge/route.js'
+import { createUnconfirmed } from '../http/edge/unconfirmed.js'
 import { createExposureDedupe, evaluationRoute } from '../http/flags.js'
 import { createKeyLock } from '../http/key-lock.js'
 import { createTrackEndpoints } from '../http/track/endpoints.js'
@@ -19,7 +20,7 @@ const MAX_EDGE_BYTES = { total: 64 << 20, each: 32 << 20 }
 const Country = z.string().nullable()
 
 /** The endpoints that accept data: from the tracker, from other servers, and exposures of flags. */
-export function createIngest({ engine, manage, recorder, log, now, clock, newLimit }: Core) {
+export function createIngest({ engine, manage, recorder, log, now, clock, after, newLimit }: Core) {
   const { sites, ingestKeys, drops, flags } = manage
   const hits = newLimit()
   const rejected = newLimit({ per: MAX_INVALID_SIGNATURES })
@@ -42,9 +43,11 @@ export function createIngest({ engine, manage, recorder, log, now, clock, newLim
       sites,
       keys: ingestKeys,
       replay,
+      unconfirmed: createUnconfirmed(),
       lock: createKeyLock(),
       budget: createByteBudget(MAX_EDGE_BYTES),
       now,
+      after,
       takeRequest: newLimit().take,
       rejected: { spent: (ip) => rejected.isExhausted(0, ip), add: (ip) => void rejected.take(0, ip) },
       decode: readPayload,

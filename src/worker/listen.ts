@@ -1,3 +1,4 @@
+import { machineTime } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
 import type { Log, RecordStore } from '../store.js'
@@ -25,9 +26,13 @@ export function listen(
   const onError = (error: unknown) => log('error', 'a statement failed', error)
   const requests = createRequests({ events, records, post: port.post, onError })
   port.listen((message) => {
+    if ('begin_by' in message && machineTime() > message.begin_by)
+      return requests.run(message.id, () => Promise.reject(new ApiError('database_error', 'The worker was stopped.')))
     switch (message.type) {
+      case 'ping':
+        return port.post({ type: 'pong' })
       case 'batch':
-        return writer.push(message.sequence, message.batch, message.delivery)
+        return writer.push(message)
       case 'tail':
         return deps.setTailing(message.on)
       case 'close':

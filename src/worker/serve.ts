@@ -47,7 +47,7 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
     post({ type: 'role_changed', reason: 'another process has become the writer' })
     port.exit(0)
   }
-  const hooks = { log, onRepaired: () => port.exit(1), onRecordsChange: changes.add, onLeaseLost }
+  const hooks = { log, onRepaired: () => port.exit(0), onRecordsChange: changes.add, onLeaseLost }
   const stores = await openWorkerStores(options, hooks)
   const sites = await openSites(stores.records)
   changes.open(sites.reload)
@@ -120,6 +120,7 @@ async function serveWriter({
     void Promise.all([lateVerdicts.flush(), lateJudgements.flush()])
     void events.maintain({ sumUp: !importing.isStoringPast() })
     void disk.measure()
+    writer.noteObstacle()
     reportUsage()
     if (heapShare() > MAX_HEAP_SHARE) {
       log('error', 'the worker’s heap is nearly full: it is started again')
@@ -164,6 +165,7 @@ function startWriter({
     obstacle,
     clock: () => performance.now(),
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    onBegin: (sequence) => post({ type: 'begun', sequence }),
     onCommit({ position, rows, drops, pending, ms }) {
       lateVerdicts.add(pending)
       parts.activity.addAgents(rows.agent_events)

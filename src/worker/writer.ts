@@ -1,9 +1,10 @@
 import { countEndpointDrop, type DropCounts, type DropReason, type EndpointDrop } from '../capture/drops.js'
 import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import type { Hit } from '../capture/hit.js'
-import { type PackedBatch, type PackedObservation, unpackBatch } from '../capture/packed-batch.js'
+import { type PackedObservation, unpackBatch } from '../capture/packed-batch.js'
 import { RowError } from '../columns.js'
 import type { CommitPosition } from '../engine/commit-position.js'
+import type { ToWorker } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
 import type { ClassifiedBatch, PendingVerification } from '../ingest/classified-batch.js'
@@ -24,6 +25,8 @@ export interface WriterDeps {
   /** Milliseconds of a monotonic clock. */
   clock: () => number
   sleep: (ms: number) => Promise<void>
+  /** Called before work on a batch that was sent alone. */
+  onBegin: (sequence: number) => void
   onCommit: (commit: {
     position: CommitPosition
     rows: Rows
@@ -37,11 +40,7 @@ export interface WriterDeps {
   log: Log
 }
 
-interface QueuedBatch {
-  sequence: number
-  batch: PackedBatch
-  delivery: EdgeDelivery | undefined
-}
+type QueuedBatch = Pick<Extract<ToWorker, { type: 'batch' }>, 'sequence' | 'batch' | 'delivery' | 'alone'>
 
 /** Work that runs between batches; never rejects. */
 interface ExclusiveTask {
@@ -79,6 +78,7 @@ export function createWriter(deps: WriterDeps) {
       }
       const next = takeBatches(queue)
       if (!next) return
+      if (first?.alone) deps.onBegin(first.sequence)
       const startedAt = deps.clock()
       const batch = deps.classifier.classify(next.observations)
       const { pendingVerifications } = batch
@@ -105,8 +105,16 @@ export function createWriter(deps: WriterDeps) {
 
   return {
     /** Queues a batch, to be classified once and committed once; batches are numbered upwards and stay in order. */
-    push: (sequence: number, batch: PackedBatch, delivery?: EdgeDelivery): void =>
-      enqueue({ sequence, batch, delivery }),
+    push: (batch: QueuedBatch): void => enqueue(batch),
+    /** Reports a full disk also while no row waits for it. */
+    noteObstacle(): void {
+      if (running !== undefined || state.stopped()) return
+      try {
+        state.report(deps.obstacle())
+      } catch {
+        // The file is gone: the next row finds that out, and the worker is started again.
+      }
+    },
     /**
      * Runs `work` after every batch that was pushed before and before any that is pushed later; meanwhile nothing is
      * classified or committed. Rejects as `work` does, and with `database_error` if the writer stops first.

@@ -186,7 +186,7 @@ t.test('the outbox sends batches in order, a few at a time, and keeps each until
       [1, 2],
     ],
   )
-  outbox.pause()
+  outbox.pause(true)
   posted.length = 0
   outbox.resume()
   t.strictSame(posted, [3], 'the first batch that a worker died with is sent alone')
@@ -194,12 +194,23 @@ t.test('the outbox sends batches in order, a few at a time, and keeps each until
   outbox.acknowledge(10)
   t.strictSame(posted, [3, 4, 11, 12], 'batches of the dead worker one by one, then as many as may be in flight')
   posted.length = 0
-  for (let death = 0; death < 3; death++) {
-    outbox.pause()
+  /** Whether the worker said that it works on batch 11, whether it died by itself, and whether the batch is given up then. */
+  const deaths: [begun: boolean, isCrash: boolean, isRejected: boolean, why: string][] = [
+    [false, true, false, 'it was sent with others'],
+    [true, false, false, 'another process killed the worker'],
+    [false, true, false, 'the worker died before it worked on it'],
+    [true, false, false, 'another process killed the worker again'],
+    [true, true, false, 'it was the first worker to die of it alone'],
+    [true, true, true, 'two workers died of it alone'],
+  ]
+  for (const [begun, isCrash, isRejected, why] of deaths) {
+    if (begun) outbox.begin(11)
+    outbox.pause(isCrash)
     outbox.resume()
+    await new Promise((resolve) => setImmediate(resolve))
+    t.equal(done.includes(-11), isRejected, why)
   }
-  await new Promise((resolve) => setImmediate(resolve))
-  t.strictSame(posted, [11, 11, 12], 'at the third death the first batch is rejected')
+  t.strictSame(posted, [11, 11, 11, 11, 11, 12], 'the next batch follows alone')
   t.strictSame(done.slice(-2), [-11, 0])
   outbox.acknowledge(12)
   await outbox.whenEmpty()
@@ -220,7 +231,7 @@ t.test('the outbox gives deliveries up while another process writes', async (t) 
   outbox.resume()
   add('own')
   add('delivered', delivery)
-  outbox.pause()
+  outbox.pause(true)
   outbox.refuseDeliveries(new ApiError('database_error', 'Another process writes.'))
   add('late', delivery)
   await new Promise((resolve) => setImmediate(resolve))

@@ -47,13 +47,14 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
     obstacle: () => undefined,
     clock: () => performance.now(),
     sleep: () => new Promise((resolve) => setTimeout(resolve, 5)),
+    onBegin() {},
     onCommit: ({ position }) => commits.push(position),
     onState: (reason) => states.push(reason),
     log: () => {},
     ...given,
   })
   const push = (sequence: number, ...paths: string[]) =>
-    writer.push(sequence, packBatch(paths.map((pathname) => observation({ pathname }))))
+    writer.push({ sequence, batch: packBatch(paths.map((pathname) => observation({ pathname }))) })
   const settled = async (sequence: number) => {
     for (let n = 0; n < 500 && commits.at(-1)?.sequence !== sequence; n++) {
       await new Promise((resolve) => setTimeout(resolve, 10))
@@ -227,7 +228,7 @@ t.test('a row that is verified soon is stored verified; a later verdict complete
   }
   const of = (...paths: string[]) => packBatch(paths.map((pathname) => observation({ pathname })))
 
-  writer.push(11, of('/soon', '/late', '/never'))
+  writer.push({ sequence: 11, batch: of('/soon', '/late', '/never') })
   answers.get('/soon')?.(VERDICTS.rdns)
   await settled(11)
   t.strictSame(late, [['/late', '/never']])

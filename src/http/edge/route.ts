@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { DropReason } from '../../capture/drops.js'
 import type { Observation } from '../../capture/observation.js'
@@ -18,6 +19,7 @@ import { BodyError, readBody } from './read-body.js'
 import { formatSignature, type ReplayGuard } from './replay-guard.js'
 import { type DecodePayload, EdgeBody, EdgeEnvelope, readAgent, readHit, readPerson } from './rows.js'
 import { isSigned, parseSignature, SIGNATURE_TOLERANCE_S, type Signature } from './signature.js'
+import { type After, createDeadline, type Deadline, type Unconfirmed } from './unconfirmed.js'
 
 /** The dependencies of the endpoint for other servers. */
 export interface EdgeDeps {
@@ -25,6 +27,7 @@ export interface EdgeDeps {
   readonly sites: Pick<Sites, 'get' | 'list'>
   readonly keys: Pick<IngestKeys, 'listValid'>
   readonly replay: ReplayGuard
+  readonly unconfirmed: Unconfirmed
   readonly lock: KeyLock
   /** Bounds bodies, from their first byte until their rows are stored. */
   readonly budget: ByteBudget
@@ -36,9 +39,12 @@ export interface EdgeDeps {
   /** Counts hits that became no row. */
   readonly drop: (site: number, reason: DropReason, count: number) => void
   readonly now: () => Date
+  readonly after: After
 }
 
 const BODY_TIMEOUT_MS = 30_000
+/** From the end of the body to the response, below the timeout of most clients. A commit takes longer only while the store stalls. */
+const RESPONSE_MS = 10_000
 
 const SiteOfBody = EdgeEnvelope.pick({ site_id: true })
 const AcceptedCounts = z.object({
@@ -79,44 +85,61 @@ async function acceptDelivery(edge: EdgeDeps, call: Call): Promise<Response> {
   // Rows that cannot be stored now are better kept by the sender than queued here.
   if (edge.engine.status().state !== 'ready')
     throw new ApiError('database_error', 'Rows cannot be stored at the moment.')
-  const reserved = { bytes: 0 }
+  const attempt = { bytes: 0, deadline: createDeadline(request.signal, RESPONSE_MS, edge.after) }
+  // Goes on after a late response, because rows that were handed over may be stored at any time.
+  const work = verifyDelivery(edge, call, signature, attempt)
+    .then((delivery) => storeDelivery(edge, delivery, attempt.deadline.signal))
+    .finally(() => {
+      attempt.deadline.stop()
+      edge.budget.release(attempt.bytes, ip)
+    })
   try {
-    const delivery = await verifyDelivery(edge, call, signature, reserved)
-    return await storeDelivery(edge, call, delivery)
+    return await Promise.race([work, rejectLate(attempt.deadline.signal)])
   } catch (error) {
     if (!(error instanceof BodyError)) throw error
     const response = errorResponse('bad_request', error.message, undefined, error.status)
     // The unread rest of the body would be taken for the next request.
     response.headers.set('connection', 'close')
     return response
-  } finally {
-    edge.budget.release(reserved.bytes, ip)
   }
 }
+
+const rejectLate = (late: AbortSignal) =>
+  new Promise<never>((_, reject) => {
+    late.addEventListener('abort', () =>
+      reject(new ApiError('database_error', 'The rows are not stored yet. Send this body again: it is stored once.')),
+    )
+  })
 
 /** A verified delivery until it is stored. It does not hold the body and the parsed JSON, so their memory is freed. */
 interface PendingDelivery {
   site: number
   signature: Signature | undefined
   batch: { sender: string; number: number } | undefined
+  /** The site and the digest of the body. */
+  body: string
   packed: PackedBatch
   drops: Map<DropReason, number>
   counts: AcceptedCounts
 }
 
-/** Reads a body and checks it; throws if it is refused. `reserved` counts the bytes that it has of the budget. */
+/**
+ * Reads a body and checks it; throws if it is refused. `attempt` counts the bytes that it has of the budget, and the
+ * deadline runs from the end of the body.
+ */
 async function verifyDelivery(
   edge: EdgeDeps,
   call: Call,
   signature: Signature | undefined,
-  reserved: { bytes: number },
+  attempt: { bytes: number; deadline: Pick<Deadline, 'start'> },
 ): Promise<PendingDelivery> {
   const { budget, replay, rejected } = edge
   const { request, ip } = call
   if (signature && rejected.spent(ip))
     throw new ApiError('rate_limited', 'Too many wrong signatures from this address; try again later.')
   const bytes = await readBody(request, { budget, address: ip, timeoutMs: BODY_TIMEOUT_MS })
-  reserved.bytes = bytes.length
+  attempt.bytes = bytes.length
+  attempt.deadline.start()
   const value = parseJsonBody(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   const { site_id: site } = validate(SiteOfBody, value)
   if (signature === undefined) await requireSite(call, edge.sites, site, 'site_id')
@@ -131,31 +154,39 @@ async function verifyDelivery(
     throw new ApiError('rate_limited', 'Too many requests for this site from this address.')
   if (signature && replay.isFull(site))
     throw new ApiError('rate_limited', 'Too many signed requests for this site within ten minutes.')
-  const body = validate(EdgeEnvelope, value)
-  const { batch } = body
+  const rows = validate(EdgeEnvelope, value)
+  const { batch } = rows
+  const body = `${site} ${createHash('sha256').update(bytes).digest('base64url')}`
   // A stored batch is not checked again: clock and rules may have changed since it was accepted.
   const isStored = batch ? batch.number <= (await replay.highestNumber(site, batch.sender)) : false
   const { packed, drops, refused } = isStored
     ? { packed: createPacker().take(), drops: new Map<DropReason, number>(), refused: [] }
-    : await packRows(edge, body)
+    : await packRows(edge, rows)
   const accepted = (list: 'agent_events' | 'events') =>
-    (body[list]?.length ?? 0) - refused.filter(({ row }) => row.startsWith(`${list}[`)).length
+    (rows[list]?.length ?? 0) - refused.filter(({ row }) => row.startsWith(`${list}[`)).length
   const counts = {
     agent_events: accepted('agent_events'),
     events: accepted('events'),
     ...(refused.length > 0 ? { refused } : {}),
   }
-  return { site, signature, batch: batch ?? undefined, packed, drops, counts }
+  return { site, signature, batch: batch ?? undefined, body, packed, drops, counts }
 }
 
 const replayConflict = () =>
-  new ApiError('conflict', 'This request was accepted before; use a new signature for each attempt.')
+  new ApiError(
+    'conflict',
+    'This request was accepted before, and its rows are stored. Use a new signature for other rows.',
+  )
 
-/** Stores all rows or none, once. Requests with the same signature or sender wait for each other. */
-async function storeDelivery(edge: EdgeDeps, { request }: Call, delivery: PendingDelivery): Promise<Response> {
-  const { engine, replay, lock } = edge
-  const { site, signature, batch, packed, drops, counts } = delivery
-  const record = async () => {
+/**
+ * Stores all rows or none, once. Requests with the same signature, sender or body wait for each other. `late` aborts when
+ * the sender is told that nothing is known yet: what is recorded after that is confirmed to the next request with its body.
+ */
+async function storeDelivery(edge: EdgeDeps, delivery: PendingDelivery, late: AbortSignal): Promise<Response> {
+  const { engine, replay, lock, unconfirmed } = edge
+  const { site, signature, batch, body, packed, drops, counts } = delivery
+  if (late.aborted) throw new ApiError('database_error', 'The rows were not stored in time.')
+  const record = async (isStored = false) => {
     const identity = {
       site_id: site,
       signature: signature ? formatSignature(signature) : null,
@@ -163,24 +194,29 @@ async function storeDelivery(edge: EdgeDeps, { request }: Call, delivery: Pendin
       number: batch?.number ?? null,
       accepted_at: edge.now().getTime(),
     }
-    await engine.record(packed, identity).catch((error: unknown) => {
+    await engine.record(isStored ? createPacker().take() : packed, identity).catch((error: unknown) => {
       // The rows crash the worker again and again; this error tells the sender not to send them again.
       if (error instanceof ApiError && error.code === 'internal_error')
         throw new ApiError('validation_error', 'These rows cannot be stored.', undefined, { cause: error })
       throw error
     })
-    for (const [reason, count] of drops) edge.drop(site, reason, count)
+    if (!isStored) for (const [reason, count] of drops) edge.drop(site, reason, count)
   }
   const recordNumbered = async ({ sender, number }: NonNullable<typeof batch>) => {
     const highest = await replay.highestNumber(site, sender)
     if (number > highest) await record()
     replay.raiseNumber(site, sender, Math.max(number, highest))
   }
+  const recordBody = async () => {
+    await record(unconfirmed.has(body))
+    if (late.aborted) unconfirmed.add(body)
+    else unconfirmed.delete(body)
+  }
   const recordOnce = () =>
-    batch ? lock(`${site} ${batch.sender}`, request.signal, () => recordNumbered(batch)) : record()
+    batch ? lock(`${site} ${batch.sender}`, late, () => recordNumbered(batch)) : lock(body, late, recordBody)
   if (!signature) await recordOnce()
   else
-    await lock(formatSignature(signature), request.signal, async () => {
+    await lock(formatSignature(signature), late, async () => {
       if (await replay.isAccepted(signature)) throw replayConflict()
       await recordOnce()
       replay.accept(site, signature)
