@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createRecorder } from '../capture/recorder.js'
 import type { Engine } from '../engine/engine.js'
 import { ApiError, UnusableSetting } from '../errors.js'
@@ -7,6 +8,7 @@ import { waitAtMost } from '../notify/wait-at-most.js'
 import { sleep } from '../ship/back-off.js'
 import type { Instance, InstanceDeps } from './instance.js'
 import { type InstanceConfig, openInstance } from './open-instance.js'
+import { createWaitingRows } from './waiting-rows.js'
 
 /** Requests of the service wait this long for a store that is being opened. */
 const OPENING_TIMEOUT_MS = 10_000
@@ -15,7 +17,7 @@ const MAX_RETRY_MS = 10_000
 
 /**
  * Returns an instance whose store is opened by `open`, while the site is served already: observations wait in the
- * recorder, and requests of the service wait until the store is open. A store that cannot be opened is logged and tried
+ * recorder and, after a second, on disk; and requests of the service wait until the store is open. A store that cannot be opened is logged and tried
  * again for as long as the process runs, but not where a setting is at fault. Long because every method has two states.
  */
 export function createOpeningInstance(
@@ -41,10 +43,12 @@ export function createOpeningInstance(
   })
   engineOpened.catch(() => {})
   const siteListeners: Parameters<Instance['watchSites']>[0][] = []
-  const store: Instance['recordBatch'] = async (batch) => (engine ?? (await engineOpened)).record(batch)
+  const clock = () => now().getTime()
+  const waiting = createWaitingRows({ data: config.data, sender: randomBytes(8).toString('hex'), now: clock, log })
+  const store: Instance['recordBatch'] = (batch) => engine?.record(batch) ?? waiting.store(batch, engineOpened)
   const recorder = createRecorder({
     send: store,
-    now: () => now().getTime(),
+    now: clock,
     log,
     isFollowed: () => engine?.isTailed() ?? false,
   })
@@ -59,7 +63,10 @@ export function createOpeningInstance(
       },
     })
     engine = found
-    if (found) resolveEngine(found)
+    if (found) {
+      resolveEngine(found)
+      void waiting.recover(found)
+    }
     await deps.onOpen?.(opened).catch((error) => log.error({ err: error }, 'the start is not complete'))
     instance = opened
     for (const listener of siteListeners) opened.watchSites(listener)
@@ -116,10 +123,10 @@ export function createOpeningInstance(
       ending.abort()
       await opening.catch(() => {})
       if (instance) return instance.close()
-      const { waiting } = recorder.stats()
       rejectEngine(new ApiError('database_error', 'The store was never opened.'))
       await recorder.close()
-      if (waiting > 0) log.error({ rows: waiting }, 'rows that waited for the store are lost')
+      const { fault = 0 } = recorder.stats().drops
+      if (fault > 0) log.error({ rows: fault }, 'rows that waited for the store are lost')
     },
   }
 }

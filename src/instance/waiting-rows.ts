@@ -1,0 +1,110 @@
+import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { PackedBatch } from '../capture/packed-batch.js'
+import type { Engine } from '../engine/engine.js'
+import { ApiError } from '../errors.js'
+import { sql } from '../sql.js'
+import type { Log } from './instance.js'
+
+const DIRECTORY = 'waiting'
+/** The layout of packed rows, the process, the number of the batch and its rows. */
+const NAME = /^1-([0-9a-f]{16})-(\d{1,9})-(\d{1,9})\.rows$/
+const HighestNumber = z.object({ number: z.number().nullable() })
+
+type Target = Pick<Engine, 'record' | 'events' | 'isWriter'>
+
+/**
+ * Keeps batches in files of the data directory until they are stored, so that a process that is killed while its store is
+ * being opened loses none. A batch is stored with the number of its file, as a delivery of another server is: a file that was
+ * left after the commit is recognised by it. Long because its methods share the directory.
+ */
+export function createWaitingRows({
+  data,
+  sender,
+  now,
+  log,
+}: {
+  data: string
+  /** 16 hex digits, random for each process. */
+  sender: string
+  now: () => number
+  log: Log
+}) {
+  const directory = join(data, DIRECTORY)
+  let last = 0
+  let isWarned = false
+
+  const identify = (from: string, number: number) => ({
+    ...{ site_id: 0, signature: null, sender: from, number, accepted_at: now() },
+  })
+  /** Resolves to whether the file is whole and durable. */
+  const write = async (file: string, { bytes }: PackedBatch): Promise<boolean> => {
+    try {
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      await writeFile(`${file}.tmp`, bytes, { mode: 0o600, flush: true })
+      await rename(`${file}.tmp`, file)
+      return true
+    } catch (error) {
+      if (!isWarned) log.warn({ err: error }, 'rows that wait for the store cannot be written to disk')
+      isWarned = true
+      return false
+    }
+  }
+  /** Only the store's faults leave a batch for the next start. */
+  const isKept = (error: unknown) => error instanceof ApiError && error.code === 'database_error'
+
+  const recoverFile = async (engine: Target, name: string, highest: Map<string, number>): Promise<void> => {
+    const file = join(directory, name)
+    const [, from = '', number, count] = NAME.exec(name) ?? []
+    if (!highest.has(from)) {
+      const [row] = await engine.events.query(
+        sql`select max(number) as number from deliveries where site_id = 0 and sender = ${from}`,
+      )
+      highest.set(from, HighestNumber.parse(row).number ?? 0)
+    }
+    if (Number(number) > (highest.get(from) ?? 0)) {
+      const batch = { count: Number(count), bytes: new Uint8Array(await readFile(file)) }
+      await engine.record(batch, identify(from, Number(number))).catch((error) => {
+        if (isKept(error)) throw error
+        log.error({ err: error, rows: batch.count }, `${file} cannot be stored and is given up`)
+      })
+    }
+    await rm(file, { force: true })
+  }
+
+  return {
+    /** Stores a batch once the store is open; resolves when it is stored, or on disk for the next start. */
+    async store(batch: PackedBatch, opened: Promise<Target>): Promise<void> {
+      last += 1
+      const number = last
+      const file = join(directory, `1-${sender}-${number}-${batch.count}.rows`)
+      const written = write(file, batch)
+      try {
+        await (await opened).record(batch, identify(sender, number))
+      } catch (error) {
+        if (isKept(error) && (await written)) return
+        await written
+        await rm(file, { force: true })
+        throw error
+      }
+      await written
+      await rm(file, { force: true })
+      await rmdir(directory).catch(() => {})
+    },
+    /** Stores what earlier processes have left. Never rejects. */
+    async recover(engine: Target): Promise<void> {
+      if (!engine.isWriter()) return
+      const found = (await readdir(directory).catch(() => [])).filter((name) => !name.includes(sender))
+      const numberOf = (name: string) => Number(NAME.exec(name)?.[2])
+      const highest = new Map<string, number>()
+      for (const name of found.filter((one) => NAME.test(one)).sort((a, b) => numberOf(a) - numberOf(b)))
+        await recoverFile(engine, name, highest).catch((error) =>
+          log.warn({ err: error, file: name }, 'rows on disk wait for the next start'),
+        )
+      for (const name of found.filter((one) => one.endsWith('.tmp')))
+        await rm(join(directory, name), { force: true }).catch(() => {})
+      await rmdir(directory).catch(() => {})
+    },
+  }
+}
