@@ -55,6 +55,7 @@ export const Agent = z
       .strictObject({
         signature_agent: text,
         directory: url.nullable(),
+        further: z.array(url).min(1).optional(),
         status: z.enum(['documented', 'experimental', 'listed', 'observed', 'preview']),
       })
       .optional(),
@@ -77,3 +78,11 @@ export function verificationMethods(agent: Agent): ('ranges' | 'rdns' | 'web_bot
   if (agent.web_bot_auth !== undefined) methods.push('web_bot_auth')
   return methods
 }
+
+/** Returns the hosts of the agent's signature directories. */
+export const signingHosts = ({ web_bot_auth }: Agent): string[] =>
+  web_bot_auth === undefined
+    ? []
+    : [web_bot_auth.signature_agent, ...(web_bot_auth.further ?? [])].flatMap((url) =>
+        URL.canParse(url) ? new URL(url).hostname : [],
+      )

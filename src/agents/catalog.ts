@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { Agent, verificationMethods } from './agent.js'
 
-export { type Agent, UNDOCUMENTED, verificationMethods } from './agent.js'
+export { type Agent, signingHosts, UNDOCUMENTED, verificationMethods } from './agent.js'
 
 const CatalogFile = z.object({ meta: z.object({ generated: z.iso.date() }), agents: z.array(Agent).min(1) })
 

@@ -1,5 +1,6 @@
 import { parseAddress } from '../address.js'
-import type { Agent } from './catalog.js'
+import { memoize } from '../cache.js'
+import { type Agent, UNDOCUMENTED } from './catalog.js'
 import type { RangeLookup, Ranges } from './ranges/ranges.js'
 import { listsOfAgent } from './ranges/sources.js'
 import type { Rdns, RdnsResult } from './rdns.js'
@@ -29,6 +30,20 @@ export interface ClaimCheck {
 
 const NO_SIGNATURE: SignatureCheck = { state: 'none' }
 
+/** Hosts are chosen by clients. */
+const MAX_UNLISTED_SIGNERS = 256
+
+/** An agent that is in no catalog, named by the host of its signature directory, from which nothing is fetched. */
+const unlistedSigner = memoize(
+  MAX_UNLISTED_SIGNERS,
+  (host): Agent => ({
+    ...{ id: host, name: host, operator: host, purpose: 'other', docs_url: UNDOCUMENTED, status: 'active' },
+    ...{ ua_tokens: [], ua_match: 'signature-only', client_side: false },
+    ...{ robots_only: false, honors_wildcard_group: true, respects_robots: 'unknown' },
+    web_bot_auth: { signature_agent: `https://${host}`, directory: null, status: 'observed' },
+  }),
+)
+
 export type Verifier = ReturnType<typeof createVerifier>
 
 /**
@@ -41,10 +56,16 @@ export function createVerifier({ signatures, ranges, rdns }: VerifierDeps) {
     signatures?.check(request, at) ?? NO_SIGNATURE
 
   return {
-    /** Returns the agent whose valid Web Bot Auth signature the request carries, whatever its user agent says. */
-    signer(request: VerifiableRequest, at: number): Agent | undefined {
-      const { state, agent } = checkSignature(request, at)
-      return state === 'valid' ? agent : undefined
+    /**
+     * Returns the agent that signed the request (Web Bot Auth). `proven`: the signature is valid, whatever the user agent says.
+     * Otherwise nothing could decide yet: browsers do not sign, so the directory that the signature names is a claim.
+     */
+    signer(request: VerifiableRequest, at: number): { agent: Agent; proven: boolean } | undefined {
+      const { state, agent, host } = checkSignature(request, at)
+      if (state === 'valid') return agent && { agent, proven: true }
+      if (state !== 'pending' && state !== 'undecidable') return undefined
+      const claimed = agent ?? (host === undefined ? undefined : unlistedSigner(host))
+      return claimed && { agent: claimed, proven: false }
     },
     /** Checks that the request is this agent's. `at` is its arrival in milliseconds since 1970. Never throws, never waits. */
     check(agent: Agent | undefined, request: VerifiableRequest, at: number): ClaimCheck {

@@ -1,6 +1,6 @@
 import type { Catalog } from '../agents/catalog.js'
 import type { Verifier } from '../agents/claim-check.js'
-import { createIdentify, type Identification } from '../agents/identify.js'
+import { createIdentify, type Identification, isBuildingBlock } from '../agents/identify.js'
 import { memoize } from '../cache.js'
 import { createDeviceReader } from '../capture/device.js'
 import { countEndpointDrop, type DropCounts, type DropReason, type EndpointDrop } from '../capture/drops.js'
@@ -73,11 +73,13 @@ export function createClassifier(deps: ClassifierDeps) {
   const agentDeps = { ...deps, viewMemory, catalogVersion: deps.catalog.version }
   const requests = createHitRequests()
 
-  /** Identifies the agent by its signature, whatever its user agent says; else by its user agent. */
+  /** Identifies the agent by its valid signature, else by its user agent, else by the directory that a signature names. */
   const identifyAgent = (request: HitRequest, at: number): Identification | undefined => {
     const signer = verifier.signer(request, at)
-    if (signer !== undefined) return { agent: signer }
-    return identifyCached(truncate(request.user_agent, MAX_CHARACTERS.user_agent)).identification
+    if (signer?.proven) return { agent: signer.agent }
+    const { identification } = identifyCached(truncate(request.user_agent, MAX_CHARACTERS.user_agent))
+    const isNamed = identification?.agent !== undefined && !isBuildingBlock(identification.agent)
+    return signer === undefined || isNamed ? identification : { agent: signer.agent }
   }
 
   const addObservation = (observation: Observation, at: number, draft: BatchDraft): DropReason | undefined => {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Catalog } from '../agents/catalog.js'
-import { verificationMethods } from '../agents/catalog.js'
-import { createIdentify, UNKNOWN_AGENT } from '../agents/identify.js'
+import { signingHosts, verificationMethods } from '../agents/catalog.js'
+import { createIdentify, isBuildingBlock, UNKNOWN_AGENT } from '../agents/identify.js'
 import { memoize } from '../cache.js'
 import { nameSystem, TELEVISION_PORTALS } from '../capture/system-names.js'
 import { ApiError } from '../errors.js'
@@ -90,9 +90,15 @@ export function createReclassify({ store, catalog, clock, obstacle }: Reclassify
 function createChangeDescriber(catalog: Catalog): (group: FetchGroup) => AgentChange | undefined {
   const identify = createIdentify(catalog)
   const agentOf = memoize(8192, (userAgent) => identify(userAgent)?.agent ?? UNKNOWN_AGENT)
+  const byHost = new Map(catalog.agents.flatMap((agent) => signingHosts(agent).map((host) => [host, agent] as const)))
+  // An agent in no catalog has the host of its signature directory as its id.
+  const isSigner = (id: string) => id.includes('.') || catalog.get(id)?.web_bot_auth !== undefined
+  const signerOf = (id: string) => catalog.get(id) ?? byHost.get(id)
   return ({ user_agent, agent_id, operator, purpose, signed }) => {
-    // The signature names the agent; the catalogue may have changed its operator or purpose.
-    const agent = signed ? catalog.get(agent_id) : agentOf(user_agent)
+    const named = agentOf(user_agent)
+    // A signature names the agent; so does its directory if the user agent names none. The catalogue may have changed.
+    const isUnnamed = named === UNKNOWN_AGENT || isBuildingBlock(named)
+    const agent = signed || (isUnnamed && isSigner(agent_id)) ? signerOf(agent_id) : named
     if (agent === undefined) return undefined
     if (agent.id === agent_id && agent.operator === operator && agent.purpose === purpose) return undefined
     const known = catalog.get(agent.id)

@@ -32,7 +32,7 @@ t.test('an agent that runs the script has one row for one view', async (t) => {
   ])
   const [agent] = catalog.agents
   const signing: Verifier = {
-    signer: ({ headers }) => (headers?.signature ? agent : undefined),
+    signer: ({ headers }) => (headers?.signature && agent ? { agent, proven: true } : undefined),
     check: () => ({ now: VERDICTS.web_bot_auth }),
   }
   const signed = startClassifier({}, {}, signing)(hitAt(0, { headers: { signature: 'x' } })).rows
@@ -52,7 +52,7 @@ t.test('all hits of one signed request use its nonce once', async (t) => {
       const input = request.headers?.['signature-input']
       if (input === undefined) return undefined
       if (!used.has(input)) used.set(input, request)
-      return used.get(input) === request ? agent : undefined
+      return used.get(input) === request && agent ? { agent, proven: true } : undefined
     },
     check: () => ({ now: VERDICTS.web_bot_auth }),
   }

@@ -306,3 +306,40 @@ t.test('during an obstacle nothing is changed, and the error says why', async (t
   )
   t.equal((await reclassifier(store)()).rows, 10, 'and a failure is not the end of it')
 })
+
+t.test('agents that only sign keep the name of their directory, and get the operator once it is known', async (t) => {
+  const store = await openStore(t)
+  const browser = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'
+  const host = (name: string) => ({ agent_id: name, operator: name, purpose: 'other', verification: 'indeterminate' })
+  await store.append({
+    events: [],
+    agent_events: [
+      old({ pathname: '/1', ...host('agent.example'), user_agent: browser }),
+      old({ pathname: '/2', ...host('keys.signs.example'), user_agent: browser }),
+      old({ pathname: '/3', ...host('eu.keys.signs.example'), user_agent: '' }),
+      old({ pathname: '/4', ...host('signs'), operator: 'Old', user_agent: browser }),
+      old({ pathname: '/5', ...host('agent.example'), user_agent: 'PlainBot/1.0' }),
+    ],
+  })
+  const signs = entry('signs', 'SignsBot', {
+    operator: 'Signs',
+    web_bot_auth: {
+      ...{ signature_agent: 'https://keys.signs.example', directory: null, status: 'listed' },
+      further: ['https://eu.keys.signs.example'],
+    },
+  })
+  const known = parseCatalog(
+    JSON.stringify({ meta: { generated: '2026-12-25' }, agents: [signs, entry('plainbot', 'PlainBot')] }),
+  )
+  await reclassifier(store, { catalog: known })()
+  t.strictSame(
+    (await all(store)).map(({ pathname, agent_id, operator }) => [pathname, agent_id, operator]),
+    [
+      ['/1', 'agent.example', 'agent.example'],
+      ['/2', 'signs', 'Signs'],
+      ['/3', 'signs', 'Signs'],
+      ['/4', 'signs', 'Signs'],
+      ['/5', 'plainbot', 'Acme'],
+    ],
+  )
+})

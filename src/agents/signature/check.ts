@@ -37,7 +37,8 @@ interface CheckContext {
  */
 export type SignatureFinding =
   | { state: 'valid'; directory: KeyDirectory; longLived: boolean }
-  | { state: 'invalid' | 'unusable' | 'undecidable'; reason: string; directory?: KeyDirectory | undefined }
+  | { state: 'invalid' | 'unusable'; reason: string; directory?: KeyDirectory | undefined }
+  | { state: 'undecidable'; reason: string; directory?: KeyDirectory | undefined; host?: string | undefined }
   | { state: 'key_unknown'; directory: KeyDirectory }
 
 /** Further signatures of a request are ignored, since each may cost a check. */
@@ -110,7 +111,7 @@ function checkSignature(
   if (violation !== undefined) return { state: 'unusable', reason: violation, directory }
   if (field === undefined) return { state: 'undecidable', reason: 'signature_agent_missing' }
   if (named === undefined) return { state: 'unusable', reason: 'signature_agent_not_covered' }
-  if (directory === undefined) return { state: 'undecidable', reason: 'directory_unknown' }
+  if (directory === undefined) return { state: 'undecidable', reason: 'directory_unknown', host: hostOf(named.url) }
   if (directory.keys === undefined) return { state: 'key_unknown', directory }
   const key = directory.keys.get(signed.keyid ?? '')
   if (key === undefined) {
@@ -173,6 +174,10 @@ function coveredAgentUrl(
   if (members.includes(label)) return { url: field.members.get(label) }
   return members.length === 1 && only !== undefined ? { url: field.members.get(only) } : {}
 }
+
+/** Returns the host of an https URL, in lower case; undefined for other URLs, addresses and names without a dot. */
+const hostOf = (url: string | undefined): string | undefined =>
+  /^https:\/\/((?:[a-z0-9_-]{1,63}\.)+[a-z][a-z0-9-]{1,62})(?::\d+)?(?:[/?#]|$)/i.exec(url ?? '')?.[1]?.toLowerCase()
 
 /** Normalises a URL that is only an origin to the spelling of the directory table. Returns other URLs in lower case. */
 export const originOf = (url: string): string => url.toLowerCase().replace(/^(https:\/\/[^/?#@]*?)(?::443)?\/?$/, '$1')

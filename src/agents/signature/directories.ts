@@ -55,6 +55,8 @@ const MAX_DEMAND_WAIT_MS = 5 * MINUTE_MS
 const WELL_KNOWN_PATH = '/.well-known/http-message-signatures-directory'
 const MAX_CONCURRENT_FETCHES = 4
 const NEVER = 0
+/** Most sites never see most signers, so the directories of lists are fetched when the first signature names them. */
+const ON_DEMAND = Number.POSITIVE_INFINITY
 
 /**
  * The key directories of the catalog's agents. No other URL is fetched, whatever a request names. Each directory is fetched
@@ -102,7 +104,8 @@ export function createDirectories(deps: DirectoriesDeps) {
       directory.error = message
       directory.failures += 1
       const wait = MINUTE_MS * 2 ** Math.min(directory.failures - 1, 20) * (1 + random() / 4)
-      directory.scheduled = from + Math.min(wait, MAX_SCHEDULED_WAIT_MS)
+      if (directory.scheduled !== ON_DEMAND || directory.copy !== undefined)
+        directory.scheduled = from + Math.min(wait, MAX_SCHEDULED_WAIT_MS)
       directory.next = from + Math.min(wait, MAX_DEMAND_WAIT_MS)
     }
   }
@@ -199,14 +202,19 @@ function directoriesOfCatalog({ agents }: Catalog) {
   const byOrigin = new Map<string, DirectoryState>()
   for (const agent of agents) {
     if (agent.web_bot_auth === undefined) continue
-    const origin = originOf(agent.web_bot_auth.signature_agent)
-    const url = agent.web_bot_auth.directory ?? `${origin}${WELL_KNOWN_PATH}`
-    // The catalog has patterns that stand for many directories, such as `https://<name>.example`.
-    if (!URL.canParse(url) || /[<>]/.test(url)) continue
-    const directory = byUrl.get(url) ?? { url, agents: [], failures: 0, scheduled: NEVER, next: NEVER }
-    directory.agents.push(agent)
-    byUrl.set(url, directory)
-    byOrigin.set(origin, directory)
+    const { signature_agent, directory, status, further = [] } = agent.web_bot_auth
+    const places = [[signature_agent, directory] as const, ...further.map((one) => [one, null] as const)]
+    for (const [signatureAgent, place] of places) {
+      const origin = originOf(signatureAgent)
+      const url = place ?? `${origin}${WELL_KNOWN_PATH}`
+      // The catalog has patterns that stand for many directories, such as `https://<name>.example`.
+      if (!URL.canParse(url) || /[<>]/.test(url)) continue
+      const scheduled = status === 'listed' ? ON_DEMAND : NEVER
+      const state = byUrl.get(url) ?? { url, agents: [], failures: 0, scheduled, next: NEVER }
+      state.agents.push(agent)
+      byUrl.set(url, state)
+      byOrigin.set(origin, state)
+    }
   }
   return { byUrl, byOrigin }
 }

@@ -16,6 +16,8 @@ export interface SignatureCheck {
   state: 'none' | 'valid' | 'invalid' | 'unusable' | 'pending' | 'undecidable'
   /** If `valid`, the agent that signed. Otherwise the agent whose directory the request names, which is only a claim. */
   agent?: Agent | undefined
+  /** The host of the directory that the request names, if no agent of the catalog has it. */
+  host?: string | undefined
   /** One snake_case word; absent if `none` or `valid`. */
   reason?: string
   /** Present if `pending`; never rejects. */
@@ -68,6 +70,7 @@ export function createSignatures(deps: SignaturesDeps) {
       if (best.longLived) warnOfLongLife(best.directory.url)
       return { state: 'valid', agent }
     }
+    if (best.state === 'undecidable') return { state: best.state, reason: best.reason, agent, host: best.host }
     if (best.state !== 'key_unknown') return { state: best.state, reason: best.reason, agent }
     const reason = best.directory.keys === undefined ? 'directory_unavailable' : 'key_unknown'
     const fetching = mayFetch ? directories.renew(best.directory.url) : undefined
