@@ -22,6 +22,9 @@ type Identify = (userAgent: string) => Identification | undefined
 /** Agents with these purposes decide only if no other agent matches. */
 const FALLBACK_PURPOSES = new Set<Agent['purpose']>(['library', 'headless'])
 
+/** Returns whether an agent is only the software that others build theirs with. */
+export const isBuildingBlock = ({ purpose }: Pick<Agent, 'purpose'>): boolean => FALLBACK_PURPOSES.has(purpose)
+
 /**
  * Returns a function that names the agent a `User-Agent` claims to be, by the rules of the catalog's `meta.matching`: the
  * longest token between word boundaries wins, and libraries and headless browsers win only if nothing else matches.
@@ -32,8 +35,9 @@ export function createIdentify(catalog: Pick<Catalog, 'agents'>): Identify {
   return (userAgent) => {
     const ua = userAgent.slice(0, MAX_USER_AGENT_CHARS).trim()
     if (ua === '') return {}
-    const match = chooseMatch(scan(ua.toLowerCase()))
-    if (match) return { agent: match.agent, token: match.token }
+    const matches = scan(ua.toLowerCase())
+    const match = chooseMatch(matches)
+    if (match) return isNamedOtherwise(ua, match, matches) ? {} : { agent: match.agent, token: match.token }
     return findBotSign(ua) === undefined ? undefined : {}
   }
 }
@@ -105,7 +109,19 @@ function ignoredReason(
   if (match.ignoredBecause !== undefined) return match.ignoredBecause
   if (FALLBACK_PURPOSES.has(agent.purpose) && identified?.agent && !FALLBACK_PURPOSES.has(identified.agent.purpose))
     return `a ${agent.purpose} counts only if nothing else matches`
+  if (agent.purpose === 'library' && identified?.agent === undefined) return 'another name stands before the library'
   return 'a longer or earlier token decided'
+}
+
+/** Matches a name before the first slash. Languages and the form of browsers are no names. */
+const LEADING_NAME =
+  /^(?:Mozilla\/[\d.]+ \(compatible; ?)?(?!(?:mozilla|opera|python|ruby|java|php|node(?:\.js)?|go|perl|lua|linux|windows|darwin)\/)[\w.+-]+(?: [\w.+-]+){0,3}?\//i
+
+/** Returns whether a user agent begins with a name of its own, so that a library in it is only what it was built with. */
+function isNamedOtherwise(userAgent: string, { agent }: TokenMatch, matches: readonly TokenMatch[]): boolean {
+  if (agent.purpose !== 'library') return false
+  const name = LEADING_NAME.exec(userAgent)?.[0]
+  return name !== undefined && !matches.some((match) => isBuildingBlock(match.agent) && match.at < name.length)
 }
 
 /** Returns the match that decides: crawlers before libraries, then the longest token, then the first. */
