@@ -322,7 +322,7 @@ t.test('fetches only directories of the catalog, each once', async (t) => {
   signatures.close()
 })
 
-t.test('the shipped catalog has one https directory per agent', async (t) => {
+t.test('the shipped catalog has https directories of one agent each', async (t) => {
   const { file } = await setUpDirectory(t)
   const signatures = createSignatures({
     catalog: loadCatalog(),
@@ -334,9 +334,12 @@ t.test('the shipped catalog has one https directory per agent', async (t) => {
     log: { warn: () => {} },
   })
   const statuses = signatures.directories()
-  t.equal(statuses.length, 20)
+  t.equal(statuses.length, 104)
   for (const { directory, agent_ids } of statuses) {
-    t.match(directory, /^https:\/\/[a-z0-9.-]+\/\.well-known\/http-message-signatures-directory$/)
+    t.match(
+      directory,
+      /^https:\/\/[a-z0-9.-]+\/(?:external\/)?\.well-known\/http-message-signatures-directory(?:\/index\.json)?$/,
+    )
     t.equal(agent_ids.length, 1, directory)
   }
 })

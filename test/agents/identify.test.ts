@@ -12,8 +12,8 @@ const id = (userAgent: string) => {
 }
 
 t.test('the shipped catalog is valid', async (t) => {
-  t.match(catalog.version, /^2026-11-23-[0-9a-f]{8}$/)
-  t.equal(catalog.agents.length, 547)
+  t.match(catalog.version, /^2026-11-27-[0-9a-f]{8}$/)
+  t.equal(catalog.agents.length, 638)
   t.equal(catalog.get('gptbot')?.operator, 'OpenAI')
   const owners = new Map<string, string>()
   for (const agent of catalog.agents)

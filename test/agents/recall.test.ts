@@ -57,9 +57,9 @@ t.test('names the operators of known AI agents', async (t) => {
     const sent = /[/;]/.test(name) ? name : `Mozilla/5.0 (compatible; ${name}/1.0)`
     return identify(sent)?.agent?.operator.toLowerCase().startsWith(operator.toLowerCase()) !== true
   })
-  // "Code" is the name of an editor that people use, and "ExaBot" was Exalead's before Exa.
+  // "Code" and "Cursor" are editors that people use, "Operator" and "Nava" are words, "ExaBot" was Exalead's before Exa.
   t.strictSame(
     wrong.map(([name]) => name),
-    ['Code', 'ExaBot'],
+    ['Code', 'ExaBot', 'Cursor', 'Operator', 'Nava/'],
   )
 })
