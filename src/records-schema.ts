@@ -187,4 +187,6 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
       seconds bigint)`,
     "insert into last_ids values ('histories', 0)",
   ],
+  // Lines of an import that its paths of data left out; null of an older one.
+  ['alter table imports add column data_lines bigint'],
 ]

@@ -18,6 +18,12 @@ export function isExcludedPath(site: Site, pathname: string): boolean {
   return patterns.some((one) => matchesPattern(one, pathname) || (plain !== pathname && matchesPattern(one, plain)))
 }
 
+/** Returns a function that tells whether a path is one of these patterns, which match as those of a site do. */
+export function createPathMatcher(patterns: readonly string[]): (pathname: string) => boolean {
+  const compiled = patterns.map(compilePattern)
+  return (pathname) => compiled.some((one) => matchesPattern(one, pathname))
+}
+
 /** A set of positions in a pattern: position n is bit n, 32 to a word. */
 type BitSet = Uint32Array
 

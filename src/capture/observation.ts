@@ -42,8 +42,11 @@ export interface Observation {
    * payload that it was in. `props` belong to a person's row.
    */
   shipped?: { site: number; as: 'agent' | 'human'; props?: Readonly<Record<string, unknown>> }
-  /** For a line of an access log: the import and the line's key, which the row gets, and what the log does not say. */
-  imported?: { import: number; key: bigint; lacksType: boolean; lacksDuration: boolean }
+  /**
+   * For a line of an access log: the import and the line's key, which the row gets, whether the response was a page, and
+   * what the log does not say.
+   */
+  imported?: { import: number; key: bigint; isPage: boolean; lacksDuration: boolean }
   /** Response headers as sent, by lower-case name; only those in `OBSERVED_RESPONSE_HEADERS`. */
   response?: Readonly<Record<string, string>>
 }

@@ -1,36 +1,116 @@
+import { createRecentCache } from '../cache.js'
 import type { Observation } from './observation.js'
+import {
+  type DataPaths,
+  isConventionalFile,
+  isDataPath,
+  isDelivered,
+  kindOfExtension,
+  kindOfPath,
+  type PathKind,
+} from './request-kind.js'
+import { createTypeMemory, type TypeMemory } from './type-memory.js'
 
-/** Files that programs ask for by convention. A site that answers them with HTML, such as an error page, shows no page. */
-const CONVENTIONAL_FILE =
-  /^\/(?:\.well-known\/.*|favicon[\w-]*\.(?:ico|png|svg|gif)|apple-touch-icon[\w-]*\.png|apple-app-site-association|(?:robots|ads|app-ads|humans|security|llms|llms-full)\.txt|sellers\.json|sitemap[\w.-]*\.(?:xml|xml\.gz|txt)|(?:browserconfig|crossdomain|clientaccesspolicy|opensearch)\.xml|manifest\.json|[\w-]+\.webmanifest|(?:sw|service-worker)\.js)$/
+/** The parts of an exchange that say what its response was. */
+export type Response = Pick<
+  Observation,
+  'method' | 'status' | 'hostname' | 'pathname' | 'query' | 'content_type' | 'headers'
+>
 
-/** Returns whether programs ask for this path by convention. */
-export const isConventionalFile = (pathname: string): boolean => CONVENTIONAL_FILE.test(pathname)
+/** The memories take 32 KB a site. */
+const MAX_SITES = 1_024
 
-const PAGE_EXTENSION = /\.(?:html?|xhtml|php|aspx?|jsp)$/
+export type ResponseReader = ReturnType<typeof createResponseReader>
 
 /**
- * Returns whether a response was a page: GET, 2xx or 304, HTML or XHTML, and no file such as `/favicon.ico`. A 304
- * without a type was a page if the request asked for a document: by `Sec-Fetch-Dest`, else by `Accept`, else (agents
- * accept anything) by its path.
+ * Creates the one function that decides what responses were, for everything that records, ships or imports. Give it each
+ * response: a 304 has no type, so what it confirmed is what the same URL responded with before.
  */
-export function isPage(observation: Observation): boolean {
-  const { method, status } = observation
-  if (method !== 'GET' || !((status >= 200 && status < 300) || status === 304)) return false
-  if (isConventionalFile(observation.pathname)) return false
-  const type = mediaType(observation.content_type)
-  if (type !== null) return type === 'text/html' || type === 'application/xhtml+xml'
-  return status === 304 && requestsPage(observation)
+export function createResponseReader(isData: DataPaths = isDataPath) {
+  const memories = createRecentCache<number, TypeMemory>(MAX_SITES)
+  const memoryOf = (site: number): TypeMemory => {
+    let memory = memories.get(site)
+    if (memory === undefined) {
+      memory = createTypeMemory()
+      memories.set(site, memory)
+    }
+    return memory
+  }
+  /** `untyped` says what a response without a type was, unless it is a 304. */
+  const kindOf = (response: Response, site: number, untyped: (pathname: string) => PathKind): PathKind => {
+    const { method, status, pathname } = response
+    const type = mediaType(response.content_type)
+    if (type !== null) {
+      const kind = kindOfType(type, pathname)
+      const isPage = kind === 'page'
+      if (method === 'GET' && status >= 200 && status < 300) {
+        const named = kindOfExtension(pathname)
+        memoryOf(site).learn(response, isPage, named === undefined || (named === 'page') !== isPage)
+      }
+      return kind
+    }
+    if (status !== 304) return untyped(pathname)
+    const wasPage = memoryOf(site).wasPage(response)
+    return wasPage === undefined ? kindOfRequest(response, isData) : wasPage ? 'page' : 'file'
+  }
+  return {
+    kindOf,
+    /** Returns whether a response was a page: GET, 2xx or 304, HTML or XHTML, and no file such as `/favicon.ico`. */
+    isPage: (response: Response, site = 0): boolean =>
+      kindOf(response, site, isFile) === 'page' && response.method === 'GET' && isDelivered(response.status),
+  }
 }
 
-function requestsPage({ headers, pathname }: Observation): boolean {
+const isFile = (): PathKind => 'file'
+
+/** The parts of a line of an access log that say what its response was. */
+interface LogLine {
+  method: string
+  target: string
+  host?: string
+  status: number
+  contentType?: string
+  requestHeaders?: Record<string, string>
+}
+
+/**
+ * Creates the function that decides what the lines of a log are of. Give it each line. Most logs have no types: there, what
+ * a path names decides.
+ */
+export function createLineReader(isData: DataPaths = isDataPath): (line: LogLine) => PathKind {
+  const responses = createResponseReader(isData)
+  const untyped = (pathname: string) => kindOfPath(pathname, isData)
+  return ({ method, target, host = '', status, contentType = '', requestHeaders: headers }) => {
+    const mark = target.indexOf('?')
+    const pathname = mark < 0 ? target : target.slice(0, mark)
+    const query = mark < 0 ? '' : target.slice(mark + 1)
+    const response = { method, status, hostname: host, pathname, query, content_type: contentType }
+    return responses.kindOf(headers === undefined ? response : { ...response, headers }, 0, untyped)
+  }
+}
+
+/** Types of what a page loads. JSON and plain text are data. */
+const ASSET_TYPE = /^(?:image|font|audio|video)\/|^(?:text\/css|(?:text|application)\/(?:x-)?(?:java|ecma)script)\b/
+
+function kindOfType(type: string, pathname: string): PathKind {
+  if (type === 'text/html' || type === 'application/xhtml+xml') return isConventionalFile(pathname) ? 'file' : 'page'
+  return ASSET_TYPE.test(type) ? 'asset' : 'file'
+}
+
+/**
+ * Returns what a 304 confirmed whose URL is not known: by its extension, else by `Sec-Fetch-Dest`, else by `Accept`, else
+ * (agents accept anything) by its path.
+ */
+function kindOfRequest({ headers, pathname }: Response, isData: DataPaths): PathKind {
+  if (isConventionalFile(pathname)) return 'file'
+  const kind = kindOfExtension(pathname)
+  if (kind !== undefined) return kind
   const destination = headers?.['sec-fetch-dest']
-  if (destination) return destination === 'document'
+  if (destination) return destination === 'document' ? 'page' : 'file'
   const accept = headers?.accept
-  if (accept?.includes('text/html')) return true
-  if (accept && !accept.includes('*/*')) return false
-  const segment = pathname.slice(pathname.lastIndexOf('/') + 1).toLowerCase()
-  return !segment.includes('.') || PAGE_EXTENSION.test(segment)
+  if (accept?.includes('text/html')) return 'page'
+  if (accept && !accept.includes('*/*')) return 'file'
+  return kindOfPath(pathname, isData)
 }
 
 /** Returns `type/subtype` in lower case without parameters (RFC 9110 8.3.1); null without a type. */

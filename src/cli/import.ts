@@ -23,7 +23,7 @@ import {
   repeatFlags,
 } from './command.js'
 import { escapeText } from './escape.js'
-import { openLogFiles, readFormat, readRobots } from './log-files.js'
+import { DATA_PATHS_FLAG, openLogFiles, readFormat, readRobots } from './log-files.js'
 import { createLogProgress } from './log-progress.js'
 import { chooseSite } from './sites.js'
 import { Failure } from './terminal.js'
@@ -60,6 +60,7 @@ const ImportFlags = z.object({
     'verify agents by the addresses that operators publish at present, and by reverse DNS',
     z.boolean().default(false),
   ),
+  dataPaths: DATA_PATHS_FLAG,
   errors: flag('--errors <file>', 'write the lines that are not of the format to this file', text.optional()),
   follow: flag('--follow', 'go on with what is appended to the log, until Ctrl-C', z.boolean().default(false)),
   dryRun: flag('--dry-run', 'store nothing, and show what would be stored', z.boolean().default(false)),
@@ -156,7 +157,7 @@ async function sendLines(
   const progress = createLogProgress(terminal, total, () => performance.now())
   let counts = NO_COUNTS
   const faults: string[] = []
-  let read: ReadCounts = { lines: 0, broken: 0, not_pages: 0, bytes: 0 }
+  let read: ReadCounts = { lines: 0, broken: 0, not_pages: 0, data_lines: 0, bytes: 0 }
   /** The part of it that is stored. */
   let stored: Readonly<ReadCounts> = read
   const stop = new AbortController()
@@ -164,6 +165,7 @@ async function sendLines(
   terminal.onSignal('SIGTERM', () => stop.abort())
   const deps = {
     catalog: loadCatalog(),
+    isData: flags.dataPaths,
     latest: latestTime(Date.now()),
     async send(batch: unknown, sent: Readonly<ReadCounts>) {
       if (stop.signal.aborted && !flags.follow) throw new Failure(STOPPED)
@@ -237,7 +239,8 @@ function report({ flags, terminal }: Call, { read, counts, id, seconds }: Result
     return
   }
   const skipped = [
-    [read.not_pages + counts.dropped, 'of people for anything but pages'],
+    [read.not_pages - read.data_lines + counts.dropped, 'of people for anything but pages'],
+    [read.data_lines, 'of people below paths of data, such as /api/ (see --data-paths)'],
     [counts.known, 'that were stored before'],
     [counts.other_hosts, 'of other hostnames'],
     [read.broken, `broken${flags.errors === undefined && read.broken > 0 ? ' (keep them with --errors FILE)' : ''}`],

@@ -3,13 +3,23 @@ import { compileLogFormat } from '../access-logs/custom-format.js'
 import { detectFormat } from '../access-logs/detect.js'
 import type { LogFormat, LogParser } from '../access-logs/log-format.js'
 import { type LogFile, openLogs } from '../access-logs/read-lines.js'
+import { DataPathList } from '../capture/path-pattern.js'
+import { createDataPaths } from '../capture/request-kind.js'
 import { UnusableSetting } from '../errors.js'
 import { fetchPolicy } from '../policy/fetch-policy.js'
+import { flag } from './command.js'
 import { createSiteOutbound } from './site-outbound.js'
 import { Failure } from './terminal.js'
 
 /** How a command names the flag of a format. */
 type FormatFlag = '--format' | '--log-format'
+
+/** The flag of both commands that read logs. */
+export const DATA_PATHS_FLAG = flag(
+  '--data-paths <patterns>',
+  'paths of data, with commas between, or none: without a content type they are no pages (default: /api/**, /graphql, /wp-json/** and others)',
+  DataPathList.transform(createDataPaths).optional(),
+)
 
 interface OpenedLogs {
   /** In the order of rotation. */

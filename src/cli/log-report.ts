@@ -10,7 +10,7 @@ import { createTally, type Tally } from '../log-report/tally.js'
 import { createPolicy } from '../policy/policy.js'
 import { parseTimeZone } from '../query/calendar.js'
 import { type CommandCall, defineCommand, flag, JSON_FLAG, printJson } from './command.js'
-import { openLogFiles, readFormat, readRobots } from './log-files.js'
+import { DATA_PATHS_FLAG, openLogFiles, readFormat, readRobots } from './log-files.js'
 import { createLogProgress } from './log-progress.js'
 import { DEFAULT_ROWS, formatLogReport } from './log-report-screen.js'
 import { Failure } from './terminal.js'
@@ -32,6 +32,7 @@ const LogReportFlags = z.object({
       .refine((zone) => parseTimeZone(zone) !== undefined, 'must be a time zone such as Europe/Berlin')
       .default('UTC'),
   ),
+  dataPaths: DATA_PATHS_FLAG,
   limit: flag(
     '--limit <rows>',
     `rows of each list on the screen (default ${DEFAULT_ROWS.agents} agents, ${DEFAULT_ROWS.others} of the others)`,
@@ -61,7 +62,13 @@ export const logReport = defineCommand({
     const format = flags.logFormat === undefined ? undefined : readFormat(flags.logFormat, '--log-format')
     const file = flags.robots === undefined ? undefined : await readRobots(flags.robots, terminal.version)
     const robots = file && { source: file.source, policy: createPolicy({ hostname: file.hostname, robots: file }) }
-    const tally = createTally({ catalog: loadCatalog(), robots, host: flags.host, tz: flags.tz })
+    const tally = createTally({
+      catalog: loadCatalog(),
+      robots,
+      host: flags.host,
+      isData: flags.dataPaths,
+      tz: flags.tz,
+    })
     const report = tally.finish(await readFiles(call, tally, format))
     if (flags.html !== undefined) {
       const { formatHtml } = await import('../log-report/html.js')

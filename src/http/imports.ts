@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DataPathList } from '../capture/path-pattern.js'
 import { ApiError } from '../errors.js'
 import { ImportCounts, ImportOptions } from '../log-import/batch.js'
 import type { AuditContext } from '../manage/audit.js'
@@ -24,6 +25,7 @@ const ReadQuery = z.object({
   lines: z.coerce.number().int(),
   broken: z.coerce.number().int(),
   not_pages: z.coerce.number().int(),
+  data_lines: z.coerce.number().int(),
   bytes: z.coerce.number().int(),
 })
 export type ReadSoFar = z.infer<typeof ReadQuery>
@@ -46,7 +48,7 @@ export interface ImportJobs {
   upload(
     about: Omit<NewImport, 'total'>,
     body: ReadableStream<Uint8Array>,
-    read: { format: string | undefined; tz: string },
+    read: { format: string | undefined; tz: string; data_paths: readonly string[] | undefined },
     audit: AuditContext,
   ): Promise<Import>
   /**
@@ -86,6 +88,9 @@ const UploadQuery = SiteQuery.extend({
     .refine((zone) => parseTimeZone(zone) !== undefined, '`tz` must be an IANA time zone, such as Europe/Berlin.')
     .default('UTC')
     .describe('Time zone of a log without one.'),
+  data_paths: DataPathList.optional().describe(
+    'Paths of data, with commas between, or `none`: without a content type they are no pages. By default `/api/**`, `/graphql`, `/wp-json/**` and others.',
+  ),
 })
 
 interface ImportRoutesDeps {
@@ -130,7 +135,7 @@ export function importRoutes({ sites, imports, jobs }: ImportRoutesDeps): Route[
       async run(call) {
         const { site: id } = parseQuery(call, SiteQuery)
         const site = await requireSite(call, sites, id, 'site')
-        const { name, format, host, tz } = parseQuery(call, UploadQuery)
+        const { name, format, host, tz, data_paths } = parseQuery(call, UploadQuery)
         const hostname = host ?? site.domains[0]
         if (hostname === undefined)
           throw new ApiError(
@@ -141,7 +146,7 @@ export function importRoutes({ sites, imports, jobs }: ImportRoutesDeps): Route[
         if (call.request.body === null) throw new ApiError('bad_request', 'The body must be an access log.')
         const options = { dry_run: false, verify_now: false, host: hostname, robots: null }
         const about = { site: id, source: name, format: format ?? null, options }
-        return jobs.upload(about, call.request.body, { format, tz }, auditContext(call, site.org))
+        return jobs.upload(about, call.request.body, { format, tz, data_paths }, auditContext(call, site.org))
       },
     }),
     route('get', '/api/imports/{id}', 'admin', {

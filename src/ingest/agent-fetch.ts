@@ -1,6 +1,6 @@
 import { type Identification, UNKNOWN_AGENT } from '../agents/identify.js'
 import type { Verdict } from '../agents/verdict.js'
-import { isPage, mediaType } from '../capture/page-response.js'
+import { mediaType } from '../capture/page-response.js'
 import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 import type { PolicyJudge } from '../policy/policy-judge.js'
 import type { AgentEventRow } from '../rows.js'
@@ -18,7 +18,7 @@ export interface AgentDeps {
 
 /** Creates the row of one fetch by an agent. Every response to an agent becomes a row. */
 export function createAgentRow(
-  { request, observation, status, bytes, duration_ms }: ObservedRequest,
+  { request, observation, is_page, status, bytes, duration_ms }: ObservedRequest,
   { agent }: Identification,
   { verified, verification }: Verdict,
   deps: AgentDeps,
@@ -46,9 +46,9 @@ export function createAgentRow(
     status,
     bytes,
     duration_ms,
-    content_type: type === null || observation.imported?.lacksType ? null : truncate(type, MAX_CHARACTERS.content_type),
+    content_type: type === null ? null : truncate(type, MAX_CHARACTERS.content_type),
     conditional: observation.conditional === 1 ? 1 : 0,
-    is_pageview: isPage(observation) || observation.shipped?.as === 'human',
+    is_pageview: is_page,
     country,
     asn,
     ip_hash: hashAddress(secret, site.id, request.address_key),

@@ -104,7 +104,7 @@ export function addAgentHit(
 ): DropReason | undefined {
   if (hit.kind !== 'pageview') return 'agent'
   const { now, later } = deps.verifier.check(identification.agent, request, at)
-  const row = createAgentRow(readObservedRequest(toObservation(hit), site, at), identification, now, deps)
+  const row = createAgentRow(readObservedRequest(toObservation(hit), site, at, true), identification, now, deps)
   const key = agentPageKey(row)
   if (hit.engaged_ms === undefined && hit.scroll === undefined) {
     const { agentFetches, agentScripts } = deps.viewMemory

@@ -7,6 +7,7 @@ import { countEndpointDrop, type DropCounts, type DropReason, type EndpointDrop 
 import { type Evidence, type Hit, isHit } from '../capture/hit.js'
 import type { Observation } from '../capture/observation.js'
 import { type PackedObservation, readEvidence } from '../capture/packed-batch.js'
+import { createResponseReader } from '../capture/page-response.js'
 import type { SiteByHostname, SiteById } from '../capture/site.js'
 import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 import type { PolicyJudge } from '../policy/policy-judge.js'
@@ -72,6 +73,7 @@ export function createClassifier(deps: ClassifierDeps) {
   }
   const agentDeps = { ...deps, viewMemory, catalogVersion: deps.catalog.version }
   const requests = createHitRequests()
+  const responses = createResponseReader()
 
   /** Identifies the agent by its valid signature, else by its user agent, else by the directory that a signature names. */
   const identifyAgent = (request: HitRequest, at: number): Identification | undefined => {
@@ -83,28 +85,30 @@ export function createClassifier(deps: ClassifierDeps) {
   }
 
   const addObservation = (observation: Observation, at: number, draft: BatchDraft): DropReason | undefined => {
-    const { shipped } = observation
+    const { shipped, imported } = observation
     const site = shipped === undefined ? siteOf(observation.hostname.toLowerCase()) : siteById?.(shipped.site)
     if (site === undefined) return 'unknown_host'
     deps.activity?.addResponse(site.id, observation, at)
+    // Asked of each response, because the answer about a 304 is that about the responses before it.
+    const isPage = shipped?.as === 'human' || (imported?.isPage ?? responses.isPage(observation, site.id))
     const identification = identifyAgent(observation, at) ?? (shipped?.as === 'agent' ? {} : undefined)
     if (identification !== undefined) {
-      const observed = readObservedRequest(observation, site, at)
+      const observed = readObservedRequest(observation, site, at, isPage)
       const { now, later } = verifier.check(identification.agent, observation, at)
       const row = createAgentRow(observed, identification, now, agentDeps)
       // An import has no hits that a fetch could be the same view as.
-      const mayMatch = row.is_pageview && observation.imported === undefined
+      const mayMatch = isPage && imported === undefined
       if (mayMatch && !matchAgentFetch(row, viewMemory, draft)) return 'same_view'
       draft.rows.agent_events.push(row)
       if (later !== undefined) draft.pendingVerifications.push({ row, verdict: later })
       return undefined
     }
     // Most of a browser's requests are not for pages: they are dropped before anything is computed for them.
-    const reason = dropReason(observation, site)
+    const reason = dropReason(observation, site, isPage)
     if (reason === undefined) {
       // Rows of other servers name hostnames that this server's origin may not have.
       if (shipped === undefined) deps.policyJudge.observe(observation.hostname.toLowerCase())
-      return addPersonView(readObservedRequest(observation, site, at), draft, personDeps)
+      return addPersonView(readObservedRequest(observation, site, at, isPage), draft, personDeps)
     }
     notePolicyRequest(observation, site, at, personDeps)
     return reason

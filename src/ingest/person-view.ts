@@ -5,7 +5,7 @@ import { isExcludedPath } from '../capture/excluded-paths.js'
 import { parseLanguage } from '../capture/language.js'
 import type { Observation } from '../capture/observation.js'
 import { isOptedOut } from '../capture/opt-out.js'
-import { isNavigation, isPage, isPrefetch } from '../capture/page-response.js'
+import { isNavigation, isPrefetch } from '../capture/page-response.js'
 import type { Site } from '../capture/site.js'
 import { detachedCopy } from '../capture/text-limits.js'
 import type { Arrival, EventRow } from '../rows.js'
@@ -22,21 +22,18 @@ import { isPolicyFile, type PersonView, type Suspicion, type SuspicionColumns } 
 import { MAX_CLOCK_SKEW_MS, type PageLocation, pageKey, type ViewMemory, viewDistance } from './view-memory.js'
 import { allVisitorIds, hashVisitorId, type VisitorIds } from './visitor-ids.js'
 
-/** Checks that a person's response must pass to become a row, in order. The first check that rejects it names the drop. */
+/** Checks that a page of a person must pass to become a row, in order. The first check that rejects it names the drop. */
 const GATES: readonly (readonly [DropReason, (observation: Observation, site: Site) => boolean])[] = [
-  [
-    'not_a_page',
-    // A row that another server declares to be a view is one, however little it sends with it.
-    (observation) => observation.shipped?.as === 'human' || (isPage(observation) && isNavigation(observation)),
-  ],
+  // A row that another server declares to be a view is one, however little it sends with it.
+  ['not_a_page', (observation) => observation.shipped?.as === 'human' || isNavigation(observation)],
   ['prefetch', (observation) => !isPrefetch(observation)],
   ['excluded_path', (observation, site) => !isExcludedPath(site, observation.pathname)],
   ['opted_out', (observation, site) => !isOptedOut(observation, site)],
 ]
 
 /** Returns why a person's response becomes no row; undefined if it does. */
-export const dropReason = (observation: Observation, site: Site): DropReason | undefined =>
-  GATES.find(([, passes]) => !passes(observation, site))?.[0]
+export const dropReason = (observation: Observation, site: Site, isPage: boolean): DropReason | undefined =>
+  isPage ? GATES.find(([, passes]) => !passes(observation, site))?.[0] : 'not_a_page'
 
 export interface PersonDeps {
   places: Pick<PlaceLookup, 'locate'>

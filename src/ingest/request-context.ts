@@ -24,6 +24,8 @@ export interface RequestContext {
 export interface ObservedRequest {
   request: RequestContext
   observation: Observation
+  /** Whether the response was a page. */
+  is_page: boolean
   status: number
   bytes: number
   duration_ms: number
@@ -51,9 +53,15 @@ export function readRequestContext(fields: RequestFields, site: Site, at: number
 }
 
 /** Throws if `at`, status, bytes or duration is not a number: such a row could not be stored, and its batch would fail with it. */
-export const readObservedRequest = (observation: Observation, site: Site, at: number): ObservedRequest => ({
+export const readObservedRequest = (
+  observation: Observation,
+  site: Site,
+  at: number,
+  is_page: boolean,
+): ObservedRequest => ({
   request: readRequestContext(observation, site, at),
   observation,
+  is_page,
   status: clampedInteger(observation.status, 0, 999),
   bytes: clampedInteger(observation.bytes, 0, MAX_DATE_MS),
   duration_ms: clampedInteger(observation.duration_ms, 0, 2 ** 31 - 1),

@@ -56,8 +56,20 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
   const record = async (id: number, read: ReadSoFar, { counts, first_at, last_at }: WorkerState): Promise<void> => {
     const { known, human, agent, own_salts, other_hosts, dropped } = counts
     const skipped = read.not_pages + other_hosts + dropped
-    const { lines, broken, bytes: done } = read
-    await imports.update(id, { lines, broken, skipped, known, human, agent, own_salts, done, first_at, last_at })
+    const { lines, broken, data_lines, bytes: done } = read
+    await imports.update(id, {
+      lines,
+      broken,
+      skipped,
+      data_lines,
+      known,
+      human,
+      agent,
+      own_salts,
+      done,
+      first_at,
+      last_at,
+    })
   }
 
   /** Ends the records of imports that run no more. */
@@ -212,14 +224,20 @@ async function* receive(
 async function importFile(
   jobs: Pick<ImportJobs, 'lines' | 'end'>,
   imports: Pick<Imports, 'update'>,
-  { id, file, format, tz }: { id: number; file: string; format: string | undefined; tz: string },
+  {
+    id,
+    file,
+    format,
+    tz,
+    data_paths,
+  }: { id: number; file: string; format: string | undefined; tz: string; data_paths: readonly string[] | undefined },
   log: Log,
 ): Promise<void> {
-  let sofar: ReadSoFar = { lines: 0, broken: 0, not_pages: 0, bytes: 0 }
+  let sofar: ReadSoFar = { lines: 0, broken: 0, not_pages: 0, data_lines: 0, bytes: 0 }
   let ending: Import['state'] = 'failed'
   try {
     const { counts, fault } = await readInThread(
-      { file, tz, ...(format !== undefined && { format }) },
+      { file, tz, ...(format !== undefined && { format }), ...(data_paths && { data_paths: [...data_paths] }) },
       {
         onFormat: (title) => imports.update(id, { format: title }),
         async send(text, counts) {

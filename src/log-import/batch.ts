@@ -27,6 +27,8 @@ export const LineBatch = z
     referrer: numbers,
     user_agent: numbers,
     type: numbers,
+    /** 1 if the response was a page, else 0. */
+    page: numbers,
     /** The number of the log: a line that two logs have is one request, a line that one has twice is two. */
     log: numbers,
     /** Headers of the request, by the line's place in the lists. */
@@ -51,6 +53,7 @@ export interface ImportedLine {
   referrer: string
   user_agent: string
   type: string
+  page: boolean
   headers: Record<string, string> | null
   log: number
 }
@@ -59,7 +62,7 @@ export interface ImportedLine {
 export function createBatch() {
   const batch: LineBatch = {
     ...{ texts: [], time: [], address: [], host: [], method: [], target: [], status: [], bytes: [], duration_ms: [] },
-    ...{ referrer: [], user_agent: [], type: [], log: [], headers: {} },
+    ...{ referrer: [], user_agent: [], type: [], page: [], log: [], headers: {} },
   }
   const places = new Map<string, number>()
   const placeOf = (text: string): number => {
@@ -86,6 +89,7 @@ export function createBatch() {
       batch.referrer.push(placeOf(line.referrer))
       batch.user_agent.push(placeOf(line.user_agent))
       batch.type.push(placeOf(line.type))
+      batch.page.push(line.page ? 1 : 0)
       batch.log.push(line.log)
     },
   }
@@ -107,6 +111,7 @@ export function lineAt(batch: LineBatch, n: number): ImportedLine {
     referrer: textOf(batch.referrer),
     user_agent: textOf(batch.user_agent),
     type: textOf(batch.type),
+    page: batch.page[n] === 1,
     headers: batch.headers[n] ?? null,
     log: batch.log[n] ?? 0,
   }

@@ -4,11 +4,12 @@ import { compileLogFormat } from '../access-logs/custom-format.js'
 import { detectFormat } from '../access-logs/detect.js'
 import { openLogs } from '../access-logs/read-lines.js'
 import { loadCatalog } from '../agents/catalog.js'
+import { createDataPaths } from '../capture/request-kind.js'
 import { latestTime, readBatches } from './read-batches.js'
 import { type FromThread, ThreadFile } from './thread.js'
 
 /** The thread that reads an uploaded log: the process that it belongs to serves the site meanwhile. */
-const { file, format: named, tz } = ThreadFile.parse(workerData)
+const { file, format: named, tz, data_paths } = ThreadFile.parse(workerData)
 const post = (message: FromThread): void => parentPort?.postMessage(message)
 
 let stored = (_failed: boolean) => {}
@@ -24,6 +25,7 @@ async function read(): Promise<void> {
   let fault: string | undefined
   const counts = await readBatches([{ log, parse: format.createParser({ zone: tz }) }], {
     catalog: loadCatalog(),
+    ...(data_paths && { isData: createDataPaths(data_paths) }),
     latest: latestTime(Date.now()),
     send: (batch, counts) =>
       new Promise((resolve, reject) => {

@@ -6,7 +6,8 @@ import type { Catalog } from '../agents/catalog.js'
 import { createIdentify } from '../agents/identify.js'
 import { createRecentCache } from '../cache.js'
 import { OBSERVED_HEADERS } from '../capture/observation.js'
-import { isDelivered, kindOfPath, kindOfType } from '../capture/request-kind.js'
+import { createLineReader } from '../capture/page-response.js'
+import { type DataPaths, isDelivered } from '../capture/request-kind.js'
 import { detachedCopy, MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 import { createBatch, type ImportedLine, type LineBatch } from './batch.js'
 
@@ -15,12 +16,16 @@ export interface ReadCounts {
   broken: number
   /** Requests of people for anything but a page, and what was no request: nothing is stored of them. */
   not_pages: number
+  /** Those of them that are not pages because of the paths of data alone. */
+  data_lines: number
   /** Bytes of the logs on disk that were read. */
   bytes: number
 }
 
 interface ReadDeps {
   catalog: Pick<Catalog, 'agents'>
+  /** The paths of data of the site; absent: the default ones. */
+  isData?: DataPaths | undefined
   /** Lines that are later are broken, in milliseconds since 1970: a wrong clock would stretch the time of the import. */
   latest: number
   /** Gets one batch after the other; the next is read meanwhile. */
@@ -104,11 +109,10 @@ export async function followBatches(
 }
 
 /** Collects lines to batches, and sends one while the next is collected. */
-function createBatches({ catalog, latest, send, onBroken, onRead }: Omit<ReadDeps, 'onFault'>) {
-  const counts: ReadCounts = { lines: 0, broken: 0, not_pages: 0, bytes: 0 }
+function createBatches({ catalog, isData, latest, send, onBroken, onRead }: Omit<ReadDeps, 'onFault'>) {
+  const counts: ReadCounts = { lines: 0, broken: 0, not_pages: 0, data_lines: 0, bytes: 0 }
   const isAgent = createAgentTest(catalog)
-  // Servers log TLS bytes and empty requests too: no one asked for anything.
-  const mayBeRow = (entry: LogEntry) => entry.method !== '' && (isAgent(entry.userAgent) || isPageRequest(entry))
+  const kindOf = createLineReader(isData)
   let next = createBatch()
   let characters = 0
   let unsentLines = 0
@@ -137,10 +141,20 @@ function createBatches({ catalog, latest, send, onBroken, onRead }: Omit<ReadDep
       if (result === undefined || result.timestamp > latest) {
         counts.broken++
         onBroken(text)
-      } else if (mayBeRow(result)) {
-        next.add(toLine(result, log))
+        return
+      }
+      // Of every line, because what a 304 confirmed is what the lines before it say.
+      const kind = kindOf(result)
+      const isDeliveredGet = result.method === 'GET' && isDelivered(result.status)
+      const isPage = kind === 'page' && isDeliveredGet
+      // Servers log TLS bytes and empty requests too: no one asked for anything.
+      if (result.method !== '' && (isPage || isAgent(result.userAgent))) {
+        next.add(toLine(result, log, isPage))
         characters += text.length
-      } else counts.not_pages++
+        return
+      }
+      counts.not_pages++
+      if (kind === 'data' && isDeliveredGet) counts.data_lines++
     },
     async sendIfFull(): Promise<void> {
       const isFull = next.batch.time.length >= LINES_PER_BATCH || characters >= CHARACTERS_PER_BATCH
@@ -173,13 +187,7 @@ function createAgentTest(catalog: Pick<Catalog, 'agents'>): (userAgent: string) 
   }
 }
 
-function isPageRequest({ method, target, status, contentType }: LogEntry): boolean {
-  if (method !== 'GET' || !isDelivered(status)) return false
-  const pathname = target.split('?', 1)[0] ?? ''
-  return (contentType ? kindOfType(contentType, pathname) : kindOfPath(pathname)) === 'page'
-}
-
-const toLine = (entry: LogEntry, log: number): ImportedLine => ({
+const toLine = (entry: LogEntry, log: number, page: boolean): ImportedLine => ({
   time: entry.timestamp,
   address: entry.address,
   host: entry.host ?? '',
@@ -191,6 +199,7 @@ const toLine = (entry: LogEntry, log: number): ImportedLine => ({
   referrer: shorten(entry.referrer),
   user_agent: shorten(entry.userAgent),
   type: entry.contentType ?? '',
+  page,
   headers: entry.requestHeaders === undefined ? null : selectHeaders(entry.requestHeaders),
   log,
 })

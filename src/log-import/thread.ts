@@ -8,6 +8,8 @@ export const ThreadFile = z.object({
   /** As `--format`; detected without it. */
   format: z.string().optional(),
   tz: z.string(),
+  /** Patterns of paths of data; absent: the default ones. */
+  data_paths: z.array(z.string()).optional(),
 })
 export type ThreadFile = z.infer<typeof ThreadFile>
 
@@ -18,7 +20,7 @@ export type FromThread =
   | { type: 'read'; counts: ReadCounts; fault?: string }
   | { type: 'failed'; message: string }
 
-const Counts = z.object({ lines: z.int(), broken: z.int(), not_pages: z.int(), bytes: z.int() })
+const Counts = z.object({ lines: z.int(), broken: z.int(), not_pages: z.int(), data_lines: z.int(), bytes: z.int() })
 const Message = z.discriminatedUnion('type', [
   z.object({ type: z.literal('format'), title: z.string() }),
   z.object({ type: z.literal('batch'), text: z.string(), counts: Counts }),

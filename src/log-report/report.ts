@@ -29,6 +29,8 @@ export interface LogReport {
     requests: number
     bytes: number
     pageviews: number
+    /** Requests that are not pageviews because of the paths of data alone. */
+    data_requests: number
     visitors: number
     sessions: number
     /** Visitors with three pageviews or more who never loaded a style, script, picture or font. */

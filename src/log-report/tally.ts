@@ -1,7 +1,8 @@
 import type { LogEntry } from '../access-logs/log-format.js'
 import type { Agent, Catalog } from '../agents/catalog.js'
 import { createIdentify, type Identification, UNKNOWN_AGENT } from '../agents/identify.js'
-import { isDelivered, kindOfPath, kindOfType, type PathKind } from '../capture/request-kind.js'
+import { createLineReader } from '../capture/page-response.js'
+import { type DataPaths, isDelivered, type PathKind } from '../capture/request-kind.js'
 import { detachedCopy, MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 import type { Policy } from '../policy/policy.js'
 import { type AgentTally, addResponse, createAgentTallies } from './agent-tally.js'
@@ -17,6 +18,8 @@ export interface TallyOptions {
   robots?: { policy: Policy; source: string } | undefined
   /** Counts only the requests of this hostname; a line without one is not of it. */
   host?: string | undefined
+  /** The paths of data; absent: the default ones. */
+  isData?: DataPaths | undefined
   /** IANA name of the zone of the time line. */
   tz: string
 }
@@ -33,7 +36,6 @@ const NO_ERRORS_OF = new Set<Agent['purpose']>(['security', 'library', 'headless
 
 interface PathCounts {
   count: number
-  kind: PathKind | undefined
   pageviews: number
   requests: number
   assistants: number
@@ -43,19 +45,20 @@ interface PathCounts {
 export type Tally = ReturnType<typeof createTally>
 
 /** Creates the counts of a report. Memory is bounded, but for 23 to 45 bytes a visitor. Long because they share the caches. */
-export function createTally({ catalog, robots, host, tz }: TallyOptions) {
+export function createTally({ catalog, robots, host, isData, tz }: TallyOptions) {
   const identify = createIdentify(catalog)
   const tallies = createAgentTallies(robots?.policy)
   const visitors = createVisitorTable()
   const series = createSeries()
   const readAssistant = createAssistantReader()
+  const kindOf = createLineReader(isData)
   const paths = createTopCounter<PathCounts>(MAX_PATHS, () => ({
-    ...{ count: 0, kind: undefined, pageviews: 0, requests: 0, assistants: 0, arrivals: 0 },
+    ...{ count: 0, pageviews: 0, requests: 0, assistants: 0, arrivals: 0 },
   }))
   const errors = createTopCounter(MAX_ERRORS, () => ({ count: 0, agents: new Set<string>() }))
   const unnamed = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
   const assistants = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
-  const people = { requests: 0, bytes: 0, pageviews: 0 }
+  const people = { requests: 0, bytes: 0, pageviews: 0, data_requests: 0 }
   let arrivals = 0
   const lines = { read: 0, broken: 0, skipped: 0, other_hosts: 0 }
   let [first, last] = [Infinity, -Infinity]
@@ -73,14 +76,7 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
     return client
   }
 
-  /** A 304 has no type: what its path had before, or its name, decides. */
-  const kindOf = ({ contentType }: LogEntry, pathname: string, path: PathCounts): PathKind => {
-    if (contentType) path.kind = kindOfType(contentType, pathname)
-    path.kind ??= kindOfPath(pathname)
-    return path.kind
-  }
-
-  const addAgent = (tally: AgentTally, entry: LogEntry, pathname: string) => {
+  const addAgent = (tally: AgentTally, entry: LogEntry, pathname: string, kind: PathKind) => {
     const { status, timestamp, target } = entry
     addResponse(tally, status, entry.bytes ?? 0)
     if (timestamp < tally.first) tally.first = timestamp
@@ -92,19 +88,22 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
     path.requests++
     const { purpose } = tally.info
     if (purpose === 'assistant' && isDelivered(status)) {
-      if (kindOf(entry, pathname, path) !== 'asset' && pathname !== '/robots.txt') path.assistants++
+      if (kind !== 'asset' && pathname !== '/robots.txt') path.assistants++
     }
     if (status < 400 || NO_ERRORS_OF.has(purpose)) return
     const { agents } = errors.add(`${status} ${pathname}`)
     if (agents.size < MAX_NAMED_AGENTS) agents.add(tally.info.name)
   }
 
-  const addPerson = (seed: number, entry: LogEntry, pathname: string, query: string) => {
+  const addPerson = (seed: number, entry: LogEntry, pathname: string, query: string, kind: PathKind) => {
     people.requests++
     people.bytes += entry.bytes ?? 0
     const path = paths.add(pathname)
-    const kind = kindOf(entry, pathname, path)
     if (kind === 'file') return
+    if (kind === 'data') {
+      if (entry.method === 'GET' && isDelivered(entry.status)) people.data_requests++
+      return
+    }
     const visitor = hashText(entry.address, seed)
     if (kind === 'asset') return visitors.addAsset(visitor)
     if (entry.method !== 'GET' || !isDelivered(entry.status)) return
@@ -133,8 +132,10 @@ export function createTally({ catalog, robots, host, tz }: TallyOptions) {
         const mark = target.indexOf('?')
         const pathname = truncate(mark < 0 ? target : target.slice(0, mark), MAX_CHARACTERS.pathname)
         const { tally, seed } = readClient(entry.userAgent)
-        if (tally) addAgent(tally, entry, pathname)
-        else addPerson(seed, entry, pathname, mark < 0 ? '' : target.slice(mark + 1))
+        // Of every line, because what a 304 confirmed is what the lines before it say.
+        const kind = kindOf(entry)
+        if (tally) addAgent(tally, entry, pathname, kind)
+        else addPerson(seed, entry, pathname, mark < 0 ? '' : target.slice(mark + 1), kind)
       }
     },
     /** Returns the report of all lines that were added. */

@@ -27,6 +27,10 @@ export const Import = z.object({
   broken: z.int(),
   /** Lines that become no row, and lines whose exchange is stored already. */
   skipped: z.int(),
+  data_lines: z
+    .int()
+    .nullable()
+    .describe('Those of them that are not pages because of the paths of data alone; null of an older import.'),
   known: z.int(),
   /** Rows of people and of agents. */
   human: z.int(),
@@ -99,9 +103,9 @@ export function createImports(records: Records, random: (bytes: number) => Buffe
           sql`insert into import_secrets select ${secret} where not exists (select * from import_secrets)`,
           ...insertWithNextId(
             'imports',
-            sql`insert into imports (id, site, state, source, format, created_at, lines, broken, skipped, known, human,
-              agent, own_salts, done, total)`,
-            sql`${site}, 'running', ${source}, ${format}, ${created_at}, 0, 0, 0, 0, 0, 0, false, 0, ${total}`,
+            sql`insert into imports (id, site, state, source, format, created_at, lines, broken, skipped, data_lines,
+              known, human, agent, own_salts, done, total)`,
+            sql`${site}, 'running', ${source}, ${format}, ${created_at}, 0, 0, 0, 0, 0, 0, 0, false, 0, ${total}`,
           ),
         )
         const [created] = await find(sql`id = ${lastId('imports')}`)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { PathPattern } from '../capture/path-pattern.js'
 import { withoutWww } from '../capture/site.js'
 import { ApiError } from '../errors.js'
 import { asciiHostname } from '../hostname.js'
@@ -51,12 +52,6 @@ const Zone = z.string().transform((word, context) => {
   return z.NEVER
 })
 const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'))
-const Pattern = z
-  .string()
-  .max(200, 'A pattern has at most 200 characters.')
-  .regex(/^[/*]/, 'A pattern matches the whole path: it must begin with / or *.')
-  .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'A pattern must not contain control characters.')
-  .refine((text) => (text.match(/\*\*/g) ?? []).length <= 2, 'A pattern can contain ** at most twice.')
 const Origin = z.string().transform((text, context) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
@@ -72,7 +67,7 @@ const siteFields = {
     .refine((code) => CURRENCIES.has(code), '`currency` must be an ISO 4217 code, such as EUR.')
     .describe('ISO 4217.'),
   excluded_paths: z
-    .array(Pattern)
+    .array(PathPattern)
     .max(100, 'A site has at most 100 excluded paths.')
     .transform((patterns) => [...new Set(patterns)])
     .describe('Paths whose views are not recorded: `*` matches within a segment, `**` across segments.'),

@@ -2,7 +2,7 @@ import type { Catalog } from '../agents/catalog.js'
 import { createIdentify } from '../agents/identify.js'
 import { memoize } from '../cache.js'
 import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../capture/observation.js'
-import { isNavigation, isPage, isPrefetch } from '../capture/page-response.js'
+import { createResponseReader, isNavigation, isPrefetch } from '../capture/page-response.js'
 import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 
 /** The arrays of a delivery; `hits` came in at the sidecar's own tracker endpoint. */
@@ -48,10 +48,13 @@ export function createRowBuilder(catalog: Pick<Catalog, 'agents'>): {
   // A signed request may come from an agent whatever its user agent says; only the collector can check the signature.
   const isAgent = ({ user_agent, headers }: Observation) =>
     headers?.['signature-input'] !== undefined || who(truncate(user_agent, MAX_CHARACTERS.user_agent)).agent
+  const responses = createResponseReader()
   return {
     of(observation) {
+      // Asked of an agent's response too, because the answer about a 304 is that about the responses before it.
+      const isPage = responses.isPage(observation)
       if (isAgent(observation)) return createRow('agent_events', agentFields(observation))
-      if (!isPage(observation) || !isNavigation(observation)) return 'not_a_page'
+      if (!isPage || !isNavigation(observation)) return 'not_a_page'
       if (isPrefetch(observation)) return 'prefetch'
       if (observation.opted_out) return 'opted_out'
       return createRow('events', personFields(observation))

@@ -35,6 +35,16 @@ t.test('which observations become rows', async (t) => {
     [{ ...bare, status: 304, headers: { accept: 'text/html,*/*;q=0.8' } }, 'pageview', 'not modified, HTML accepted'],
     [{ ...bare, status: 304, headers: { accept: 'image/webp,image/*' } }, 'not_a_page', 'an image not modified'],
     [{ ...bare, status: 304, headers: { 'sec-fetch-dest': 'script' } }, 'not_a_page', 'a script not modified'],
+    [
+      { ...bare, status: 304, pathname: '/x.pdf', headers: { 'sec-fetch-dest': 'document' } },
+      'not_a_page',
+      'a document that is no page, not modified',
+    ],
+    [
+      { ...bare, status: 304, pathname: '/feed.xml', headers: { accept: 'text/html,*/*;q=0.8' } },
+      'not_a_page',
+      'a feed, not modified',
+    ],
     [{ ...bare, status: 200 }, 'not_a_page', 'no type, and no sign of a page'],
     [{ content_type: 'text/javascript' }, 'not_a_page', 'an asset'],
     [{ content_type: 'application/json' }, 'not_a_page', 'an API call'],

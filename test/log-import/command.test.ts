@@ -16,7 +16,7 @@ const { run, ask, engine, readRows, writeLog } = service
 await ask('PATCH', '/api/sites/1', JSON.stringify({ excluded_paths: ['/private/**'], respect_gpc: true }))
 
 /** The fate of a line; `skip` is no line of requests. */
-type Fate = 'person' | 'agent' | 'not a page' | 'dropped' | 'other host' | 'broken' | 'skip'
+type Fate = 'person' | 'agent' | 'not a page' | 'data' | 'dropped' | 'other host' | 'broken' | 'skip'
 type Case = readonly [line: string, fate: Fate, why: string]
 
 let minute = 0
@@ -35,6 +35,10 @@ const COMBINED: readonly Case[] = [
   [of('/app.css'), 'not a page', 'a style'],
   [of('/photo.JPG'), 'not a page', 'a picture'],
   [of('/feed.xml'), 'not a page', 'a file'],
+  [of('/api/items'), 'data', 'a path of data'],
+  [of('/wp-json/wp/v2/posts?page=2'), 'data', 'a path of data'],
+  [of('/api/read', GPTBOT), 'agent', 'any path'],
+  [of('/report.pdf', CHROME, { status: 304 }), 'not a page', 'a file that the browser has'],
   [of('/favicon.ico'), 'not a page', 'a file that programs ask for'],
   [of('/robots.txt', FIREFOX), 'not a page', 'a file that programs ask for'],
   [of('/.well-known/security'), 'not a page', 'a file that programs ask for'],
@@ -75,20 +79,28 @@ const COMBINED: readonly Case[] = [
   [of('/\u0000\u0001'), 'person', 'control characters'],
 ]
 
-const caddy = (uri: string, given: { host?: string; type?: string; agent?: string; headers?: object } = {}) =>
+const caddy = (
+  uri: string,
+  given: { host?: string; type?: string; status?: number; agent?: string; headers?: object } = {},
+) =>
   JSON.stringify({
     ...{ level: 'info', ts: START / 1000 + ++minute * 60 + 0.25, logger: 'http.log.access', msg: 'handled request' },
     request: {
       ...{ remote_ip: `81.2.70.${minute % 250}`, method: 'GET', uri, host: given.host ?? 'a.example' },
       headers: { 'User-Agent': [given.agent ?? CHROME], 'Accept-Language': ['de-DE,de;q=0.5'], ...given.headers },
     },
-    ...{ duration: 0.25, size: 77, status: 200, resp_headers: { 'Content-Type': [given.type ?? 'text/html'] } },
+    ...{ duration: 0.25, size: 77, status: given.status ?? 200 },
+    ...(given.status === 304 ? {} : { resp_headers: { 'Content-Type': [given.type ?? 'text/html'] } }),
   })
 
+const DOCUMENT = { 'Sec-Fetch-Dest': ['document'] }
 const CADDY: readonly Case[] = [
   [caddy('/j/page'), 'person', 'a page'],
   [caddy('/j/report.v2'), 'person', 'a page by its type'],
   [caddy('/j/data', { type: 'application/json' }), 'not a page', 'data by its type'],
+  [caddy('/j/data', { status: 304, headers: DOCUMENT }), 'not a page', 'data by the type before'],
+  [caddy('/api/page'), 'person', 'a page by its type, below a path of data'],
+  [caddy('/j/new', { status: 304, headers: DOCUMENT }), 'person', 'a page by what the browser asked for'],
   [caddy('/j/port', { host: 'A.example:8443' }), 'person', 'a port, in any case'],
   [caddy('/j/second', { host: 'www.a.example' }), 'person', 'another hostname of the site'],
   [caddy('/j/other', { host: 'b.example' }), 'other host', 'a hostname of another site'],
@@ -118,7 +130,8 @@ t.test('each line becomes what the table says', { timeout: 120_000 }, async (t) 
     t.match(
       JSON.parse(stdout),
       {
-        ...{ lines: cases.length, broken: count('broken'), not_pages: count('not a page'), known: 0 },
+        ...{ lines: cases.length, broken: count('broken'), not_pages: count('not a page', 'data') },
+        ...{ data_lines: count('data'), known: 0 },
         ...{ human: count('person'), agent: count('agent'), other_hosts: count('other host') },
         ...{ dropped: count('dropped'), own_salts: true },
       },
@@ -190,9 +203,9 @@ t.test('imports are listed, and undone', async (t) => {
   const { stdout } = await run(['imports', 'list'])
   t.match(
     stdout.replace(/ +/g, ' '),
-    / 2 done 2026-03-10 2026-03-10 11 4 1 0 0 \S+caddy\.log\n 1 done 2026-03-10 2026-03-10 \d+ /,
+    / 2 done 2026-03-10 2026-03-10 14 6 1 0 0 \S+caddy\.log\n 1 done 2026-03-10 2026-03-10 \d+ /,
   )
-  t.match(await run(['imports', 'delete', '2']), { code: 0, stdout: /^Removed import 2: 4 pageviews of people and 1 / })
+  t.match(await run(['imports', 'delete', '2']), { code: 0, stdout: /^Removed import 2: 6 pageviews of people and 1 / })
   t.match(await run(['imports', 'delete', '2']), { code: 2, stderr: /Site 1 has no import 2/ })
   const left = await engine.events.query(sql`select distinct import_id from events order by 1`)
   t.strictSame(left, [{ import_id: 1 }, { import_id: 3 }])

@@ -24,8 +24,8 @@ const ABOUT = {
   ...{ site: 1, source: 'access.log', format: null, total: null },
   options: { dry_run: false, verify_now: false, host: 'a.example', robots: null },
 }
-const READ = { format: undefined, tz: 'UTC' }
-const NOTHING_READ = { lines: 0, broken: 0, not_pages: 0, bytes: 0 }
+const READ = { format: undefined, tz: 'UTC', data_paths: undefined }
+const NOTHING_READ = { lines: 0, broken: 0, not_pages: 0, data_lines: 0, bytes: 0 }
 const SILENT_MS = 61_000
 
 /** A batch of so many requests of an agent, a second apart; of them each `step`th. */
@@ -41,6 +41,7 @@ function batchOf(count: number, step = 1): string {
         referrer: '',
         user_agent: GPTBOT,
         type: '',
+        page: true,
         headers: null,
         log: 0,
       },
@@ -205,7 +206,7 @@ t.test('an upload that would be refused after it is refused before its body is r
   const isRefused = async (
     why: string,
     error: { code: string; field?: string; message?: RegExp },
-    read: { format: string | undefined; tz: string } = READ,
+    read: { format: string | undefined; tz: string; data_paths: undefined } = READ,
   ) => {
     const body = createBody()
     await t.rejects(jobs.upload(ABOUT, body.stream, read, AUDIT), error, why)

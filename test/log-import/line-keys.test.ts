@@ -6,7 +6,7 @@ import { createLineKeys } from '../../src/worker/import/line-keys.js'
 const START = Date.UTC(2026, 2, 10)
 const lineAt = (time: number, log = 0) => ({
   ...{ time, log, address: '192.0.2.1', host: '', method: 'GET', target: '/', status: 200, bytes: 1 },
-  ...{ duration_ms: null, referrer: '', user_agent: 'GPTBot', type: '', headers: null },
+  ...{ duration_ms: null, referrer: '', user_agent: 'GPTBot', type: '', page: true, headers: null },
 })
 
 t.test('lines of another log are repeated while their keys are remembered', async (t) => {

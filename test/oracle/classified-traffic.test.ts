@@ -11,7 +11,7 @@ import type { Rows } from '../../src/rows.js'
 import { assertEqual } from '../fixtures/assert-equal.js'
 import { noPolicyJudge, noVerifier } from '../fixtures/classifier-stubs.js'
 import { openStore } from '../fixtures/open-store.js'
-import { browsed, judged, traffic } from '../fixtures/traffic.js'
+import { browsed, downloads, judged, traffic } from '../fixtures/traffic.js'
 import { midnight } from './calendar.js'
 import { type Metrics, type Question, recount } from './recount.js'
 
@@ -45,7 +45,8 @@ const classifier = createClassifier({
   log: (message, error) => t.fail(message, { error }),
 })
 const seen = traffic({ seed: 20261025, people: 10_000, agents: 10_000 })
-const { rows: classified, drops } = classifier.classify(seen)
+const loads = downloads({ seed: 20261101, count: 3_000 })
+const { rows: classified, drops } = classifier.classify([...seen, ...loads])
 const rows: Rows = { events: browsed(classified.events, 7), agent_events: judged(classified.agent_events, 8) }
 
 const store = await openStore(t)
@@ -64,6 +65,10 @@ const deps: ReadDependencies = {
   catalog: [],
   assistants: [],
 }
+
+/** The site has one file beside its pages: `/robots.txt`. */
+const isAgentPage = ({ headers, method, pathname, status }: (typeof seen)[number]): boolean =>
+  headers === undefined && method === 'GET' && pathname !== '/robots.txt' && (status === 200 || status === 304)
 
 type Window = readonly [number, number]
 const at = (iso: string) => Date.parse(iso)
@@ -173,7 +178,16 @@ const DIMENSIONS = {
   all: ['pathname', 'country', 'asn'],
 }
 
-t.strictSame(drops, {}, 'nothing of it is dropped')
+t.strictSame(
+  drops,
+  { not_a_page: loads.length },
+  'downloads are dropped, also if they are not modified, and nothing else',
+)
+t.equal(
+  classified.agent_events.filter(({ is_pageview }) => is_pageview).length,
+  seen.filter(isAgentPage).length,
+  'pages of agents',
+)
 t.equal(classified.events.length, 10_000)
 t.equal(classified.agent_events.length, 10_000)
 for (const audience of ['human', 'agent', 'all'] as const) {

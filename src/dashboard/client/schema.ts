@@ -3069,6 +3069,7 @@ export interface operations {
                             agent: number;
                             broken: number;
                             created_at: string;
+                            data_lines: number | null;
                             done: number;
                             ended_at: string | null;
                             first_at: string | null;
@@ -3099,6 +3100,7 @@ export interface operations {
     post_imports: {
         parameters: {
             query: {
+                data_paths?: string;
                 format?: string;
                 host?: string;
                 name?: string;
@@ -3122,6 +3124,7 @@ export interface operations {
                             agent: number;
                             broken: number;
                             created_at: string;
+                            data_lines: number | null;
                             done: number;
                             ended_at: string | null;
                             first_at: string | null;
@@ -3166,6 +3169,7 @@ export interface operations {
                             agent: number;
                             broken: number;
                             created_at: string;
+                            data_lines: number | null;
                             done: number;
                             ended_at: string | null;
                             first_at: string | null;
@@ -3210,6 +3214,7 @@ export interface operations {
                             agent: number;
                             broken: number;
                             created_at: string;
+                            data_lines: number | null;
                             done: number;
                             ended_at: string | null;
                             first_at: string | null;

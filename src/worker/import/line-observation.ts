@@ -1,5 +1,4 @@
 import type { Observation } from '../../capture/observation.js'
-import { isDelivered, kindOfPath } from '../../capture/request-kind.js'
 import type { ImportedLine } from '../../log-import/batch.js'
 
 /** Returns the exchange of a line as if it had been observed. `host` is that of lines without one. */
@@ -17,14 +16,13 @@ export function toObservation(line: ImportedLine, about: { host: string; import:
     status,
     bytes: line.bytes ?? 0,
     duration_ms: line.duration_ms ?? 0,
-    // A response of 304 has no type in any log, and is judged by what was requested.
-    content_type: type || (status !== 304 && isDelivered(status) && kindOfPath(pathname) === 'page' ? 'text/html' : ''),
+    content_type: type,
     conditional: status === 304 ? 1 : 0,
     ip: line.address,
     imported: {
       import: about.import,
       key: about.key,
-      lacksType: type === '',
+      isPage: line.page,
       lacksDuration: line.duration_ms === null,
     },
   }
