@@ -35,7 +35,7 @@ export function createOriginOutbound({ origin, tls, version, isOriginHostname, o
     const isOrigin = ({ protocol, hostname }: URL) =>
       (protocol === 'https:' || protocol === 'http:') &&
       (hostname === first.hostname || isOriginHostname?.(hostname) === true)
-    return withTimeout(options.timeout, first, async (signal) => {
+    return withTimeout(options.timeout, origin, async (signal) => {
       let url = first
       for (let redirects = options.redirects; ; redirects--) {
         if (!isOrigin(url)) return outbound(url.href, { ...options, redirects, timeout: deadline - performance.now() })

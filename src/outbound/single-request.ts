@@ -66,7 +66,7 @@ export async function sendOnce(request: SingleRequest): Promise<OutboundResponse
       : reading.catch(() => ({ body: new Uint8Array(), truncated: true })))
     return { ...head, ...content }
   } catch (error) {
-    throw toOutboundError(error, url, signal)
+    throw toOutboundError(error, origin ?? url.origin, signal)
   } finally {
     finished.abort()
     await agent.destroy()
@@ -120,7 +120,8 @@ async function* countBytes(body: Readable, wire: { bytes: number }, max: number)
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
 const MALFORMED = /^(HPE_|Z_|ERR__ERROR_|ERR_PADDING|UND_ERR_(HEADERS_OVERFLOW|RES_CONTENT_LENGTH|INVALID))/
 
-function toOutboundError(error: unknown, { origin }: URL, signal: AbortSignal): OutboundError {
+/** `origin` is where the request went, which the host of its URL need not be. */
+function toOutboundError(error: unknown, origin: string, signal: AbortSignal): OutboundError {
   const failed = (reason: OutboundError['reason'], problem: string) =>
     new OutboundError(reason, `${origin} ${problem}`, { cause: error })
   if (signal.aborted) return failed('timeout', 'took too long')
