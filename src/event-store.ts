@@ -21,8 +21,8 @@ export interface EventStore extends Store {
   /** Gives stored rows the verdicts that came late. */
   updateVerdicts(verdicts: readonly LateVerdict[]): Promise<void>
   /**
-   * Fills in what stored fetches lack: the newest `limit` of these hostnames since `since` that robots.txt or llms.txt has not
-   * judged. `judge` returns the judgements of the fetches in their order; it may leave out the last ones. What a fetch has
+   * Fills in what stored fetches lack: the newest `limit` of these hostnames, from `since` to before `until`, that robots.txt or
+   * llms.txt has not judged. `judge` returns the judgements of the fetches in their order; it may leave out the last ones. What a fetch has
    * already stays. No other change of rows comes between.
    */
   judgeFetches(
@@ -142,6 +142,7 @@ export type LateVerdict = Pick<
 export interface UnjudgedSelection {
   hostnames: readonly string[]
   since: Date
+  until: Date
   limit: number
 }
 export type UnjudgedFetch = Pick<AgentEventRow, 'hostname' | 'agent_id' | 'pathname' | 'timestamp'>

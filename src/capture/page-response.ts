@@ -20,8 +20,6 @@ export type Response = Pick<
 /** The memories take 32 KB a site. */
 const MAX_SITES = 1_024
 
-export type ResponseReader = ReturnType<typeof createResponseReader>
-
 /**
  * Creates the one function that decides what responses were, for everything that records, ships or imports. Give it each
  * response: a 304 has no type, so what it confirmed is what the same URL responded with before.

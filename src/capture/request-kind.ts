@@ -24,7 +24,7 @@ export type PathKind = 'page' | 'asset' | 'file' | 'data'
  * Paths of interfaces for programs, as servers and frameworks name them by default: their responses are data. A name with an
  * extension says more than its folder. `*` matches within a segment, `**` across segments.
  */
-export const DEFAULT_DATA_PATHS: readonly string[] = [
+const DEFAULT_DATA_PATHS: readonly string[] = [
   ...['/api/**', '/_api/**', '/graphql', '/graphql/**', '/trpc/**', '/jsonapi/**', '/wp-json/**', '/socket.io/**'],
   ...['/_next/**', '/_nuxt/**', '/_vercel/**', '/.netlify/**', '/cdn-cgi/**', '/_readership/**'],
 ]

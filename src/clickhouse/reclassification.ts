@@ -29,13 +29,13 @@ const UnjudgedRow = z.object({
 /** As `EventStore.judgeFetches`. */
 export async function judgeFetches(
   { client, number }: ChangeDeps,
-  { hostnames, since, limit }: UnjudgedSelection,
+  { hostnames, since, until, limit }: UnjudgedSelection,
   judge: Parameters<EventStore['judgeFetches']>[1],
 ): Promise<void> {
   const rows = await readRows(
     client,
     sql`select row_id, hostname, agent_id, pathname, timestamp from agent_events
-      where timestamp >= ${since} and ${isIn(raw('hostname'), hostnames)}
+      where timestamp >= ${since} and timestamp < ${until} and ${isIn(raw('hostname'), hostnames)}
         and (robots_allowed is null or llms_listed is null)
       order by timestamp desc, row_id desc limit ${limit}`,
   )

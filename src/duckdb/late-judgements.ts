@@ -30,9 +30,10 @@ export const judgeFetches = (
     return judged.length > 0 ? [updateJudged(judged)] : []
   })
 
-const selectUnjudged = ({ hostnames, since, limit }: UnjudgedSelection): Sql => sql`
+const selectUnjudged = ({ hostnames, since, until, limit }: UnjudgedSelection): Sql => sql`
   select rowid as id, hostname, agent_id, pathname, timestamp from agent_events
-  where timestamp >= ${since} and ${isIn(raw('hostname'), hostnames)} and (robots_allowed is null or llms_listed is null)
+  where timestamp >= ${since} and timestamp < ${until} and ${isIn(raw('hostname'), hostnames)}
+    and (robots_allowed is null or llms_listed is null)
   order by timestamp desc limit ${limit}`
 
 /** Fills in what the rows lack; a row that has a judgement keeps it. */

@@ -228,6 +228,8 @@ const workerOptions = (options: EngineOptions, from: CommitPosition): WorkerOpti
   offline: options.offline ?? false,
   version: options.version ?? '0',
   origin: options.origin,
+  domain: options.domain ?? [],
+  in_application: options.in_application ?? false,
   limits: options.limits,
   lock_ms: options.lock_ms,
   from,

@@ -33,6 +33,10 @@ export interface WorkerOptions {
   offline: boolean
   /** The site whose robots.txt and llms.txt apply; without one, fetches are judged by no policy. */
   origin?: string | undefined
+  /** The hostnames that the settings name; the first site has them as soon as it is created. */
+  domain: readonly string[]
+  /** The origin is the application that readership is a part of, which listens only after readership was opened. */
+  in_application: boolean
   /** Absent values are the store's defaults. */
   limits?: Partial<ReadTimeouts> | undefined
   /** Milliseconds to wait for files that another process has open. */

@@ -32,11 +32,13 @@ export async function openInstance(
     /** A recorder that exists already; its batches are for the engine that `onEngine` gets. */
     recorder?: Recorder
     onEngine?(engine: Engine): void
+    /** The origin is the application that opens this instance. */
+    inApplication?: boolean
   },
 ): Promise<Instance> {
   const { version, start = startEngine, now = () => new Date(), recorder } = deps
   const { log, last: lastError } = rememberLastError(deps.log, now)
-  const { data, memory_limit, min_free_disk, geoip, ranges, offline, origin } = config
+  const { data, memory_limit, min_free_disk, geoip, ranges, offline, origin, domain } = config
   const { max_disk, spam_referrers, trusted_referrers, store, control, role, advertise } = config
   // Loaded once the worker starts: most of the program is here, and neither the proxy nor the worker waits for it.
   const parts = Promise.resolve().then(() => loadParts(config, now))
@@ -55,6 +57,8 @@ export async function openInstance(
     ...(control !== undefined && { control, role, address: advertise ?? deps.address?.() }),
     offline,
     origin,
+    domain,
+    in_application: deps.inApplication === true,
     version,
     log,
     prepare: async (records) => (await parts).prepare(records),

@@ -55,7 +55,9 @@ export async function openReadership({ log = toConsole, ...options }: Readership
     status: () => (config.origin === undefined ? {} : { origin: config.origin }),
     service: () => service,
   }
-  const instance = isShipping(config) ? await openShipping(config, deps) : await openInstance(config, deps)
+  const instance = isShipping(config)
+    ? await openShipping(config, deps)
+    : await openInstance(config, { ...deps, inApplication: true })
   try {
     const control = await listenControl((request) => instance.control(request), socket)
     return {
@@ -98,9 +100,17 @@ const isLoopback = (ip: string): boolean => ip === '::1' || ip.startsWith('127.'
 const localUrl = ({ scheme, port, basePath }: MountPoint): string | undefined =>
   port === undefined ? undefined : `${scheme}://localhost:${port}${basePath}`
 
-/** Returns the service's URL as the first request named it; undefined unless its host is a plain name or address. */
-const requestUrl = ({ scheme, host, basePath }: MountPoint): string | undefined =>
-  /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i.test(host) ? `${scheme}://${host}${basePath}` : undefined
+/**
+ * Returns the service's URL as the first request named it; undefined unless its host is a plain name or address. A name of
+ * this machine without a port is no URL of the service, unless the application listens on the default port: a client left
+ * the port out.
+ */
+function requestUrl({ scheme, host, port, basePath }: MountPoint): string | undefined {
+  if (!/^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i.test(host)) return undefined
+  const isDefaultPort = port === undefined || port === (scheme === 'https' ? 443 : 80)
+  return LOCAL_NAME.test(host) && !isDefaultPort ? undefined : `${scheme}://${host}${basePath}`
+}
+const LOCAL_NAME = /^(localhost|127\.[\d.]+|\[::1\])$/i
 
 /** Details of information are left out, because the console is the application's. */
 const toConsole: Log = {

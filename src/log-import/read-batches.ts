@@ -16,7 +16,7 @@ export interface ReadCounts {
   broken: number
   /** Requests of people for anything but a page, and what was no request: nothing is stored of them. */
   not_pages: number
-  /** Those of them that are not pages because of the paths of data alone. */
+  /** Requests of `not_pages` that are not pages because of the paths of data alone. */
   data_lines: number
   /** Bytes of the logs on disk that were read. */
   bytes: number
@@ -143,7 +143,7 @@ function createBatches({ catalog, isData, latest, send, onBroken, onRead }: Omit
         onBroken(text)
         return
       }
-      // Of every line, because what a 304 confirmed is what the lines before it say.
+      // Asked of every line, because what a 304 confirmed is what the lines before it say.
       const kind = kindOf(result)
       const isDeliveredGet = result.method === 'GET' && isDelivered(result.status)
       const isPage = kind === 'page' && isDeliveredGet

@@ -132,7 +132,7 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
         const mark = target.indexOf('?')
         const pathname = truncate(mark < 0 ? target : target.slice(0, mark), MAX_CHARACTERS.pathname)
         const { tally, seed } = readClient(entry.userAgent)
-        // Of every line, because what a 304 confirmed is what the lines before it say.
+        // Asked of every line, because what a 304 confirmed is what the lines before it say.
         const kind = kindOf(entry)
         if (tally) addAgent(tally, entry, pathname, kind)
         else addPerson(seed, entry, pathname, mark < 0 ? '' : target.slice(mark + 1), kind)

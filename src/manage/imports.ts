@@ -30,7 +30,7 @@ export const Import = z.object({
   data_lines: z
     .int()
     .nullable()
-    .describe('Those of them that are not pages because of the paths of data alone; null of an older import.'),
+    .describe('Skipped lines that are not pages because of the paths of data alone; null of an older import.'),
   known: z.int(),
   /** Rows of people and of agents. */
   human: z.int(),

@@ -1,14 +1,7 @@
 import type { Agent } from '../agents/catalog.js'
 import { createRecentCache } from '../cache.js'
 import type { Decision, Policy } from './policy.js'
-import {
-  activeVersion,
-  firstAnswerTime,
-  isAssumedGone,
-  type PolicyVersion,
-  recentVersions,
-  standingOf,
-} from './version.js'
+import { activeVersion, isAssumedGone, judgedTime, type PolicyVersion, recentVersions, standingOf } from './version.js'
 
 /** The verdict of the site's policy on one request when it arrived: columns of its row. The folder's README defines them. */
 interface Judgement {
@@ -68,8 +61,8 @@ export interface PolicyJudge {
    */
   judge(hostname: string, agent: Agent | undefined, target: string, at: number): Judgement
   /**
-   * Judges a stored fetch that had no judgement, after the origin's first response: a fetch from before that response is
-   * judged by it. A row has no query, so if the query is not in memory any more, only prefix rules are applied.
+   * Judges a stored fetch that had no judgement when it was classified. A row has no query, so if the query is not in
+   * memory any more, only prefix rules are applied.
    */
   judgeStored(fetch: StoredFetch): Judgement
 }
@@ -115,16 +108,15 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
     return listing === undefined ? null : listing.listed ? 1 : 0
   }
 
-  /** `late`: a request from before the first response is judged by that response. */
-  const judge = (hostname: string, agent: Agent | undefined, target: string, at: number, late: boolean): Judgement => {
+  const judge = (hostname: string, agent: Agent | undefined, target: string, at: number): Judgement => {
     const versions = versionsOf(hostname)
-    const timeIn = (all: readonly PolicyVersion[]) => (late ? Math.max(at, firstAnswerTime(all)) : at)
-    const llms_listed = versions === undefined ? null : isListed(versions.llms, target, timeIn(versions.llms))
+    const llms_listed = versions === undefined ? null : isListed(versions.llms, target, judgedTime(versions.llms, at))
     // `/robots.txt` itself is always allowed (RFC 9309 2.2.2).
     if (target === '/robots.txt' || target.startsWith('/robots.txt?'))
       return { ...NO_JUDGEMENT, robots_allowed: true, llms_listed }
     const robots = versions?.robots ?? []
-    const time = timeIn(robots)
+    // Rows may arrive after the response that their request came before.
+    const time = judgedTime(robots, at)
     const version = activeVersion(robots, time)
     const decision = version && decide(version, agent, target, time)
     if (decision === undefined) return { ...NO_JUDGEMENT, llms_listed }
@@ -141,9 +133,9 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
   /** Judges by the path alone, where no query could change the decision. */
   const judgePath = ({ hostname, agent, pathname, at }: StoredFetch): Judgement => {
     const robots = versionsOf(hostname)?.robots ?? []
-    const version = activeVersion(robots, Math.max(at, firstAnswerTime(robots)))
+    const version = activeVersion(robots, judgedTime(robots, at))
     const decides = version !== undefined && policyOf(version)?.hasOnlyPrefixes(agent) === true
-    return decides ? { ...judge(hostname, agent, pathname, at, true), llms_listed: null } : NO_JUDGEMENT
+    return decides ? { ...judge(hostname, agent, pathname, at), llms_listed: null } : NO_JUDGEMENT
   }
 
   return {
@@ -151,7 +143,7 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
     judge(hostname, agent, target, at) {
       try {
         observe?.(hostname)
-        const judgement = judge(hostname, agent, target, at, false)
+        const judgement = judge(hostname, agent, target, at)
         if (observe && (judgement.robots_allowed === null || judgement.llms_listed === null)) {
           const key = fetchKey({ hostname, agent_id: agent?.id ?? 'other', pathname: pathOf(target), at })
           // Two fetches with different queries cannot be told apart: then neither query is known.
@@ -166,7 +158,7 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
     judgeStored(fetch) {
       const target = undecidedTargets.get(fetchKey(fetch))
       try {
-        return target ? judge(fetch.hostname, fetch.agent, target, fetch.at, true) : judgePath(fetch)
+        return target ? judge(fetch.hostname, fetch.agent, target, fetch.at) : judgePath(fetch)
       } catch {
         return NO_JUDGEMENT
       }

@@ -14,7 +14,16 @@ import {
 import { createHostnames, MAX_UNLISTED_HOSTNAMES } from './hostnames.js'
 import { createPolicyCache } from './policy-cache.js'
 import { createPolicyJudge } from './policy-judge.js'
-import { POLICY_KINDS, POLICY_PATHS, type PolicyKind, type PolicyVersion, standingOf } from './version.js'
+import {
+  DAY_MS,
+  firstAnswerTime,
+  MAX_BACKDATING_MS,
+  POLICY_KINDS,
+  POLICY_PATHS,
+  type PolicyKind,
+  type PolicyVersion,
+  standingOf,
+} from './version.js'
 import { createVersionWriter, loadVersions, releaseBodies } from './version-store.js'
 
 export interface PolicyMonitorDeps {
@@ -23,8 +32,10 @@ export interface PolicyMonitorDeps {
    * are guarded. Undefined if there is no origin; then nothing is fetched.
    */
   originOutbound: Outbound | undefined
-  /** The hostname of the origin's URL, whose policy is fetched until another hostname is known. */
-  originHostname?: string
+  /** The hostname whose policy is fetched until a site or a request names one: that of the settings, or of the origin's URL. */
+  assumedHostname?: string
+  /** The origin is the application that readership runs in: before its first request it may not listen yet. */
+  startsWithRequest?: boolean
   /** Sends requests to the origin of one site. The site's administrators chose it, so it is guarded. */
   siteOutbound?: (origin: string) => Outbound
   records: Records
@@ -37,6 +48,13 @@ export interface PolicyMonitorDeps {
   log: (level: 'info' | 'warn' | 'error', message: string, error?: unknown) => void
   /** Called when a hostname's file changed, but not for its first version. */
   onChange?: (change: PolicyChange) => void
+}
+
+/** The rows of a hostname from `since` to before `until`, in milliseconds since 1970. */
+export interface UnjudgedTime {
+  hostname: string
+  since: number
+  until: number
 }
 
 type PolicyFiles = { readonly [K in PolicyKind]: PolicyFileState }
@@ -75,9 +93,20 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
   let listed: ReturnType<PolicyMonitorDeps['sites']> | undefined
   let listedAt = Number.NEGATIVE_INFINITY
   const fetching = new Map<string, Promise<void>>()
-  /** Hostnames with a file that was answered for the first time in this process. */
-  const firstAnswers = new Set<string>()
+  /** Times of whose rows a file has become known, by hostname. */
+  const unjudged = new Map<string, UnjudgedTime>()
+  let isWaiting = deps.startsWithRequest === true
   let closed = false
+
+  /** Notes that a file is known: rows that were stored before may lack its judgement. */
+  const noteAnswer = ({ hostname, versions }: PolicyFileState) => {
+    const first = firstAnswerTime(versions)
+    if (first === undefined) return
+    const until = now() + 1
+    // Earlier rows were judged when the file became known to an earlier process.
+    const since = Math.max(first, until - DAY_MS) - MAX_BACKDATING_MS
+    unjudged.set(hostname, { hostname, since: Math.min(since, unjudged.get(hostname)?.since ?? since), until })
+  }
 
   const addHostname = (hostname: string, due: number) => {
     const robots = createFileState(hostname, 'robots', due)
@@ -118,7 +147,7 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       ),
     )
     hostnames.forget(time)
-    if (deps.originHostname !== undefined) hostnames.assume(deps.originHostname, time)
+    if (deps.assumedHostname !== undefined) hostnames.assume(deps.assumedHostname, time)
     removeForgotten()
     for (const hostname of hostnames.all()) if (!filesByHostname.has(hostname)) addHostname(hostname, time)
   }
@@ -151,7 +180,7 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       const current = file.versions.at(-1)
       if (!file.answered && current !== undefined && standingOf(current.status) !== 'unreachable') {
         file.answered = true
-        firstAnswers.add(hostname)
+        noteAnswer(file)
       }
       if (version !== undefined) {
         writer.add(version)
@@ -194,7 +223,7 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
   }
 
   const run = async () => {
-    if (closed || (originOutbound === undefined && siteOutbound === undefined)) return
+    if (closed || isWaiting || (originOutbound === undefined && siteOutbound === undefined)) return
     listHostnames()
     admitHostnames()
     await fetchDue()
@@ -216,7 +245,15 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
   }
 
   return {
-    judge: createPolicyJudge({ versionsOf, policyOf, observe }),
+    judge: createPolicyJudge({
+      ...{ versionsOf, policyOf },
+      observe(hostname) {
+        isWaiting = false
+        observe(hostname)
+      },
+    }),
+    /** Has the policies of these hostnames fetched, of which rows are stored. */
+    addStored: (stored: readonly string[]): void => stored.forEach(observe),
     /** Judges requests of the past, whose hostname may be another one today: no policy is fetched for them. */
     judgeOfPast: createPolicyJudge({ versionsOf, policyOf }),
     /** Reads the stored versions, so that requests are judged from the first on; again, if another process stores them. Never rejects. */
@@ -232,6 +269,7 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
           if (hostnames.observe(hostname, time, true)) addHostname(hostname, time)
         for (const file of allFiles()) file.versions.length = 0
         for (const version of versions) filesByHostname.get(version.hostname)?.[version.kind].versions.push(version)
+        for (const file of allFiles()) noteAnswer(file)
       } catch (error) {
         log('error', 'the stored policy versions cannot be read; requests are judged by newly fetched ones', error)
       }
@@ -247,16 +285,14 @@ export function createPolicyMonitor(deps: PolicyMonitorDeps) {
       }),
     /** Fetches what is due, and resolves when it is fetched, or after 3 seconds. Never rejects. */
     async fetchNow(): Promise<void> {
+      isWaiting = false
       const fetched = tick().then(() => Promise.all(fetching.values()))
       await Promise.race([fetched, sleep(FIRST_ANSWER_WAIT_MS, undefined, { ref: false })])
     },
-    /**
-     * Returns and forgets the hostnames of which a file was answered for the first time in this process. Their stored rows
-     * may then get the judgement that they lack.
-     */
-    takeFirstAnswers(): string[] {
-      const taken = [...firstAnswers]
-      firstAnswers.clear()
+    /** Returns and forgets the times of which stored rows may get the judgement that they lack. */
+    takeUnjudged(): UnjudgedTime[] {
+      const taken = [...unjudged.values()]
+      unjudged.clear()
       return taken
     },
     /** Fetches a file soon because the proxy served a changed body of it. `at`: arrival of the request. */

@@ -68,9 +68,33 @@ export function activeVersion(versions: readonly PolicyVersion[], at: number): P
 export const endOfForce = ({ last_seen }: PolicyVersion, next: PolicyVersion | undefined): number =>
   Math.min(next?.first_seen ?? Number.POSITIVE_INFINITY, last_seen + MAX_CACHE_AGE_MS)
 
-/** Returns when the first version began that was not unreachable, or 0 if all were; `versions` begins with the oldest. */
-export const firstAnswerTime = (versions: readonly PolicyVersion[]): number =>
-  versions.find(({ status }) => standingOf(status) !== 'unreachable')?.first_seen ?? 0
+const isAnswer = ({ status }: PolicyVersion): boolean => standingOf(status) !== 'unreachable'
+
+/** Returns when the first version began that was not unreachable; undefined if all were. */
+export const firstAnswerTime = (versions: readonly PolicyVersion[]): number | undefined =>
+  versions.find(isAnswer)?.first_seen
+
+/** The first known version counts for so long before it: a file seldom changes within an hour. */
+export const MAX_BACKDATING_MS = 3_600_000
+
+/**
+ * Returns the time whose version judges a request of `at`. Where nothing was known of the file then, that is the beginning of
+ * the next version that is not unreachable, if it came soon enough.
+ */
+export function judgedTime(versions: readonly PolicyVersion[], at: number): number {
+  const index = indexAt(versions, at)
+  for (let i = index; i >= 0; i--) {
+    const version = versions[i]
+    if (version === undefined || at > version.last_seen + MAX_CACHE_AGE_MS) break
+    if (isAnswer(version)) return at
+  }
+  for (let i = index + 1; i < versions.length; i++) {
+    const version = versions[i]
+    if (version === undefined || version.first_seen - at > MAX_BACKDATING_MS) break
+    if (isAnswer(version)) return version.first_seen
+  }
+  return at
+}
 
 /** Yields the earlier versions, newest first, of which a crawler may have a cached copy at `at`: at most a day old. */
 export function* recentVersions(versions: readonly PolicyVersion[], at: number): Generator<PolicyVersion> {

@@ -123,7 +123,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     views,
     activity,
     api,
-    judgement: { policies, catalog, now, clock },
+    judgement: { policies, catalog, clock },
     importing: {
       ...{ catalog, places, siteOf, siteById, referrerSpam: options, verifier, sessions, obstacle, now, log },
       policyJudge: policies.judgeOfPast,
@@ -181,7 +181,7 @@ function createPolicyMonitors(
   { options, records, listSites, events, log, policyChanged }: PartsDeps,
   { outbound }: Network,
 ) {
-  const { origin, version, offline } = options
+  const { origin, domain, version, offline, in_application } = options
   const originOutbound =
     origin === undefined ? undefined : createOriginOutbound({ origin: new URL(origin), version, outbound })
   // Always through the guard: an admin of a site must not send requests to what only this machine can reach.
@@ -191,7 +191,8 @@ function createPolicyMonitors(
       outbound(new URL(new URL(url).pathname, siteOrigin).href, requestOptions)
   const policies = createPolicyMonitor({
     originOutbound,
-    ...(origin === undefined ? {} : { originHostname: new URL(origin).hostname }),
+    ...(origin === undefined ? {} : { assumedHostname: domain[0] ?? new URL(origin).hostname }),
+    startsWithRequest: in_application,
     now,
     random,
     log,

@@ -13,7 +13,7 @@ import { createChangeRelay } from './change-relay.js'
 import { createDiskLimit } from './disk-limit.js'
 import { createImportApi } from './import/api.js'
 import { createLateHitResolver } from './late-hits.js'
-import { createLateJudgements } from './late-judgements.js'
+import { createLateJudgements, findUnjudgedHostnames } from './late-judgements.js'
 import { createLateVerdicts } from './late-verdicts.js'
 import { listen } from './listen.js'
 import { openWorkerStores, type WorkerStores } from './open-stores.js'
@@ -115,6 +115,8 @@ async function serveWriter({
       .then(() => records.close())
       .finally(() => port.exit(code))
   }
+  // At once, because agents are judged by what it fetches.
+  parts.tick()
   const ticking = setInterval(() => {
     parts.tick()
     void Promise.all([lateVerdicts.flush(), lateJudgements.flush()])
@@ -188,7 +190,10 @@ function formatLosses(events: EventStore, records: RecordStore): string[] {
   ]
 }
 
-/** Reads running sessions and recent views back; if that fails, memory is empty and each hit is looked up. */
+/**
+ * Reads running sessions, recent views and the hostnames of unjudged fetches back. If that fails, memory is empty, and each
+ * hit is looked up.
+ */
 async function restoreMemory(parts: ReturnType<CreateParts>, events: EventStore, now: Date, log: Log): Promise<void> {
   try {
     const { sessions, since } = await readActiveSessions(events, now)
@@ -202,6 +207,11 @@ async function restoreMemory(parts: ReturnType<CreateParts>, events: EventStore,
   } catch (error) {
     log('error', 'the views of the last half hour cannot be read back: each is looked up', error)
     parts.views.restore({ views: [], sessions: [], sites: [], since: now.getTime(), last: now.getTime() })
+  }
+  try {
+    parts.judgement.policies.addStored(await findUnjudgedHostnames(events, now.getTime()))
+  } catch (error) {
+    log('error', 'the hostnames of unjudged fetches cannot be read: each is known from its next request', error)
   }
 }
 

@@ -103,7 +103,8 @@ async function changeRows(store: EventStore, { events, agent_events }: Rows): Pr
       return { ...fetch, verified, verification: verified ? 'rdns' : 'spoofed' }
     }),
   )
-  const selection = { hostnames: ['one.example'], since: new Date('2026-10-10T00:00:00Z'), limit: 1_000_000 }
+  const [since, until] = [new Date('2026-10-10T00:00:00Z'), new Date('2027-01-01T00:00:00Z')]
+  const selection = { hostnames: ['one.example'], since, until, limit: 1_000_000 }
   await store.judgeFetches(selection, async (fetches) =>
     fetches.map(({ pathname }) => ({
       ...{ robots_allowed: pathname < '/d', robots_rule: '/d', robots_line: 2, robots_grace: false, llms_listed: 1 },

@@ -17,7 +17,15 @@ import { eventRow } from '../fixtures/rows.js'
 async function open(t: Test, control: string, instance: string, given: Partial<WorkerOptions> = {}) {
   const options: WorkerOptions = {
     ...{ data: directory(t), memory_limit: '256MB', threads: 1, min_free_disk: 0, version: '0', offline: true },
-    ...{ ranges: [], spam_referrers: [], trusted_referrers: [], role: 'both', address: `http://${instance}` },
+    ...{
+      domain: [],
+      in_application: false,
+      ranges: [],
+      spam_referrers: [],
+      trusted_referrers: [],
+      role: 'both',
+      address: `http://${instance}`,
+    },
     ...{ control, instance, from: { run: instance, sequence: 0, human: 0, agent: 0, drops: {} } },
     ...given,
   }

@@ -211,11 +211,13 @@ export const WRITE_STEPS: readonly WriteStep[] = [
   {
     name: 'late judgements',
     run: (store) =>
-      store.judgeFetches({ hostnames: ['example.com', "it's"], since: at('09:00:00'), limit: 10 }, async (fetches) =>
-        fetches.map(({ pathname, timestamp }) => ({
-          ...{ robots_allowed: timestamp > at('09:00:02') ? null : pathname === '/again', robots_rule: '/r' },
-          ...{ robots_line: 1, robots_grace: false, llms_listed: timestamp > at('09:00:02') ? null : 1 },
-        })),
+      store.judgeFetches(
+        { hostnames: ['example.com', "it's"], since: at('09:00:00'), until: at('10:00:00'), limit: 10 },
+        async (fetches) =>
+          fetches.map(({ pathname, timestamp }) => ({
+            ...{ robots_allowed: timestamp > at('09:00:02') ? null : pathname === '/again', robots_rule: '/r' },
+            ...{ robots_line: 1, robots_grace: false, llms_listed: timestamp > at('09:00:02') ? null : 1 },
+          })),
       ),
   },
   {

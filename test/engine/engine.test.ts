@@ -144,6 +144,8 @@ t.test('a new worker reports how far the one before had committed', async (t) =>
       spam_referrers: [],
       trusted_referrers: [],
       offline: true,
+      domain: [],
+      in_application: false,
       version: '0',
       ...{ role: 'both', instance: 'a', address: '' },
       from,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createOriginOutbound } from '../../src/outbound/origin-outbound.js'
 
-t.test('a request to the origin that fails names the origin with its port, whatever hostname it asked for', async (t) => {
+t.test('a failed request to the origin names the origin with its port, whatever its hostname', async (t) => {
   const outbound = () => Promise.reject(new Error('no redirect'))
   // Nothing listens on the discard port.
   const fetch = createOriginOutbound({ origin: new URL('http://127.0.0.1:9'), version: '0', outbound })

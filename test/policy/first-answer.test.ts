@@ -82,8 +82,7 @@ t.test('a worker that is started again judges the fetches that the killed one st
   await waitFor(() => engine.status().worker?.pid !== undefined, 'the worker is known')
   process.kill(engine.status().worker?.pid ?? 0, 'SIGKILL')
   await waitFor(() => engine.status().restarts === 1 && engine.status().state === 'ready', 'the next worker runs')
-  // The next worker knows the hostname from this request.
-  await engine.record(packBatch([observation({ hostname: 'shop.example', timestamp: new Date().toISOString() })]))
+  // The next worker knows the hostname from the stored rows alone.
   release()
   const wanted = [
     // The rules of GPTBot look at queries, and the query went with the first worker.
@@ -110,6 +109,15 @@ t.test('the origin’s own hostname is fetched at start, until a person’s visi
   const wanted = ['shop.example']
   await untilSame(async () => (await policy()).hostnames, wanted)
   t.match(await policy(), { hostnames: wanted, hostname: 'shop.example', robots: { status: 200 } })
+})
+
+t.test('a configured hostname is asked first, and the origin’s own not at all', async (t) => {
+  const origin = await startOrigin(t)
+  origin.table.set('shop.example/robots.txt', fileResponse(ROBOTS))
+  const { engine } = await startTestEngine(t, { origin: origin.url.origin, domain: ['shop.example'] })
+  await waitFor(() => origin.requests.length >= 2, 'both files are fetched')
+  await engine.call('policy', { site: 1 })
+  t.same([...new Set(origin.requests.map(({ key }) => key))], ['shop.example/robots.txt', 'shop.example/llms.txt'])
 })
 
 /** Waits until `read` gives `wanted`, at most half a minute; the caller compares again. */

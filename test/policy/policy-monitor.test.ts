@@ -40,7 +40,8 @@ t.test('fetches at start and every ten minutes with conditions, and judges by th
     llms_listed: 0,
   })
   t.match(monitor.judge.judge('example.com', GPTBOT, '/a', START), { robots_allowed: true, llms_listed: 1 })
-  t.equal(allowed(monitor, '/a', START - 1), null, 'a request from before the first version')
+  t.equal(allowed(monitor, '/a', START - 60 * MINUTE), true, 'a request from at most an hour before the first version')
+  t.equal(allowed(monitor, '/a', START - 60 * MINUTE - 1), null, 'an earlier one')
 
   await monitor.tick()
   t.equal(requests.length, 2, 'not due yet')
