@@ -213,22 +213,27 @@ const restoreHint = ({ backup_dir = 'BACKUP' }: Pick<Config, 'backup_dir'>): str
 export async function checkFiles(config: Config): Promise<Finding[]> {
   const { data, store, control } = config
   if (store !== undefined || control !== undefined) return []
-  const files = ['control.duckdb', 'events.duckdb']
-  const present = files.filter((file) => existsSync(join(data, file)))
-  if (present.length === 0) return []
   // Loaded here, because every command loads this file.
-  const { findFileDamage } = await import('../duckdb/repair.js')
-  const checked = await Promise.all(
-    files.map(async (file): Promise<Finding[]> => {
-      if (!present.includes(file))
-        return [fail(STORED_DATA, `${file} is missing from ${data}`, 'Put it back from a backup before you start.')]
-      const damage = await findFileDamage(join(data, file))
-      if (damage === undefined) return []
-      const says = `${join(data, file)} is damaged: the next start sets it aside, and begins an empty one (${damage})`
-      return [fail(STORED_DATA, says, `Restore the last backup before you start: ${restoreHint(config)}.`)]
-    }),
-  )
-  return checked.flat()
+  const { examineFiles } = await import('../duckdb/examine.js')
+  const files = await examineFiles(data)
+  if (!files.some(({ exists }) => exists)) return []
+  const hint = restoreHint(config)
+  return files.flatMap(({ name, exists, fault }): Finding[] => {
+    if (!exists)
+      return [fail(STORED_DATA, `${name} is missing from ${data}`, 'Put it back from a backup before you start.')]
+    if (!fault) return []
+    const file = join(data, name)
+    if (fault.kind === 'later')
+      return [
+        fail(
+          STORED_DATA,
+          `${file} is of a later version: this readership does not start (${fault.why})`,
+          `Start a later readership, or restore a backup: ${hint}.`,
+        ),
+      ]
+    const says = `${file} is damaged: the next start sets it aside, and begins an empty one (${fault.why})`
+    return [fail(STORED_DATA, says, `Restore the last backup before you start: ${hint}.`)]
+  })
 }
 
 /** Reports the files that starts have set aside. */

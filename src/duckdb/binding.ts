@@ -13,6 +13,12 @@ import type { EventFile } from './event-store.js'
  */
 export type Loss = 'records_lost' | 'records_older' | 'events_lost' | 'events_older' | 'events_foreign'
 
+/** A loss, with the path of the file that was set aside. */
+export interface FoundLoss {
+  kind: Loss
+  backup: string | null
+}
+
 /** How the two files stand to each other when they are opened. */
 export interface Comparison {
   /** Undefined: they belong together. */
@@ -133,24 +139,22 @@ async function findLastSite(query: Query): Promise<number> {
 
 /**
  * Binds the two files to each other: adds one opening with the same random token to both, and moves the last site id of
- * each to the higher of the two, so that no id is given again. Writes a loss down for the operator in the same
+ * each to the higher of the two, so that no id is given again. Writes losses down for the operator in the same
  * transaction. A crash between the steps does no harm: an opening of the records counts once the events have it too.
  */
 export async function bindFiles(
   records: Pick<RecordStore, 'query' | 'write'>,
   events: Pick<EventFile, 'updateRows'>,
-  found: Comparison & { backup: string | null },
+  found: Omit<Comparison, 'loss'> & { losses: readonly FoundLoss[] },
   { token, now }: { token: string; now: Date },
 ): Promise<void> {
-  const { loss, since, recordsLastSite, eventsLastSite, recordsBorn, eventsBorn, number, backup } = found
+  const { losses, since, recordsLastSite, eventsLastSite, recordsBorn, eventsBorn, number } = found
   await records.write(
-    ...(loss === undefined
-      ? []
-      : [
-          // An earlier start wrote the same loss down and did not get further.
-          sql`delete from losses where token in (select token from openings where not confirmed) and kind = ${loss}`,
-          sql`insert into losses values (${token}, ${now}, ${loss}, ${backup}, ${since}, null)`,
-        ]),
+    ...losses.flatMap(({ kind, backup }) => [
+      // An earlier start wrote the same loss down and did not get further.
+      sql`delete from losses where token in (select token from openings where not confirmed) and kind = ${kind}`,
+      sql`insert into losses values (${token}, ${now}, ${kind}, ${backup}, ${since}, null)`,
+    ]),
     ...(eventsLastSite > recordsLastSite ? [sql`update last_ids set id = ${eventsLastSite} where kind = 'sites'`] : []),
     sql`insert into openings values (${number}, ${token}, ${now}, ${eventsBorn}, false)`,
   )
@@ -158,7 +162,7 @@ export async function bindFiles(
     sql`insert into openings values (${number}, ${token}, ${now}, ${recordsBorn})`,
     sql`insert into site_ids values (${Math.max(recordsLastSite, eventsLastSite)})`,
     // Stored by hostname, which another tenant may register next; they are crawled again.
-    ...(loss === 'records_lost' || loss === 'records_older' ? [sql`delete from sitemap_urls`] : []),
+    ...(losses.some(({ kind }) => kind.startsWith('records_')) ? [sql`delete from sitemap_urls`] : []),
   ])
   await records.write(sql`update openings set confirmed = true where token = ${token}`)
 }

@@ -60,7 +60,7 @@ export type Database = ReturnType<typeof createReopeningDatabase>
  */
 export function createReopeningDatabase(
   opened: Connections,
-  open: () => Promise<Connections>,
+  open: (cause: unknown) => Promise<Connections>,
   options: DatabaseOptions,
 ) {
   const { wait_ms } = options.limits
@@ -217,7 +217,7 @@ const createInterruptibleRead =
   }
 
 /** The connections of the current instance; after a fatal error they are replaced. */
-function createInstance(opened: Connections, open: () => Promise<Connections>, options: DatabaseOptions) {
+function createInstance(opened: Connections, open: (cause: unknown) => Promise<Connections>, options: DatabaseOptions) {
   let current: Connections | undefined = opened
   let fatal: { cause: unknown } | undefined
   let reopening: Promise<void> | undefined
@@ -240,7 +240,7 @@ function createInstance(opened: Connections, open: () => Promise<Connections>, o
     if (current) await closeCurrent('The database is being opened again.')
     if (options.clock() < retryAt) throw new ApiError('database_error', 'The database is being opened again.')
     try {
-      current = await open()
+      current = await open(cause)
     } catch (error) {
       retryAt = options.clock() + retryDelay
       retryDelay = Math.min(retryDelay * 2, options.max_retry_ms)

@@ -5,6 +5,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { StoreOpenError } from '../errors.js'
 import type { Migration } from '../records-schema.js'
 import type { Log, ReadTimeouts } from '../store.js'
+import { type CheckScope, checkFile, isDamage, RESTORE, WHAT_TO_DO } from './damage.js'
 import { createReopeningDatabase, DEFAULT_READ_TIMEOUTS } from './database.js'
 import { type Connections, type FileSettings, openDatabaseFile, StoreLockedError } from './open.js'
 import { inTransaction } from './query.js'
@@ -26,6 +27,8 @@ export interface DataFileOptions {
   onRepaired?: () => void
   /** Called when the file was opened again. */
   onReopen?: () => void
+  /** What is read before the file counts as whole; `start` by default. */
+  check?: CheckScope
 }
 
 const LOCK_RETRY_MS = 50
@@ -39,19 +42,20 @@ export type DataFile = Awaited<ReturnType<typeof openDataFile>>
  * with one line for the operator.
  */
 export async function openDataFile(options: DataFileOptions) {
-  const { file, migrations, settings, log } = options
+  const { file, migrations, settings, log, check = 'start' } = options
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  const connect = async (): Promise<Connections> => {
-    const connections = await openDatabaseFile(file, settings)
+  const connect = async (scope: CheckScope): Promise<Connections> => {
+    const connections = await openDatabaseFile(file, settings, (connection) => checkFile(connection, file, scope))
     // A killed process left its spilled data; the lock is ours, so no other process uses it.
     rmSync(`${file}.tmp`, { recursive: true, force: true })
     return connections
   }
   deleteOldCopies(options)
-  const open = async () => {
-    const opened = await retryWhileLocked(() => openWithRepair(file, connect, options.now), options)
+  const open = async (scope = check) => {
+    const opened = await retryWhileLocked(() => openWithRepair(file, () => connect(scope), options.now), options)
     for (const { what, backup, bytes, why } of opened.repairs) {
-      log('error', `${file}: ${what.replaceAll('_', ' ')}: ${bytes} bytes were not read and lie in ${backup} (${why})`)
+      const said = `${file}: ${what.replaceAll('_', ' ')}: ${bytes} bytes were not read and lie in ${backup} (${why})`
+      log('error', `${said}. ${WHAT_TO_DO}`)
     }
     return opened
   }
@@ -71,8 +75,9 @@ export async function openDataFile(options: DataFileOptions) {
     connections.close()
     throw error
   }
-  const reopen = async () => {
-    const reopened = await open()
+  const reopen = async (cause: unknown) => {
+    // A checkpoint that failed at a damaged block would fail for ever, and no row would reach the file any more.
+    const reopened = await open(isDamage(cause) ? 'everything' : check)
     if (reopened.repairs.length > 0) options.onRepaired?.()
     options.onReopen?.()
     return reopened.connections
@@ -86,8 +91,19 @@ export async function openDataFile(options: DataFileOptions) {
     limits: { ...DEFAULT_READ_TIMEOUTS, ...options.limits },
     onReopen: (cause) => log('warn', `${file} was closed and opened again after an error`, cause),
   })
+  let reported = false
+  /** Reports a damaged block once: what needs it fails, and all else goes on. */
+  const reportDamage = (error: unknown): never => {
+    if (isDamage(error) && !reported) {
+      reported = true
+      log('error', `${file} has a block that cannot be read. ${WHAT_TO_DO}`, error)
+    }
+    throw error
+  }
   return {
     ...database,
+    read: <T>(...call: Parameters<typeof database.read<T>>) => database.read(...call).catch(reportDamage),
+    write: <T>(work: Parameters<typeof database.write<T>>[0]) => database.write(work).catch(reportDamage),
     /** Repairs at opening; each is in the log already. */
     repairs,
     /** The write-ahead log as it was when the file was opened. */
@@ -122,7 +138,7 @@ async function readVersion(connections: Connections, file: string, known: number
     const version = Number(reader.value(0, 0))
     if (version <= known) return version
     throw new StoreOpenError(
-      `${file} has schema version ${version}, and this readership knows versions up to ${known}: start a later one, or restore a backup`,
+      `${file} has schema version ${version}, and this readership knows versions up to ${known}: start a later readership, or restore a backup with ${RESTORE}`,
     )
   } catch (error) {
     connections.close()

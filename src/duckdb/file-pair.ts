@@ -64,7 +64,7 @@ export async function openFilePair(data: string, options: FilePairOptions): Prom
     async bind() {
       const found = await compareFiles(records, events)
       const token = randomBytes(16).toString('hex')
-      await bindFiles(records, events, { ...found, loss: undefined, backup: null }, { token, now: now() })
+      await bindFiles(records, events, { ...found, losses: [] }, { token, now: now() })
     },
     async close() {
       await file.close()

@@ -1,7 +1,8 @@
 import type { randomBytes } from 'node:crypto'
 import { endCopying, requireWholeCopy } from '../copy-marker.js'
 import type { RecordStore, Repair } from '../store.js'
-import { bindFiles, compareFiles, createRegisteringWrite, type Loss } from './binding.js'
+import { bindFiles, compareFiles, createRegisteringWrite, type FoundLoss } from './binding.js'
+import { isDamage, WHAT_TO_DO } from './damage.js'
 import { type EventStoreOptions, openEvents } from './event-store.js'
 import type { FileSettings } from './open.js'
 import { openRecords } from './records.js'
@@ -33,18 +34,29 @@ export async function openStores({ data, settings, random, openRecords: openOthe
       openRecords({ ...common, settings: settings.records, file: `${data}/control.duckdb` }))
     closing.push(() => records.close())
     await requireWholeCopy(records)
-    let found = await compareFiles(records, events)
-    const repair = lossOfRepairs(records.repairs, events.losses)
-    const loss = found.loss ?? repair?.loss
-    let backup = loss === repair?.loss ? (repair?.backup ?? null) : null
-    if (loss === 'events_foreign') {
+    /** Replaces the events by an empty file. */
+    const replaceEvents = async (why: string): Promise<string> => {
       await events.close()
-      backup = setFileAside(file, formatStamp(now()))
-      log('error', `${file} does not belong to ${data}/control.duckdb and lies in ${backup}`)
+      const backup = setFileAside(file, formatStamp(now()))
+      log('error', `${file} ${why} and lies in ${backup}. ${WHAT_TO_DO}`)
       events = await open()
+      return backup
+    }
+    const losses = lossesOfRepairs(records.repairs, events.losses)
+    let found = await compareFiles(records, events).catch(async (error: unknown) => {
+      // Without the last site id of its rows, a new site might get a number that has some.
+      if (!isDamage(error)) throw error
+      losses.push({ kind: 'events_lost', backup: await replaceEvents('is damaged') })
+      return compareFiles(records, events)
+    })
+    if (found.loss === 'events_foreign') {
+      const backup = await replaceEvents(`does not belong to ${data}/control.duckdb`)
+      losses.unshift({ kind: found.loss, backup })
       found = { ...found, eventsBorn: (await compareFiles(records, events)).eventsBorn }
     }
-    await bindFiles(records, events, { ...found, loss, backup }, { token: random(16).toString('hex'), now: now() })
+    const { loss } = found
+    if (loss && !losses.some(({ kind }) => kind === loss)) losses.unshift({ kind: loss, backup: null })
+    await bindFiles(records, events, { ...found, losses }, { token: random(16).toString('hex'), now: now() })
     await endCopying(records)
     const write = createRegisteringWrite(records, events, Math.max(found.recordsLastSite, found.eventsLastSite))
     return { events, records: { ...records, write } }
@@ -54,14 +66,13 @@ export async function openStores({ data, settings, random, openRecords: openOthe
   }
 }
 
-/** The loss that repairs of the files mean. Rows that were cut from the log of the events are counted and logged only. */
-function lossOfRepairs(
-  ofRecords: readonly Repair[],
-  ofEvents: readonly Repair[],
-): { loss: Loss; backup: string } | undefined {
-  const [records] = ofRecords
-  if (records)
-    return { loss: records.what === 'file_set_aside' ? 'records_lost' : 'records_older', backup: records.backup }
-  const events = ofEvents.find(({ what }) => what === 'file_set_aside')
-  return events && { loss: 'events_lost', backup: events.backup }
+/** The losses that repairs of the files mean. Rows that were cut from the log of the events are counted and logged only. */
+function lossesOfRepairs(ofRecords: readonly Repair[], ofEvents: readonly Repair[]): FoundLoss[] {
+  const isSetAside = ({ what }: Repair) => what === 'file_set_aside'
+  return [
+    ...ofRecords.slice(0, 1).map((repair): FoundLoss => {
+      return { kind: isSetAside(repair) ? 'records_lost' : 'records_older', backup: repair.backup }
+    }),
+    ...ofEvents.filter(isSetAside).map(({ backup }): FoundLoss => ({ kind: 'events_lost', backup })),
+  ]
 }

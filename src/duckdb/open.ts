@@ -41,9 +41,14 @@ export const backupDirectory = (file: string): string => join(dirname(file), BAC
 
 /**
  * Opens `file` for this process alone and locks it down: SQL can reach no extension or setting, and no file outside of the
- * directory for backups. Throws DuckDB's errors, or `StoreOpenError` if this process has the file open already.
+ * directory for backups. Throws DuckDB's errors, what `check` throws, or `StoreOpenError` if this process has the file open
+ * already.
  */
-export async function openDatabaseFile(file: string, settings: FileSettings): Promise<Connections> {
+export async function openDatabaseFile(
+  file: string,
+  settings: FileSettings,
+  check?: (connection: DuckDBConnection) => Promise<void>,
+): Promise<Connections> {
   if (isOpenHere(file)) throw new StoreOpenError(`${file} is still open in this process`)
   const instance = await withLowPriorityThreads(() =>
     DuckDBInstance.create(file, {
@@ -61,6 +66,12 @@ export async function openDatabaseFile(file: string, settings: FileSettings): Pr
     // DuckDB creates its files by the process's mask, and an existing directory may be open to other users.
     chmodSync(file, 0o600)
     const writer = await instance.connect()
+    await check?.(writer).catch(async (error: unknown) => {
+      // A file that fails the check stays as it is, with its log.
+      await writer.run('pragma disable_checkpoint_on_shutdown').catch(() => {})
+      writer.disconnectSync()
+      throw error
+    })
     const readers: DuckDBConnection[] = []
     for (let n = 0; n < READ_CONNECTIONS; n++) readers.push(await instance.connect())
     const streamer = await instance.connect()

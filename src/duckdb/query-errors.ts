@@ -1,9 +1,11 @@
 import { ApiError } from '../errors.js'
+import { isDamage } from './damage.js'
 
 /** Turns an error of DuckDB into one for the client: what to do about it, and never DuckDB's words. */
 export function toApiError(cause: unknown, message: string): ApiError {
   if (cause instanceof ApiError) return cause
-  return new ApiError('database_error', isOutOfMemory(cause) ? OUT_OF_MEMORY_MESSAGE : message, undefined, { cause })
+  const known = isOutOfMemory(cause) ? OUT_OF_MEMORY_MESSAGE : isDamage(cause) ? DAMAGED_MESSAGE : message
+  return new ApiError('database_error', known, undefined, { cause })
 }
 
 /** Runs `work`; what it throws becomes an `ApiError`, with `message` unless it is one already. */
@@ -17,6 +19,9 @@ export async function asApiError<T>(message: string, work: () => Promise<T>): Pr
 
 const OUT_OF_MEMORY_MESSAGE =
   'The query needs more memory than the store may use: ask for a shorter window or fewer values, or raise --memory-limit.'
+
+const DAMAGED_MESSAGE =
+  'Stored rows cannot be read, because the store is damaged: its log says what the operator can do.'
 
 export const queryTimedOut = (ms: number): ApiError =>
   new ApiError(

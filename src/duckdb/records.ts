@@ -11,7 +11,8 @@ export async function openRecords({
   migrations = RECORDS_SCHEMA,
   ...options
 }: Omit<DataFileOptions, 'migrations'> & Partial<Pick<DataFileOptions, 'migrations'>>): Promise<RecordStore> {
-  const file = await openDataFile({ ...options, migrations })
+  // Small, and everything in it is needed.
+  const file = await openDataFile({ ...options, migrations, check: 'everything' })
   return {
     query: (query: Sql): Promise<ResultRow[]> =>
       asApiError('The records cannot be read.', () => file.read((reader) => runQuery(reader, query))),

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { StoreOpenError } from '../errors.js'
 import type { Repair } from '../store.js'
-import { DuckDBInstance } from './bindings.js'
-import { type Connections, isOpenHere, StoreLockedError } from './open.js'
+import { isDamage, RESTORE } from './damage.js'
+import { type Connections, StoreLockedError } from './open.js'
 import { inspectWal, type WalReport } from './wal.js'
 
 interface RepairedFile {
@@ -15,8 +15,8 @@ interface RepairedFile {
 /**
  * Opens a data file and repairs what can be repaired:
  * - a log that cannot be replayed is cut where the error says, and set aside only if that fails;
- * - a file that is not a database is set aside and replaced by an empty one;
- * - anything else (a lock, a permission) is for the operator: `StoreOpenError`.
+ * - a file of which `connect` cannot read what a start needs is set aside, and an empty one takes its place;
+ * - anything else (a lock, a permission, a later version) is for the operator: `StoreOpenError`.
  * The file itself is only touched while the database is closed: opening and closing it here would drop DuckDB's lock.
  */
 export async function openWithRepair(
@@ -25,6 +25,8 @@ export async function openWithRepair(
   now: () => Date,
 ): Promise<RepairedFile> {
   const stamp = formatStamp(now())
+  // DuckDB would wait for ever for a named pipe to be written.
+  if (isOtherThanFile(file)) return replaceFile(file, connect, stamp, 'it is no file')
   const logFile = `${file}.wal`
   const log = existsSync(logFile) ? readFileSync(logFile) : undefined
   const wal = log && inspectWal(log)
@@ -40,7 +42,7 @@ export async function openWithRepair(
     const why = `the log cannot be read from byte ${wal.end} on`
     return { connections: await connect(), repairs: [{ what, backup, bytes: wal.bytes - wal.end, why }], wal }
   }
-  if (!log || !REPLAY_ERROR.test(first.why)) return { ...(await replaceFile(file, connect, stamp, first)), wal }
+  if (!log || !REPLAY_ERROR.test(first.why)) return { ...(await replaceDamaged(file, connect, stamp, first)), wal }
 
   const backup = backUpLog(logFile, stamp, log)
   const position = Number(/byte position (\d+)/.exec(first.why)?.[1] ?? Number.NaN)
@@ -54,16 +56,13 @@ export async function openWithRepair(
   }
   rmSync(logFile)
   const withoutLog = await attempt(connect)
-  if (!('connections' in withoutLog)) return { ...(await replaceFile(file, connect, stamp, withoutLog)), wal }
+  if (!('connections' in withoutLog)) return { ...(await replaceDamaged(file, connect, stamp, withoutLog)), wal }
   const repair: Repair = { what: 'wal_set_aside', backup, bytes: log.length, why: first.why }
   return { ...withoutLog, repairs: [repair], wal }
 }
 
 /** Also the log of an older or newer copy of the file, as half of a backup leaves it: without it the file opens. */
-const REPLAY_ERROR = /while replaying WAL|Corrupt WAL|This WAL was created/i
-const NOT_A_DATABASE =
-  /not a valid DuckDB database|Corrupt database file|Could not read enough bytes|Serialization Error/i
-
+export const REPLAY_ERROR = /while replaying WAL|Corrupt WAL|This WAL was created/i
 type Attempt = { connections: Connections } | { error: unknown; why: string }
 
 async function attempt(connect: () => Promise<Connections>): Promise<Attempt> {
@@ -80,51 +79,67 @@ function backUpLog(logFile: string, stamp: string, log: Buffer): string {
   return backup
 }
 
-/**
- * Returns why a start would set the file aside; undefined if it would not, or if the file is open. Never rejects, and
- * changes nothing.
- */
-export async function findFileDamage(file: string): Promise<string | undefined> {
-  if (isOpenHere(file)) return undefined
-  try {
-    const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY', threads: '1' })
-    instance.closeSync()
-    return undefined
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    return NOT_A_DATABASE.test(why) && !REPLAY_ERROR.test(why) ? why.split('\n', 1)[0] : undefined
-  }
-}
+/** Returns whether there is a directory, a pipe or a device in the place of a file. */
+export const isOtherThanFile = (file: string): boolean => statSync(file, { throwIfNoEntry: false })?.isFile() === false
 
-/** Sets a file aside that is not a database, with its log; throws `StoreOpenError` for any other reason. */
-async function replaceFile(
+/** Sets a damaged file aside; throws `StoreOpenError` if `failed` has another reason. */
+async function replaceDamaged(
   file: string,
   connect: () => Promise<Connections>,
   stamp: string,
   failed: { error: unknown; why: string },
-): Promise<Omit<RepairedFile, 'wal'>> {
-  if (!NOT_A_DATABASE.test(failed.why)) throw toOpenError(file, failed)
+): Promise<RepairedFile> {
+  if (!isDamage(failed.error)) throw toOpenError(file, failed)
+  return replaceFile(file, connect, stamp, failed.why)
+}
+
+async function replaceFile(
+  file: string,
+  connect: () => Promise<Connections>,
+  stamp: string,
+  why: string,
+): Promise<RepairedFile> {
   const backup = setFileAside(file, stamp)
-  const repair: Repair = { what: 'file_set_aside', backup, bytes: statSync(backup).size, why: failed.why }
-  return { connections: await connect(), repairs: [repair] }
+  const repair: Repair = { what: 'file_set_aside', backup, bytes: statSync(backup).size, why: firstLine(why) }
+  return { connections: await connect(), repairs: [repair], wal: undefined }
 }
 
 /** A moment as a part of a file name. */
 export const formatStamp = (at: Date): string => at.toISOString().replaceAll(/[:.]/g, '-')
 
-/** Renames a closed file, with its log, and returns its new path. */
+/** Renames a closed file, with its log, and returns its new path. Throws `StoreOpenError` if that is not possible. */
 export function setFileAside(file: string, stamp: string): string {
   const backup = `${file}.${stamp}`
-  renameSync(file, backup)
-  if (existsSync(`${file}.wal`)) renameSync(`${file}.wal`, `${backup}.wal`)
+  try {
+    renameSync(file, backup)
+    if (existsSync(`${file}.wal`)) renameSync(`${file}.wal`, `${backup}.wal`)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new StoreOpenError(
+      `${file} cannot be read and cannot be set aside (${why}): move it away, and start again or restore a backup with ${RESTORE}`,
+      { cause },
+    )
+  }
   return backup
 }
 
+const firstLine = (text: string): string => text.split('\n', 1)[0] ?? ''
+/** DuckDB's words about a file of which it does not know the format. */
+export const OTHER_VERSION = /database file with version number/
+
 function toOpenError(file: string, { error, why }: { error: unknown; why: string }): StoreOpenError {
   if (error instanceof StoreOpenError) return error
+  if (OTHER_VERSION.test(why))
+    return new StoreOpenError(
+      `${file} was written by a readership with another version of DuckDB (${firstLine(why)}): start that one, or restore a backup with ${RESTORE}`,
+      { cause: error },
+    )
   const [, by, pid] = /held in (.+?) \(PID (\d+)/.exec(why) ?? []
   if (pid === undefined)
-    return new StoreOpenError(`${file} cannot be opened: ${why.split('\n', 1)[0]}`, { cause: error })
+    return new StoreOpenError(
+      `${file} cannot be opened: ${firstLine(why)}; \`readership doctor\` checks its permissions and its disk`,
+      { cause: error },
+    )
   const parent = readParentPid(pid)
   const started = parent === undefined ? '' : `, started by ${parent}`
   return new StoreLockedError(`${file} is in use by another process (PID ${pid}, ${by}${started})`, { cause: error })

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -8,10 +7,13 @@ import { type Sql, sql } from '../../src/sql.js'
 import { openWorkerStores } from '../../src/worker/open-stores.js'
 import { openSharedSalts } from '../../src/worker/shared-salts.js'
 import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
+import { damageFile } from '../fixtures/file-damage.js'
 import { directory } from '../fixtures/files.js'
 import { eventually } from '../fixtures/instance.js'
 import { createDatabase, noPostgres, startPostgres } from '../fixtures/postgres.js'
+import { seeded } from '../fixtures/random.js'
 import { eventRow } from '../fixtures/rows.js'
+import { openStoreAt } from '../fixtures/store.js'
 
 /** Opens the stores of a worker with events in a file and records that it shares. */
 async function open(t: Test, control: string, instance: string, given: Partial<WorkerOptions> = {}) {
@@ -100,7 +102,8 @@ t.test('processes that share their records', { skip: noPostgres, timeout: 120_00
   t.test('stores that cannot be opened leave neither a connection nor the lease', async (t) => {
     const url = await createDatabase(server.url, 'refused')
     const data = directory(t)
-    mkdirSync(join(data, 'events.duckdb'))
+    await (await openStoreAt(join(data, 'events.duckdb'))).close()
+    await damageFile(data, 'events.duckdb', 'later schema', seeded(1))
     await t.rejects(open(t, url, 'a', { data }))
     const client = new pg.Client({ connectionString: `${server.url}/postgres` })
     await client.connect()

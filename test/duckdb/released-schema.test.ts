@@ -113,7 +113,7 @@ t.test('the copy of a file from before its migration is the file as it was, and 
   await before.close()
   await t.rejects(openDataFile({ ...options, migrations: EVENTS_SCHEMA.slice(0, 3) }), {
     message:
-      /has schema version \d+, and this readership knows versions up to 3: start a later one, or restore a backup$/,
+      /has schema version \d+, and this readership knows versions up to 3: start a later readership, or restore a backup with `readership restore BACKUP --data NEW`$/,
   })
   const copied = new Date('2026-11-20T00:00:00Z')
   utimesSync(`${file}.schema-3`, copied, copied)

@@ -278,6 +278,7 @@ t.test(`pairs of files, seed ${SEED}: no row reaches a site that it does not bel
     t.ok((totals['sites have rows'] ?? 0) > PAIRS / 20, 'sites have rows that could be of others')
     for (const what of ['together', 'records_lost', 'events_lost', 'events_foreign'])
       t.ok((totals[what] ?? 0) > 0, `some are ${what.replace('_', ' ')}`)
+    t.equal(totals['cannot be opened'], undefined, 'a damaged file is set aside, and never refused')
     t.comment(JSON.stringify(totals))
   })
 
