@@ -6,6 +6,9 @@ import { listTar } from './tar.js'
 
 /** Small enough that the event loop of a site's process does other work between two of them. */
 const CHUNK_BYTES = 256 << 10
+/** The manifest of ten years has 10 MB. */
+const MAX_MANIFEST_BYTES = 32 << 20
+const MAX_SUM_BYTES = 1_000
 
 /** A backup: a tar file, or a directory of the same files. */
 export interface Archive {
@@ -18,12 +21,16 @@ export interface Archive {
 
 /** Opens a backup and checks its manifest. Throws an error of one line. */
 export async function openArchive(path: string): Promise<Archive> {
-  const files = (await stat(path)).isDirectory() ? openDirectory(path) : await openTar(path)
+  const found = await stat(path)
+  // A pipe would be waited for, and a device has no end.
+  if (!found.isDirectory() && !found.isFile())
+    throw new Error(`${path} is no whole backup: it is no file or directory.`)
+  const files = found.isDirectory() ? openDirectory(path) : await openTar(path)
   try {
-    const text = await readText(files.read(MANIFEST))
-    const sum = await readText(files.read(MANIFEST_SUM))
+    const text = await readText(files.read(MANIFEST), MANIFEST, MAX_MANIFEST_BYTES)
+    const sum = await readText(files.read(MANIFEST_SUM), MANIFEST_SUM, MAX_SUM_BYTES)
     if (sum !== formatSum(text)) throw new Error(`${MANIFEST} is damaged.`)
-    return { path, ...files, manifest: Manifest.parse(JSON.parse(text)) }
+    return { path, ...files, manifest: parseManifest(text) }
   } catch (cause) {
     await files.close()
     const newest = (await listBackups(path).catch(() => [])).at(-1)
@@ -33,6 +40,25 @@ export async function openArchive(path: string): Promise<Archive> {
       })
     throw new Error(`${path} is no whole backup: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
   }
+}
+
+/** Throws an error of one line that names the first fault. */
+function parseManifest(text: string): Manifest {
+  let read: unknown
+  try {
+    read = JSON.parse(text)
+  } catch {
+    throw new Error(`${MANIFEST} is no JSON.`)
+  }
+  const { data, error } = Manifest.safeParse(read)
+  if (!data) {
+    const [issue] = error.issues
+    throw new Error(`${MANIFEST} is not one that readership wrote: ${issue?.path.join('.')}: ${issue?.message}.`)
+  }
+  const names = data.members.map(({ name }) => name)
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  if (twice !== undefined) throw new Error(`${MANIFEST} is not one that readership wrote: ${twice} is in it twice.`)
+  return data
 }
 
 /** Formats the line that stands in `MANIFEST_SUM`. */
@@ -46,6 +72,7 @@ export async function* readMember({ path, read }: Pick<Archive, 'path' | 'read'>
   for await (const chunk of read(member.name)) {
     hash.update(chunk)
     bytes += chunk.length
+    if (bytes > member.bytes) break
     yield chunk
   }
   if (bytes !== member.bytes || hash.digest('hex') !== member.sha256)
@@ -99,7 +126,11 @@ type Files = Pick<Archive, 'read' | 'close'>
 
 function openDirectory(path: string): Files {
   return {
-    read: (name) => readFile(join(path, name)),
+    async *read(name) {
+      const file = join(path, name)
+      if (!(await stat(file)).isFile()) throw new Error(`${name} is no plain file.`)
+      yield* readFile(file)
+    },
     async close() {},
   }
 }
@@ -108,10 +139,12 @@ async function openTar(path: string): Promise<Files> {
   const file = await open(path)
   try {
     const entries = new Map((await listTar(file)).map((entry) => [entry.name, entry]))
+    const folder = findFolder([...entries.keys()])
     return {
       async *read(name) {
-        const entry = entries.get(name)
+        const entry = entries.get(folder + name)
         if (!entry) throw new Error(`${name} is missing.`)
+        if (!entry.isPlain) throw new Error(`${name} is no plain file.`)
         yield* readRange(file, entry.start, entry.size)
       },
       close: () => file.close(),
@@ -120,6 +153,13 @@ async function openTar(path: string): Promise<Files> {
     await file.close()
     throw new Error(`${path} is no whole backup: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
   }
+}
+
+/** Returns the folder of the manifest, where a directory was packed by its name: empty, or with a slash at its end. */
+function findFolder(names: readonly string[]): string {
+  const isManifest = (name: string) => name === MANIFEST || name.endsWith(`/${MANIFEST}`)
+  const [found = MANIFEST] = names.filter(isManifest).sort((a, b) => a.length - b.length)
+  return found.slice(0, -MANIFEST.length)
 }
 
 /** Yields the bytes of a file. */
@@ -142,8 +182,13 @@ async function* readRange(file: FileHandle, start: number, size: number): AsyncG
   }
 }
 
-async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+async function readText(chunks: AsyncIterable<Uint8Array>, name: string, max: number): Promise<string> {
   const parts: Uint8Array[] = []
-  for await (const chunk of chunks) parts.push(chunk)
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > max) throw new Error(`${name} has more than ${max} bytes, which no backup has.`)
+    parts.push(chunk)
+  }
   return Buffer.concat(parts).toString()
 }

@@ -1,5 +1,11 @@
 import { z } from 'zod'
 
+const Count = z.int().nonnegative()
+/** A version of a program, which messages show. */
+const Version = z.string().regex(/^[\w.+-]{1,60}$/)
+/** Days that a `Date` can hold. */
+const Day = z.int().min(-90_000_000).max(90_000_000)
+
 /** Rows of one table in a Parquet file of their own. */
 const TablePart = z.object({
   /** The path in the archive, such as `events/agent_events-2026-11-23.parquet`. */
@@ -7,30 +13,30 @@ const TablePart = z.object({
   file: z.enum(['events', 'control']),
   table: z.string().regex(/^[a-z_]+$/),
   /** Days since 1970 in UTC; absent for a table that is copied as a whole. */
-  days: z.object({ first: z.int(), last: z.int() }).optional(),
-  rows: z.int(),
+  days: z.object({ first: Day, last: Day }).optional(),
+  rows: Count,
   /** Another text when the rows are others; absent for records, which are copied each time. */
   fingerprint: z.string().optional(),
 })
 export type TablePart = z.infer<typeof TablePart>
 
-const Member = TablePart.extend({ bytes: z.int(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
+const Member = TablePart.extend({ bytes: Count, sha256: z.string().regex(/^[0-9a-f]{64}$/) })
 /** A file of an archive. */
 export type Member = z.infer<typeof Member>
 
 /** The facts about a backup that restoring it needs. */
 const BackupFacts = z.object({
   /** ISO-8601: everything that was committed before is in the backup. */
-  taken_at: z.string(),
+  taken_at: z.iso.datetime(),
   /** When the records were created: another readership's were at another moment. Absent in earlier backups. */
   records_born: z.string().optional(),
   /** The version of the program. */
-  readership: z.string(),
-  duckdb: z.string(),
+  readership: Version,
+  duckdb: Version,
   /** The versions of the two schemas. */
-  schema: z.object({ events: z.int(), control: z.int() }),
+  schema: z.object({ events: z.int().positive(), control: z.int().positive() }),
   /** The size of the two files. */
-  store_bytes: z.int(),
+  store_bytes: Count,
 })
 
 /** The content of `manifest.json`. */

@@ -5,6 +5,7 @@ import { duckdbDialect } from '../dialects/duckdb.js'
 import { EVENTS_SCHEMA } from '../duckdb/events-schema.js'
 import { type FilePair, type FilePairOptions, openFilePair, openRecordsAlone } from '../duckdb/file-pair.js'
 import { listFingerprints } from '../migrate/read-events.js'
+import { RECORD_TABLES } from '../migrate/read-records.js'
 import { COPIED_TABLES } from '../migrate/tables.js'
 import { RECORDS_SCHEMA } from '../records-schema.js'
 import { raw, sql } from '../sql.js'
@@ -25,6 +26,7 @@ export async function restoreBackup(path: string, data: string, options: Restore
   const archive = await openArchive(path)
   try {
     const { manifest } = archive
+    requireKnownTables(path, manifest)
     await requireRoom(manifest, data)
     const total = manifest.members.reduce((sum, { bytes }) => sum + bytes, 0)
     let checked = 0
@@ -32,8 +34,7 @@ export async function restoreBackup(path: string, data: string, options: Restore
       checked += bytes
       options.onProgress('Checking', checked, total)
     })
-    if (damaged.length > 0)
-      throw new Error(`${path} is damaged: ${damaged.map(({ name }) => name).join(', ')}. Nothing was restored.`)
+    if (damaged.length > 0) throw new Error(`${path} is damaged: ${listNames(damaged)}. Nothing was restored.`)
     try {
       await fill(archive, data, { ...options, total })
     } catch (error) {
@@ -44,6 +45,26 @@ export async function restoreBackup(path: string, data: string, options: Restore
   } finally {
     await archive.close()
   }
+}
+
+/** So many damaged files are named. */
+const MAX_NAMES = 20
+
+function listNames(members: readonly Member[]): string {
+  const more = members.length > MAX_NAMES ? ` and ${members.length - MAX_NAMES} more` : ''
+  const named = members.slice(0, MAX_NAMES).map(({ name }) => name)
+  return named.join(', ') + more
+}
+
+const TABLES = { events: COPIED_TABLES.map(({ name }) => name), control: RECORD_TABLES }
+
+/** Checks that each file of the backup is of a table of the store, and is named after it. */
+function requireKnownTables(path: string, { members }: Manifest): void {
+  const other = members.find(
+    ({ name, file, table }) =>
+      !TABLES[file].includes(table) || !new RegExp(`^${file}/${table}[-.\\d]*\\.parquet$`).test(name),
+  )
+  if (other) throw new Error(`${path} is no backup: ${other.name} is of no table of the store.`)
 }
 
 /** Checks that this program knows the schema, and that there is an empty directory with enough disk. */
@@ -105,13 +126,21 @@ async function extract(archive: Archive, member: Member, path: string): Promise<
 }
 
 async function load({ events, records }: FilePair, { file, table, name, rows }: Member, path: string): Promise<void> {
+  const fail = (cause: unknown): never => {
+    const root = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+    const [why = ''] = (root instanceof Error ? root.message : String(root)).split('\n', 1)
+    const isContent = /^(Binder|Catalog|Conversion|Invalid Input|Not implemented|Parser) Error/.test(why)
+    throw new Error(isContent ? `${name} has no rows of the table ${table}.` : `${name} cannot be stored: ${why}`, {
+      cause,
+    })
+  }
   const insert = sql`insert into ${raw(table)} by name select * from read_parquet(${path})`
   const count = sql`select count(*) as n from ${raw(table)}`
   const { query } = file === 'events' ? events : records
   // A new file has rows in some tables of records.
-  const before = file === 'events' ? Number((await query(count))[0]?.n) : 0
-  if (file === 'events') await events.updateRows(async () => [insert])
-  else await records.write(sql`delete from ${raw(table)}`, insert)
+  const before = file === 'events' ? Number((await query(count).catch(fail))[0]?.n) : 0
+  if (file === 'events') await events.updateRows(async () => [insert]).catch(fail)
+  else await records.write(sql`delete from ${raw(table)}`, insert).catch(fail)
   const found = Number((await query(count))[0]?.n) - before
   if (found !== rows) throw new Error(`${name} has ${found} rows, and the manifest says ${rows}.`)
 }

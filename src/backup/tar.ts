@@ -1,8 +1,9 @@
 import type { FileHandle } from 'node:fs/promises'
 
 /*
- * The part of the tar format (POSIX.1-2017, pax, "ustar Interchange Format") that backups use: plain files with short names.
- * A file from 8 GiB on has its size in base 256, as GNU tar writes it.
+ * The tar format (POSIX.1-2017, pax, "ustar Interchange Format", with GNU tar's additions). Backups are written as plain
+ * files with short names; a file from 8 GiB on has its size in base 256, as GNU tar writes it. Read is what any tar wrote:
+ * whether the content is that of the backup is a matter of the manifest.
  */
 
 const BLOCK = 512
@@ -37,8 +38,8 @@ export function formatTarHeader(name: string, size: number, modified: Date): Uin
 }
 
 /** The sum of the header's bytes, with spaces in the place of the sum. */
-const sumOf = (header: Buffer): number =>
-  header.reduce((sum, byte, at) => sum + (at >= SUM_AT && at < SUM_AT + 8 ? 0x20 : byte), 0)
+const sumOf = (header: Buffer): number => header.reduce((sum, byte, at) => sum + (isInSum(at) ? 0x20 : byte), 0)
+const isInSum = (at: number): boolean => at >= SUM_AT && at < SUM_AT + 8
 
 /** A file in a tar file. */
 export interface TarEntry {
@@ -46,39 +47,117 @@ export interface TarEntry {
   /** The place of its first byte. */
   readonly start: number
   readonly size: number
+  /** False for a link, a pipe or a device. */
+  readonly isPlain: boolean
 }
 
-/** Lists the files of a tar file, whose padding and end must be zeros. Throws an error of one line if it is damaged or cut off. */
+/** A backup has a file for each table and day: 30,000 in ten years. */
+const MAX_ENTRIES = 200_000
+/** A long name, or the pax records of one file. */
+const MAX_EXTENSION_BYTES = 64 << 10
+const WINDOW_BYTES = 16 << 10
+const [NAME_AT, NAME_LENGTH, PREFIX_AT, PREFIX_LENGTH] = [0, 100, 345, 155]
+const TYPE_AT = 156
+const MAGIC_AT = 257
+
+/**
+ * Lists the files of a tar file up to its end, which is a block of zeros or the end of the file. Throws an error of one line
+ * if a header is damaged or a file is cut off.
+ */
 export async function listTar(file: FileHandle): Promise<TarEntry[]> {
   const { size: total } = await file.stat()
   const entries: TarEntry[] = []
-  const readBlock = async (at: number, length: number): Promise<Buffer> => {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, at)
-    if (bytesRead < length) throw new Error('the file is cut off.')
-    return buffer
-  }
-  for (let at = 0; ; ) {
-    const last = entries.at(-1)?.name ?? 'its beginning'
-    const header = await readBlock(at, BLOCK)
-    if (header.every((byte) => byte === 0)) {
-      const end = await readBlock(at, Math.max(total - at, TAR_END.length))
-      if (end.length > TAR_END.length || end.some((byte) => byte !== 0))
-        throw new Error(`the file is damaged after ${last}.`)
-      return entries
-    }
-    if (Number.parseInt(header.toString('latin1', SUM_AT, SUM_AT + 6), 8) !== sumOf(header))
-      throw new Error(`the file is damaged after ${last}.`)
-    const [name = ''] = header.toString('latin1', 0, 100).split('\0')
-    const size =
-      header[SIZE_AT] === 0x80
-        ? Number(header.readBigUInt64BE(SIZE_AT + 4))
-        : Number.parseInt(header.toString('latin1', SIZE_AT, SIZE_AT + 11), 8)
+  const read = createWindow(file)
+  let next: Extension = {}
+  for (let at = 0; at < total; ) {
+    const header = await read(at, BLOCK)
+    if (header.every((byte) => byte === 0)) break
+    const last = entries.at(-1)?.name
+    if (!hasSum(header))
+      throw new Error(last === undefined ? 'it is no tar file.' : `the file is damaged after ${last}.`)
+    if (entries.length === MAX_ENTRIES) throw new Error(`it has more than ${MAX_ENTRIES} files, which no backup has.`)
+    const type = header.toString('latin1', TYPE_AT, TYPE_AT + 1)
+    const name = next.name ?? readName(header)
+    const size = SPECIAL_TYPES.has(type) ? 0 : (next.size ?? readNumber(header, SIZE_AT, 12))
     const start = at + BLOCK
-    const padding = tarPadding(size).length
-    if (start + size + padding > total) throw new Error(`the file is cut off in ${name}.`)
-    if ((await readBlock(start + size, padding)).some((byte) => byte !== 0))
-      throw new Error(`the file is damaged after ${name}.`)
-    entries.push({ name, start, size })
-    at = start + size + padding
+    if (!Number.isSafeInteger(size)) throw new Error(`the size of ${name} is no number.`)
+    if (start + size > total) throw new Error(`the file is cut off in ${name}.`)
+    at = start + size + tarPadding(size).length
+    if (EXTENSION_TYPES.has(type)) {
+      if (size > MAX_EXTENSION_BYTES) throw new Error(`a header after ${last ?? 'the beginning'} is too long.`)
+      next = { ...next, ...readExtension(type, await read(start, size)) }
+      continue
+    }
+    next = {}
+    if (type !== DIRECTORY_TYPE)
+      entries.push({ name: name.replace(/^(\.?\/)+/, ''), start, size, isPlain: !SPECIAL_TYPES.has(type) })
   }
+  return entries
+}
+
+/** Returns a function that reads a range, and reads ahead, because the headers of small files are close to each other. */
+function createWindow(file: FileHandle): (at: number, length: number) => Promise<Buffer> {
+  let [from, ahead] = [0, Buffer.alloc(0)]
+  return async (at, length) => {
+    if (at < from || at + length > from + ahead.length) {
+      const size = Math.max(length, WINDOW_BYTES)
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(size), 0, size, at)
+      if (bytesRead < length) throw new Error('the file is cut off.')
+      from = at
+      ahead = buffer.subarray(0, bytesRead)
+    }
+    return ahead.subarray(at - from, at - from + length)
+  }
+}
+
+/** Hard link, symbolic link, devices, named pipe: these have no content. GNU tar's sparse files have not all of theirs. */
+const SPECIAL_TYPES = new Set(['1', '2', '3', '4', '6', 'S'])
+const DIRECTORY_TYPE = '5'
+/** GNU tar's long name and long target of a link; pax records of all files, and of the next one. */
+const EXTENSION_TYPES = new Set(['L', 'K', 'g', 'x'])
+
+/** What a header says about the file after it. */
+interface Extension {
+  name?: string
+  size?: number
+}
+
+function readExtension(type: string, body: Buffer): Extension {
+  if (type === 'L') return { name: untilZero(body.toString()) }
+  if (type !== 'x') return {}
+  const found: Extension = {}
+  // `LENGTH KEY=VALUE`, where the length is in bytes and counts the whole line.
+  for (let at = 0; at < body.length; ) {
+    const length = Number.parseInt(body.toString('latin1', at, at + 20), 10)
+    if (!(length > 0)) break
+    const record = body.toString('utf8', at, at + length - 1)
+    const [, key, value = ''] = /^\d+ ([^=]+)=(.*)$/s.exec(record) ?? []
+    if (key === 'path') found.name = value
+    if (key === 'size') found.size = Number(value)
+    at += length
+  }
+  return found
+}
+
+const untilZero = (text: string): string => text.split('\0', 1)[0] ?? ''
+
+function readName(header: Buffer): string {
+  const field = (at: number, length: number) => untilZero(header.toString('utf8', at, at + length))
+  // GNU tar has times where others have the beginning of a long name.
+  const prefix = header.toString('latin1', MAGIC_AT, MAGIC_AT + 6) === 'ustar\0' ? field(PREFIX_AT, PREFIX_LENGTH) : ''
+  return prefix === '' ? field(NAME_AT, NAME_LENGTH) : `${prefix}/${field(NAME_AT, NAME_LENGTH)}`
+}
+
+/** Reads octal digits, or the bytes of a number after the mark 0x80. */
+function readNumber(header: Buffer, at: number, length: number): number {
+  if (header[at] === 0x80) return Number(BigInt(`0x${header.toString('hex', at + 1, at + length)}`))
+  const digits = untilZero(header.toString('latin1', at, at + length)).trim()
+  return digits === '' ? 0 : /^[0-7]+$/.test(digits) ? Number.parseInt(digits, 8) : Number.NaN
+}
+
+/** Some programs have added the bytes as signed ones. */
+function hasSum(header: Buffer): boolean {
+  const sum = readNumber(header, SUM_AT, 8)
+  const negative = header.reduce((count, byte, at) => count + (byte > 127 && !isInSum(at) ? 1 : 0), 0)
+  return sum === sumOf(header) || sum === sumOf(header) - 256 * negative
 }

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { formatSum, openArchive } from '../../src/backup/archive.js'
 import { createBackupApi } from '../../src/backup/take.js'
-import { formatTarHeader } from '../../src/backup/tar.js'
+import { formatTarHeader, listTar } from '../../src/backup/tar.js'
 import { sql } from '../../src/sql.js'
 import { assertEqual } from '../fixtures/assert-equal.js'
 import { command } from '../fixtures/command.js'
@@ -107,6 +108,14 @@ function flip(bytes: Buffer, at: number): Buffer {
   return copy
 }
 
+/** Ranges of the bytes that the manifest vouches for, and of the headers before them. */
+async function listRanges(file: string) {
+  const handle = await open(file)
+  const entries = await listTar(handle)
+  await handle.close()
+  return entries.map(({ start, size }) => ({ from: start - 512, to: start + size }))
+}
+
 t.test('every flipped byte and every cut is found, and nothing is restored', async (t) => {
   const { file } = await backedUp(t)
   const bytes = readFileSync(file)
@@ -116,28 +125,39 @@ t.test('every flipped byte and every cut is found, and nothing is restored', asy
   const places: [place: number, why: string, message: RegExp][] = [
     [named, 'a byte of a member', new RegExp(`is damaged: ${member}. Nothing was restored`)],
     [bytes.lastIndexOf('"rows":') + 8, 'a number of the manifest', /manifest\.json is damaged/],
-    [5, 'the header of the first member', /the file is damaged after its beginning/],
-    [bytes.length - 3, 'the end', /the file is damaged after manifest\.json\.sha256/],
-    [
-      bytes.lastIndexOf('manifest.json\n') + 200,
-      'the zeros after the checksum',
-      /damaged after manifest\.json\.sha256/,
-    ],
+    [5, 'the header of the first member', /is no tar file/],
+    [bytes.lastIndexOf(member, named) + 130, 'a later header', /is damaged after \S+\.parquet/],
   ]
   for (const [place, why, message] of places) {
     writeFileSync(damaged, flip(bytes, place))
     t.match(await restore(damaged, to), { code: 1, stderr: message }, why)
     t.ok(!existsSync(to) || readdirSync(to).length === 0, `${why}: the directory is empty`)
   }
+  const ranges = await listRanges(file)
+  const total = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
   for (let n = 1; n <= 40; n++) {
-    const place = Math.floor((bytes.length * n) / 41)
-    writeFileSync(damaged, flip(bytes, place))
+    // Zeros between files, and after the last one, are no content: no tar reads them.
+    let place = Math.floor((total * n) / 41)
+    const range = ranges.find(({ from, to }) => {
+      if (place < to - from) return true
+      place -= to - from
+      return false
+    })
+    writeFileSync(damaged, flip(bytes, (range?.from ?? 0) + place))
     const { code, stderr } = await restore(damaged, to)
-    t.equal(code, 1, `byte ${place}: ${stderr}`)
+    t.equal(code, 1, `byte ${(range?.from ?? 0) + place}: ${stderr}`)
   }
-  for (const length of [0, 100, 512, named, bytes.length - 1024, bytes.length - 1]) {
+  const end = (ranges.at(-1)?.to ?? 0) - 1
+  const cuts: [length: number, message: RegExp][] = [
+    [0, /is no whole backup: manifest\.json is missing/],
+    [100, /is no whole backup: the file is cut off/],
+    [512, /is no whole backup: the file is cut off in \S+\.parquet/],
+    [named, /is no whole backup: the file is cut off in \S+\.parquet/],
+    [end, /is no whole backup: the file is cut off in manifest\.json\.sha256/],
+  ]
+  for (const [length, message] of cuts) {
     writeFileSync(damaged, bytes.subarray(0, length))
-    t.match(await restore(damaged, to), { code: 1, stderr: /is no whole backup: .*cut off/ }, `${length} bytes`)
+    t.match(await restore(damaged, to), { code: 1, stderr: message }, `${length} bytes`)
   }
 })
 
