@@ -86,6 +86,8 @@ export interface StoreSize {
 export interface ServerStatus {
   /** The files (parts) of each table that reads look at. */
   parts: Readonly<Record<string, number>>
+  /** The disk that all tables take. */
+  bytes: number
   /** Erasures and other changes of files that have not ended. */
   unfinished_mutations: number
   /** The largest delay of a replicated table; absent without replicas. */

@@ -71,6 +71,8 @@ export interface RecordStore extends Records {
   snapshot?: TakeSnapshot
   /** Resolves when no write runs, to a function that lets the next ones begin. Absent where the records are not in a file. */
   pauseWrites?(): Promise<() => void>
+  /** Reads the bytes that the records take on a server. Absent where they are in a file. */
+  readSize?(): Promise<number>
   close(): Promise<void>
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { RangesStatus } from '../agents/ranges/status.js'
 import type { Config } from '../config.js'
 import { inspectMachine } from '../engine/machine.js'
+import { formatAge } from '../export/format.js'
 import { InstanceStatus } from '../http/instance-status.js'
 import { StoreLoss } from '../manage/store-losses.js'
 import { dashboardUrl, exposedDashboardUrl, isRunning, listenerUrl, withClient } from './client.js'
@@ -136,7 +137,7 @@ async function checkInstance({ config, terminal }: CommandCall<unknown>): Promis
         losses.length > 0
           ? losses.map(lossFinding)
           : [
-              storeFinding(status.store),
+              storeFinding(status),
               ...(await checkSetAside({ data, backup_dir: status.backups?.directory ?? backup_dir })),
             ]
       return { isRunning: true, status, ranges, findings }
@@ -154,14 +155,24 @@ const lossFinding = ({ message, backup }: z.infer<typeof StoreLoss>): Finding =>
     '`readership store status` says what you can decide: restore a backup, `store assign` or `store accept`.',
   )
 
-function storeFinding(store: InstanceStatus['store']): Finding {
+function storeFinding({ store, fleet }: InstanceStatus): Finding {
   if (store.state === 'ready' && store.losses?.length)
     return warn(
       'instance',
       `runs, but lost data at its start: ${store.losses.join('; ')}`,
       'Keep the files named there until you know what they contained.',
     )
-  if (store.state === 'ready') return ok('instance', 'runs, and stores rows')
+  if (fleet && !fleet.held)
+    return fail(
+      'instance',
+      `runs, but no process stores rows: the lease of epoch ${fleet.epoch} was renewed ${formatAge(fleet.age_seconds)} ago`,
+      'Start a process with --role writer or both, and look at the log of the last writer.',
+    )
+  if (store.state === 'ready')
+    return ok(
+      'instance',
+      fleet?.role === 'reader' ? `runs, and reads; ${fleet.writer ?? 'another process'} stores rows` : 'runs, and stores rows',
+    )
   return fail(
     'instance',
     `runs, but its store is ${store.state}: ${store.reason ?? 'no reason given'}`,

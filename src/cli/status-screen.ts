@@ -37,6 +37,7 @@ export function formatStatus(terminal: Pick<Terminal, 'colour' | 'columns'>, sta
   const uptime = formatAge(secondsBetween(status.started_at, status.now))
   const lines = [
     storeLine(status),
+    ...fleetLines(status),
     ...setAsideLines(status),
     ...rowLines(status),
     ...requestLines(status),
@@ -98,7 +99,7 @@ function splitWord(word: string, columns: number): string[] {
   return [...parts, part]
 }
 
-function storeLine({ store, collector }: InstanceStatus): Line {
+function storeLine({ store, collector, fleet }: InstanceStatus): Line {
   const label = 'State'
   const restarts = store.restarts ? `; its worker was started again ${times(store.restarts)}` : ''
   if (store.state !== 'ready')
@@ -107,8 +108,31 @@ function storeLine({ store, collector }: InstanceStatus): Line {
     return { label, state: 'fail', text: `rows wait on disk: the collector accepts none (${store.trouble})` }
   const [loss] = store.losses ?? []
   if (loss !== undefined) return { label, state: 'warn', text: `stores rows, but lost data at its start: ${loss}` }
-  const does = collector === undefined ? 'stores rows' : 'ships rows'
+  const does = collector !== undefined ? 'ships rows' : fleet?.role === 'reader' ? 'answers reads' : 'stores rows'
   return { label, state: restarts === '' ? 'ok' : 'warn', text: `${does}${restarts}` }
+}
+
+function fleetLines({ fleet, engines }: InstanceStatus): Line[] {
+  const sized = (engine: string, bytes: number | undefined) =>
+    bytes === undefined ? engine : `${engine} (${formatBytes(bytes)})`
+  return [
+    ...(fleet ? [roleLine(fleet)] : []),
+    ...(engines
+      ? [
+          {
+            label: 'Engines',
+            text: `rows in ${sized(engines.rows, engines.rows_bytes)}, records in ${sized(engines.records, engines.records_bytes)}`,
+          },
+        ]
+      : []),
+  ]
+}
+
+function roleLine({ role, writer, epoch, held, age_seconds }: NonNullable<InstanceStatus['fleet']>): Line {
+  const renewed = `epoch ${formatNumber(epoch)}, renewed ${formatAge(age_seconds)} ago`
+  if (role === 'writer') return { label: 'Role', text: `writer, ${renewed}`, state: held ? 'ok' : 'fail' }
+  if (!held) return { label: 'Role', text: `reader; no process writes: ${renewed}`, state: 'fail' }
+  return { label: 'Role', text: `reader; the writer is ${writer ?? 'without an address'}, ${renewed}`, state: 'ok' }
 }
 
 const setAsideLines = ({ data }: InstanceStatus): Line[] =>

@@ -16,7 +16,7 @@ const CLEAR_BELOW = '\u001b[J'
 
 export const status = defineCommand({
   name: 'status',
-  summary: 'show the running instance at a glance: rows, files, ages, the last error',
+  summary: 'show the running instance at a glance: role, rows, files, ages, the last error',
   flags: z.object({
     watch: flag('--watch', 'draw again every two seconds', z.boolean().default(false)),
     json: JSON_FLAG,

@@ -12,6 +12,8 @@ export async function readServerStatus(client: ClickHouseClient): Promise<Server
     client,
     sql`select 'parts' as what, table, toInt64(count()) as value from system.parts
         where database = currentDatabase() and active group by table
+      union all select 'bytes', '', toInt64(sum(bytes_on_disk)) from system.parts
+        where database = currentDatabase() and active
       union all select 'mutations', '', toInt64(count()) from system.mutations
         where database = currentDatabase() and not is_done
       union all select 'delay', '', toInt64(max(absolute_delay)) from system.replicas
@@ -24,6 +26,7 @@ export async function readServerStatus(client: ClickHouseClient): Promise<Server
     parts: Object.fromEntries(
       rows.filter(({ what }) => what === 'parts').map(({ table, value }) => [String(table), Number(value)]),
     ),
+    bytes: Number(find('bytes') ?? 0),
     unfinished_mutations: Number(find('mutations') ?? 0),
     ...(delay !== undefined && { replication_delay_seconds: Number(delay) }),
   }

@@ -34,7 +34,7 @@ export async function checkFile(connection: DuckDBConnection, file: string, scop
   const [total = 0, block = 0] = listed.getRows()[0]?.slice(2).map(Number) ?? []
   if (statSync(file).size < HEADER_BYTES + total * block) await checkLength(connection, file, tables, block)
   const read = tables
-    .filter(({ values }) => scope === 'everything' || values < MAX_VALUES_AT_START)
+    .filter(({ values }) => values > 0 && (scope === 'everything' || values < MAX_VALUES_AT_START))
     .map(({ name }) => `select bit_xor(hash(t)) as hash from ${quote(name, '"')} t`)
   if (read.length > 0) await connection.run(`select max(hash) from (${read.join(' union all ')})`)
 }

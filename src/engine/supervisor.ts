@@ -38,6 +38,9 @@ export function createSupervisor(deps: SupervisorDeps) {
   let failure: { message: string; setting: boolean } | undefined
   /** Why the worker ends in good order, to be followed by one with another role. */
   let handover: string | undefined
+  /** Why the current worker stores no rows at present. */
+  let obstacle: string | undefined
+  let isReady = false
   let restarts = 0
   let crashesInARow = 0
   let restartTimer: NodeJS.Timeout | undefined
@@ -48,12 +51,17 @@ export function createSupervisor(deps: SupervisorDeps) {
     worker.post(message)
   }
 
+  const workingState = (): typeof state =>
+    obstacle === undefined ? { state: 'ready' } : { state: 'degraded', reason: obstacle }
+
   const receive = (message: FromWorker): void => {
     if (message.type === 'failed') failure = message
     if (message.type === 'role_changed') handover = message.reason
     if (message.type === 'usage') usage = message.usage
     if (message.type === 'state') {
-      state = message.reason === undefined ? { state: 'ready' } : { state: 'degraded', reason: message.reason }
+      obstacle = message.reason
+      // Until it is ready, a worker that looks for the writer may have found none already.
+      if (isReady) state = workingState()
       deps.log.warn(
         { reason: message.reason },
         message.reason ? 'rows are not stored and wait' : 'rows are stored again',
@@ -66,6 +74,8 @@ export function createSupervisor(deps: SupervisorDeps) {
     const startedAt = performance.now()
     failure = undefined
     handover = undefined
+    obstacle = undefined
+    isReady = false
     const launched = deps.fork((message) => {
       receive(message)
       if (message.type === 'ready') void serve()
@@ -81,7 +91,8 @@ export function createSupervisor(deps: SupervisorDeps) {
         return
       }
       if (worker !== launched) return
-      state = { state: 'ready' }
+      isReady = true
+      state = workingState()
       deps.onReady()
       onReady()
     }

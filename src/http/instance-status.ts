@@ -54,6 +54,27 @@ export const InstanceStatus = z.object({
     /** The worker's process, absent while it does not run. */
     worker: z.object({ pid: z.int() }).optional(),
   }),
+  /** Where rows and records are, with their sizes on a server; absent while the worker does not respond, and with a collector. */
+  engines: z
+    .object({
+      rows: z.string(),
+      rows_bytes: z.number().optional(),
+      records: z.string(),
+      records_bytes: z.number().optional(),
+    })
+    .optional(),
+  /** The process's part in a fleet, and the lease as it read it last; absent where records are this process's own. */
+  fleet: z
+    .object({
+      role: z.enum(['writer', 'reader']),
+      /** The writer's URL, if it has one and is another process. */
+      writer: z.string().optional(),
+      epoch: z.number(),
+      /** Whether the writer was seen to renew the lease lately. */
+      held: z.boolean(),
+      age_seconds: z.number(),
+    })
+    .optional(),
   /** `stored` and `dropped` since the start; with a collector, `stored` are the rows that it has committed. */
   rows: z.object({
     stored: z.int(),

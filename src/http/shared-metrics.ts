@@ -2,17 +2,21 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { z } from 'zod'
 import { waitAtMost } from '../notify/wait-at-most.js'
 
-/** The lease and the server of the rows, as the worker describes them. */
-const SharedStatus = z.object({
+/** Where rows and records are, the lease, and the servers, as the worker describes them. */
+export const SharedStatus = z.object({
+  engines: z.object({ rows: z.string(), records: z.string() }).optional(),
   lease: z.object({ held: z.boolean(), epoch: z.number(), age_seconds: z.number() }).optional(),
   server: z
     .object({
       parts: z.record(z.string(), z.number()),
+      bytes: z.number().optional(),
       unfinished_mutations: z.number(),
       replication_delay_seconds: z.number().optional(),
       commits: z.object({ count: z.number(), rows: z.number(), seconds: z.number() }).optional(),
     })
     .optional(),
+  /** The size of the records on a server. */
+  records_bytes: z.number().optional(),
 })
 type SharedStatus = z.infer<typeof SharedStatus>
 
@@ -59,7 +63,7 @@ export function addSharedMetrics(registers: Registry[], read: () => Promise<unkn
   }
   add(
     'readership_lease_held',
-    '1 while some process has the right to write.',
+    '1 while some process has the right to write, and was seen to renew it within 10 s.',
     ({ lease }) => lease && Number(lease.held),
   )
   add('readership_lease_epoch', 'How often the right to write has been taken.', ({ lease }) => lease?.epoch)

@@ -4,6 +4,7 @@ import type { ScheduleStatus } from '../backup/manifest.js'
 import type { EngineStatus } from '../engine/engine.js'
 import { GeoSources } from '../http/geo-control.js'
 import type { InstanceStatus } from '../http/instance-status.js'
+import { SharedStatus } from '../http/shared-metrics.js'
 import { waitAtMost } from '../notify/wait-at-most.js'
 import type { Core } from './core.js'
 import { measureDataFiles } from './data-files.js'
@@ -62,20 +63,39 @@ export function createStatusReader(
   }
   const rate = createRateMeter(countRows, () => performance.now())
 
-  const readFreshness = async () => {
-    let found: z.infer<typeof Freshness> | undefined
-    const reading = engine.call('freshness').then((value) => {
-      found = Freshness.parse(value)
+  /** Asks the worker; undefined if it does not respond in time. */
+  const askWorker = async <T>(name: string, shape: z.ZodType<T>): Promise<T | undefined> => {
+    let found: T | undefined
+    const reading = engine.call(name).then((value) => {
+      found = shape.parse(value)
     })
     await waitAtMost(
       WORKER_TIMEOUT_MS,
       reading.catch(() => {}),
     )
+    return found
+  }
+  const readFreshness = async () => {
+    const found = await askWorker('freshness', Freshness)
     if (!found) return {}
     const { ranges, ...rest } = found
     const oldest = ranges.map(({ refreshed_at }) => refreshed_at).sort()[0]
     const stale = ranges.filter((one) => one.stale).length
     return { ...rest, ranges: { agents: ranges.length, stale, ...(oldest && { oldest }) } }
+  }
+  const readFleet = async (): Promise<Pick<InstanceStatus, 'engines' | 'fleet'>> => {
+    const { engines, lease, server, records_bytes } = (await askWorker('shared_status', SharedStatus)) ?? {}
+    const writer = engine.writerAddress()
+    return {
+      ...(engines && {
+        engines: {
+          ...engines,
+          ...(server?.bytes !== undefined && { rows_bytes: server.bytes }),
+          ...(records_bytes !== undefined && { records_bytes }),
+        },
+      }),
+      ...(lease && { fleet: { role: engine.isWriter() ? 'writer' : 'reader', ...(writer && { writer }), ...lease } }),
+    }
   }
   const readGap = async () => {
     const gap = (await spans.gaps().catch(() => [])).at(-1)
@@ -93,8 +113,8 @@ export function createStatusReader(
       const { requests, memory } = describeProcess(deps)
       const a_second = rate.perSecond()
       const error = deps.lastError?.()
-      const [data, freshness, gap, size] = await Promise.all([
-        ...([measureDataFiles(deps.data), readFreshness(), readGap(), deps.sizes.read()] as const),
+      const [data, freshness, gap, size, fleet] = await Promise.all([
+        ...([measureDataFiles(deps.data), readFreshness(), readGap(), deps.sizes.read(), readFleet()] as const),
       ])
       const status: InstanceStatus = {
         version: deps.version ?? '0',
@@ -108,6 +128,7 @@ export function createStatusReader(
         ...(size && { size }),
         ...(deps.backups && { backups: deps.backups() }),
         ...freshness,
+        ...fleet,
         ...gap,
         ...(error && { last_error: { at: error.at.toISOString(), message: error.message } }),
       }

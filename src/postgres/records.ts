@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 import { ApiError, StoreOpenError } from '../errors.js'
 import { RECORDS_SCHEMA } from '../records-schema.js'
 import { type Sql, sql } from '../sql.js'
-import type { Records } from '../store.js'
+import type { RecordStore } from '../store.js'
 import { CHANGES, type ChangeOptions, listenForChanges } from './changes.js'
 import { openPool, runQuery, withConnection, withoutPassword } from './client.js'
 import { inTransaction, migrate } from './migrate.js'
@@ -20,7 +20,7 @@ export interface PostgresOptions extends ChangeOptions {
 const MAX_CLOCK_DIFFERENCE_MS = 300_000
 
 /** Opens the records in a PostgreSQL database and migrates them. Throws `StoreOpenError`. */
-export async function openPostgresRecords(options: PostgresOptions): Promise<Records & { close(): Promise<void> }> {
+export async function openPostgresRecords(options: PostgresOptions): Promise<Omit<RecordStore, 'repairs'>> {
   const { url, log, instance } = options
   const name = withoutPassword(url)
   const pool = await openPool(url, {
@@ -39,6 +39,11 @@ export async function openPostgresRecords(options: PostgresOptions): Promise<Rec
             isHeard(statements) ? [...statements, sql`select pg_notify(${CHANGES}, ${instance})`] : statements,
           ),
         ),
+      readSize: () =>
+        asApiError('The records cannot be measured.', async () => {
+          const [row] = await runQuery(pool, sql`select pg_database_size(current_database()) as bytes`)
+          return Number(row?.bytes)
+        }),
       async close() {
         changes.stop()
         if (!pool.ending) await pool.end()

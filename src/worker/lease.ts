@@ -8,6 +8,8 @@ import type { Log, Records } from '../store.js'
  */
 export const POLL_MS = 1_000
 const UNCHANGED_POLLS = 8
+/** A holder that was not seen to renew for longer is dead, or about to be taken over. */
+export const MAX_RENEWAL_AGE_SECONDS = UNCHANGED_POLLS + 2
 
 const Row = z.object({ epoch: z.number(), instance: z.string(), address: z.string(), renewals: z.number() })
 type Row = z.infer<typeof Row>
@@ -15,8 +17,8 @@ type Row = z.infer<typeof Row>
 export type Lease = ReturnType<typeof createLease>
 
 /** The lease as a process has read it last. */
-interface LeaseStatus {
-  /** Whether some process has the lease. */
+export interface LeaseStatus {
+  /** Whether some process has the lease, and was seen to renew it lately. */
   held: boolean
   epoch: number
   /** How long this process has read no renewal. */
@@ -94,8 +96,12 @@ export function createLease({
     /** The writer's address as it was read last; undefined without a writer. */
     writerAddress: (): string | undefined => (seen && seen.instance !== '' ? seen.address : undefined),
     /** Returns the lease as this process read it last; undefined before the first time. */
-    status: (): LeaseStatus | undefined =>
-      last && { held: last.row.instance !== '', epoch: last.row.epoch, age_seconds: (clock() - last.since) / 1_000 },
+    status(): LeaseStatus | undefined {
+      if (!last) return undefined
+      const age_seconds = (clock() - last.since) / 1_000
+      const held = last.row.instance !== '' && age_seconds <= MAX_RENEWAL_AGE_SECONDS
+      return { held, epoch: last.row.epoch, age_seconds }
+    },
     /** Shows that this process lives; false if another one has taken the lease over. */
     async renew(epoch: number): Promise<boolean> {
       await records.write(sql`update writers set renewals = renewals + 1 where epoch = ${epoch}`)

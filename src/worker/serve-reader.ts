@@ -1,7 +1,7 @@
 import type { WorkerOptions } from '../engine/protocol.js'
 import { ApiError } from '../errors.js'
 import type { Log } from '../store.js'
-import { logOnce, POLL_MS } from './lease.js'
+import { type LeaseStatus, logOnce, MAX_RENEWAL_AGE_SECONDS, POLL_MS } from './lease.js'
 import { listen } from './listen.js'
 import type { WorkerStores } from './open-stores.js'
 import { createUsageReport, type ParentPort } from './parent-port.js'
@@ -79,7 +79,7 @@ export async function serveReader({
       throw new ApiError('database_error', 'This process only reads.')
     },
   }
-  const api = { ...parts.api, shared_status: createSharedStatus({ events, held }) }
+  const api = { ...parts.api, shared_status: createSharedStatus({ events, records, held, options }) }
   listen(port, { events, records, sites, api, writer, setTailing() {}, end, log })
   port.post({ type: 'ready', position: options.from, losses: [], writer: false })
   reportUsage()
@@ -106,6 +106,13 @@ function createLeaseWatch({
   const say = logOnce(log)
   let address: string | undefined
   let isAsking = false
+  let lack: string | undefined
+  /** Says whether some process stores rows, also while the records cannot be read: then no renewal is seen. */
+  const judge = (): void => {
+    const found = describeLack(held?.lease.status())
+    if (found !== lack) port.post({ type: 'state', ...(found !== undefined && { reason: found }) })
+    lack = found
+  }
   const ask = async (): Promise<void> => {
     if (!held) return
     // A process that never writes reads the row all the same: it says where the writer is.
@@ -118,14 +125,22 @@ function createLeaseWatch({
     say('info', describeWriter(found))
   }
   return () => {
+    judge()
     if (isAsking) return
     isAsking = true
     ask()
       .catch((error) => say('warn', 'the writer cannot be looked up', error))
       .finally(() => {
         isAsking = false
+        judge()
       })
   }
+}
+
+/** Returns why no process of the fleet stores rows; undefined while one does. A lease between two holders has its time. */
+function describeLack(lease: LeaseStatus | undefined): string | undefined {
+  if (!lease || lease.age_seconds <= MAX_RENEWAL_AGE_SECONDS) return undefined
+  return `no process stores rows: the writer has not shown for more than ${MAX_RENEWAL_AGE_SECONDS} s that it lives`
 }
 
 function describeWriter(address: string | undefined): string {

@@ -96,7 +96,7 @@ async function serveWriter({
     remove: createRemovalStep({ store: events, writer, imports, ...parts }),
     assign: (sites) => events.assign(z.object({ from: z.int(), to: z.int() }).parse(sites)),
     forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
-    shared_status: createSharedStatus({ events, held }),
+    shared_status: createSharedStatus({ events, records, held, options }),
     ...importing.api,
     ...createSizeApi(events),
     ...createBackupApi({ ...options, events, records, freeDisk: () => freeDisk(options.data), now: () => new Date() }),

@@ -1,14 +1,39 @@
+import type { WorkerOptions } from '../engine/protocol.js'
 import type { EventStore } from '../event-store.js'
+import type { RecordStore } from '../store.js'
 import type { WorkerStores } from './open-stores.js'
 
-/** Returns the function that describes, for metrics, what this process shares with others: the lease, and the server of the rows. */
+/**
+ * Returns the function that describes where rows and records are, and what this process shares with others: the lease and
+ * the servers. A server that is away has no state.
+ */
 export const createSharedStatus =
-  ({ events, held }: Pick<WorkerStores, 'events' | 'held'>) =>
-  async (): Promise<unknown> => ({
-    lease: held?.lease.status(),
-    // A server that is away has no state.
-    server: await events.serverStatus?.().catch(() => undefined),
-  })
+  ({
+    events,
+    records,
+    held,
+    options,
+  }: {
+    events: Pick<EventStore, 'serverStatus'>
+    records: Pick<RecordStore, 'readSize'>
+    held: WorkerStores['held']
+    options: Pick<WorkerOptions, 'store' | 'control'>
+  }) =>
+  async (): Promise<unknown> => {
+    const [server, records_bytes] = await Promise.all([
+      events.serverStatus?.().catch(() => undefined),
+      records.readSize?.().catch(() => undefined),
+    ])
+    return {
+      engines: {
+        rows: options.store === undefined ? 'DuckDB' : 'ClickHouse',
+        records: options.control === undefined ? 'DuckDB' : 'PostgreSQL',
+      },
+      lease: held?.lease.status(),
+      server,
+      records_bytes,
+    }
+  }
 
 /** Returns functions for the site's process that measure a store in a file; on a server they return null. */
 export const createSizeApi = ({

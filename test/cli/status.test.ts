@@ -54,6 +54,44 @@ t.test('the state of a healthy instance, line by line', async (t) => {
   ])
 })
 
+t.test('a fleet has its role, its writer and its engines', async (t) => {
+  const lease = { epoch: 1_207, held: true, age_seconds: 1.2 }
+  const engines = { rows: 'ClickHouse', rows_bytes: 3_200_000_000, records: 'PostgreSQL', records_bytes: 12_000_000 }
+  const files = { rows: 'DuckDB', records: 'DuckDB' }
+  const writer = 'http://a:8081'
+  const rows: [Pick<InstanceStatus, 'fleet' | 'engines'>, string[], why: string][] = [
+    [
+      { fleet: { role: 'writer', ...lease }, engines },
+      [
+        '✓ State       stores rows',
+        '✓ Role        writer, epoch 1,207, renewed 1s ago',
+        '  Engines     rows in ClickHouse (3.2 GB), records in PostgreSQL (12.0 MB)',
+      ],
+      'the writer',
+    ],
+    [
+      { fleet: { role: 'reader', writer, ...lease } },
+      [
+        '✓ State       answers reads',
+        '✓ Role        reader; the writer is http://a:8081, epoch 1,207, renewed 1s ago',
+        '  Rows        12.4 a second in the last minute, 1,203,332 since the start',
+      ],
+      'a reader, whose worker does not say its engines',
+    ],
+    [
+      { fleet: { role: 'reader', writer, ...lease, held: false, age_seconds: 75 }, engines: files },
+      [
+        '✓ State       answers reads',
+        '✗ Role        reader; no process writes: epoch 1,207, renewed 1m 15s ago',
+        '  Engines     rows in DuckDB, records in DuckDB',
+      ],
+      'a dead writer',
+    ],
+  ]
+  for (const [given, lines, why] of rows)
+    t.strictSame(formatStatus(pipe, { ...STATUS, ...given }).split('\n').slice(3, 6), lines, why)
+})
+
 t.test('each finding has its mark and its reason', async (t) => {
   const ago = (seconds: number) => new Date(Date.parse(NOW) - seconds * 1000).toISOString()
   const { robots: _, ranges: __, geo: ___, ...shipping } = STATUS
