@@ -107,7 +107,7 @@ const MAY: Record<string, readonly string[]> = {
   ],
   'src/backup/backups': ['src/backup/manifest', 'src/errors'],
   'src/backup': [
-    ...['src/export/format', 'src/migrate/tables', 'src/migrate/read-events'],
+    ...['src/export/format', 'src/migrate/tables', 'src/migrate/read-events', 'src/migrate/read-records'],
     'src/duckdb',
     'src/dialects',
     'src/event-store',

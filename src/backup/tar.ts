@@ -116,7 +116,7 @@ const DIRECTORY_TYPE = '5'
 /** GNU tar's long name and long target of a link; pax records of all files, and of the next one. */
 const EXTENSION_TYPES = new Set(['L', 'K', 'g', 'x'])
 
-/** What a header says about the file after it. */
+/** The facts of a header about the file after it. */
 interface Extension {
   name?: string
   size?: number

@@ -171,7 +171,9 @@ function storeFinding({ store, fleet }: InstanceStatus): Finding {
   if (store.state === 'ready')
     return ok(
       'instance',
-      fleet?.role === 'reader' ? `runs, and reads; ${fleet.writer ?? 'another process'} stores rows` : 'runs, and stores rows',
+      fleet?.role === 'reader'
+        ? `runs, and reads; ${fleet.writer ?? 'another process'} stores rows`
+        : 'runs, and stores rows',
     )
   return fail(
     'instance',

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import type { DuckDBConnection } from '@duckdb/node-api'
 
-/** What a file is read for: the parts that a start needs, or every block with rows. */
+/** The extent of a check: the parts that a start needs, or every block with rows. */
 export type CheckScope = 'start' | 'everything'
 
 /** A table of fewer values than this is read whole at each start, in 20 ms at most; the store's own notes are all smaller. */

@@ -27,7 +27,7 @@ export interface DataFileOptions {
   onRepaired?: () => void
   /** Called when the file was opened again. */
   onReopen?: () => void
-  /** What is read before the file counts as whole; `start` by default. */
+  /** The extent to which the file is read before it counts as whole; `start` by default. */
   check?: CheckScope
 }
 

@@ -7,7 +7,7 @@ import { EVENTS_SCHEMA } from './events-schema.js'
 import { isOpenHere } from './open.js'
 import { isOtherThanFile, OTHER_VERSION, REPLAY_ERROR } from './repair.js'
 
-/** What a start would find: it sets a damaged file aside, and refuses one of a later version. */
+/** A fault that a start would find: it sets a damaged file aside, and refuses one of a later version. */
 export interface FileFault {
   kind: 'damaged' | 'later'
   why: string

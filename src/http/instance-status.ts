@@ -54,7 +54,7 @@ export const InstanceStatus = z.object({
     /** The worker's process, absent while it does not run. */
     worker: z.object({ pid: z.int() }).optional(),
   }),
-  /** Where rows and records are, with their sizes on a server; absent while the worker does not respond, and with a collector. */
+  /** Engines of rows and records, with their sizes on a server; absent while the worker does not respond, and with a collector. */
   engines: z
     .object({
       rows: z.string(),

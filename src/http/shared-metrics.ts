@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { z } from 'zod'
 import { waitAtMost } from '../notify/wait-at-most.js'
 
-/** Where rows and records are, the lease, and the servers, as the worker describes them. */
+/** The engines, the lease and the servers, as the worker describes them. */
 export const SharedStatus = z.object({
   engines: z.object({ rows: z.string(), records: z.string() }).optional(),
   lease: z.object({ held: z.boolean(), epoch: z.number(), age_seconds: z.number() }).optional(),

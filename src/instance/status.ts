@@ -46,6 +46,45 @@ export const describeProcess = (deps: Pick<InstanceDeps, 'proxy'>): Pick<Instanc
   }
 }
 
+/** Returns functions that read the parts of the status which only the worker knows; empty while it does not respond. */
+function createWorkerFacts(engine: Pick<Core['engine'], 'call' | 'isWriter' | 'writerAddress'>) {
+  /** Asks the worker; undefined if it does not respond in time. */
+  const askWorker = async <T>(name: string, shape: z.ZodType<T>): Promise<T | undefined> => {
+    let found: T | undefined
+    const reading = engine.call(name).then((value) => {
+      found = shape.parse(value)
+    })
+    await waitAtMost(
+      WORKER_TIMEOUT_MS,
+      reading.catch(() => {}),
+    )
+    return found
+  }
+  const freshness = async () => {
+    const found = await askWorker('freshness', Freshness)
+    if (!found) return {}
+    const { ranges, ...rest } = found
+    const oldest = ranges.map(({ refreshed_at }) => refreshed_at).sort()[0]
+    const stale = ranges.filter((one) => one.stale).length
+    return { ...rest, ranges: { agents: ranges.length, stale, ...(oldest && { oldest }) } }
+  }
+  const fleet = async (): Promise<Pick<InstanceStatus, 'engines' | 'fleet'>> => {
+    const { engines, lease, server, records_bytes } = (await askWorker('shared_status', SharedStatus)) ?? {}
+    const writer = engine.writerAddress()
+    return {
+      ...(engines && {
+        engines: {
+          ...engines,
+          ...(server?.bytes !== undefined && { rows_bytes: server.bytes }),
+          ...(records_bytes !== undefined && { records_bytes }),
+        },
+      }),
+      ...(lease && { fleet: { role: engine.isWriter() ? 'writer' : 'reader', ...(writer && { writer }), ...lease } }),
+    }
+  }
+  return { freshness, fleet }
+}
+
 /** Returns the function that describes the running instance to the operator, and the one that ends its measuring. */
 export function createStatusReader(
   { engine, recorder, spans, now }: Core,
@@ -61,42 +100,9 @@ export function createStatusReader(
     const { human, agent } = engine.status().rows
     return human + agent
   }
+  const facts = createWorkerFacts(engine)
   const rate = createRateMeter(countRows, () => performance.now())
 
-  /** Asks the worker; undefined if it does not respond in time. */
-  const askWorker = async <T>(name: string, shape: z.ZodType<T>): Promise<T | undefined> => {
-    let found: T | undefined
-    const reading = engine.call(name).then((value) => {
-      found = shape.parse(value)
-    })
-    await waitAtMost(
-      WORKER_TIMEOUT_MS,
-      reading.catch(() => {}),
-    )
-    return found
-  }
-  const readFreshness = async () => {
-    const found = await askWorker('freshness', Freshness)
-    if (!found) return {}
-    const { ranges, ...rest } = found
-    const oldest = ranges.map(({ refreshed_at }) => refreshed_at).sort()[0]
-    const stale = ranges.filter((one) => one.stale).length
-    return { ...rest, ranges: { agents: ranges.length, stale, ...(oldest && { oldest }) } }
-  }
-  const readFleet = async (): Promise<Pick<InstanceStatus, 'engines' | 'fleet'>> => {
-    const { engines, lease, server, records_bytes } = (await askWorker('shared_status', SharedStatus)) ?? {}
-    const writer = engine.writerAddress()
-    return {
-      ...(engines && {
-        engines: {
-          ...engines,
-          ...(server?.bytes !== undefined && { rows_bytes: server.bytes }),
-          ...(records_bytes !== undefined && { records_bytes }),
-        },
-      }),
-      ...(lease && { fleet: { role: engine.isWriter() ? 'writer' : 'reader', ...(writer && { writer }), ...lease } }),
-    }
-  }
   const readGap = async () => {
     const gap = (await spans.gaps().catch(() => [])).at(-1)
     if (!gap || gap.end.getTime() < now().getTime() - WEEK_MS) return {}
@@ -114,7 +120,7 @@ export function createStatusReader(
       const a_second = rate.perSecond()
       const error = deps.lastError?.()
       const [data, freshness, gap, size, fleet] = await Promise.all([
-        ...([measureDataFiles(deps.data), readFreshness(), readGap(), deps.sizes.read(), readFleet()] as const),
+        ...([measureDataFiles(deps.data), facts.freshness(), readGap(), deps.sizes.read(), facts.fleet()] as const),
       ])
       const status: InstanceStatus = {
         version: deps.version ?? '0',

@@ -27,7 +27,7 @@ export interface LeaseStatus {
 
 /**
  * Makes this process one of those that may become the writer. `instance` names it among them; `address` is where the
- * others reach it. All methods throw what the records throw.
+ * others reach it. All methods throw what the records throw. Long because they share what was read last.
  */
 export function createLease({
   records,

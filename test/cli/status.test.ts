@@ -89,7 +89,13 @@ t.test('a fleet has its role, its writer and its engines', async (t) => {
     ],
   ]
   for (const [given, lines, why] of rows)
-    t.strictSame(formatStatus(pipe, { ...STATUS, ...given }).split('\n').slice(3, 6), lines, why)
+    t.strictSame(
+      formatStatus(pipe, { ...STATUS, ...given })
+        .split('\n')
+        .slice(3, 6),
+      lines,
+      why,
+    )
 })
 
 t.test('each finding has its mark and its reason', async (t) => {

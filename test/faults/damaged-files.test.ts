@@ -49,7 +49,7 @@ const copyOf = (t: Test, data: string): string => {
   return copy
 }
 
-/** What lies at a path: its bytes, or that it is a directory. */
+/** The content of a path: its bytes, or that it is a directory. */
 const contentOf = (path: string): string =>
   statSync(path).isDirectory() ? `directory of ${readdirSync(path)}` : readFileSync(path, 'base64')
 

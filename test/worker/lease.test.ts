@@ -9,7 +9,12 @@ t.test('the age of the last renewal that was read decides whether some process w
     if (isAway) throw new Error('away')
     return [row]
   }
-  const lease = createLease({ records: { query, write: async () => {} }, instance: 'me', address: '', clock: () => now })
+  const lease = createLease({
+    records: { query, write: async () => {} },
+    instance: 'me',
+    address: '',
+    clock: () => now,
+  })
   t.equal(lease.status(), undefined, 'not read yet')
   type Row = [at: number, change: () => void, held: boolean, age: number, why: string]
   const rows: Row[] = [
