@@ -17,6 +17,8 @@ const MAY: Record<string, readonly string[]> = {
   'src/cache': [],
   'src/private-socket': [],
   'src/event-loop-queue': [],
+  'src/slots': [],
+  'src/fair-share': [],
   'src/rows': [],
   'src/columns': ['src/rows'],
   'src/session-aggregates': ['src/columns', 'src/rows', 'src/sql'],
@@ -59,6 +61,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/log-import/batch': [],
   'src/log-import': ['src/access-logs', 'src/capture', 'src/agents', 'src/cache'],
   'src/duckdb': [
+    'src/slots',
     'src/copy-marker',
     'src/row-changes',
     'src/aggregation',
@@ -177,7 +180,7 @@ const MAY: Record<string, readonly string[]> = {
   ],
   'src/ship': ['src/capture', 'src/agents', 'src/cache', 'src/private-socket'],
   'src/manage': ['src/query', 'src/capture', 'src/hostname', 'src/rows', 'src/sql', 'src/store', 'src/errors'],
-  'src/export': ['src/reads', 'src/query', 'src/store', 'src/errors'],
+  'src/export': ['src/reads', 'src/query', 'src/store', 'src/slots', 'src/fair-share', 'src/errors'],
   'src/notify': [
     'src/manage',
     'src/export',
@@ -193,6 +196,8 @@ const MAY: Record<string, readonly string[]> = {
   ],
   'src/notes': ['src/manage', 'src/policy', 'src/store', 'src/sql'],
   'src/http': [
+    'src/fair-share',
+    'src/hostname',
     ...['src/log-import/batch', 'src/backup/manifest', 'src/backup/backups'],
     ...['src/migrate/tables', 'src/migrate/read-events', 'src/migrate/read-records'],
     'src/notify',
@@ -252,8 +257,7 @@ const HOME: Record<string, readonly string[]> = {
   yaml: ['src/config.ts'],
   pdfkit: ['src/export/pdf/'],
   fontkit: ['src/export/pdf/'],
-  fflate: ['src/history/files.ts'],
-  fzstd: ['src/access-logs/decompress.ts'],
+  fzstd: ['src/access-logs/zstd.ts'],
   // Used by the build only.
   rolldown: ['src/build.ts', 'src/build-programs.ts', 'src/build-licences.ts'],
   terser: ['src/build.ts'],

@@ -1,11 +1,18 @@
 import { createGunzip } from 'node:zlib'
-import { Decompress } from 'fzstd'
+import { createZstdDecoder } from './zstd.js'
 
 /** Turns the bytes of a file into the bytes of its text, one piece after the other. */
 export interface Decoder {
-  decode(piece: Buffer): Promise<readonly Buffer[]>
+  /** Yields the text of a piece in chunks, each when it is asked for: a piece of 256 KB may unpack to gigabytes. */
+  decode(piece: Buffer): AsyncIterable<Buffer>
   /** Tells why the text ends early; undefined if it is complete. */
-  end(): Promise<string | undefined>
+  end(): Promise<DecodeFault | undefined>
+}
+
+export interface DecodeFault {
+  readonly reason: string
+  /** The bytes of the file before the fault. */
+  readonly at: number
 }
 
 /** Chooses by the first bytes, because a rotated file has any name. */
@@ -16,72 +23,62 @@ export function createDecoder(start: Buffer): Decoder {
   return magic === 0xfd2fb528 || magic >>> 4 === 0x184d2a5 ? createZstdDecoder() : PLAIN
 }
 
-const PLAIN: Decoder = { decode: async (piece) => [piece], end: async () => undefined }
+const PLAIN: Decoder = {
+  async *decode(piece) {
+    yield piece
+  },
+  end: async () => undefined,
+}
 
 /**
- * Decodes gzip, also several members after each other, as `logrotate` and `cat` write them. Every byte before a fault is
- * returned: a stream that is piped loses what it has buffered when it fails.
+ * Decodes gzip, also several members after each other, as `logrotate` and `cat` write them. Everything that is unpacked is
+ * taken before more is written, so that no more than a chunk is in memory, and a fault loses little before it.
  */
 function createGzipDecoder(): Decoder {
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES })
-  let pieces: Buffer[] = []
-  let fault: string | undefined
-  gunzip.on('data', (piece: Buffer) => pieces.push(piece))
-  const closed = new Promise<void>((resolve) => {
-    gunzip.on('end', resolve)
-    gunzip.on('error', (error) => {
-      fault = error.message
+  let reason: string | undefined
+  let isOver = false
+  let wake = () => {}
+  gunzip.on('readable', () => wake())
+  const over = new Promise<void>((resolve) => {
+    const finish = () => {
+      isOver = true
+      wake()
       resolve()
+    }
+    gunzip.on('end', finish)
+    gunzip.on('error', (error) => {
+      reason = error.message
+      finish()
     })
   })
-  const take = () => {
-    const taken = pieces
-    pieces = []
-    return taken
-  }
   return {
-    async decode(piece) {
-      if (fault !== undefined) return []
-      await Promise.race([new Promise<void>((resolve) => gunzip.write(piece, () => resolve())), closed])
-      return take()
+    async *decode(piece) {
+      for (let at = 0; at < piece.length && !isOver; at += SLICE_BYTES) {
+        let isWritten = false
+        gunzip.write(piece.subarray(at, at + SLICE_BYTES), () => {
+          isWritten = true
+          wake()
+        })
+        for (let isTaken = false; !isTaken; ) {
+          const chunk: unknown = gunzip.read()
+          if (Buffer.isBuffer(chunk)) yield chunk
+          else if (isWritten || isOver) isTaken = true
+          else await new Promise<void>((resolve) => (wake = resolve))
+        }
+      }
     },
     async end() {
-      if (fault === undefined) {
+      if (!isOver) {
+        wake = () => void gunzip.read()
         gunzip.end()
-        await closed
+        await over
       }
-      return fault
+      return reason === undefined ? undefined : { reason, at: gunzip.bytesWritten }
     },
   }
 }
+/** What is unpacked of a slice that has a fault is lost, and the fault is after the slice's first byte. */
+const SLICE_BYTES = 16_384
 /** Larger than zlib's default of 16 KB, which gives chunks of 100 lines. */
 const CHUNK_BYTES = 262_144
-
-/** Decodes zstd, also several frames after each other. Checksums are not verified: damage shows in broken lines. */
-function createZstdDecoder(): Decoder {
-  let pieces: Buffer[] = []
-  let fault: string | undefined
-  const frames = new Decompress((piece) => {
-    if (piece.length > 0) pieces.push(Buffer.from(piece.buffer, piece.byteOffset, piece.length))
-  })
-  const push = (piece: Uint8Array, isLast: boolean) => {
-    if (fault !== undefined) return
-    try {
-      frames.push(piece, isLast)
-    } catch (error) {
-      fault = error instanceof Error ? error.message : String(error)
-    }
-  }
-  return {
-    async decode(piece) {
-      push(piece, false)
-      const taken = pieces
-      pieces = []
-      return taken
-    },
-    async end() {
-      push(new Uint8Array(), true)
-      return fault
-    },
-  }
-}

@@ -115,15 +115,30 @@ async function* readLines(file: string, pieces: AsyncIterable<Buffer>): AsyncGen
   const splitter = createLineSplitter()
   let decoder: ReturnType<typeof createDecoder> | undefined
   let bytesRead = 0
+  let lineCount = 0
   for await (const piece of pieces) {
+    if (!decoder) refuseArchive(file, piece)
     decoder ??= createDecoder(piece)
     bytesRead += piece.length
-    for (const text of await decoder.decode(piece)) {
+    for await (const text of decoder.decode(piece)) {
       const lines = splitter.split(text)
+      lineCount += lines.length
       if (lines.length > 0) yield { file, lines, bytesRead }
     }
   }
-  const fault = await decoder?.end()
+  const found = await decoder?.end()
+  const fault = found && `cut short or damaged after byte ${found.at}, line ${lineCount}: ${found.reason}`
   const lines = splitter.end()
   if (fault !== undefined || lines.length > 0) yield { file, lines, bytesRead, ...(fault !== undefined && { fault }) }
+}
+
+const ARCHIVES: readonly (readonly [start: string, name: string])[] = [
+  ['PK\x03\x04', 'a ZIP archive'],
+  ['BZh', 'compressed with bzip2'],
+  ['\xfd7zXZ\0', 'compressed with xz'],
+]
+
+function refuseArchive(file: string, piece: Buffer): void {
+  const found = ARCHIVES.find(([start]) => piece.subarray(0, start.length).toString('latin1') === start)
+  if (found) throw new UnusableSetting(`${file}: is ${found[1]}: unpack it, or compress the log with gzip or zstd.`)
 }
