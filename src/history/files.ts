@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs'
-import { open, readFile, stat } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { TextDecoder } from 'node:util'
-import { unzipSync } from 'fflate'
 import { createDecoder } from '../access-logs/decompress.js'
 import { UnusableSetting } from '../errors.js'
+import { openParts, readZip } from './zip.js'
 
 /** A file of an export: a file, or one that a ZIP has. */
 export interface ExportFile {
@@ -15,16 +15,19 @@ export interface ExportFile {
 }
 
 const HEAD_CHARS = 65_536
-/** The largest ZIP, and the largest file in one; larger exports are unpacked first. */
-const MAX_ZIP_BYTES = 1_000_000_000
-const MAX_UNPACKED_BYTES = 500_000_000
 
 /** Opens the files; of a ZIP those with text. Throws `UnusableSetting` for one that cannot be read. */
-export async function openExports(paths: readonly string[], maxUnpacked = MAX_UNPACKED_BYTES): Promise<ExportFile[]> {
+export async function openExports(paths: readonly string[], openZipFile = openParts): Promise<ExportFile[]> {
   const opened: ExportFile[] = []
-  for (const path of paths) opened.push(...((await isZip(path)) ? await openZip(path, maxUnpacked) : [openFile(path)]))
+  for (const path of paths)
+    if (await isZip(path)) {
+      for (const { name, bytes } of readZip(path, openZipFile)) if (isText(name)) opened.push(withHead(name, bytes))
+    } else opened.push(openFile(path))
   return opened
 }
+
+const isText = (name: string): boolean =>
+  /\.(csv|tsv|txt|json|ndjson|jsonl|sql)$/i.test(name) && !/(^|\/)(__MACOSX\/|\.)/.test(name)
 
 async function isZip(path: string): Promise<boolean> {
   const start = Buffer.alloc(4)
@@ -48,41 +51,14 @@ function openFile(path: string): ExportFile {
     for await (const chunk of stream) {
       const piece = Buffer.from(chunk)
       decoder ??= createDecoder(piece)
-      yield* await decoder.decode(piece)
+      yield* decoder.decode(piece)
     }
     const fault = await decoder?.end()
-    if (fault !== undefined) throw new UnusableSetting(`${path} is damaged: ${fault}`)
+    if (fault)
+      throw new UnusableSetting(
+        `${path} is cut short or damaged after byte ${fault.at}: ${fault.reason}. Export it again.`,
+      )
   })
-}
-
-/** Each file of a ZIP is unpacked when it is read. */
-async function openZip(path: string, maxUnpacked: number): Promise<ExportFile[]> {
-  if ((await stat(path)).size > MAX_ZIP_BYTES) throw new UnusableSetting(`${path} is too large: unpack it first.`)
-  const zip = await readFile(path).catch(unreadable(path))
-  const names: string[] = []
-  unzip(path, zip, ({ name, originalSize }) => {
-    if (!/\.(csv|tsv|txt|json|ndjson|jsonl|sql)$/i.test(name) || /(^|\/)(__MACOSX\/|\.)/.test(name)) return false
-    if (originalSize > maxUnpacked)
-      throw new UnusableSetting(`${path}: ${name} has ${originalSize} bytes. Unpack it, and add the file itself.`)
-    names.push(name)
-    return false
-  })
-  return names.map((name) =>
-    withHead(name, async function* () {
-      const unpacked = unzip(path, zip, (entry) => entry.name === name)[name]
-      if (unpacked) yield unpacked
-    }),
-  )
-}
-
-/** The library allocates the size that the ZIP states, and never writes beyond it. */
-function unzip(path: string, zip: Uint8Array, filter: (entry: { name: string; originalSize: number }) => boolean) {
-  try {
-    return unzipSync(zip, { filter })
-  } catch (error) {
-    if (error instanceof UnusableSetting) throw error
-    throw new UnusableSetting(`${path} is damaged: ${error instanceof Error ? error.message : String(error)}`)
-  }
 }
 
 function withHead(name: string, bytes: ExportFile['bytes']): ExportFile {

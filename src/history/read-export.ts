@@ -214,6 +214,8 @@ function addCounted(
   for (const [day, figures] of counter?.finish() ?? []) days.add(file.name, day, figures)
 }
 
+const MAX_LINE_CHARS = 1_000_000
+
 async function readEvents(file: ExportFile, { days, tz, onText }: ReadOptions): Promise<ReadFile | undefined> {
   const { tool, title, has } = GA4_EVENTS
   const read: ReadFile = {
@@ -227,6 +229,7 @@ async function readEvents(file: ExportFile, { days, tz, onText }: ReadOptions): 
   }
   const counter = createVisitCounter(tz, has)
   let rest = ''
+  let isCut = false
   const readLines = (lines: readonly string[]) => {
     for (const line of lines) {
       if (line.trim() === '') continue
@@ -236,11 +239,19 @@ async function readEvents(file: ExportFile, { days, tz, onText }: ReadOptions): 
   }
   for await (const piece of decodeText(file)) {
     const lines = (rest + piece).split('\n')
+    if (isCut && lines.length > 1) lines[0] = ''
+    isCut &&= lines.length === 1
     rest = lines.pop() ?? ''
+    // No event is longer: its rest is skipped, and the line is broken.
+    if (rest.length > MAX_LINE_CHARS) {
+      if (!isCut) readLines([rest.slice(0, 100)])
+      isCut = true
+      rest = ''
+    }
     readLines(lines)
     onText?.()
   }
-  readLines([rest])
+  if (!isCut) readLines([rest])
   addCounted(file, days, counter)
   return read.broken < read.rows ? read : undefined
 }
