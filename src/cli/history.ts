@@ -52,7 +52,7 @@ export const historyAdd = defineCommand({
         if (flags.json) printJson(terminal, collected)
         return
       }
-      const names = files.map(({ name }) => name.slice(-200)).slice(0, 100)
+      const names = files.map(({ name }) => escapeText(name).slice(-200)).slice(0, 100)
       const added = AddedResponse.parse(await client.call('POST', `${path}/history`, { tool, files: names, days })).data
       if (flags.json) return printJson(terminal, added)
       const { id, left_out } = added

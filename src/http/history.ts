@@ -1,9 +1,11 @@
 import { z } from 'zod'
 import { AddedHistory, type Histories, History, NewHistory } from '../manage/histories.js'
 import type { Sites } from '../manage/sites.js'
+import { localDate } from '../query/calendar.js'
 import { auditContext } from './auth.js'
 import { requireSite } from './org-access.js'
 import { type Call, parseBody, pathId, type Route, routeMaker, TotalMeta } from './route.js'
+import { validationError } from './validation.js'
 
 /** The days of a century, at about 100 bytes each. */
 const MAX_BODY_BYTES = 4_194_304
@@ -27,8 +29,17 @@ export function historyRoutes({ sites, histories }: { sites: Pick<Sites, 'get'>;
       mayConflict: true,
       maxBodyBytes: MAX_BODY_BYTES,
       run: async (call) => {
-        const { id, org } = await siteOfPath(call)
-        return histories.create(id, await parseBody(call, NewHistory), auditContext(call, org))
+        const { id, org, timezone } = await siteOfPath(call)
+        const added = await parseBody(call, NewHistory)
+        const today = localDate(call.at, timezone)
+        const n = added.days.findIndex(({ day }) => day > today)
+        if (n >= 0)
+          throw validationError(`${added.days[n]?.day} is in the future: today is ${today} in the site's time zone.`, [
+            'days',
+            n,
+            'day',
+          ])
+        return histories.create(id, added, auditContext(call, org))
       },
     }),
     route('delete', '/api/sites/{id}/history/{history}', 'admin', {

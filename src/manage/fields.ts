@@ -11,6 +11,10 @@ const line = (what: string, most: number) =>
     .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]*$/u, `${what} must not contain control characters.`)
 /** Accepts a name: one line of 1 to 100 characters. */
 export const Name = line('A name', 100)
+/** Accepts a file's name as it is shown: one line of 1 to 200 characters. */
+export const FileName = line('A name', 200)
+/** Accepts the name of another analytics tool. */
+export const ToolName = line('A name', 50)
 /** Accepts a note's text: one line of 1 to 500 characters. */
 export const NoteText = line('A text', 500)
 /** A record's number of changes, starting at 1. */

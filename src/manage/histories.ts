@@ -5,6 +5,7 @@ import type { HistoryDay, SiteHistory } from '../query/history.js'
 import { join, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { type AuditContext, auditStatements } from './audit.js'
+import { FileName, ToolName } from './fields.js'
 import { insertWithNextId, lastId } from './ids.js'
 import { createLock } from './lock.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
@@ -14,18 +15,23 @@ const Day = z.string().refine((day) => parseDay(day) !== undefined, 'must be a d
 
 /** Days that another tool counted, to be added to a site. */
 export const NewHistory = z.object({
-  tool: z.string().trim().min(1).max(50).describe('The tool that counted them, such as Plausible.'),
-  files: z.array(z.string().max(200)).max(100).default([]).describe('Names of the files, for the list.'),
+  tool: ToolName.describe('The tool that counted them, such as Plausible.'),
+  files: z.array(FileName).max(100).default([]).describe('Names of the files, for the list.'),
   days: z
     .array(
-      z.object({
-        day: Day.describe("A calendar day in the site's time zone."),
-        visitors: Figure.describe('People on that day; null: the tool does not know.'),
-        visits: Figure.describe('Visits that began on that day.'),
-        pageviews: Figure,
-        bounces: Figure.describe('Visits of one page.'),
-        seconds: Figure.describe('How long all visits lasted together.'),
-      }),
+      z
+        .object({
+          day: Day.describe("A calendar day in the site's time zone."),
+          visitors: Figure.describe('People on that day; null: the tool does not know.'),
+          visits: Figure.describe('Visits that began on that day.'),
+          pageviews: Figure,
+          bounces: Figure.describe('Visits of one page.'),
+          seconds: Figure.describe('How long all visits lasted together.'),
+        })
+        .refine(({ visits, bounces }) => visits === null || bounces === null || bounces <= visits, {
+          path: ['bounces'],
+          message: '`bounces` must not exceed `visits`: each is a visit of one page.',
+        }),
     )
     .min(1)
     .max(20_000)

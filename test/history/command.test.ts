@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { zipSync } from 'fflate'
 import t from 'tap'
 import { z } from 'zod'
+import { NewHistory } from '../../src/manage/histories.js'
 import { command } from '../fixtures/command.js'
 import { dataDir } from '../fixtures/instance.js'
 
@@ -53,6 +54,30 @@ t.test('an export is shown, added, listed and deleted', async (t) => {
   t.match(overview.stdout, /imported_history/)
   t.equal((await run('history', 'delete', '1', ...own)).stderr, 'Deleted history 1.\n')
   t.match(await run('history', 'delete', '1', ...own), { code: 1, stderr: 'error: There is no such history.\n' })
+  const day = (day: string, bounces: number) => ({ day, visitors: 3, visits: 2, pageviews: 4, bounces, seconds: 5 })
+  for (const [file, message, why] of [
+    [
+      'date,visitors,pageviews,bounces,visits,visit_duration\n2099-01-01,1,1,1,1,1\n',
+      /2099-01-01 is in the future: today is/,
+      'a day of the future',
+    ],
+  ] as const)
+    t.match(
+      await run('history', 'add', `${t.testdir({ 'a.csv': file })}/a.csv`, ...own),
+      { code: 2, stderr: message },
+      why,
+    )
+  t.throws(
+    () => NewHistory.parse({ tool: 'A', days: [day('2024-01-01', 3)] }),
+    /must not exceed/,
+    'more bounces than visits',
+  )
+  t.equal(NewHistory.parse({ tool: 'A', days: [day('2024-01-01', 2)] }).days.length, 1)
+  for (const [changed, why] of [
+    [{ tool: 'A\0' }, 'NUL in the name of a tool'],
+    [{ files: ['a\r\nb'] }, 'a line break in the name of a file'],
+  ] as const)
+    t.equal(NewHistory.safeParse({ tool: 'A', days: [day('2024-01-01', 1)], ...changed }).success, false, why)
   const faults: [args: string[], code: number, message: RegExp][] = [
     [['add', zip, '--from', 'piwik'], 2, /--from: must be one of plausible, umami/],
     [
