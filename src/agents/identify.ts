@@ -10,7 +10,7 @@ export const MAX_USER_AGENT_CHARS = 512
 export const UNKNOWN_AGENT = { id: 'other', name: 'Other', operator: 'Unknown', purpose: 'other' } as const
 
 export interface Identification {
-  /** The catalog's entry; absent if only `isbot` or the missing user agent shows that the client is a bot. */
+  /** The catalog's entry; absent if only a general rule or the missing user agent shows that the client is a bot. */
   agent?: Agent
   /** The token that matched, as the catalog spells it. */
   token?: string
@@ -28,7 +28,7 @@ export const isBuildingBlock = ({ purpose }: Pick<Agent, 'purpose'>): boolean =>
 /**
  * Returns a function that names the agent a `User-Agent` claims to be, by the rules of the catalog's `meta.matching`: the
  * longest token between word boundaries wins, and libraries and headless browsers win only if nothing else matches.
- * `isbot` finds bots that are not in the catalog. Only the first 512 characters are read.
+ * General rules and `isbot` find bots that are not in the catalog. Only the first 512 characters are read.
  */
 export function createIdentify(catalog: Pick<Catalog, 'agents'>): Identify {
   const scan = compileTokens(catalog)
@@ -52,7 +52,7 @@ interface Explanation {
   purpose?: string
   /** A page about the agent, or `undocumented`; absent if the catalog does not know the client. */
   docs_url?: string
-  /** The evidence: a token of the catalog, the pattern of `isbot`, or the missing user agent. `nothing` means a person. */
+  /** The evidence: a token of the catalog, a general rule or `isbot`, or the missing user agent. `nothing` means a person. */
   because: 'token' | 'isbot' | 'no_user_agent' | 'nothing'
   /** The text that decided. */
   token?: string
