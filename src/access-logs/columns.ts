@@ -30,10 +30,18 @@ function createColumnParser(options: { columns: readonly string[] | undefined; i
   const readTime = createTimeTextReader()
   let columns = options.columns?.map(lowerCase)
   let date = ''
+  let checked: { columns: readonly string[]; usable: boolean } | undefined
+  const isUsable = (own: readonly string[]): boolean => {
+    if (checked?.columns !== own) {
+      const usable = missingColumns(own).length === 0 && own.some((name) => name.startsWith('x-edge-')) === isCloudFront
+      checked = { columns: own, usable }
+    }
+    return checked.usable
+  }
   return (line) => {
     if (line.startsWith('#')) {
       if (line.startsWith('#Date:')) date = line.slice(6).trim().slice(0, 10)
-      if (line.startsWith('#Fields:')) columns = line.slice(8).trim().split(/\s+/).map(lowerCase)
+      if (line.startsWith('#Fields:')) columns = readFieldNames(line)
       return 'skip'
     }
     const separator = line.includes('\t') ? '\t' : ' '
@@ -41,7 +49,7 @@ function createColumnParser(options: { columns: readonly string[] | undefined; i
       columns = line.split(separator).map(lowerCase)
       return 'skip'
     }
-    if (columns === undefined || columns.some((name) => name.startsWith('x-edge-')) !== isCloudFront) return undefined
+    if (columns === undefined || !isUsable(columns)) return undefined
     if (isCloudFront && separator !== '\t') return undefined
     const values = line.split(separator)
     if (values.length < Math.min(columns.length, MIN_VALUES)) return undefined
@@ -56,6 +64,24 @@ function createColumnParser(options: { columns: readonly string[] | undefined; i
 }
 /** A line with fewer columns was cut. Columns after these have nothing that is read. */
 const MIN_VALUES = 12
+
+/** Columns without which a line says nothing, each with the other names that it may have. */
+const NEEDED: readonly (readonly [string, ...string[]])[] = [
+  ['time', 'timestamp', 'timestamp(ms)'],
+  ['cs-uri-stem', 'cs-uri'],
+  ['sc-status'],
+]
+
+const readFieldNames = (header: string): string[] => header.slice(8).trim().split(/\s+/).map(lowerCase)
+
+const missingColumns = (columns: readonly string[]): string[] =>
+  NEEDED.flatMap((names) => (names.some((name) => columns.includes(name)) ? [] : [names[0]]))
+
+/** Returns the needed columns that the `#Fields` of these lines lack; empty if they have all or name no columns. */
+export function findMissingColumns(lines: readonly string[]): string[] {
+  const header = lines.find((line) => line.startsWith('#Fields:'))
+  return header === undefined ? [] : missingColumns(readFieldNames(header))
+}
 
 const lowerCase = (name: string): string => name.toLowerCase()
 

@@ -1,5 +1,6 @@
+import { findMissingColumns } from './columns.js'
 import { LOG_FORMATS } from './formats.js'
-import type { LogFormat } from './log-format.js'
+import type { LogEntry, LogFormat } from './log-format.js'
 
 export interface Detection {
   readonly format: LogFormat
@@ -23,3 +24,18 @@ export function detectFormat(lines: readonly string[]): Detection | undefined {
   return best
 }
 const MIN_SHARE = 0.5
+
+/** Formats that always have a field for the user agent: without a value the client sent none. */
+const WITH_USER_AGENT = new Set(['combined', 'vhost_combined', 'traefik', 'alb'])
+
+/** Returns whether a log of this format, which begins with these entries, has no user agents. */
+export const lacksUserAgents = ({ name }: LogFormat, entries: readonly LogEntry[]): boolean =>
+  !WITH_USER_AGENT.has(name) && entries.length > 0 && entries.every(({ userAgent }) => userAgent === '')
+
+/** Returns why no format fits, as the end of a sentence for the operator. */
+export function explainUnknown(lines: readonly string[]): string {
+  const missing = findMissingColumns(lines)
+  if (missing.length > 0)
+    return `its #Fields lack ${missing.join(' and ')}, without which a request cannot be counted; have the server log it`
+  return 'no format fits half of its first lines'
+}

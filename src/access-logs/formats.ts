@@ -1,3 +1,4 @@
+import { CADDY_CONSOLE } from './caddy-console.js'
 import { CLOUDFRONT, W3C } from './columns.js'
 import { COMBINED, COMMON, VHOST_COMBINED } from './combined.js'
 import { CADDY, CLOUDFLARE, CLOUDFRONT_JSON, NAMED_JSON, TRAEFIK_JSON, VERCEL } from './json.js'
@@ -10,6 +11,6 @@ export const LOG_FORMATS: readonly LogFormat[] = [
   TRAEFIK,
   COMBINED,
   VHOST_COMBINED,
-  ...[CADDY, TRAEFIK_JSON, CLOUDFLARE, VERCEL, CLOUDFRONT_JSON, NAMED_JSON],
+  ...[CADDY, CADDY_CONSOLE, TRAEFIK_JSON, CLOUDFLARE, VERCEL, CLOUDFRONT_JSON, NAMED_JSON],
   ...[W3C, CLOUDFRONT, AWS_ALB, HAPROXY],
 ]

@@ -26,7 +26,12 @@ export const CADDY = defineJsonFormat({
     // A log without `ts` and `status` is another JSON that happens to have a `request`.
     if (line.ts === undefined || line.status === undefined) raw.time = Number.NaN
   },
-  createSkip: () => (line) => line.request === undefined && line.ts !== undefined && line.logger !== undefined,
+  // Its error log has the requests that failed a second time; lines about the server itself may have no logger.
+  createSkip: () => (line) =>
+    line.ts !== undefined &&
+    (line.request === undefined
+      ? line.logger !== undefined || (line.level !== undefined && line.msg !== undefined)
+      : String(line.logger).startsWith('http.log.error')),
 })
 
 /** Traefik; what it logs about itself is skipped. Headers are only there if `accessLog.fields` keeps them. */

@@ -15,6 +15,8 @@ export const AWS_ALB = defineFormat({
       const all = splitQuoted(line)
       const fields = BALANCER_TYPES.has(all[0] ?? '') ? all : ['', ...all]
       if (fields.length < 16 || !/:\d+$/.test(fields[3] ?? '')) return undefined
+      // A listener of TCP: a connection without a request.
+      if (fields[12] === '- - - ' && fields[8] === '-') return 'skip'
       const durations = fields.slice(5, 8).map(Number)
       if (durations.some(Number.isNaN)) return undefined
       // The time of the arrival; the first column has the time of the response.

@@ -1,3 +1,5 @@
+import { isServerMessage } from './server-messages.js'
+
 /** One exchange as an access log reports it. Texts are slices of the line: copy what outlives the line. */
 export interface LogEntry {
   /** Milliseconds since 1970, by the log's own zone; in a log without one by `--tz`, else UTC. */
@@ -23,7 +25,10 @@ export interface LogEntry {
   requestHeaders?: Record<string, string>
 }
 
-/** Returns `skip` for a header, a comment or a blank line, and undefined for a broken line; never throws. */
+/**
+ * Returns `skip` for a header, a comment, a blank line or a server's message about itself, and undefined for a broken
+ * line; never throws.
+ */
 export type LogParser = (line: string) => LogEntry | 'skip' | undefined
 
 export interface ParserOptions {
@@ -48,8 +53,8 @@ interface FormatDefinition extends Omit<LogFormat, 'createParser'> {
 }
 
 /**
- * Makes a format whose parsers skip blank lines, call a line over `MAX_LINE_CHARS` broken, and read what Docker's driver
- * `json-file` stores as the line that the server wrote.
+ * Makes a format whose parsers skip blank lines and what a server writes about itself, call a line over `MAX_LINE_CHARS`
+ * broken, and read what Docker's driver `json-file` stores as the line that the server wrote.
  */
 export function defineFormat(format: FormatDefinition): LogFormat {
   return {
@@ -59,7 +64,8 @@ export function defineFormat(format: FormatDefinition): LogFormat {
       return (line) => {
         if (line.length > MAX_LINE_CHARS) return undefined
         const text = line.startsWith(DOCKER_START) ? dockerText(line) : line
-        return text === '' || text === '\r' ? 'skip' : parse(text)
+        if (text === '' || text === '\r') return 'skip'
+        return parse(text) ?? (isServerMessage(text) ? 'skip' : undefined)
       }
     },
   }

@@ -2,9 +2,10 @@ import { open, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { UnusableSetting } from '../errors.js'
 import { createDecoder } from './decompress.js'
-import { detectFormat } from './detect.js'
+import { detectFormat, lacksUserAgents } from './detect.js'
 import { createLineSplitter } from './line-splitter.js'
 import type { LogFormat } from './log-format.js'
+import { isServerMessage } from './server-messages.js'
 
 /** One access log, opened far enough to know its beginning. */
 export interface LogFile {
@@ -12,10 +13,12 @@ export interface LogFile {
   readonly path: string
   /** Bytes on disk, compressed or not; undefined for standard input. */
   readonly size: number | undefined
-  /** The first lines, for `detectFormat`. */
+  /** The first lines that are not about the server itself, for `detectFormat`. */
   readonly head: readonly string[]
   /** Time of the first entry, in milliseconds since 1970; undefined if the format is not detected. */
   readonly firstTime: number | undefined
+  /** The log has no user agents, so that people and agents cannot be told apart. */
+  readonly lacksUserAgents: boolean
   /** Pieces of the file as it lies on disk. */
   readonly pieces: () => AsyncIterable<Buffer>
 }
@@ -60,12 +63,18 @@ async function openLog(path: string, { stdin, format, zone }: OpenOptions): Prom
   const { pieces, size } = path === '-' ? rememberStart(stdin) : await filePieces(path)
   let head: readonly string[] = []
   for await (const { lines } of readLines(path, pieces())) {
-    head = lines.slice(0, HEAD_LINES)
+    // A server may write about itself for long before its first request.
+    head = lines.filter((line) => !isServerMessage(line)).slice(0, HEAD_LINES)
     break
   }
-  const parse = (format ?? detectFormat(head)?.format)?.createParser({ zone })
-  const first = parse && head.map(parse).find((entry) => entry !== undefined && entry !== 'skip')
-  return { path, size, head, firstTime: typeof first === 'object' ? first.timestamp : undefined, pieces }
+  const read = format ?? detectFormat(head)?.format
+  const entries = head
+    .map(read?.createParser({ zone }) ?? (() => undefined))
+    .filter((entry) => typeof entry === 'object')
+  return {
+    ...{ path, size, head, pieces, firstTime: entries[0]?.timestamp },
+    lacksUserAgents: read !== undefined && lacksUserAgents(read, entries),
+  }
 }
 const HEAD_LINES = 100
 

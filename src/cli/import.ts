@@ -110,6 +110,11 @@ async function openFiles({ args, flags, terminal }: Call) {
   const format =
     flags.format === undefined || flags.format === 'auto' ? undefined : readFormat(flags.format, '--format')
   const opened = await openLogFiles(args, { format, flag: '--format', tz: flags.tz, stdin: terminal.inputBytes?.() })
+  for (const { log } of opened.logs)
+    if (log.lacksUserAgents)
+      throw new Failure(
+        `${log.path}: has no user agents, so that people and agents cannot be told apart; nothing was stored. Have the server log them (combined), or count the requests with readership report.`,
+      )
   for (const { read } of opened.logs)
     if (!flags.json) terminal.err(`${escapeText(read.name)}: ${read.format}, ${read.because}\n`)
   return opened

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { compileLogFormat } from '../access-logs/custom-format.js'
-import { detectFormat } from '../access-logs/detect.js'
+import { detectFormat, explainUnknown } from '../access-logs/detect.js'
 import type { LogFormat, LogParser } from '../access-logs/log-format.js'
 import { type LogFile, openLogs } from '../access-logs/read-lines.js'
 import { DataPathList } from '../capture/path-pattern.js'
@@ -66,7 +66,7 @@ function startFile(
   const found: { format: LogFormat; because: string } | undefined =
     format === undefined ? detectFormat(log.head) : { format, because: `named with ${flag}` }
   if (found === undefined && !log.head.every(isNoRequest))
-    throw new Failure(`${log.path}: no format fits half of its first lines; name one with ${flag}.`)
+    throw new Failure(`${log.path}: ${explainUnknown(log.head)}, or name the format with ${flag}.`)
   const parse: LogParser =
     found?.format.createParser({ zone: tz }) ?? ((line) => (isNoRequest(line) ? 'skip' : undefined))
   const read = {

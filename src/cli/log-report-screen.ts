@@ -1,4 +1,4 @@
-import { formatNumber, formatPercent, formatWindow } from '../export/format.js'
+import { formatBytes, formatNumber, formatPercent, formatWindow } from '../export/format.js'
 import type { LogReport } from '../log-report/report.js'
 import { bar, sparkline } from './charts.js'
 import { escapeText } from './escape.js'
@@ -27,8 +27,12 @@ export function formatLogReport(
   const rows = limit === undefined ? DEFAULT_ROWS : { agents: limit, others: limit }
   const screen = { colour: terminal.colour, columns, rows }
   if (report.window === null) return `${header(screen, report)}\nNo line is a request.\n${notes(screen, report)}`
+  const { people, agents } = report
+  const told = people.requests + agents.requests > 0
+  if (!told) return [header(screen, report), unknownReaders(screen, report), notes(screen, report)].join('\n')
   return [
     header(screen, report),
+    unknownReaders(screen, report),
     inHalves(columns, peopleBlock(screen, report), agentsBlock(screen, report)),
     agentTable(screen, report),
     inHalves(columns, ...assistantBlocks(halfOf(screen), report)),
@@ -57,6 +61,27 @@ function header(screen: Screen, { files, lines, window, tz }: LogReport): string
 const half = ({ columns = MAX_COLUMNS }: Screen) =>
   columns < MIN_TWO_HALVES ? columns : Math.floor((columns - GAP) / 2)
 const halfOf = (screen: Screen): Screen => ({ ...screen, columns: half(screen) })
+
+/** The requests of logs that have no user agents. */
+function unknownReaders(screen: Screen, { unknown_readers: unknown }: LogReport): string {
+  if (unknown === undefined) return ''
+  const rows = Math.max(unknown.statuses.length, unknown.paths.length)
+  const list = Array.from({ length: Math.min(rows, screen.rows.agents) }, (_, i) => {
+    const [path, status] = [unknown.paths[i], unknown.statuses[i]]
+    return [
+      path ? formatNumber(path.requests) : '',
+      cutToWidth(path?.pathname ?? '', 44),
+      status ? formatNumber(status.requests) : '',
+      status ? String(status.status) : '',
+    ]
+  })
+  return `${bold(screen, 'Readers unknown')}
+The log has no user agents, so people and agents cannot be told apart.
+Have the server log them: the format combined does.
+${counted(unknown.requests, 'request')} from ${counted(unknown.addresses, 'address', 'addresses')}, ${formatBytes(unknown.bytes)}
+
+${formatTable(screen, [right('REQUESTS'), 'PATH', right('REQUESTS'), 'STATUS'], list)}`
+}
 
 function peopleBlock(screen: Screen, { people, agents, series }: LogReport): string[] {
   return totalsBlock(screen, {

@@ -106,9 +106,9 @@ async function readFiles(
       if (chunk.fault !== undefined) file.read.faults.push(chunk.fault)
       progress.show(sum(opened.map(({ bytes }) => bytes)), lines)
     },
-    line({ read }, result) {
+    line({ read, log }, result) {
       if (result === undefined) read.broken++
-      tally.add(result)
+      tally.add(result, log.lacksUserAgents)
     },
   })
   progress.clear()

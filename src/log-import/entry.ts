@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { z } from 'zod'
 import { compileLogFormat } from '../access-logs/custom-format.js'
-import { detectFormat } from '../access-logs/detect.js'
+import { detectFormat, explainUnknown } from '../access-logs/detect.js'
 import { openLogs } from '../access-logs/read-lines.js'
 import { loadCatalog } from '../agents/catalog.js'
 import { createDataPaths } from '../capture/request-kind.js'
@@ -20,7 +20,14 @@ async function read(): Promise<void> {
   const [log] = await openLogs([file], { zone: tz, ...(given && { format: given }) })
   const format = given ?? (log && detectFormat(log.head)?.format)
   if (log === undefined || format === undefined)
-    return post({ type: 'failed', message: 'No format fits half of the first lines; name one with `format`.' })
+    return post({
+      type: 'failed',
+      message: `The log: ${explainUnknown(log?.head ?? [])}, or name the format with \`format\`.`,
+    })
+  if (log.lacksUserAgents) {
+    const message = 'The log has no user agents, so that people and agents cannot be told apart; nothing was stored.'
+    return post({ type: 'failed', message })
+  }
   post({ type: 'format', title: format.title })
   let fault: string | undefined
   const counts = await readBatches([{ log, parse: format.createParser({ zone: tz }) }], {

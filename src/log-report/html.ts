@@ -31,6 +31,7 @@ function page(title: string, report: LogReport): string {
   return html`<body>
 <header><h1>${title}</h1><p>${[span && `${span} (${tz})`, formats, `${formatNumber(lines.read)} lines`].filter(Boolean).join(' · ')}</p></header>
 <main>
+${unknownSection(report)}
 <section class="totals">${peopleTotals(report)}${agentTotals(report)}</section>
 <figure>${drawSeries(report.series)}</figure>
 ${agentSection(report)}
@@ -216,6 +217,17 @@ function errorSection({ errors }: LogReport): Html {
     ],
     ({ requests }) => requests,
   )
+}
+
+function unknownSection({ unknown_readers: unknown }: LogReport): Html {
+  if (unknown === undefined) return html``
+  const requests = {
+    title: 'Requests',
+    value: (row: { requests: number }) => formatNumber(row.requests),
+    isNumber: true,
+  }
+  const count = ({ requests }: { requests: number }) => requests
+  return html`<section><h2>Readers unknown</h2><p>${formatNumber(unknown.requests)} requests from ${formatNumber(unknown.addresses)} addresses are of logs without user agents, so that people and agents cannot be told apart. Have the server log them: the format combined does.</p></section><div class="halves">${table('Paths, read by unknown readers', unknown.paths.slice(0, ROWS), [PATH, requests], count)}${table('Statuses', unknown.statuses, [{ title: 'Status', value: ({ status }) => String(status) }, requests], count)}</div>`
 }
 
 const pageSection = ({ pages }: LogReport): Html =>

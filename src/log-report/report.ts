@@ -36,6 +36,15 @@ export interface LogReport {
     /** Visitors with three pageviews or more who never loaded a style, script, picture or font. */
     without_assets: { visitors: number; pageviews: number }
   }
+  /** Requests of logs that have no user agents; absent if all have. They are in no number of people or agents. */
+  unknown_readers?: {
+    requests: number
+    bytes: number
+    /** Distinct addresses. */
+    addresses: number
+    paths: readonly { pathname: string; requests: number }[]
+    statuses: readonly { status: number; requests: number }[]
+  }
   /** `agents` are those of the catalogue; `unnamed` are requests whose user agent it does not know. */
   agents: AgentTotals & { agents: number; operators: number; unnamed: number }
   /** `t` is local: `2026-11-21 13`, `2026-11-21` or `2026-11`. Empty buckets are listed too. */

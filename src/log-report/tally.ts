@@ -10,6 +10,7 @@ import { createAssistantReader } from './arrivals.js'
 import type { LogReport, ReadFile } from './report.js'
 import { createSeries } from './series.js'
 import { createTopCounter } from './top-counter.js'
+import { createUnknownReaders } from './unknown-readers.js'
 import { createVisitorTable, hashText } from './visitor-table.js'
 
 export interface TallyOptions {
@@ -58,6 +59,7 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
   const errors = createTopCounter(MAX_ERRORS, () => ({ count: 0, agents: new Set<string>() }))
   const unnamed = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
   const assistants = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
+  const unknown = createUnknownReaders()
   const people = { requests: 0, bytes: 0, pageviews: 0, data_requests: 0 }
   let arrivals = 0
   const lines = { read: 0, broken: 0, skipped: 0, other_hosts: 0 }
@@ -119,8 +121,8 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
   }
 
   return {
-    /** Adds what a parser returned for one line. */
-    add(entry: LogEntry | 'skip' | undefined): void {
+    /** Adds what a parser returned for one line, of a log that has user agents or lacks them. */
+    add(entry: LogEntry | 'skip' | undefined, lacksUserAgents = false): void {
       lines.read++
       if (entry === undefined) lines.broken++
       else if (entry === 'skip') lines.skipped++
@@ -131,6 +133,10 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
         if (timestamp > last) last = timestamp
         const mark = target.indexOf('?')
         const pathname = truncate(mark < 0 ? target : target.slice(0, mark), MAX_CHARACTERS.pathname)
+        if (lacksUserAgents) {
+          unknown.add(entry, pathname)
+          return
+        }
         const { tally, seed } = readClient(entry.userAgent)
         // Asked of every line, because what a 304 confirmed is what the lines before it say.
         const kind = kindOf(entry)
@@ -141,6 +147,7 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
     /** Returns the report of all lines that were added. */
     finish(files: readonly ReadFile[]): LogReport {
       const { withoutAssets, ...counted } = visitors.totals()
+      const unknown_readers = unknown.finish()
       const top = (measure: (counts: PathCounts) => number) => paths.top(LIST_LENGTH, measure)
       return {
         files,
@@ -148,6 +155,7 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
         window: last < first ? null : { start: new Date(first).toISOString(), end: new Date(last).toISOString() },
         tz,
         people: { ...people, ...counted, without_assets: withoutAssets },
+        ...(unknown_readers && { unknown_readers }),
         ...tallies.finish(),
         series: series.finish(first, last, tz),
         ...(robots && { robots: tallies.robotsReport(robots.source) }),
@@ -170,7 +178,8 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
           ...{ pathname, pageviews, requests },
         })),
         unnamed: unnamed.top(LIST_LENGTH).map(([user_agent, { count }]) => ({ user_agent, requests: count })),
-        lists_complete: [paths, errors, unnamed, assistants].every(({ isComplete }) => isComplete),
+        lists_complete:
+          unknown.isComplete() && [paths, errors, unnamed, assistants].every(({ isComplete }) => isComplete),
       }
     },
   }

@@ -169,8 +169,8 @@ const ALB_ROWS: readonly Row[] = [
   ],
   [
     '2026-11-06T10:11:12.345000Z my-lb 203.0.113.9:2817 10.0.0.1:80 0.001 0.000028 0.000041 - - 82 305 "- - - " "-" - -',
-    { method: '', target: '', host: undefined, status: 0, bytes: 305, userAgent: '', durationMs: 1 },
-    'the classic balancer, TCP',
+    'skip',
+    'the classic balancer, TCP: no request',
   ],
   [alb('203.0.113.9:2817', `200 200 34 366 ${GET} "Mozi`).slice(0, 200), undefined, 'cut'],
   [
@@ -263,7 +263,7 @@ const HAPROXY_ROWS: readonly Row[] = [
     'IPv6',
   ],
   [haproxy(`${TIMES} {example.com} {} "GET /index.html HTTP/1.1"`, 'unix:1'), { address: '' }, 'a UNIX socket'],
-  [`${SYSLOG}Proxy http-in started.`, undefined, 'another message'],
+  [`${SYSLOG}Proxy http-in started.`, 'skip', 'a message of the server'],
   [haproxy('1/1/1 200 5').replace('static/srv1', 'static'), undefined, 'the TCP format'],
   [haproxy(`${TIMES} {exa`), undefined, 'cut'],
 ]

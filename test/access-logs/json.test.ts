@@ -204,6 +204,12 @@ const CADDY_ROWS: readonly Row[] = [
   [caddy({ status: 0 }), { status: 0 }, 'the client left'],
   [caddy({ duration: '1.5ms' }), { durationMs: undefined }, 'a duration in words'],
   [json({ level: 'info', ts: 1793959872.3, logger: 'tls', msg: 'cleaning storage unit' }), 'skip', 'its other logs'],
+  [json({ level: 'info', ts: 1793959872.3, msg: 'using config from file' }), 'skip', 'a line without a logger'],
+  [
+    json({ level: 'error', ts: 1793959872.3, logger: 'http.log.error', request: { uri: '/' }, status: 502 }),
+    'skip',
+    'its error log, which has the request a second time',
+  ],
   [caddy({ ts: undefined }), undefined, 'no time'],
   [caddy({ status: undefined }), undefined, 'no status'],
   ...BROKEN_JSON,
