@@ -2,10 +2,17 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { z } from 'zod'
 import { waitAtMost } from '../notify/wait-at-most.js'
 
-/** The engines, the lease and the servers, as the worker describes them. */
+const Lease = z.object({ held: z.boolean(), epoch: z.number(), age_seconds: z.number() })
+
+/** The engines and the lease, as the worker describes them. */
+export const FleetStatus = z.object({
+  engines: z.object({ rows: z.string(), records: z.string() }),
+  lease: Lease.optional(),
+})
+
+/** The lease and the servers, as the worker describes them. */
 export const SharedStatus = z.object({
-  engines: z.object({ rows: z.string(), records: z.string() }).optional(),
-  lease: z.object({ held: z.boolean(), epoch: z.number(), age_seconds: z.number() }).optional(),
+  lease: Lease.optional(),
   server: z
     .object({
       parts: z.record(z.string(), z.number()),

@@ -4,7 +4,7 @@ import type { ScheduleStatus } from '../backup/manifest.js'
 import type { EngineStatus } from '../engine/engine.js'
 import { GeoSources } from '../http/geo-control.js'
 import type { InstanceStatus } from '../http/instance-status.js'
-import { SharedStatus } from '../http/shared-metrics.js'
+import { FleetStatus, SharedStatus } from '../http/shared-metrics.js'
 import { waitAtMost } from '../notify/wait-at-most.js'
 import type { Core } from './core.js'
 import { measureDataFiles } from './data-files.js'
@@ -47,7 +47,7 @@ export const describeProcess = (deps: Pick<InstanceDeps, 'proxy'>): Pick<Instanc
 }
 
 /** Returns functions that read the parts of the status which only the worker knows; empty while it does not respond. */
-function createWorkerFacts(engine: Pick<Core['engine'], 'call' | 'isWriter' | 'writerAddress'>) {
+function createWorkerFacts(engine: Pick<Core['engine'], 'call' | 'isShared' | 'isWriter' | 'writerAddress'>) {
   /** Asks the worker; undefined if it does not respond in time. */
   const askWorker = async <T>(name: string, shape: z.ZodType<T>): Promise<T | undefined> => {
     let found: T | undefined
@@ -69,16 +69,20 @@ function createWorkerFacts(engine: Pick<Core['engine'], 'call' | 'isWriter' | 'w
     return { ...rest, ranges: { agents: ranges.length, stale, ...(oldest && { oldest }) } }
   }
   const fleet = async (): Promise<Pick<InstanceStatus, 'engines' | 'fleet'>> => {
-    const { engines, lease, server, records_bytes } = (await askWorker('shared_status', SharedStatus)) ?? {}
+    const [known, servers] = await Promise.all([
+      askWorker('fleet_status', FleetStatus),
+      engine.isShared ? askWorker('shared_status', SharedStatus) : undefined,
+    ])
+    if (!known) return {}
+    const { engines, lease } = known
+    const { server, records_bytes } = servers ?? {}
     const writer = engine.writerAddress()
     return {
-      ...(engines && {
-        engines: {
-          ...engines,
-          ...(server?.bytes !== undefined && { rows_bytes: server.bytes }),
-          ...(records_bytes !== undefined && { records_bytes }),
-        },
-      }),
+      engines: {
+        ...engines,
+        ...(server?.bytes !== undefined && { rows_bytes: server.bytes }),
+        ...(records_bytes !== undefined && { records_bytes }),
+      },
       ...(lease && { fleet: { role: engine.isWriter() ? 'writer' : 'reader', ...(writer && { writer }), ...lease } }),
     }
   }

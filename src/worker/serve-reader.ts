@@ -6,7 +6,7 @@ import { listen } from './listen.js'
 import type { WorkerStores } from './open-stores.js'
 import { createUsageReport, type ParentPort } from './parent-port.js'
 import type { CreateParts } from './parts.js'
-import { createSharedStatus } from './shared-status.js'
+import { createSharedApi } from './shared-status.js'
 import type { openSites } from './sites.js'
 
 /** How often policies that another process has stored are read, if records have changed. */
@@ -79,7 +79,7 @@ export async function serveReader({
       throw new ApiError('database_error', 'This process only reads.')
     },
   }
-  const api = { ...parts.api, shared_status: createSharedStatus({ events, records, held, options }) }
+  const api = { ...parts.api, ...createSharedApi({ events, records, held, options }) }
   listen(port, { events, records, sites, api, writer, setTailing() {}, end, log })
   port.post({ type: 'ready', position: options.from, losses: [], writer: false })
   reportUsage()

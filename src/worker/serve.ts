@@ -24,7 +24,7 @@ import { createRemovalStep } from './removal.js'
 import { formatError } from './requests.js'
 import { serveReader } from './serve-reader.js'
 import { openSharedSalts } from './shared-salts.js'
-import { createSharedStatus, createSizeApi } from './shared-status.js'
+import { createSharedApi, createSizeApi } from './shared-status.js'
 import { openSites } from './sites.js'
 import { readReportingVisitors } from './stored-reports.js'
 import { readActiveSessions } from './stored-sessions.js'
@@ -96,7 +96,7 @@ async function serveWriter({
     remove: createRemovalStep({ store: events, writer, imports, ...parts }),
     assign: (sites) => events.assign(z.object({ from: z.int(), to: z.int() }).parse(sites)),
     forget_removals: (key) => events.forgetRemovals(z.string().optional().parse(key)),
-    shared_status: createSharedStatus({ events, records, held, options }),
+    ...createSharedApi({ events, records, held, options }),
     ...importing.api,
     ...createSizeApi(events),
     ...createBackupApi({ ...options, events, records, freeDisk: () => freeDisk(options.data), now: () => new Date() }),

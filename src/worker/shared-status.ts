@@ -4,36 +4,35 @@ import type { RecordStore } from '../store.js'
 import type { WorkerStores } from './open-stores.js'
 
 /**
- * Returns the function that describes where rows and records are, and what this process shares with others: the lease and
- * the servers. A server that is away has no state.
+ * Returns functions for the site's process that describe the engines, and what this process shares with others: the lease,
+ * which is known at once, and the servers, of which one that is away has no state.
  */
-export const createSharedStatus =
-  ({
-    events,
-    records,
-    held,
-    options,
-  }: {
-    events: Pick<EventStore, 'serverStatus'>
-    records: Pick<RecordStore, 'readSize'>
-    held: WorkerStores['held']
-    options: Pick<WorkerOptions, 'store' | 'control'>
-  }) =>
-  async (): Promise<unknown> => {
+export const createSharedApi = ({
+  events,
+  records,
+  held,
+  options,
+}: {
+  events: Pick<EventStore, 'serverStatus'>
+  records: Pick<RecordStore, 'readSize'>
+  held: WorkerStores['held']
+  options: Pick<WorkerOptions, 'store' | 'control'>
+}) => ({
+  fleet_status: async () => ({
+    engines: {
+      rows: options.store === undefined ? 'DuckDB' : 'ClickHouse',
+      records: options.control === undefined ? 'DuckDB' : 'PostgreSQL',
+    },
+    lease: held?.lease.status(),
+  }),
+  async shared_status() {
     const [server, records_bytes] = await Promise.all([
       events.serverStatus?.().catch(() => undefined),
       records.readSize?.().catch(() => undefined),
     ])
-    return {
-      engines: {
-        rows: options.store === undefined ? 'DuckDB' : 'ClickHouse',
-        records: options.control === undefined ? 'DuckDB' : 'PostgreSQL',
-      },
-      lease: held?.lease.status(),
-      server,
-      records_bytes,
-    }
-  }
+    return { lease: held?.lease.status(), server, records_bytes }
+  },
+})
 
 /** Returns functions for the site's process that measure a store in a file; on a server they return null. */
 export const createSizeApi = ({
