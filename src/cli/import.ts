@@ -1,16 +1,17 @@
 import { once } from 'node:events'
-import { createWriteStream, type WriteStream } from 'node:fs'
+import { createWriteStream, existsSync, type WriteStream } from 'node:fs'
+import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { z } from 'zod'
 import { followLog } from '../access-logs/follow.js'
 import { LOG_FORMATS } from '../access-logs/formats.js'
 import { loadCatalog } from '../agents/catalog.js'
 import { formatNumber } from '../export/format.js'
-import { ImportCounts, type ImportOptions } from '../log-import/batch.js'
+import { hasNoRequest, ImportCounts, type ImportOptions } from '../log-import/batch.js'
 import { followBatches, latestTime, type ReadCounts, readBatches } from '../log-import/read-batches.js'
 import type { Site } from '../manage/sites.js'
 import { parseDay, parseTimeZone, startOfDay } from '../query/calendar.js'
-import { type Client, withClient } from './client.js'
+import { type Client, isRunning, withClient } from './client.js'
 import {
   type CommandCall,
   defineCommand,
@@ -83,26 +84,53 @@ export const importLogs = defineCommand({
     if (flags.follow && (args.length > 1 || args[0] === '-' || flags.dryRun))
       throw new Failure('--follow needs one log, and no --dry-run.', 2)
     const robots = flags.robots === undefined ? undefined : await readRobots(flags.robots, terminal.version)
+    const isNew = await requireData(config, flags)
     const opened = await openFiles(call)
     const errors = flags.errors === undefined ? undefined : await openErrors(flags.errors)
     // An import asks no origin: only the operators' lists, to verify.
-    await withClient({ config: { ...config, role: 'both', offline: !flags.verifyNow }, terminal }, async (client) => {
-      const site = await chooseSite(client, flags.site)
-      const since = parseDay(flags.since ?? '')
-      const options: ImportOptions = {
-        dry_run: flags.dryRun,
-        verify_now: flags.verifyNow,
-        host: flags.host ?? hostOf(site),
-        robots: robots && since ? { body: robots.body, since: startOfDay(since, site.timezone).getTime() } : null,
-      }
-      // The size of a log that is followed grows.
-      const total = flags.follow ? undefined : opened.total
-      const result = await sendLines(client, call, { ...opened, total, errors, site: site.id, options })
-      report(call, result)
-      await closeErrors(errors)
-    })
+    const settings = {
+      ...config,
+      role: 'both' as const,
+      offline: !flags.verifyNow,
+      ...(isNew && { domain: [flags.host ?? ''] }),
+    }
+    await withClient(
+      { config: settings, terminal },
+      async (client) => {
+        const site = await chooseSite(client, flags.site)
+        const since = parseDay(flags.since ?? '')
+        const options: ImportOptions = {
+          dry_run: flags.dryRun,
+          verify_now: flags.verifyNow,
+          host: flags.host ?? hostOf(site),
+          robots: robots && since ? { body: robots.body, since: startOfDay(since, site.timezone).getTime() } : null,
+        }
+        // The size of a log that is followed grows.
+        const total = flags.follow ? undefined : opened.total
+        const result = await sendLines(client, call, { ...opened, total, errors, site: site.id, options })
+        report(call, result)
+        await closeErrors(errors)
+        if (result.isCut) throw new Failure(CUT_SHORT)
+        if (result.hasNoRequest) throw new Failure(NO_REQUEST)
+      },
+      { create: isNew },
+    )
   },
 })
+
+/**
+ * Returns whether the data directory has no data yet: then the import begins it, with the site of the hostname. Throws
+ * `Failure` if that is not possible.
+ */
+async function requireData({ data }: Call['config'], { host, dryRun }: ImportFlags): Promise<boolean> {
+  if (existsSync(join(data, 'control.duckdb')) || existsSync(join(data, 'spool')) || (await isRunning(data)))
+    return false
+  if (dryRun) throw new Failure(`No data in ${data} to compare with: see \`readership report\` for what is in a log.`)
+  if (host !== undefined) return true
+  throw new Failure(
+    `No data in ${data} yet: name the hostname of the site with --host to begin with this import, or the directory with --data.`,
+  )
+}
 
 type OpenedFiles = Awaited<ReturnType<typeof openFiles>>
 
@@ -131,6 +159,9 @@ interface Result {
   /** Absent for a trial. */
   id: number | undefined
   seconds: number
+  /** Whether a log ends early, or none of the lines is of its format. */
+  isCut: boolean
+  hasNoRequest: boolean
 }
 
 const Data = <T extends z.ZodType>(data: T) => z.object({ data })
@@ -154,7 +185,7 @@ async function sendLines(
   const began = performance.now()
   const begin = {
     ...{ site, options, total: total ?? null },
-    source: logs.map(({ read }) => read.name).join(', '),
+    source: logs.map(({ read }) => escapeText(read.name)).join(', '),
     format: [...new Set(logs.map(({ read }) => read.format))].join(', '),
   }
   const { id } = Data(z.object({ id: z.int() })).parse(await client.call('POST', '/control/imports', begin)).data
@@ -188,28 +219,35 @@ async function sendLines(
     },
   }
   let state = 'failed'
+  let isRead = false
   try {
     const [first] = logs
     if (flags.follow && first) await followBatches(first, followLog(first.log.path, { signal: stop.signal }), deps)
     else await readBatches(logs, deps)
-    state = 'done'
+    isRead = true
+    state = faults.length > 0 || hasNoRequest(read, counts) ? 'failed' : 'done'
   } finally {
     // After an error the following would look at a silent log for ever.
     stop.abort()
     progress.clear()
     for (const fault of faults) terminal.err(`${fault}\n`)
-    const ended = client.call('POST', `${path}/end${queryString({ ...(state === 'done' ? read : stored), state })}`)
+    const ended = client.call('POST', `${path}/end${queryString({ ...(isRead ? read : stored), state })}`)
     counts = await ended.then(
       (response) => Data(ImportCounts).parse(response).data,
       (error: unknown) => {
-        if (state === 'done') throw error
+        if (isRead) throw error
         return counts
       },
     )
   }
-  return { read, counts, id: id > 0 ? id : undefined, seconds: (performance.now() - began) / 1000 }
+  return {
+    ...{ read, counts, id: id > 0 ? id : undefined, seconds: (performance.now() - began) / 1000 },
+    ...{ isCut: faults.length > 0, hasNoRequest: hasNoRequest(read, counts) },
+  }
 }
 const NO_COUNTS: ImportCounts = { human: 0, agent: 0, known: 0, other_hosts: 0, dropped: 0, own_salts: false }
+const CUT_SHORT = 'Not all lines were read. Import the whole file: lines that are stored already are left out.'
+const NO_REQUEST = 'No line is of its format: name another one with --format.'
 const STOPPED = 'Stopped. The same command again adds the rest.'
 
 async function openErrors(file: string): Promise<WriteStream> {

@@ -69,26 +69,32 @@ export const logReport = defineCommand({
       isData: flags.dataPaths,
       tz: flags.tz,
     })
-    const report = tally.finish(await readFiles(call, tally, format))
-    if (flags.html !== undefined) {
-      const { formatHtml } = await import('../log-report/html.js')
-      if (flags.html === '-') return terminal.out(formatHtml(report))
-      await writeReport(flags.html, formatHtml(report))
-    }
-    if (flags.csv === '-') return terminal.out(formatCsv(report))
-    if (flags.csv !== undefined) await writeReport(flags.csv, formatCsv(report))
-    if (flags.json) return printJson(terminal, report)
-    terminal.out(formatLogReport(terminal, report, flags.limit))
-    for (const name of [flags.html, flags.csv]) if (name !== undefined) terminal.out(`Written: ${name}\n`)
+    const { files, problems } = await readFiles(call, tally, format)
+    const report = tally.finish(files)
+    await writeOutputs(call, report)
+    if (problems.length > 0) throw new Failure(problems.join('\n'))
   },
 })
 
-/** Reads all files into the tally; returns what was read as what. */
+async function writeOutputs({ flags, terminal }: CommandCall<LogReportFlags>, report: LogReport): Promise<void> {
+  if (flags.html !== undefined) {
+    const { formatHtml } = await import('../log-report/html.js')
+    if (flags.html === '-') return terminal.out(formatHtml(report))
+    await writeReport(flags.html, formatHtml(report))
+  }
+  if (flags.csv === '-') return terminal.out(formatCsv(report))
+  if (flags.csv !== undefined) await writeReport(flags.csv, formatCsv(report))
+  if (flags.json) return printJson(terminal, report)
+  terminal.out(formatLogReport(terminal, report, flags.limit))
+  for (const name of [flags.html, flags.csv]) if (name !== undefined) terminal.out(`Written: ${name}\n`)
+}
+
+/** Reads all files into the tally; returns what was read as what, and what is wrong with it. */
 async function readFiles(
   { args, flags, terminal }: CommandCall<LogReportFlags>,
   tally: Tally,
   format: LogFormat | undefined,
-): Promise<ReadFile[]> {
+): Promise<{ files: ReadFile[]; problems: string[] }> {
   const { logs, total } = await openLogFiles(args, {
     format,
     flag: '--log-format',
@@ -97,6 +103,7 @@ async function readFiles(
   })
   const progress = createLogProgress(terminal, total, () => performance.now())
   let lines = 0
+  let hasRequest = false
   const opened = logs.map((log) => ({ ...log, bytes: 0 }))
   await readInOrder(opened, {
     chunk(file, chunk) {
@@ -108,12 +115,15 @@ async function readFiles(
     },
     line({ read, log }, result) {
       if (result === undefined) read.broken++
+      else if (result !== 'skip') hasRequest = true
       tally.add(result, log.lacksUserAgents)
     },
   })
   progress.clear()
-  for (const { read } of opened) for (const fault of read.faults) terminal.err(`${read.name}: ${fault}\n`)
-  return opened.map(({ read: { faults: _, ...read } }) => read)
+  const problems = opened.flatMap(({ read: { name, faults } }) => faults.map((fault) => `${name}: ${fault}`))
+  if (!hasRequest && opened.some(({ read }) => read.broken > 0))
+    problems.push('No line is of its format: name another one with --log-format.')
+  return { files: opened.map(({ read: { faults: _, ...read } }) => read), problems }
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0)

@@ -128,6 +128,12 @@ export const ImportCounts = z.object({
 })
 export type ImportCounts = z.infer<typeof ImportCounts>
 
+/** Whether no line that was read is a request: each is broken, as with a format that is not the log's. */
+export const hasNoRequest = (
+  { broken, not_pages }: { broken: number; not_pages: number },
+  { human, agent, known, other_hosts, dropped }: ImportCounts,
+): boolean => broken > 0 && not_pages + human + agent + known + other_hosts + dropped === 0
+
 /** How an import treats its lines. */
 export const ImportOptions = z.object({
   /** Stores nothing. */

@@ -48,6 +48,10 @@ async function read(): Promise<void> {
   post({ type: 'read', counts, ...(fault !== undefined && { fault }) })
 }
 
+/** The name of the waiting file is the server's affair: the log has another name for who uploaded it. */
+const describeError = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replaceAll(file, 'the log')
+
 read()
-  .catch((error: unknown) => post({ type: 'failed', message: error instanceof Error ? error.message : String(error) }))
+  .catch((error: unknown) => post({ type: 'failed', message: describeError(error) }))
   .finally(() => parentPort?.close())

@@ -38,6 +38,20 @@ t.test('the screen, in the widths that terminals have', async (t) => {
       if (!shown.includes('. ') && !/\.$/.test(shown)) t.ok(textWidth(shown) <= columns, `${columns}: ${shown}`)
 })
 
+t.test('a log that is cut short, or of another format, is an error after the report', async (t) => {
+  const whole = gzipSync(LOG.repeat(50))
+  const folder = t.testdir({ 'cut.gz': whole.subarray(0, whole.length - 9), 'access.log': LOG })
+  const cut = await command('report', join(folder, 'cut.gz'))
+  t.match(cut, { code: 1, stdout: /GPTBot/ })
+  t.match(
+    cut.stderr,
+    new RegExp(`cut\\.gz: cut short or damaged after byte ${whole.length - 9}, line \\d+: unexpected end of file`),
+  )
+  const other = await command('report', join(folder, 'access.log'), '--log-format', 'caddy', '--json')
+  t.match(other, { code: 1, stderr: /No line is of its format: name another one with --log-format/ })
+  t.match(JSON.parse(other.stdout), { lines: { broken: 5 } })
+})
+
 t.test('json, csv and html of the same', async (t) => {
   const folder = t.testdir({ 'access.log': LOG })
   const [file, page, sheet] = ['access.log', 'report.html', 'agents.csv'].map((name) => join(folder, name))

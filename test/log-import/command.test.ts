@@ -1,4 +1,5 @@
 import { appendFileSync, readdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { z } from 'zod'
 import { sql } from '../../src/sql.js'
@@ -294,7 +295,7 @@ t.test(
     t.match(await ask('GET', '/api/imports?site=1'), { data: [{ state: 'running', total: null }] })
     t.match(await run(['import', log]), {
       code: 1,
-      stderr: /Import \d+ of site 1 runs since 20\d\d-\S+Z: imports run /,
+      stderr: /Import \d+ of site 1 runs since 20\d\d-\S+Z: an organisation imports /,
     })
     // The server goes on with the old file after the rename.
     renameSync(log, `${log}.1`)
@@ -318,3 +319,29 @@ function readlinkIfThere(path: string): string | undefined {
     return undefined
   }
 }
+
+t.test('a log that is cut short, or of another format, is an error after what could be read is stored', async (t) => {
+  const log = gzipSync(
+    `${Array.from({ length: 300 }, (_, n) => of(`/cut/${n}`, CHROME, { ip: `81.2.71.${n % 250}` })).join('\n')}\n`,
+  )
+  const path = writeLog('cut.log.gz', log.subarray(0, log.length - 20))
+  const cut = await run(['import', path])
+  t.equal(cut.code, 1)
+  t.match(
+    cut.stderr,
+    new RegExp(`cut\\.log\\.gz: cut short or damaged after byte ${log.length - 20}, line \\d+: unexpected end of file`),
+  )
+  t.match(cut.stderr, /error: Not all lines were read\. Import the whole file/)
+  t.match(cut.stdout, /^Stored \d+ pageviews of people/)
+  const id = z
+    .object({ data: z.array(z.object({ id: z.int(), state: z.string() })) })
+    .parse({ data: (await ask('GET', '/api/imports?site=1')).data }).data[0]
+  t.match(id, { state: 'failed' })
+  const whole = await run(['import', writeLog('whole.log.gz', log), '--json'])
+  t.equal(whole.code, 0, whole.stderr)
+  t.match(JSON.parse(whole.stdout), { lines: 300, broken: 0 })
+  t.ok(JSON.parse(whole.stdout).known > 0, 'the lines before are left out')
+  const other = await run(['import', writeLog('other.log', `${of('/a')}\n${of('/b')}\n`), '--format', 'caddy-json'])
+  t.match(other, { code: 1, stderr: /error: No line is of its format: name another one with --format/ })
+  t.match(other.stdout, /2 broken/)
+})
