@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { DataPathList } from '../capture/path-pattern.js'
 import { ApiError } from '../errors.js'
+import { asciiHostname } from '../hostname.js'
 import { ImportCounts, ImportOptions } from '../log-import/batch.js'
 import type { AuditContext } from '../manage/audit.js'
+import { FileName } from '../manage/fields.js'
 import { Import, type Imports } from '../manage/imports.js'
 import type { Sites } from '../manage/sites.js'
 import { parseTimeZone } from '../query/calendar.js'
@@ -34,8 +36,8 @@ const EndQuery = ReadQuery.extend({ state: z.enum(['done', 'failed']) })
 /** Imports as this process runs them. */
 export interface ImportJobs {
   /**
-   * Begins an import and returns its id: 0 for a trial, which has no record. Throws `conflict` while another one runs or is
-   * undone.
+   * Begins an import and returns its id: a negative one for a trial, which has no record. Throws `conflict` while another
+   * one of the organisation runs or is undone, and `rate_limited` while those of too many others run.
    */
   begin(about: NewImport, audit: AuditContext): Promise<number>
   /** Stores a batch of lines (JSON of a `LineBatch`). */
@@ -53,7 +55,7 @@ export interface ImportJobs {
   ): Promise<Import>
   /**
    * Ends an import if it runs, and begins to remove its rows; the record is deleted at the end. Throws `conflict` while
-   * another one runs.
+   * another one of the organisation runs.
    */
   undo(one: Pick<Import, 'site' | 'id' | 'source'>, audit: AuditContext): Promise<void>
   /** Call it when the worker has started: goes on with removals, and ends the records of imports that ran in the last one. */
@@ -68,19 +70,18 @@ const ImportView = Import.extend({
 })
 
 const UploadQuery = SiteQuery.extend({
-  name: z
-    .string()
-    .max(200, 'A name has at most 200 characters.')
-    .default('upload')
-    .describe('Name of the log, for the list.'),
+  name: FileName.default('upload').describe('Name of the log, for the list.'),
   format: z
     .string()
     .max(500, 'A format has at most 500 characters.')
+    .regex(/^[^\0\r\n]*$/, 'A format is one line, without NUL.')
     .optional()
     .describe('Format of the lines; detected by default.'),
   host: z
     .string()
     .max(253, 'A hostname has at most 253 characters.')
+    .transform(asciiHostname)
+    .refine((name) => name !== undefined, '`host` must be a hostname, such as shop.example.')
     .optional()
     .describe("Hostname of lines without one; the site's first by default."),
   tz: z
@@ -175,8 +176,9 @@ export function importRoutes({ sites, imports, jobs }: ImportRoutesDeps): Route[
 /** `/control/imports/*`: `readership import` sends the lines of logs, one batch after the other. */
 export function importControlRoutes({ jobs, sites }: Pick<ImportRoutesDeps, 'jobs' | 'sites'>): Route[] {
   const route = routeMaker('control')
-  /** A trial has the id 0. */
-  const importId = (call: Call): number => (call.params.id === '0' ? 0 : pathId(call))
+  /** A trial has a negative id. */
+  const importId = (call: Call): number =>
+    /^-\d{1,15}$/.test(call.params.id ?? '') ? Number(call.params.id) : pathId(call)
   return [
     route('post', '/control/imports', 'operator', {
       summary: 'Begin an import of access logs',

@@ -76,7 +76,9 @@ export async function compose(
   const backups = startBackups(core, config)
   const status = createStatusReader(core, { ...deps, data: config.data, health, sizes, backups: backups.schedule })
   const { data, min_free_disk } = config
-  const importJobs = createImportJobs({ engine, imports: core.manage.imports, data, min_free_disk, now, log })
+  const { imports, sites } = core.manage
+  const orgOf = async (site: number) => (await sites.get(site))?.org
+  const importJobs = createImportJobs({ engine, imports, orgOf, data, min_free_disk, now, log })
   await core.whenWriting(importJobs.resume)
   const app = passToWriter(
     createServiceApp(

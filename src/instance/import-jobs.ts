@@ -1,17 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, rm, stat, statfs } from 'node:fs/promises'
+import { mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import type { Engine } from '../engine/engine.js'
 import { ApiError, UnusableSetting } from '../errors.js'
-import type { ImportJobs, ReadSoFar } from '../http/imports.js'
-import { ImportCounts } from '../log-import/batch.js'
+import type { ImportJobs, NewImport, ReadSoFar } from '../http/imports.js'
+import { hasNoRequest, ImportCounts } from '../log-import/batch.js'
 import { readInThread } from '../log-import/thread.js'
+import type { AuditContext } from '../manage/audit.js'
 import type { Import, Imports } from '../manage/imports.js'
-import { createLock } from '../manage/lock.js'
+import { createLock, type Lock } from '../manage/lock.js'
 import type { Log } from './instance.js'
+import { receiveUpload } from './receive-upload.js'
 
 const WorkerState = z.object({ counts: ImportCounts, first_at: z.date().nullable(), last_at: z.date().nullable() })
 type WorkerState = z.infer<typeof WorkerState>
@@ -21,14 +23,12 @@ const UndoStep = z.object({ more: z.boolean() })
 const RECORD_INTERVAL_MS = 1_000
 /** The directory of the data directory in which an uploaded log waits to be read. */
 const UPLOADS = 'uploads.tmp'
-/** The free space is looked at after this many bytes of an upload. */
-const CHECKED_BYTES = 16 << 20
-/** An upload may take hours, but a client that sends nothing for so long has left. */
-const STALL_TIMEOUT_MS = 60_000
 
 interface JobDeps {
   engine: Pick<Engine, 'call'>
   imports: Imports
+  /** Returns the organisation of a site; undefined if the site does not exist. */
+  orgOf(site: number): Promise<number | undefined>
   data: string
   min_free_disk?: number | undefined
   stall_timeout_ms?: number
@@ -37,18 +37,23 @@ interface JobDeps {
 }
 
 /**
- * Creates the jobs that begin imports, pass their lines to the worker, and keep their records up to date. Long because it
- * lists all of them.
+ * Creates the jobs that begin imports, pass their lines to the worker, and keep their records up to date. Each organisation
+ * has one upload, one import and one undo at a time, whatever others do. Long because it lists all jobs.
  */
 export function createImportJobs(deps: JobDeps): ImportJobs {
-  const { engine, imports, data, now, log } = deps
+  const { engine, imports, orgOf, data, now, log } = deps
   const uploads = join(data, UPLOADS)
   // A process that was killed has left them. A reader removes them too: it may have been the writer.
   const emptied = rm(uploads, { recursive: true, force: true }).catch((error: unknown) =>
     log.warn({ err: error }, `${uploads} cannot be removed`),
   )
-  const lock = createLock()
-  let isUploading = false
+  const lockOf = createLocks()
+  const undo = createUndo({ engine, imports, log })
+  /** Organisations that upload a log. */
+  const uploading = new Set<number>()
+  /** The organisations of the imports that run. */
+  const orgs = new Map<number, number>()
+  let trials = 0
   const recordedAt = new Map<number, number>()
   const call = async (name: string, argument: unknown): Promise<WorkerState> =>
     WorkerState.parse(await engine.call(name, argument))
@@ -72,40 +77,58 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
     })
   }
 
+  const requireOrg = async (site: number): Promise<number> => {
+    const org = await orgOf(site)
+    if (org === undefined) throw new ApiError('not_found', `There is no site ${site}.`, 'site')
+    return org
+  }
+
+  /** Lists the imports of an organisation that run or are being removed. */
+  const listUnfinished = async (org: number): Promise<Import[]> => {
+    const found: Import[] = []
+    for (const one of await imports.listUnfinished()) if ((await orgOf(one.site)) === org) found.push(one)
+    return found
+  }
+
   /** Ends the records of imports that run no more. */
-  const failRunning = async (hasEnded = (_id: number) => true): Promise<void> => {
-    for (const { id, state } of await imports.listUnfinished())
+  const failRunning = async (found: readonly Import[], hasEnded = (_id: number) => true): Promise<void> => {
+    for (const { id, state } of found)
       if (state === 'running' && hasEnded(id)) await imports.update(id, { state: 'failed', ended_at: now() })
   }
 
   /** Lines whose rows are about to leave would be left out as known. */
-  const requireNoRemoval = async () => {
-    if ((await imports.listUnfinished()).some(({ state }) => state === 'removing'))
+  const requireNoRemoval = async (org: number) => {
+    if ((await listUnfinished(org)).some(({ state }) => state === 'removing'))
       throw new ApiError('conflict', 'An import is being undone.')
   }
 
-  const begin: ImportJobs['begin'] = async ({ options, ...about }, audit) => {
-    await requireNoRemoval()
+  const begin = async (org: number, { options, ...about }: NewImport, audit: AuditContext): Promise<number> => {
+    await requireNoRemoval(org)
     if (options.dry_run) {
+      const id = -++trials
       const secret = (await imports.secret()) ?? randomBytes(32).toString('base64')
-      await engine.call('import_begin', { id: 0, site: about.site, secret, options })
-      return 0
+      await engine.call('import_begin', { id, org, site: about.site, secret, options })
+      return id
     }
     const { id } = await imports.create({ ...about, created_at: now() })
     try {
-      await engine.call('import_begin', { id, site: about.site, secret: await imports.secret(), options })
+      await engine.call('import_begin', { id, org, site: about.site, secret: await imports.secret(), options })
     } catch (error) {
       await imports.delete({ site: about.site, id })
       throw error
     }
+    orgs.set(id, org)
     await imports.audit(audit, 'create', { ...about, id })
-    // Imports run one at a time: the others that say so were stopped.
-    await failRunning((other) => other !== id)
+    // An organisation has one import at a time: its others that say so were stopped.
+    await failRunning(await listUnfinished(org), (other) => other !== id)
     return id
   }
 
   const jobs: ImportJobs = {
-    begin: (about, audit) => lock(() => begin(about, audit)),
+    async begin(about, audit) {
+      const org = await requireOrg(about.site)
+      return lockOf(org)(() => begin(org, about, audit))
+    },
     async lines(id, text, read) {
       // The worker parses it: the site's requests wait for this process.
       const state = await call('import_lines', { id, text })
@@ -116,12 +139,14 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
       }
       return state.counts
     },
+    // An import that began in an earlier process has no lock of its organisation, and its worker is gone.
     end: (id, read, ending) =>
-      lock(async () => {
+      lockOf(orgs.get(id))(async () => {
         recordedAt.delete(id)
+        orgs.delete(id)
         const state = await call('import_end', { id }).catch(async (error: unknown) => {
           // The worker has ended it already: one of its batches failed, it is undone, or the worker was restarted.
-          await failRunning((other) => other === id)
+          await failRunning(await imports.listUnfinished(), (other) => other === id)
           throw error
         })
         if (id > 0) {
@@ -131,17 +156,18 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
         return state.counts
       }),
     async upload(about, body, read, audit) {
-      if (isUploading) throw new ApiError('conflict', 'Another log is being uploaded.')
+      const org = await requireOrg(about.site)
+      if (uploading.has(org)) throw new ApiError('conflict', 'Another log of this organisation is being uploaded.')
       const file = join(uploads, randomUUID())
-      isUploading = true
+      uploading.add(org)
       try {
         // Reasons to refuse the log that are known before it has arrived.
         if (read.format !== undefined) await checkFormat(read.format)
-        await requireNoRemoval()
-        await engine.call('import_stop', { id: null })
+        await requireNoRemoval(org)
+        await engine.call('import_stop', { id: null, org })
         await emptied
         await mkdir(uploads, { recursive: true, mode: 0o700 })
-        await pipeline(receive(body, uploads, deps), createWriteStream(file, { mode: 0o600 }))
+        await pipeline(receiveUpload(body, uploads, deps), createWriteStream(file, { mode: 0o600 }))
         const id = await jobs.begin({ ...about, total: (await sizeOf(file)) ?? null }, audit)
         void importFile(jobs, imports, { id, file, ...read }, log)
         const created = await imports.get(about.site, id)
@@ -151,25 +177,37 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
         await rm(file, { force: true })
         throw error
       } finally {
-        isUploading = false
+        uploading.delete(org)
       }
     },
-    undo: ({ site, id, source }, audit) =>
-      lock(async () => {
-        await engine.call('import_stop', { id })
-        // None runs any more: the commands of others that say so were stopped.
-        await failRunning()
+    async undo({ site, id, source }, audit) {
+      const org = await requireOrg(site)
+      await lockOf(org)(async () => {
+        await engine.call('import_stop', { id, org })
+        // None of the organisation runs any more: the commands of others that say so were stopped.
+        await failRunning(await listUnfinished(org))
         await imports.audit(audit, 'delete', { site, id, source })
         await imports.update(id, { state: 'removing' })
-        void undoInSteps({ engine, imports, log }, { site, id })
-      }),
+        undo(org, { site, id })
+      })
+    },
     async resume() {
-      await failRunning()
+      await failRunning(await imports.listUnfinished())
       for (const { id, site, state } of await imports.listUnfinished())
-        if (state === 'removing') void undoInSteps({ engine, imports, log }, { site, id })
+        if (state === 'removing') undo(await orgOf(site), { site, id })
     },
   }
   return jobs
+}
+
+/** Creates a lock for each organisation. */
+function createLocks(): (org: number | undefined) => Lock {
+  const locks = new Map<number | undefined, Lock>()
+  return (org) => {
+    const lock = locks.get(org) ?? createLock()
+    locks.set(org, lock)
+    return lock
+  }
 }
 
 /** Throws `validation_error` if the text is no format. */
@@ -181,42 +219,6 @@ async function checkFormat(format: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof UnusableSetting)) throw error
     throw new ApiError('validation_error', error.message, 'format')
-  }
-}
-
-/**
- * Yields an upload. Throws `database_error` when the disk has no more room, because the store needs it, and `bad_request` if
- * the client stops sending.
- */
-async function* receive(
-  body: ReadableStream<Uint8Array>,
-  directory: string,
-  { min_free_disk = 0, stall_timeout_ms = STALL_TIMEOUT_MS }: Pick<JobDeps, 'min_free_disk' | 'stall_timeout_ms'>,
-) {
-  const reader = body.getReader()
-  let isStalled = false
-  const timer = setTimeout(() => {
-    isStalled = true
-    reader.cancel().catch(() => {})
-  }, stall_timeout_ms)
-  let unchecked = CHECKED_BYTES
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (isStalled) throw new ApiError('bad_request', 'The upload stalled: nothing arrived for a minute.')
-      if (done) return
-      timer.refresh()
-      unchecked += value.length
-      if (unchecked >= CHECKED_BYTES) {
-        unchecked = 0
-        const { bavail, bsize } = await statfs(directory)
-        if (bavail * bsize < min_free_disk + CHECKED_BYTES)
-          throw new ApiError('database_error', 'The disk has no room for the log.')
-      }
-      yield value
-    }
-  } finally {
-    clearTimeout(timer)
   }
 }
 
@@ -234,6 +236,7 @@ async function importFile(
   log: Log,
 ): Promise<void> {
   let sofar: ReadSoFar = { lines: 0, broken: 0, not_pages: 0, data_lines: 0, bytes: 0 }
+  let stored: ImportCounts | undefined
   let ending: Import['state'] = 'failed'
   try {
     const { counts, fault } = await readInThread(
@@ -242,12 +245,15 @@ async function importFile(
         onFormat: (title) => imports.update(id, { format: title }),
         async send(text, counts) {
           sofar = counts
-          await jobs.lines(id, text, counts)
+          stored = await jobs.lines(id, text, counts)
         },
       },
     )
     sofar = counts
-    if (fault !== undefined) log.warn({}, `import ${id}: the log ends early: ${fault}`)
+    // What was read is stored: the same log as a whole adds the rest.
+    if (fault !== undefined) throw new UnusableSetting(`The log is ${fault}.`)
+    if (hasNoRequest(counts, stored ?? NO_COUNTS))
+      throw new UnusableSetting('No line is of the format: name another one with `format`.')
     ending = 'done'
   } catch (error) {
     log.warn({ err: error }, `import ${id} failed`)
@@ -259,17 +265,28 @@ async function importFile(
   await rm(file, { force: true })
 }
 
-/** Removes the rows of an import, and its record with the last of them. After a fault the import may be removed again. */
-async function undoInSteps(
-  { engine, imports, log }: Pick<JobDeps, 'engine' | 'imports' | 'log'>,
-  { site, id }: Pick<Import, 'site' | 'id'>,
-): Promise<void> {
-  try {
-    while (UndoStep.parse(await engine.call('remove_import', { site, import: id })).more);
-    await imports.delete({ site, id })
-  } catch (error) {
-    log.error({ err: error }, `import ${id} could not be removed`)
-    await imports.update(id, { state: 'failed' }).catch(() => {})
+const NO_COUNTS: ImportCounts = { human: 0, agent: 0, known: 0, other_hosts: 0, dropped: 0, own_salts: false }
+
+/**
+ * Creates the function that removes imports in steps: of one organisation one import after the other, and of all organisations
+ * one step at a time, in turns. Live rows wait for one step at most, and no organisation waits for all rows of another.
+ */
+function createUndo({ engine, imports, log }: Pick<JobDeps, 'engine' | 'imports' | 'log'>) {
+  const lockOf = createLocks()
+  const step = createLock()
+  /** Removes the rows of an import, and its record with the last of them. After a fault the import may be removed again. */
+  const removeInSteps = async ({ site, id }: Pick<Import, 'site' | 'id'>): Promise<void> => {
+    try {
+      const remove = () => engine.call('remove_import', { site, import: id })
+      while (UndoStep.parse(await step(remove)).more);
+      await imports.delete({ site, id })
+    } catch (error) {
+      log.error({ err: error }, `import ${id} could not be removed`)
+      await imports.update(id, { state: 'failed' }).catch(() => {})
+    }
+  }
+  return (org: number | undefined, one: Pick<Import, 'site' | 'id'>): void => {
+    void lockOf(org)(() => removeInSteps(one))
   }
 }
 

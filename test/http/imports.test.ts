@@ -89,15 +89,33 @@ t.test('an import tells how far it is, and is undone while it runs', async (t) =
 })
 
 t.test('a body that is no log fails, and says so', async (t) => {
+  const cut = gzipSync(lines(100).join('')).subarray(0, 200)
   for (const [body, state, why] of [
     ['one\ntwo\nthree\n', 'failed', 'no log'],
     [Buffer.from([0x1f, 0x8b, 0, 1, 2, 3]), 'failed', 'damaged'],
-    [gzipSync(lines(100).join('')).subarray(0, 200), 'done', 'cut short: what could be read is stored'],
+    [cut, 'failed', 'cut short: what could be read is stored'],
+    ['PK\x03\x04 and more\n', 'failed', 'an archive'],
   ] as const) {
     const { id } = Id.parse((await ask('POST', '/api/imports?site=1', Buffer.from(body))).data)
-    t.match(await ended(id), { state, ended_at: String, reason: state === 'failed' ? String : null }, why)
+    const found = await ended(id)
+    t.match(found, { state, ended_at: String, reason: String }, why)
+    if (body === cut)
+      t.match(found, { reason: /^The log is cut short or damaged after byte 200, line \d+: unexpected end of file\.$/ })
+    t.notMatch(found, { reason: /uploads\.tmp/ }, 'no path of the server')
   }
   t.match(await ask('POST', '/api/imports?site=1&tz=Berlin', lines(1).join('')), { error: 'validation_error' })
   t.match(await ask('POST', '/api/imports?site=1&format=%25q', lines(1).join('')), { error: 'validation_error' })
+  const broken = Id.parse((await ask('POST', '/api/imports?site=1&format=caddy', lines(3).join(''))).data)
+  t.match(await ended(broken.id), { state: 'failed', broken: 3, reason: /No line is of the format/ }, 'another format')
+  for (const [query, why] of [
+    ['name=a%00b', 'NUL'],
+    ['name=a%0d%0ab', 'a line break'],
+    ['name=a%e2%80%aeb', 'a change of direction'],
+    ['name=%20', 'nothing'],
+    ['format=%25h%0a', 'a line break in a format'],
+    ['host=a%00', 'NUL in a hostname'],
+    ['host=a/b', 'a path'],
+  ] as const)
+    t.match(await ask('POST', `/api/imports?site=1&${query}`, lines(1).join('')), { status: 422 }, why)
   t.match(await ask('POST', '/api/imports?site=9', lines(1).join('')), { status: 404 })
 })

@@ -152,7 +152,7 @@ t.test('while an import runs, none is undone, and the reverse', async (t) => {
   const { id } = await add([WHOLE])
   const stored = await readRows(store)
   const options = { dry_run: true, verify_now: false, host: 'one.example', robots: null }
-  const begin = () => callWorker('import_begin', { id: 0, site: 1, secret: 'c2VjcmV0', options })
+  const begin = () => callWorker('import_begin', { id: 0, org: 1, site: 1, secret: 'c2VjcmV0', options })
   const step = () => callWorker('remove_import', { site: 1, import: id })
   await begin()
   await t.rejects(step(), { code: 'conflict', message: /^A trial import of site 1 runs since/ })

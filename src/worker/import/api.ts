@@ -13,13 +13,15 @@ import { createImportRemoval } from './undo.js'
 
 const BeginArgument = z.object({
   id: z.int(),
+  org: z.int(),
   site: z.int(),
   secret: z.base64(),
   options: ImportOptions,
 })
 const LinesArgument = z.object({ id: z.int(), text: z.string() })
 const EndArgument = z.object({ id: z.int() })
-const StopArgument = z.object({ id: z.int().nullable() })
+const SiteArgument = z.object({ site: z.int() })
+const StopArgument = z.object({ id: z.int().nullable(), org: z.int() })
 
 /** The result of every call: what became of all lines so far, and the times of the first and the last. */
 interface ImportState {
@@ -28,6 +30,11 @@ interface ImportState {
   last_at: Date | null
 }
 
+/**
+ * Imports that run at once, one of each organisation. Each keeps sessions in memory, and their batches take turns with live
+ * rows.
+ */
+const MAX_IMPORTS = 8
 /** A command that has sent nothing for so long has been stopped. */
 const SILENCE_MS = 60_000
 /** Summing up waits for sessions to end; lines that are newer are not in its way. */
@@ -44,62 +51,59 @@ interface ImportApiDeps
   rows_per_step?: number
 }
 
+interface RunningImport {
+  id: number
+  org: number
+  site: number
+  begunAt: number
+  heardAt: number
+  run: ImportRun
+}
+
 /**
- * The calls of the site's process for `readership import`: one import at a time, its batches one after the other. None is undone
- * meanwhile: a running import has sessions in memory that would change. Long because its calls share the running import.
+ * The calls of the site's process for `readership import`. An organisation has one import at a time, its batches one after
+ * the other. Meanwhile none of its imports is undone: a running import has sessions in memory that would change. Sites share
+ * no sessions, so that imports of several organisations run side by side. Long because its calls share the running imports.
  */
 export function createImportApi(deps: ImportApiDeps) {
   const { store, imports, now } = deps
-  let current: { id: number; site: number; begunAt: number; run: ImportRun; heardAt: number } | undefined
-  let isBeginning = false
-  /** When the last step of an undo that has more of them ended. */
-  let undoneAt = Number.NEGATIVE_INFINITY
+  const { running, requireRunning, isRunning, end, requireFree, requireRoom } = createRunningImports(now)
+  /** The site of each organisation whose import begins. */
+  const beginning = new Map<number, number>()
+  /** By site: when the last step of an undo that has more of them ended. */
+  const undoneAt = new Map<number, number>()
   const removeStep = createImportRemoval({ ...deps, writer: deps })
 
-  const requireCurrent = (id: number) => {
-    if (current?.id !== id)
-      throw new ApiError('conflict', `Import ${id} no longer runs: it was stopped, or a batch failed.`)
-    return current
-  }
-
-  const isRunning = () => current !== undefined && now() - current.heardAt < SILENCE_MS
-
-  /** Ends the import that runs. A batch of it that is not stored yet will not be. */
-  const endCurrent = () => {
-    current?.run.stop()
-    current = undefined
-  }
-
-  /** Ends an import whose command has been stopped: should it go on, its sessions would not be those of the store. */
-  const requireNoImport = () => {
-    if (isBeginning) throw new ApiError('conflict', 'Another import begins.')
-    if (current !== undefined && isRunning()) throw new ApiError('conflict', describeRunning(current))
-    endCurrent()
+  const requireNotBeginning = (org: number) => {
+    if (beginning.has(org)) throw new ApiError('conflict', 'Another import begins.')
   }
 
   const api: WorkerApi = {
     async import_begin(argument): Promise<null> {
-      const { id, site: siteId, ...settings } = BeginArgument.parse(argument)
-      requireNoImport()
-      if (now() - undoneAt < SILENCE_MS) throw new ApiError('conflict', 'An import is being undone.')
+      const { id, org, site: siteId, ...settings } = BeginArgument.parse(argument)
+      requireNotBeginning(org)
+      requireFree((one) => one.org === org)
+      requireRoom(beginning.size)
+      if (now() - (undoneAt.get(siteId) ?? Number.NEGATIVE_INFINITY) < SILENCE_MS)
+        throw new ApiError('conflict', 'An import is being undone.')
       const site = deps.siteById(siteId)
       if (site === undefined) throw new ApiError('not_found', `There is no site ${siteId}.`)
       const one = { id, site: site.id }
       const saveSessions = async (ids: readonly bigint[]) =>
         imports.addSessions(one, await readForeignSessions(store, one, ids))
-      isBeginning = true
+      beginning.set(org, siteId)
       try {
         const hours = await readStoredHours(store, site.id, now())
         const run = createImportRun({ ...deps, ...settings, id, site, hours, saveSessions })
-        current = { id, site: site.id, begunAt: now(), run, heardAt: now() }
+        running.set(org, { id, org, site: site.id, begunAt: now(), run, heardAt: now() })
       } finally {
-        isBeginning = false
+        beginning.delete(org)
       }
       return null
     },
     async import_lines(argument): Promise<ImportState> {
       const { id, text } = LinesArgument.parse(argument)
-      const one = requireCurrent(id)
+      const one = requireRunning(id)
       const { run } = one
       const why = deps.obstacle()
       // A batch may take longer than a silence: verification asks DNS.
@@ -109,46 +113,94 @@ export function createImportApi(deps: ImportApiDeps) {
         await run.add(LineBatch.parse(JSON.parse(text)))
       } catch (error) {
         // Sessions in memory count rows that are not stored: only a new run is right.
-        if (current === one) endCurrent()
+        if (running.get(one.org) === one) end(one)
         throw error
       }
       one.heardAt = now()
       return describe(run)
     },
     async import_end(argument): Promise<ImportState> {
-      const { run } = requireCurrent(EndArgument.parse(argument).id)
-      endCurrent()
-      return describe(run)
+      const one = requireRunning(EndArgument.parse(argument).id)
+      end(one)
+      return describe(one.run)
     },
-    /** Ends this import, and one whose command has been stopped. Throws `conflict` if another one runs. */
+    /**
+     * Ends this import, and one of the organisation whose command has been stopped. Throws `conflict` if another one runs.
+     * Without an id it makes room for a new one, and throws as `import_begin`.
+     */
     async import_stop(argument): Promise<null> {
-      const { id } = StopArgument.parse(argument)
-      if (current?.id === id) endCurrent()
-      requireNoImport()
+      const { id, org } = StopArgument.parse(argument)
+      const one = running.get(org)
+      if (one !== undefined && one.id === id) end(one)
+      requireNotBeginning(org)
+      requireFree((other) => other.org === org)
+      if (id === null) requireRoom(beginning.size)
       return null
     },
     async remove_import(argument) {
-      requireNoImport()
-      undoneAt = now()
+      const { site } = SiteArgument.parse(argument)
+      if ([...beginning.values()].includes(site)) throw new ApiError('conflict', 'Another import begins.')
+      requireFree((one) => one.site === site)
+      undoneAt.set(site, now())
       const step = await removeStep(argument).catch((error: unknown) => {
-        undoneAt = Number.NEGATIVE_INFINITY
+        undoneAt.delete(site)
         throw error
       })
-      undoneAt = step.more ? now() : Number.NEGATIVE_INFINITY
+      if (step.more) undoneAt.set(site, now())
+      else undoneAt.delete(site)
       return step
     },
   }
   return {
     api,
     /** Whether an import stores lines of the past: what is summed up meanwhile would change with each batch. */
-    isStoringPast: (): boolean => isRunning() && (current?.run.span().last ?? 0) < now() - SETTLED_MS,
+    isStoringPast: (): boolean =>
+      [...running.values()].some((one) => isRunning(one) && (one.run.span().last ?? 0) < now() - SETTLED_MS),
   }
 }
 
-/** The id of a trial, which has no record, is 0. */
-function describeRunning({ id, site, begunAt }: { id: number; site: number; begunAt: number }): string {
+/** Keeps the imports that run, by their organisation. */
+function createRunningImports(now: () => number) {
+  const running = new Map<number, RunningImport>()
+  const isRunning = ({ heardAt }: RunningImport) => now() - heardAt < SILENCE_MS
+  /** Ends an import. A batch of it that is not stored yet will not be. */
+  const end = (one: RunningImport) => {
+    one.run.stop()
+    running.delete(one.org)
+  }
+  return {
+    running,
+    isRunning,
+    end,
+    requireRunning(id: number): RunningImport {
+      const one = [...running.values()].find((each) => each.id === id)
+      if (one === undefined)
+        throw new ApiError('conflict', `Import ${id} no longer runs: it was stopped, or a batch failed.`)
+      return one
+    },
+    /**
+     * Throws `conflict` if such an import runs. Ends one whose command has been stopped: should it go on, its sessions would
+     * not be those of the store.
+     */
+    requireFree(concerns: (one: RunningImport) => boolean): void {
+      for (const one of [...running.values()].filter(concerns)) {
+        if (isRunning(one)) throw new ApiError('conflict', describeRunning(one))
+        end(one)
+      }
+    },
+    /** Throws `rate_limited` if too many imports run; the message says nothing of them, because they are others'. */
+    requireRoom(beginning: number): void {
+      for (const one of [...running.values()]) if (!isRunning(one)) end(one)
+      if (running.size + beginning >= MAX_IMPORTS)
+        throw new ApiError('rate_limited', 'Too many organisations import logs at the moment: try again later.')
+    },
+  }
+}
+
+/** The id of a trial, which has no record, is negative. */
+function describeRunning({ id, site, begunAt }: RunningImport): string {
   const since = `${new Date(begunAt).toISOString().slice(0, 19)}Z`
-  return `${id > 0 ? `Import ${id}` : 'A trial import'} of site ${site} runs since ${since}: imports run one at a time.`
+  return `${id > 0 ? `Import ${id}` : 'A trial import'} of site ${site} runs since ${since}: an organisation imports one log at a time.`
 }
 
 function describe(run: ImportRun): ImportState {
