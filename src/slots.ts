@@ -1,10 +1,11 @@
 /**
- * Runs a task on a free slot. Tasks that find none wait: the askers take turns, and the tasks of one asker start in order.
+ * Runs a task on a free slot. Tasks that find none wait: the tenants take turns, of one tenant its askers, and the tasks of
+ * one asker start in order.
  */
 export type Slots = <T>(task: (slot: number) => Promise<T>, turn?: WaitOptions) => Promise<T>
 
 interface WaitOptions {
-  /** Tasks without one are those of one asker. */
+  /** The tenant and, after a slash, one of its askers. Tasks without one are those of one asker. */
   asker?: string | undefined
   /** A task whose signal is aborted while it waits never starts; the call rejects with the signal's reason. */
   signal?: AbortSignal | undefined
@@ -18,26 +19,33 @@ type Enter = (slot: number) => void
 /** Runs at most `count` tasks at once, each alone on a slot, numbered from 0. */
 export function createSlots(count: number): Slots {
   const free = Array.from({ length: count }, (_, slot) => slot)
-  /** Waiting tasks by asker, the asker whose turn is next first. */
-  const waiting = new Map<string, Set<Enter>>()
+  /** Waiting tasks by tenant and asker; those whose turn is next are first. */
+  const waiting = new Map<string, Map<string, Set<Enter>>>()
 
   const add = (asker: string, enter: Enter): void => {
-    waiting.set(asker, (waiting.get(asker) ?? new Set()).add(enter))
+    const tenant = tenantOf(asker)
+    const askers = waiting.get(tenant) ?? new Map<string, Set<Enter>>()
+    waiting.set(tenant, askers.set(asker, (askers.get(asker) ?? new Set()).add(enter)))
   }
   const remove = (asker: string, enter: Enter): void => {
-    const tasks = waiting.get(asker)
+    const askers = waiting.get(tenantOf(asker))
+    const tasks = askers?.get(asker)
     tasks?.delete(enter)
-    if (tasks?.size === 0) waiting.delete(asker)
+    if (tasks?.size === 0) askers?.delete(asker)
+    if (askers?.size === 0) waiting.delete(tenantOf(asker))
   }
-  /** Takes the next task; its asker becomes the last of those who wait. */
+  /** Takes the next task; its tenant, and among the tenant's askers its asker, become the last of those who wait. */
   const takeNext = (): Enter | undefined => {
-    for (const [asker, tasks] of waiting) {
-      waiting.delete(asker)
-      const [next] = tasks
-      if (next) tasks.delete(next)
-      if (tasks.size > 0) waiting.set(asker, tasks)
-      return next
-    }
+    for (const [tenant, askers] of waiting)
+      for (const [asker, tasks] of askers) {
+        waiting.delete(tenant)
+        askers.delete(asker)
+        const [next] = tasks
+        if (next) tasks.delete(next)
+        if (tasks.size > 0) askers.set(asker, tasks)
+        if (askers.size > 0) waiting.set(tenant, askers)
+        return next
+      }
     return undefined
   }
 
@@ -79,3 +87,5 @@ export function createSlots(count: number): Slots {
     }
   }
 }
+
+const tenantOf = (asker: string): string => asker.split('/', 1)[0] ?? ''

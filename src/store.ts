@@ -24,7 +24,7 @@ export type Log = (level: 'info' | 'warn' | 'error', message: string, error?: un
  */
 export interface QueryScope {
   readonly site: number
-  /** The caller, so that one with many questions does not keep the others waiting. */
+  /** The organisation of the site and, after a slash, the caller: one with many questions does not keep others waiting. */
   readonly asker: string
 }
 

@@ -1,9 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { ApiError } from '../errors.js'
+import { createSlots, type Slots } from '../slots.js'
 import { queryCancelled, type ReadTimeouts } from '../store.js'
-import { type Connections, READ_CONNECTIONS } from './open.js'
+import { type Connections, READ_CONNECTIONS, STREAM_CONNECTIONS } from './open.js'
 import { isFatal, queryTimedOut, queueTimedOut } from './query-errors.js'
-import { createSlots, type Slots } from './slots.js'
 
 type Work<T> = (connection: DuckDBConnection) => Promise<T>
 type Run = <T>(work: Work<T>) => Promise<T>
@@ -12,6 +12,12 @@ export interface ReadOptions {
   signal?: AbortSignal | undefined
   /** As `QueryScope`. */
   asker?: string | undefined
+}
+
+export interface HoldOptions {
+  signal?: AbortSignal | undefined
+  timeout_ms?: number
+  for?: 'stream' | 'snapshot'
 }
 
 interface DatabaseOptions {
@@ -66,7 +72,8 @@ export function createReopeningDatabase(
   const { wait_ms } = options.limits
   const instance = createInstance(opened, open, options)
   const readSlots = createSlots(READ_CONNECTIONS)
-  const streamSlots = createSlots(1)
+  const streamSlots = createSlots(STREAM_CONNECTIONS)
+  const snapshotSlots = createSlots(1)
   const writeSlots = createSlots(1)
   const { during, isIdleFor } = createReadActivity(options.clock)
 
@@ -98,23 +105,24 @@ export function createReopeningDatabase(
         options,
       ),
     /**
-     * Waits, in order, for the one connection that is kept over several pieces of work, and runs `task` with it. `run`
-     * interrupts each piece as `read` does, by default after the same time; between pieces nothing runs. `cleanUp` also
-     * runs after the caller has left.
+     * Waits, in order, for a connection that is kept over several pieces of work, and runs `task` with it. Streams have
+     * several, because a caller may read slowly, and snapshots one of their own. `run` interrupts each piece as `read`
+     * does, by default after the same time; between pieces nothing runs. `cleanUp` also runs after the caller has left.
      */
     hold: <T>(
       task: (run: Run, cleanUp: Run) => Promise<T>,
-      signal?: AbortSignal,
-      timeout_ms = options.limits.timeout_ms,
+      { signal, timeout_ms = options.limits.timeout_ms, for: use = 'stream' }: HoldOptions = {},
     ): Promise<T> =>
       inQueue(
-        streamSlots,
-        async () => {
+        use === 'stream' ? streamSlots : snapshotSlots,
+        async (slot) => {
           const connections = await instance.connections()
+          const held = use === 'stream' ? connections.streamers[slot] : connections.snapshotter
+          if (!held) throw new RangeError(`there is no connection ${slot} for streams`)
           // Each piece waits for its turn among the reads: libuv has four threads, and the writer needs one.
           return task(
-            (work) => readSlots(() => readOn(connections, connections.streamer, work, signal, timeout_ms), { signal }),
-            (work) => readOn(connections, connections.streamer, work),
+            (work) => readSlots(() => readOn(connections, held, work, signal, timeout_ms), { signal }),
+            (work) => readOn(connections, held, work),
           )
         },
         { signal },

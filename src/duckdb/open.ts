@@ -24,12 +24,17 @@ export interface FileSettings {
  */
 export const READ_CONNECTIONS = 2
 
+/** Streams at once: one whose caller reads slowly keeps its rows for minutes. Their statements wait among the reads. */
+export const STREAM_CONNECTIONS = 8
+
 /** One open file. Each connection runs one statement at a time. */
 export interface Connections {
   writer: DuckDBConnection
   readers: readonly DuckDBConnection[]
-  /** Reads, and keeps a temporary table over several statements. */
-  streamer: DuckDBConnection
+  /** Each reads, and keeps a temporary table over several statements. */
+  streamers: readonly DuckDBConnection[]
+  /** Keeps a transaction over several statements, for backups. */
+  snapshotter: DuckDBConnection
   /** Sets how many threads run the statements that begin later: DuckDB has one number for the file, 1 at first. */
   setThreads(count: number): Promise<void>
   /** Closes with a checkpoint, synchronously; no statement may be running. */
@@ -74,7 +79,9 @@ export async function openDatabaseFile(
     })
     const readers: DuckDBConnection[] = []
     for (let n = 0; n < READ_CONNECTIONS; n++) readers.push(await instance.connect())
-    const streamer = await instance.connect()
+    const streamers: DuckDBConnection[] = []
+    for (let n = 0; n < STREAM_CONNECTIONS; n++) streamers.push(await instance.connect())
+    const snapshotter = await instance.connect()
     const setter = await instance.connect()
     await writer.run("set global TimeZone = 'UTC'")
     // `create` ignores this setting.
@@ -88,10 +95,11 @@ export async function openDatabaseFile(
     return {
       writer,
       readers,
-      streamer,
+      streamers,
+      snapshotter,
       setThreads: createThreadSetting(setter),
       close() {
-        for (const connection of [...readers, streamer, setter, writer]) connection.disconnectSync()
+        for (const connection of [...readers, ...streamers, snapshotter, setter, writer]) connection.disconnectSync()
         instance.closeSync()
       },
     }

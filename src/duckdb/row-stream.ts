@@ -40,23 +40,26 @@ export async function* streamRows(
   }
   /** Runs apart from the caller, so that the connection is released without it. */
   const serve = (): Promise<void> =>
-    database.hold(async (run, cleanUp) => {
-      const longest = setTimeout(() => abandon(readTooSlowly()), longest_ms)
-      try {
-        await run((connection) => runQuery(connection, sql`create or replace temp table answer as ${query}`))
-        for (let from = 0; ; from += ROWS_PER_CHUNK) {
-          await chunkWanted()
-          const chunk = sql`select * from answer where rowid >= ${from} and rowid < ${from + ROWS_PER_CHUNK}`
-          const rows = await run((connection) => runQuery(connection, chunk))
-          if (rows.length === 0) return
-          request?.resolve(rows)
-          request = undefined
+    database.hold(
+      async (run, cleanUp) => {
+        const longest = setTimeout(() => abandon(readTooSlowly()), longest_ms)
+        try {
+          await run((connection) => runQuery(connection, sql`create or replace temp table answer as ${query}`))
+          for (let from = 0; ; from += ROWS_PER_CHUNK) {
+            await chunkWanted()
+            const chunk = sql`select * from answer where rowid >= ${from} and rowid < ${from + ROWS_PER_CHUNK}`
+            const rows = await run((connection) => runQuery(connection, chunk))
+            if (rows.length === 0) return
+            request?.resolve(rows)
+            request = undefined
+          }
+        } finally {
+          clearTimeout(longest)
+          await cleanUp((connection) => connection.run('drop table if exists temp.answer')).catch(() => {})
         }
-      } finally {
-        clearTimeout(longest)
-        await cleanUp((connection) => connection.run('drop table if exists temp.answer')).catch(() => {})
-      }
-    }, signal)
+      },
+      { signal },
+    )
 
   const next = () =>
     new Promise<ResultRow[]>((resolve, reject) => {

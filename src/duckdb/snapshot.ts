@@ -10,8 +10,8 @@ import { asApiError } from './query-errors.js'
 const TIMEOUT_MS = 600_000
 
 /**
- * Returns a function that takes snapshots of a file. A snapshot is a transaction that only reads, on the connection for
- * streams: rows are stored meanwhile, checkpoints succeed, and exports wait.
+ * Returns a function that takes snapshots of a file. A snapshot is a transaction that only reads, on a
+ * connection of its own: rows are stored and streamed meanwhile, and checkpoints succeed.
  */
 export const createSnapshot =
   (database: Pick<Database, 'hold'>, file: string): TakeSnapshot =>
@@ -39,7 +39,6 @@ export const createSnapshot =
             await cleanUp((connection) => connection.run('rollback')).catch(() => {})
           }
         },
-        undefined,
-        TIMEOUT_MS,
+        { for: 'snapshot', timeout_ms: TIMEOUT_MS },
       ),
     )

@@ -2,6 +2,8 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { ApiError, UnusableSetting } from '../errors.js'
+import { createFairShare } from '../fair-share.js'
+import { createSlots } from '../slots.js'
 import type { Fonts } from './pdf/typesetter.js'
 import type { Sheet } from './sheet.js'
 
@@ -14,7 +16,7 @@ const HEAP_MB = 256
 const dataFile = (name: string): string => fileURLToPath(new URL(`../../data/${name}`, import.meta.url))
 
 /**
- * Draws each sheet in a thread of its own, two at once, so the proxy's event loop stays free. `font` is a file for
+ * Draws each sheet in a thread of its own, two at once, so the proxy's event loop stays free. Tenants take turns. `font` is a file for
  * characters that the shipped fonts lack; throws a one-line message if it is not a font.
  */
 export function createPdfRenderer(font: string | undefined) {
@@ -24,27 +26,25 @@ export function createPdfRenderer(font: string | undefined) {
     bold: dataFile('DejaVuSansCondensed-Bold.ttf'),
     fallback: font,
   }
-  let running = 0
-  const waiting: (() => void)[] = []
+  const slots = createSlots(MAX_CONCURRENT_PDFS)
+  const shares = createFairShare(MAX_OPEN_PDFS)
   return {
-    /** Draws a sheet. Rejects if it fails, takes longer than 30 s, or `signal` aborts. */
-    async draw(sheet: Sheet, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+    /** Draws a sheet for a tenant. Rejects if it fails, takes longer than 30 s, or `signal` aborts. */
+    async draw(sheet: Sheet, tenant: number, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
       // A waiting sheet takes memory in the process that serves the site.
-      if (waiting.length >= MAX_WAITING_PDFS) throw pdfError('Too many PDFs are being created: try again shortly.')
-      while (running >= MAX_CONCURRENT_PDFS) await new Promise<void>((resolve) => waiting.push(resolve))
-      running++
+      const leave = shares.enter(tenant)
+      if (!leave) throw pdfError('Too many PDFs are being created: try again shortly.')
       try {
-        signal?.throwIfAborted()
-        return await drawInThread(sheet, fonts, signal)
+        return await slots(() => drawInThread(sheet, fonts, signal), { asker: `${tenant}`, signal })
       } finally {
-        running--
-        waiting.shift()?.()
+        leave()
       }
     },
   }
 }
 
-const MAX_WAITING_PDFS = 16
+/** Those that are drawn or wait: one tenant alone has half. */
+const MAX_OPEN_PDFS = 36
 const pdfError = (message: string, cause?: unknown): ApiError =>
   new ApiError('database_error', message, undefined, cause === undefined ? {} : { cause })
 

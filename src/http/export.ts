@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ApiError } from '../errors.js'
 import { createCsvLines } from '../export/csv-lines.js'
 import { contentDisposition } from '../export/filename.js'
 import type { PdfRenderer } from '../export/pdf.js'
@@ -12,6 +13,7 @@ import {
 } from '../export/report-names.js'
 import { createSheet } from '../export/report-sheet.js'
 import { MAX_PRINTED_ROWS } from '../export/sheet-tables.js'
+import { createFairShare } from '../fair-share.js'
 import { parseParameters } from '../query/envelope.js'
 import type { Plan } from '../query/plan.js'
 import { prepareRead, type ReadDependencies } from '../query/read.js'
@@ -34,49 +36,67 @@ const TableParameter = z
 const ReportQuery = z.object({ report: ReportParameter })
 const CsvQuery = ReportQuery.extend({ table: TableParameter })
 
+/** CSV exports at once; one organisation alone has half. A caller that reads slowly keeps one open for minutes. */
+const MAX_EXPORTS = 8
+
 const route = routeMaker('stats')
 
 /** The reads as files: the same parameters, the same data. */
-export const exportRoutes = ({ log, pdf, ...deps }: ExportDeps): Route[] => [
-  route('get', '/api/stats/export.csv', 'stats:read', {
-    summary:
-      "A whole report as CSV (RFC 4180, UTF-8) with a header row. Absent values are empty, lists are joined by `; `, lists of rows become tables of their own, other objects are JSON. A text that begins with = + - @ tab, a line break or ' gets a ' before it, so that no spreadsheet computes it",
-    query: ExportQuery.extend({ table: TableParameter }),
-    contentType: 'text/csv; charset=utf-8',
-    run: async (call) => {
-      const { report: asked, table } = parseParameters(CsvQuery, call.query)
-      const report = findReport(asked)
-      const stop = new AbortController()
-      const of = createReadDeps(deps, call)
-      const found = await createCsvLines(
-        report,
-        call.query,
-        { ...of, store: deps.store },
-        { table, signal: AbortSignal.any([stop.signal, call.request.signal]) },
-      )
-      return new Response(streamLines(found, stop, log), {
-        headers: {
-          'content-type': 'text/csv; charset=utf-8',
-          'content-disposition': await dispositionFor(deps, report, found.plan, 'csv'),
-        },
-      })
-    },
-  }),
-  route('get', '/api/stats/export.pdf', 'stats:read', {
-    summary: `A report as PDF: parameters, charts, and the first ${MAX_PRINTED_ROWS} rows of each table`,
-    query: ExportQuery,
-    contentType: 'application/pdf',
-    run: async (call) => {
-      const { report, plan, bytes } = await drawReport(call.query, { ...deps, pdf }, createReadDeps(deps, call))
-      return new Response(bytes, {
-        headers: {
-          'content-type': 'application/pdf',
-          'content-disposition': await dispositionFor(deps, report, plan, 'pdf'),
-        },
-      })
-    },
-  }),
-]
+export function exportRoutes({ log, pdf, ...deps }: ExportDeps): Route[] {
+  const shares = createFairShare(MAX_EXPORTS)
+  return [
+    route('get', '/api/stats/export.csv', 'stats:read', {
+      summary:
+        "A whole report as CSV (RFC 4180, UTF-8) with a header row. Absent values are empty, lists are joined by `; `, lists of rows become tables of their own, other objects are JSON. A text that begins with = + - @ tab, a line break or ' gets a ' before it, so that no spreadsheet computes it",
+      query: ExportQuery.extend({ table: TableParameter }),
+      contentType: 'text/csv; charset=utf-8',
+      run: async (call) => {
+        const { report: asked, table } = parseParameters(CsvQuery, call.query)
+        const report = findReport(asked)
+        const stop = new AbortController()
+        const of = createReadDeps(deps, call)
+        const { plan } = await prepareRead(report.read, call.query, of, report.words)
+        const leave = shares.enter(await tenantOf(deps, plan))
+        if (!leave) throw new ApiError('rate_limited', 'Too many exports are running; wait for the end of one.')
+        try {
+          const found = await createCsvLines(
+            report,
+            call.query,
+            { ...of, store: deps.store },
+            { table, signal: AbortSignal.any([stop.signal, call.request.signal]) },
+          )
+          return new Response(streamLines(found, stop, { log, leave }), {
+            headers: {
+              'content-type': 'text/csv; charset=utf-8',
+              'content-disposition': await dispositionFor(deps, report, found.plan, 'csv'),
+            },
+          })
+        } catch (error) {
+          leave()
+          throw error
+        }
+      },
+    }),
+    route('get', '/api/stats/export.pdf', 'stats:read', {
+      summary: `A report as PDF: parameters, charts, and the first ${MAX_PRINTED_ROWS} rows of each table`,
+      query: ExportQuery,
+      contentType: 'application/pdf',
+      run: async (call) => {
+        const { report, plan, bytes } = await drawReport(call.query, { ...deps, pdf }, createReadDeps(deps, call))
+        return new Response(bytes, {
+          headers: {
+            'content-type': 'application/pdf',
+            'content-disposition': await dispositionFor(deps, report, plan, 'pdf'),
+          },
+        })
+      },
+    }),
+  ]
+}
+
+/** Returns the organisation of a plan's site. */
+const tenantOf = async ({ sites }: Pick<ReadDeps, 'sites'>, { site }: Pick<Plan, 'site'>): Promise<number> =>
+  (await sites.get(site))?.org ?? 0
 
 /** Returns a function that draws the PDF of any site's report, for mailed reports. */
 export const createPdfDrawer =
@@ -97,9 +117,9 @@ async function drawReport(
 ) {
   const report = findReport(parseParameters(ReportQuery, query).report)
   const { plan, segment, answers } = await answerReport(report, query, of)
-  const site = (await sites.get(plan.site))?.name ?? ''
-  const sheet = createSheet({ site, report: report.name, segment, now: now() }, answers)
-  return { report, plan, bytes: await pdf.draw(sheet, of.signal) }
+  const { name = '', org = 0 } = (await sites.get(plan.site)) ?? {}
+  const sheet = createSheet({ site: name, report: report.name, segment, now: now() }, answers)
+  return { report, plan, bytes: await pdf.draw(sheet, org, of.signal) }
 }
 
 /** Runs a report's reads, lists bounded to the rows that are printed. */
@@ -131,21 +151,29 @@ async function dispositionFor(
 type CsvSource = Pick<Awaited<ReturnType<typeof createCsvLines>>, 'lines' | 'close'>
 
 /** Streams lines as fast as the client reads them. A failure in the middle ends the connection, so a part never passes for the whole file. */
-function streamLines({ lines, close }: CsvSource, stop: AbortController, log: (error: unknown) => void) {
+function streamLines(
+  { lines, close }: CsvSource,
+  stop: AbortController,
+  { log, leave }: { log(error: unknown): void; leave(): void },
+) {
   const encoder = new TextEncoder()
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const { value, done } = await lines.next()
-          if (done) controller.close()
-          else controller.enqueue(encoder.encode(value))
+          if (done) {
+            leave()
+            controller.close()
+          } else controller.enqueue(encoder.encode(value))
         } catch (error) {
+          leave()
           if (!stop.signal.aborted) log(error)
           throw error
         }
       },
       async cancel() {
+        leave()
         stop.abort()
         await lines.return(undefined).catch(() => {})
         await close().catch(() => {})

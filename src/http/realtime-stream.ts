@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
+import { createFairShare } from '../fair-share.js'
 import type { ShareScope } from '../manage/shares.js'
 import { sourceRows, whereClause } from '../query/conditions.js'
 import { ENVELOPE_SHAPE, parseParameters, wholeNumber } from '../query/envelope.js'
@@ -13,9 +14,12 @@ import { createReadDeps, type ReadDeps } from './reads.js'
 import { type Route, routeMaker } from './route.js'
 import { createRowStream, type TailedEngine } from './row-stream.js'
 
-/** Streams that are open at once, of all readers. Share links leave room for people who are signed in. */
-const MAX_STREAMS = 100
-const MAX_SHARED_STREAMS = 50
+/**
+ * Streams that are open at once. One organisation alone has half: 100, of which 50 by share links, so that those leave room
+ * for people who are signed in.
+ */
+const MAX_STREAMS = 200
+const MAX_SHARED_STREAMS = 100
 /** Rows a second for one reader: no person reads more, and each costs the site's process as much as a small request. */
 const MAX_ROWS_PER_SECOND = 100
 const RECENT_MINUTES = 30
@@ -56,17 +60,20 @@ interface StreamDeps extends ReadDeps {
 /** GET /api/stats/realtime/stream: each row of a site as it is committed, for one reader. */
 export function realtimeStreamRoute(deps: StreamDeps): Route {
   const { engine, ended, heartbeat_ms, clock, store, catalog, sites } = deps
-  const open = { all: 0, shared: 0 }
-  /** Counts a stream; the returned function ends it. Throws `rate_limited`. */
-  const enter = (isShared: boolean): (() => void) => {
-    if (open.all >= MAX_STREAMS || (isShared && open.shared >= MAX_SHARED_STREAMS))
-      throw new ApiError('rate_limited', 'Too many streams are open; try again later.')
-    const add = (n: number) => {
-      open.all += n
-      if (isShared) open.shared += n
-    }
-    add(1)
-    return () => add(-1)
+  const streams = createFairShare(MAX_STREAMS)
+  const sharedStreams = createFairShare(MAX_SHARED_STREAMS)
+  /** Counts a stream of the site's organisation; the returned function ends it. Throws `rate_limited`. */
+  const enter = async (site: number, isShared: boolean): Promise<() => void> => {
+    const org = (await sites.get(site))?.org ?? 0
+    const leaveShared = isShared ? sharedStreams.enter(org) : () => {}
+    const leave = leaveShared && streams.enter(org)
+    if (leave)
+      return () => {
+        leave()
+        leaveShared()
+      }
+    leaveShared?.()
+    throw new ApiError('rate_limited', 'Too many streams are open; close one, or try again later.')
   }
   return routeMaker('stats')('get', envelope.path, 'stats:read', {
     summary: envelope.summary,
@@ -74,11 +81,11 @@ export function realtimeStreamRoute(deps: StreamDeps): Route {
     contentType: 'text/event-stream',
     async run(call) {
       const { principal } = call
-      const leave = enter(principal.kind === 'share')
+      const { plan } = await prepareRead(envelope, call.query, createReadDeps(deps, call))
+      requireRowFilters(plan.filters)
+      const { n, follow } = parseParameters(z.object(own), call.query)
+      const leave = await enter(plan.site, principal.kind === 'share')
       try {
-        const { plan } = await prepareRead(envelope, call.query, createReadDeps(deps, call))
-        requireRowFilters(plan.filters)
-        const { n, follow } = parseParameters(z.object(own), call.query)
         const shows = (scope: ShareScope) => principal.kind !== 'share' || principal.share.includes(scope)
         const stream = createRowStream(
           {

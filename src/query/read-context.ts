@@ -25,6 +25,8 @@ import { changesSalt, type SaltPeriod } from './salt-periods.js'
 
 /** The site that a read is about. */
 export interface Site {
+  /** Its organisation, which shares the store with others. */
+  readonly org?: number
   readonly id: number
   readonly timezone: string
   /** The period after which a visitor gets another id. */

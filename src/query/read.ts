@@ -241,7 +241,7 @@ export async function prepareRead(
   const { params, run } = read.prepare(own, words)
   const { site, segment } = await findSiteAndSegment(envelope, dependencies)
   const { dialect } = dependencies.store
-  const scope = { site: site.id, asker: dependencies.asker ?? '' }
+  const scope = { site: site.id, asker: `${site.org ?? ''}/${dependencies.asker ?? ''}` }
   const store = { dialect, query: (asked: Sql) => dependencies.store.query(asked, signal, scope) }
   checkDimensions([envelope.filters ?? [], segment], params.dimension, dependencies)
   const { audience, shown: shownAudience, note } = resolveAudience(read.audience, envelope.audience)
