@@ -5,7 +5,7 @@ import { domainToASCII } from 'node:url'
  * path, or is not a hostname.
  */
 export function asciiHostname(text: string): string | undefined {
-  // It would read what follows these as a path, and drop tabs and line breaks.
+  // Node reads a path after these characters, and drops tabs and line breaks.
   if (/[/?#\\\s]/.test(text)) return undefined
   const ascii = domainToASCII(text)
   return ascii === '' || /[^a-z0-9._-]/.test(ascii) ? undefined : ascii

@@ -78,7 +78,7 @@ function createGzipDecoder(): Decoder {
     },
   }
 }
-/** What is unpacked of a slice that has a fault is lost, and the fault is after the slice's first byte. */
+/** The text of a slice that has a fault is lost, and the fault is somewhere in the slice. */
 const SLICE_BYTES = 16_384
 /** Larger than zlib's default of 16 KB, which gives chunks of 100 lines. */
 const CHUNK_BYTES = 262_144

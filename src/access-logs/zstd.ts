@@ -13,7 +13,7 @@ const EMPTY_FRAME = Uint8Array.of(0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0)
 
 /**
  * Decodes zstd, also several frames after each other. The decoder gets one block at a time, because it returns all that it
- * can unpack at once: four bytes are 128 KB. Checksums are not verified: damage shows in broken lines.
+ * can unpack at once: four bytes are 128 KB. Checksums are not verified: damage shows in broken lines. Long because its steps share the state.
  */
 export function createZstdDecoder(): Decoder {
   let unpacked: Buffer[] = []

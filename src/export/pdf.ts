@@ -43,7 +43,7 @@ export function createPdfRenderer(font: string | undefined) {
   }
 }
 
-/** Those that are drawn or wait: one tenant alone has half. */
+/** Bounds the sheets that are drawn or wait: one tenant alone has half. */
 const MAX_OPEN_PDFS = 36
 const pdfError = (message: string, cause?: unknown): ApiError =>
   new ApiError('database_error', message, undefined, cause === undefined ? {} : { cause })

@@ -19,7 +19,7 @@ export interface ZipEntry {
   bytes(): AsyncGenerator<Buffer>
 }
 
-/** Where an entry is, as the list of entries says. */
+/** The place of an entry and its sizes, as the list of entries has them. */
 interface Place {
   readonly name: string
   readonly flags: number

@@ -250,7 +250,7 @@ async function importFile(
       },
     )
     sofar = counts
-    // What was read is stored: the same log as a whole adds the rest.
+    // The lines before are stored: the whole log adds the rest.
     if (fault !== undefined) throw new UnusableSetting(`The log is ${fault}.`)
     if (hasNoRequest(counts, stored ?? NO_COUNTS))
       throw new UnusableSetting('No line is of the format: name another one with `format`.')

@@ -81,7 +81,8 @@ export type Removals = ReturnType<typeof createRemovals>
 
 /**
  * Removes rows: erased people, deleted sites, expired rows. A request is written down before the first step, so it is
- * carried out whatever crashes meanwhile. Steps run one after the other, people before sites. Long because its methods
+ * carried out whatever crashes meanwhile. Steps run one after the other, people before sites,
+ * organisations in turns. Long because its methods
  * share the state of the running removal.
  */
 export function createRemovals(deps: RemovalsDeps) {
@@ -104,6 +105,25 @@ export function createRemovals(deps: RemovalsDeps) {
     const rows = await records.query(sql`select id, site, visitor, hostnames, requested_at from removals
       where done_at is null and (kind = 'visitor' or ${deps.mayRemoveSites()}) order by kind = 'site', id`)
     return rows.map((row) => PendingRemoval.parse(row))
+  }
+
+  /** Numbers of the organisations' last steps: the one whose last step is the oldest has the next. */
+  const turns = new Map<number, number>()
+  let steps = 0
+  /** Takes the next of pending removals: people before sites, and among them the organisations in turns. */
+  const takeNext = async (pending: readonly PendingRemoval[]): Promise<PendingRemoval | undefined> => {
+    const [first] = pending
+    if (!first) return undefined
+    const orgs = new Map((await deps.sites.list()).map(({ id, org }) => [id, org]))
+    // The site of a deleted one is in no list.
+    const tenantOf = ({ target }: PendingRemoval) => orgs.get(target.site) ?? -target.site
+    const turnOf = (one: PendingRemoval) => turns.get(tenantOf(one)) ?? 0
+    const isPerson = 'visitor' in first.target
+    const next = pending
+      .filter(({ target }) => 'visitor' in target === isPerson)
+      .reduce((best, one) => (turnOf(one) < turnOf(best) ? one : best))
+    turns.set(tenantOf(next), ++steps)
+    return next
   }
 
   const runStep = async ({ id, target }: PendingRemoval): Promise<void> => {
@@ -130,7 +150,7 @@ export function createRemovals(deps: RemovalsDeps) {
     let error: unknown
     try {
       while (!closed) {
-        const next = (await lock(listPending)).find(({ id }) => !failed.has(id))
+        const next = await takeNext((await lock(listPending)).filter(({ id }) => !failed.has(id)))
         if (!next) break
         try {
           await runStep(next)

@@ -140,7 +140,7 @@ t.test('one line of any length is never in memory as a whole', async (t) => {
   t.ok((found.lines[1] ?? '').length < 1_000_000, 'the rest of the line is left out')
 })
 
-t.test('zstd that needs much memory, or is none, is refused', async (t) => {
+t.test('zstd that needs much memory, or is damaged, is refused', async (t) => {
   const head = (...bytes: number[]) => Buffer.from([0x28, 0xb5, 0x2f, 0xfd, ...bytes, 0, 0, 0, 0, 0, 0, 0, 0, 0])
   const block = Buffer.alloc(3)
   block.writeUIntLE(((200 << 10) << 3) | 3, 0, 3)

@@ -66,7 +66,7 @@ async function openInstanceOfTwo(t: Test) {
     }
     const key = async (site: number) =>
       Key.parse((await ask('POST', '/api/keys', JSON.stringify({ org, name: 'k', site, scopes: ['stats:read'] }))).data)
-        .key
+        .secret
     return { ask, headers, key }
   }
   return { at: listener.at, operator, org, site, a: await admin(1, 'a@x.example'), b: await admin(org, 'b@x.example') }

@@ -20,6 +20,8 @@ async function open(
     records?: Records
     step: (leaving: RemovalTarget) => RemovalProgress | Error
     days?: () => (number | undefined)[]
+    /** The organisations of the sites. */
+    orgs?: readonly number[]
     mayRemoveSites?: () => boolean
   },
 ) {
@@ -37,7 +39,7 @@ async function open(
           ...{
             id: i + 1,
             version: 1,
-            org: 1,
+            org: given.orgs?.[i] ?? 1,
             name: 'x',
             domains: [],
             timezone: 'UTC',
@@ -131,6 +133,26 @@ t.test('a process that becomes the writer goes on with removals, and forgets wha
   isWriter = true
   removals.takeOver()
   await until(() => forgotten === 3 && asked.some((target) => 'visitor' in target))
+})
+
+t.test('erasures of one organisation do not hold up those of another', async (t) => {
+  const steps = new Map<string, number>()
+  const { removals, asked } = await open(t, {
+    orgs: [1, 2],
+    step(leaving) {
+      const visitor = 'visitor' in leaving ? leaving.visitor : ''
+      steps.set(visitor, (steps.get(visitor) ?? 0) + 1)
+      return { ...none, rows: 1, more: (steps.get(visitor) ?? 0) < 30 }
+    },
+  })
+  const [first, second, other] = ['a', 'b', 'c'].map((letter) => letter.repeat(16))
+  await Promise.all([
+    removals.erase(1, first ?? '', deed),
+    removals.erase(1, second ?? '', deed),
+    removals.erase(2, other ?? '', deed),
+  ])
+  const begun = (visitor = '') => asked.findIndex((one) => 'visitor' in one && one.visitor === visitor)
+  t.ok(begun(other) < begun(second), `${begun(other)} before ${begun(second)}`)
 })
 
 t.test('people come before sites, and a site continues where it was', async (t) => {
