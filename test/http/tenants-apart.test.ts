@@ -157,9 +157,8 @@ t.test('uploads, imports, undos and streams of one organisation refuse nothing t
 t.test('CSV exports that are read slowly refuse nothing to another organisation', async (t) => {
   let release = () => {}
   const released = new Promise<void>((resolve) => (release = resolve))
-  const row: ResultRow = { value: '/a', visitors: 1, total: 1 }
   async function* stream(): AsyncGenerator<ResultRow[]> {
-    yield [row]
+    yield Array.from({ length: 2_000 }, (_, i) => ({ value: `/${i}`, visitors: 1, pageviews: 1 }))
     await released
   }
   const { app, records } = await exportService(t, undefined, undefined, stream)
@@ -169,7 +168,7 @@ t.test('CSV exports that are read slowly refuse nothing to another organisation'
   await records.write(sql`update sites set org = 2 where id = 2`)
   const listener = await listenAdmin((incoming) => app(incoming, { ip: '127.0.0.1', operator: true }), '127.0.0.1', 0)
   const csv = (site: number) =>
-    open(`${listener.at}/api/stats/export.csv?report=pages&site=${site}&range=yesterday`, {})
+    open(`${listener.at}/api/stats/export.csv?report=breakdown&dimension=pathname&site=${site}`, {})
   const ofA = await Promise.all(Array.from({ length: 6 }, () => csv(1)))
   t.strictSame(ofA.map(({ response }) => response.statusCode).sort(), [200, 200, 200, 200, 429, 429])
   const ofB = await csv(2)

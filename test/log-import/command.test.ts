@@ -1,12 +1,14 @@
-import { appendFileSync, readdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, readlinkSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { z } from 'zod'
 import { sql } from '../../src/sql.js'
 import { CHROME, FIREFOX } from '../fixtures/browser-headers.js'
+import { command } from '../fixtures/command.js'
 import { startImportService } from '../fixtures/import-service.js'
 import { logLine } from '../fixtures/importer.js'
-import { eventually, GPTBOT } from '../fixtures/instance.js'
+import { dataDir, eventually, GPTBOT } from '../fixtures/instance.js'
 
 /** Tests `readership import` as an operator runs it, with a real instance. */
 
@@ -344,4 +346,16 @@ t.test('a log that is cut short, or of another format, is an error after what co
   const other = await run(['import', writeLog('other.log', `${of('/a')}\n${of('/b')}\n`), '--format', 'caddy-json'])
   t.match(other, { code: 1, stderr: /error: No line is of its format: name another one with --format/ })
   t.match(other.stdout, /2 broken/)
+})
+
+t.test('an import begins an empty directory, if it names the hostname', async (t) => {
+  const data = dataDir(t)
+  const log = writeLog('first.log', `${of('/first')}\n`)
+  const here = (...args: string[]) => command('import', log, '--data', data, ...args)
+  t.match(await here(), { code: 1, stderr: /No data in .* yet: name the hostname of the site with --host/ })
+  t.match(await here('--host', 'new.example', '--dry-run'), { code: 1, stderr: /to compare with: see `readership report`/ })
+  t.notOk(existsSync(join(data, 'control.duckdb')), 'nothing is made')
+  t.match(await here('--host', 'new.example'), { code: 0, stdout: /^Stored 1 pageviews of people/ })
+  const { stdout } = await command('sites', 'list', '--json', '--data', data)
+  t.match(JSON.parse(stdout), [{ domains: ['new.example'] }])
 })
