@@ -353,7 +353,10 @@ t.test('an import begins an empty directory, if it names the hostname', async (t
   const log = writeLog('first.log', `${of('/first')}\n`)
   const here = (...args: string[]) => command('import', log, '--data', data, ...args)
   t.match(await here(), { code: 1, stderr: /No data in .* yet: name the hostname of the site with --host/ })
-  t.match(await here('--host', 'new.example', '--dry-run'), { code: 1, stderr: /to compare with: see `readership report`/ })
+  t.match(await here('--host', 'new.example', '--dry-run'), {
+    code: 1,
+    stderr: /to compare with: see `readership report`/,
+  })
   t.notOk(existsSync(join(data, 'control.duckdb')), 'nothing is made')
   t.match(await here('--host', 'new.example'), { code: 0, stdout: /^Stored 1 pageviews of people/ })
   const { stdout } = await command('sites', 'list', '--json', '--data', data)
