@@ -59,9 +59,10 @@ function visitsOf(presences: readonly Presence[]): Presence[] {
  * in a visit prolongs it if the visit reaches the report, engaged time included, and this is repeated until no visit grows.
  * A report that came before the view of its page counts at that view.
  * Other reports of a seen page belong to the visit that saw it, dated after its end; reports of pages not seen, to the
- * visit that runs. The rest has no session, and neither has a report of no page.
+ * visit that runs. The rest has no session, and neither has a report of no page. A row has the visitor's id of its fact's
+ * time, a session is named by that of its start.
  */
-export function recountRows(facts: readonly Fact[], visitor_id: bigint): EventRow[] {
+export function recountRows(facts: readonly Fact[], visitorAt: (at: number) => bigint): EventRow[] {
   const acts = facts.filter((fact) => !isReport(fact)).map(({ at }) => ({ from: at, to: at }))
   const seen = facts.filter(isReport).flatMap((fact) => {
     const view = findView(fact, facts)
@@ -89,9 +90,15 @@ export function recountRows(facts: readonly Fact[], visitor_id: bigint): EventRo
     const at = visit && isAside ? Math.min(fact.at, visit.to + fact.engaged) : (report?.to ?? fact.at)
     const entry = visit && facts.find((one) => one.at === visit.from && !isReport(one))?.pathname
     return eventRow({
-      ...{ kind: fact.kind, pathname: fact.pathname, visitor_id, timestamp: new Date(at), ...fact.row },
+      ...{
+        kind: fact.kind,
+        pathname: fact.pathname,
+        visitor_id: visitorAt(fact.at),
+        timestamp: new Date(at),
+        ...fact.row,
+      },
       ...{ entry_page: entry ?? null, session_start: new Date(visit?.from ?? 0) },
-      session_id: visit === undefined ? NO_SESSION : sessionId(visitor_id, visit.from),
+      session_id: visit === undefined ? NO_SESSION : sessionId(visitorAt(visit.from), visit.from),
     })
   })
 }

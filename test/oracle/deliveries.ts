@@ -5,16 +5,19 @@ import type { Evidence } from '../../src/capture/hit.js'
 import type { Site } from '../../src/capture/site.js'
 import type { CommitPosition } from '../../src/engine/commit-position.js'
 import type { EventStore } from '../../src/event-store.js'
+import type { SaltStore } from '../../src/ingest/salts.js'
 import type { ReadDependencies } from '../../src/query/read.js'
 import type { EventRow } from '../../src/rows.js'
-import { sql } from '../../src/sql.js'
+import { raw, sql } from '../../src/sql.js'
 import { HexId } from '../../src/store.js'
 import { browserHit } from '../fixtures/hits.js'
+import type { Recording } from '../fixtures/importer.js'
 import { observation } from '../fixtures/observations.js'
 import { type Random, seeded } from '../fixtures/random.js'
 import { createTestSalts, startWritePath } from '../fixtures/write-path.js'
 import { checkRead, type ReadCase } from './check-read.js'
 import { type Fact, NO_PAGE, recountRows } from './delivered-facts.js'
+import { drawLog, importAndUndo } from './delivered-logs.js'
 import { EXPECTED_READS } from './expected-reads.js'
 import { FUNNELS, GOALS, storedGoals } from './goals-and-funnels.js'
 import { NO_SESSION, type Question } from './site-rows.js'
@@ -27,7 +30,8 @@ const SEED = Number(process.env.ORACLE_SEED ?? 20261122)
 const SITES_AT_ONCE = 4
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
-const FIRST_DAY = Date.UTC(2026, 2, 3)
+/** The evening before the night of 23 hours in Berlin. Visits begin until an hour after midnight in UTC, when salts change. */
+const FIRST_DAY = Date.UTC(2026, 2, 28, 19)
 const GAPS = [
   1,
   1_000,
@@ -59,8 +63,13 @@ interface Message {
 interface Person {
   site: number
   language: string
+  ip: string
   facts: Fact[]
+  served: { at: number; pathname: string; status: number }[]
 }
+
+const ACTS = ['served', 'served', 'browsed', 'next', 'next', 'event'] as const
+const REPORTS = ['engagement', 'engagement', 'vitals', 'error'] as const
 
 type DrawnEvent = readonly [
   kind: 'custom' | 'outbound' | 'file_download' | 'form',
@@ -75,11 +84,22 @@ const EVENTS: readonly [DrawnEvent, ...DrawnEvent[]] = [
   ['form', undefined, { form: 'letter' }],
 ]
 
-/** Draws what one person does in a day or two, and the messages that tell it. */
+/** Kinds of sites, in turn: half of them have daily salts, half of them an import too. */
+const hasDailySalt = (site: number): boolean => site % 4 >= 2
+const saltOf = (site: number) => (hasDailySalt(site) ? 'day' : 'never')
+/** An import leaves reports of pages where they are, so the people of these sites only act. */
+const hasImport = (site: number): boolean => site % 4 === 1 || site % 4 === 2
+const dayOf = (at: number): number => Math.floor(at / DAY)
+
+/**
+ * Draws what one person does in a day or two, and the messages that tell it. With daily salts pages report on the day on
+ * which they were seen: after midnight, they are another visitor's. Long because it lists what a person may do.
+ */
 function drawPerson(random: Random, site: number, n: number, from: number): { person: Person; messages: Message[] } {
   const language = LANGUAGES[n] ?? 'de'
   const facts: Fact[] = []
   const messages: Message[] = []
+  const served: Person['served'] = []
   const ip = `10.${site >> 8}.${site & 255}.${n + 1}`
   const hostname = `s${site}.example`
   let at = from + random.int(6 * HOUR)
@@ -95,28 +115,24 @@ function drawPerson(random: Random, site: number, n: number, from: number): { pe
     const seen = facts.findLast((one) => one.kind === 'pageview' && one.pathname === pathname && one.at <= until)
     return Math.min(random.of(ENGAGED), seen ? until - seen.at : DAY)
   }
+  /** Whether the page was seen today, or never. */
+  const mayReport = (pathname: string): boolean => {
+    const seen = facts.findLast((one) => one.kind === 'pageview' && one.pathname === pathname)
+    return !hasDailySalt(site) || seen === undefined || dayOf(seen.at) === dayOf(at)
+  }
   for (let left = 1 + random.int(14); left > 0; left--) {
     const pathname = random.of([...SERVED, ...BROWSED])
-    const kind = random.of([
-      'served',
-      'served',
-      'browsed',
-      'next',
-      'next',
-      'event',
-      'engagement',
-      'engagement',
-      'vitals',
-      'error',
-    ])
+    const kind = random.of(hasImport(site) ? ACTS : mayReport(pathname) ? [...ACTS, ...REPORTS] : ACTS)
     if (kind === 'served') {
-      const page = random.of(SERVED)
+      const [page, status] = [random.of(SERVED), random.of([200, 304])]
       tell(
         observation({
-          ...{ ...message, pathname: page, timestamp: new Date(at).toISOString() },
-          headers: { 'accept-language': language },
+          ...{ ...message, pathname: page, status, timestamp: new Date(at).toISOString() },
+          ...(status === 304 && { conditional: 1, content_type: '' }),
+          headers: { 'accept-language': language, 'sec-fetch-dest': 'document' },
         }),
       )
+      served.push({ at, pathname: page, status })
       fact('pageview', page)
       before = page
     } else if (kind === 'browsed') {
@@ -125,8 +141,9 @@ function drawPerson(random: Random, site: number, n: number, from: number): { pe
       fact('pageview', page)
       before = page
     } else if (kind === 'next') {
-      const engaged_ms = before === undefined ? 0 : measure(before, at - 1)
-      const scroll = random.of([0, 30, 100])
+      const measures = !hasImport(site) && (before === undefined || mayReport(before))
+      const engaged_ms = before === undefined || !measures ? 0 : measure(before, at - 1)
+      const scroll = measures ? random.of([0, 30, 100]) : 0
       if (engaged_ms + scroll > 0) fact('engagement', before ?? NO_PAGE, { engaged_ms, scroll }, engaged_ms, at - 1)
       hit(pathname, { engaged_ms, scroll, ...(before && { referrer: `https://${hostname}${before}` }) })
       fact('pageview', pathname)
@@ -151,27 +168,35 @@ function drawPerson(random: Random, site: number, n: number, from: number): { pe
     }
     at += random.of(GAPS)
   }
-  return { person: { site, language, facts }, messages }
+  return { person: { site, language, ip, facts, served }, messages }
 }
 
 const numberedSite = (id: number): Site => ({
   ...{ id, domains: [`s${id}.example`], timezone: 'UTC', respect_gpc: false },
-  ...{ visitor_salt: 'never', excluded_paths: [] },
+  ...{ visitor_salt: saltOf(id), excluded_paths: [] },
 })
 
+interface Delivery {
+  random: Random
+  sites: readonly Site[]
+  half(): Promise<void>
+  /** Called when everything is delivered, while the write path runs. */
+  end(writing: Recording, salts: SaltStore, now: () => number): Promise<void>
+}
+
 /** Delivers messages in the order of their arrival, in requests of any size, with restarts and aggregation between. */
-async function deliver(
-  store: EventStore,
-  messages: readonly Message[],
-  { random, sites, half }: { random: Random; sites: readonly Site[]; half: () => Promise<void> },
-) {
+async function deliver(store: EventStore, messages: readonly Message[], { random, sites, half, end }: Delivery) {
   let now = messages[0]?.arrives ?? 0
   const salts = createTestSalts(() => now)
   const start = (from: CommitPosition) =>
     startWritePath({ store, now: () => now, salts, from, limit: random.of([16, 1_000]), sites })
   let writing = await start({ run: '00000000000000aa', sequence: 0, human: 0, agent: 0, drops: {} })
   for (let n = 0; n < messages.length; ) {
-    const batch = messages.slice(n, n + 1 + random.int(random.of([1, 4, 30])))
+    const first = messages[n]?.arrives ?? now
+    // A longer wait may end more than a day after the message was sent, when its salt is destroyed.
+    const batch = messages
+      .slice(n, n + 1 + random.int(random.of([1, 4, 30])))
+      .filter(({ arrives }) => arrives - first < 29 * MINUTE)
     n += batch.length
     now = batch.at(-1)?.arrives ?? now
     if (random() < 0.1) {
@@ -182,11 +207,13 @@ async function deliver(
     if (n >= messages.length / 2 && n - batch.length < messages.length / 2) await half()
     if (random() < 0.1) await store.aggregate(new Date(now - random.of([0, 2 * HOUR, 12 * HOUR])))
   }
+  await end(writing, salts, () => now)
   await writing.stop()
 }
 
 const Visitor = z.object({
   site_id: z.int(),
+  day: z.int(),
   language: z.string(),
   visitor_id: HexId,
   browser: z.string(),
@@ -200,10 +227,26 @@ const Fingerprint = z.object({
 async function readNames(store: EventStore) {
   const all = sql`(select * from events union all select * from loose_reports)`
   const visitors = (
-    await store.query(sql`select distinct site_id, language, visitor_id, browser, os from ${all} a`)
+    await store.query(sql`select distinct site_id, language, visitor_id, browser, os,
+      ${store.dialect.divideInteger(store.dialect.epochMs(raw('timestamp')), raw(String(DAY)))} as day
+      from ${all} a where language is not null and coalesce(reported_at, timestamp) = timestamp`)
   ).map((row) => Visitor.parse(row))
   const [error] = await store.query(sql`select error from ${all} a where error is not null limit 1`)
   return { visitors, fingerprint: error ? Fingerprint.parse(error).error.fingerprint : '' }
+}
+
+/** The rows of people's facts. Their names are the store's. */
+async function expectRows(store: EventStore, site: number, people: readonly Person[]): Promise<EventRow[]> {
+  const { visitors, fingerprint } = await readNames(store)
+  return people.flatMap(({ language, facts }) => {
+    const names = visitors.filter((one) => one.site_id === site && one.language === language)
+    const [name] = names
+    const isOf = (at: number) => (one: { day: number }) => !hasDailySalt(site) || one.day === dayOf(at)
+    return recountRows(facts, (at) => names.find(isOf(at))?.visitor_id ?? 0n).map((row) => ({
+      ...{ ...row, site_id: site, hostname: `s${site}.example`, browser: name?.browser ?? null, os: name?.os ?? null },
+      ...{ device_type: 'desktop', error: row.error && { ...row.error, fingerprint } },
+    }))
+  })
 }
 
 const is = (dimension: string, value: unknown, op = 'is') => ({ dimension, op, value })
@@ -221,7 +264,7 @@ const FILTERS: readonly [Question['filters'], ...Question['filters'][]] = [
  */
 export async function checkDeliveries(t: Test, open: () => Promise<EventStore>): Promise<void> {
   let [sites, asked] = [0, 0]
-  const seen = { loose: 0, sessions: 0 }
+  const seen = { loose: 0, sessions: 0, logged: 0 }
   for (
     let first = FIRST_SITE - ((FIRST_SITE - 1) % SITES_AT_ONCE);
     first < FIRST_SITE + SITES;
@@ -238,25 +281,22 @@ export async function checkDeliveries(t: Test, open: () => Promise<EventStore>):
     const half = async () => {
       for (const site of numbers) await askAboutHalf(store, site)
     }
-    await deliver(store, messages, { random, sites: numbers.map(numberedSite), half })
-    const { visitors, fingerprint } = await readNames(store)
-    for (const site of numbers) {
-      const rows = drawn
-        .map(({ person }) => person)
-        .filter((person) => person.site === site)
-        .flatMap(({ language, facts }) => {
-          const name = visitors.find((one) => one.site_id === site && one.language === language)
-          return recountRows(facts, name?.visitor_id ?? 0n).map((row) => ({
-            ...{
-              ...row,
-              site_id: site,
-              hostname: `s${site}.example`,
-              browser: name?.browser ?? null,
-              os: name?.os ?? null,
-            },
-            ...{ device_type: 'desktop', error: row.error && { ...row.error, fingerprint } },
-          }))
+    const peopleOf = (site: number) => drawn.map(({ person }) => person).filter((person) => person.site === site)
+    // Results while a log is imported, which leaves again.
+    const end: Delivery['end'] = async (recording, salts, now) => {
+      for (const site of numbers.filter(hasImport)) {
+        const isHeld = (at: number) => !hasDailySalt(site) || dayOf(at) >= dayOf(now()) - 1
+        const log = drawLog(random, peopleOf(site), isHeld)
+        seen.logged += log.human
+        const given = { store, site: numberedSite(site), recording, salts, now }
+        await importAndUndo(t, given, log, async () => {
+          asked += await checkSite(t, { store, site, rows: await expectRows(store, site, log.people), random })
         })
+      }
+    }
+    await deliver(store, messages, { random, sites: numbers.map(numberedSite), half, end })
+    for (const site of numbers) {
+      const rows = await expectRows(store, site, peopleOf(site))
       sites++
       asked += await checkSite(t, { store, site, rows, random })
       seen.loose += rows.filter((row) => row.session_id === NO_SESSION).length
@@ -265,12 +305,13 @@ export async function checkDeliveries(t: Test, open: () => Promise<EventStore>):
   }
   t.ok(asked >= sites * 15, `${sites} sites, ${asked} answers`)
   t.ok(
-    seen.sessions > sites * 3 && seen.loose > sites / 2,
-    `${seen.sessions} sessions, ${seen.loose} reports without one`,
+    seen.sessions > sites * 3 && seen.loose > sites / 8 && seen.logged > sites / 2,
+    `${seen.sessions} sessions, ${seen.loose} reports without one, ${seen.logged} views that only a log had`,
   )
 }
 
 const NOW = FIRST_DAY + 4 * DAY
+const ZONES = ['UTC', 'Europe/Berlin'] as const
 const WINDOWS = [
   [FIRST_DAY - DAY, NOW],
   [FIRST_DAY, NOW],
@@ -280,7 +321,7 @@ const WINDOWS = [
 const readDependencies = (store: EventStore): ReadDependencies => ({
   ...{ store, catalog: [], assistants: [], now: () => new Date(NOW), segment: async () => undefined },
   ...storedGoals(GOALS, FUNNELS),
-  site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'never', owns: () => true }),
+  site: async (id) => ({ id, timezone: 'UTC', visitor_salt: saltOf(id), owns: () => true }),
 })
 
 async function askAboutHalf(store: EventStore, site: number): Promise<void> {
@@ -313,7 +354,8 @@ async function checkSite(
     if (!judged.audiences.includes('human')) continue
     const window = random.of(WINDOWS)
     const q: Question = {
-      ...{ site, audience: 'human', window, tz: 'UTC', filters: random.of(FILTERS), goals: GOALS, first },
+      ...{ site, audience: 'human', window, tz: random.of(ZONES), filters: random.of(FILTERS), goals: GOALS, first },
+      salt: saltOf(site),
     }
     const [start, end] = window.map((each) => new Date(each).toISOString())
     const put: ReadCase = {
