@@ -32,7 +32,7 @@ t.test(
     const doctor = async ({ data }: Instance) => (await command('doctor', '--data', data, '--offline')).stdout
     /** The metric is as old as the last scrape, by five seconds at most; a busy worker is left out of the status. */
     const isHeld = async ({ admin }: Instance) =>
-      /readership_lease_held (\d)/.exec(await (await fetch(`${admin}/metrics`)).text())?.[1]
+      /^readership_lease_held (\d)/m.exec(await (await fetch(`${admin}/metrics`)).text())?.[1]
     const shows = (one: Instance, what: RegExp) =>
       eventually(`status shows ${what}`, async () => what.test(await status(one)))
 
