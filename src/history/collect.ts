@@ -3,6 +3,7 @@ import type { HistoryDay } from '../query/history.js'
 import { createDayFigures } from './day-figures.js'
 import { openExports } from './files.js'
 import { TOOL_NAMES, type Tool } from './formats.js'
+import { readEventPaths } from './goatcounter.js'
 import { type ReadFile, readExport } from './read-export.js'
 
 /** The days of an export, and what was read. */
@@ -22,8 +23,10 @@ export async function collectHistory(
   const days = createDayFigures()
   const files: ReadFile[] = []
   const unused: string[] = []
-  for (const file of await openExports(paths)) {
-    const read = await readExport(file, { ...options, days })
+  const opened = await openExports(paths)
+  const eventPaths = await readEventPaths(opened)
+  for (const file of opened) {
+    const read = await readExport(file, { ...options, days, eventPaths })
     if (read) files.push(read)
     else unused.push(file.name)
   }

@@ -100,7 +100,11 @@ const GA4_COLUMNS = Object.values(GA4).flatMap(([columns]) => columns)
 
 const ga4 = (day: DailyFormat['day']): DailyFormat => ({
   ...{ kind: 'daily', tool: 'ga4', title: 'Google Analytics 4, CSV of a report by day', day, needs: [day.column] },
-  fits: (columns) => columns.some((column) => GA4_COLUMNS.includes(column)),
+  // One name that tools share, such as the bounce rate, identifies none; beside the day alone a count does.
+  fits: (columns) => {
+    const known = columns.filter((column) => GA4_COLUMNS.includes(column))
+    return known.length > 1 || (known.length === 1 && columns.length === 2)
+  },
   readers: GA4,
 })
 

@@ -5,6 +5,7 @@ import type { createDayFigures } from './day-figures.js'
 import { decodeText, type ExportFile } from './files.js'
 import { type Cells, type CsvFormat, type DailyFormat, findCsvFormat, readFigures, type Tool } from './formats.js'
 import { GA4_EVENTS, readGa4Event } from './ga4-events.js'
+import { isHitStats, readHitStats } from './goatcounter.js'
 import { createDumpReader, isPgArchive, isSqlDump } from './sql-dump.js'
 import { parseCount, parseDate } from './values.js'
 import { createVisitCounter, type ExportedHit } from './visit-counter.js'
@@ -30,12 +31,20 @@ interface ReadOptions {
   readonly tool?: Tool | undefined
   /** The website whose rows are read, by the tool's id. */
   readonly website?: string | undefined
+  /** The ids of GoatCounter's paths that are events. */
+  readonly eventPaths?: ReadonlySet<number>
   /** Called with each piece of text. */
   onText?(): void
 }
 
 /** Reads a file into the days; undefined if it is not a known export, or has no totals of days. */
 export async function readExport(file: ExportFile, options: ReadOptions): Promise<ReadFile | undefined> {
+  if (isHitStats(file)) {
+    const events = options.eventPaths ?? new Set()
+    return options.tool === undefined || options.tool === 'goatcounter'
+      ? readHitStats(file, { ...options, events })
+      : undefined
+  }
   const text = await file.head()
   if (/^\s*\{/.test(text))
     return options.tool === undefined || options.tool === 'ga4' ? readEvents(file, options) : undefined

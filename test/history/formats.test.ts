@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { zipSync } from 'fflate'
 import t from 'tap'
 import { type CollectedHistory, collectHistory } from '../../src/history/collect.js'
-import type { Tool } from '../../src/history/formats.js'
+import { findCsvFormat, type Tool } from '../../src/history/formats.js'
 
 const SAMPLES = 'test/fixtures/exports'
 const sample = (name: string) => readFileSync(`${SAMPLES}/${name}`)
@@ -256,4 +256,23 @@ t.test('a line of NDJSON that is too long is broken, and its rest skipped', asyn
   t.strictSame(linesOf(found), whole)
   const [before] = (await read([`${SAMPLES}/ga4-bigquery.ndjson`])).files
   t.equal(found.files[0]?.broken, (before?.broken ?? 0) + 1)
+})
+
+t.test("GoatCounter's JSON export has the pageviews of each day, without events", async (t) => {
+  const found = await read([`${SAMPLES}/goatcounter-2.7.zip`])
+  // 19:00 and 15:00 UTC are the same day in Berlin; the third row is of an event.
+  t.strictSame(linesOf(found), ['2026-03-05 - - 4 - -', '2026-03-07 - - 6 - -'])
+  t.match(found, { tool: 'GoatCounter', files: [{ rows: 3, broken: 0, skipped: 1 }] })
+})
+
+t.test('one shared column identifies no tool', async (t) => {
+  const known: readonly [columns: string, found: boolean, why: string][] = [
+    ['Date,Bounce Rate', true, 'a report of one figure by day'],
+    ['Date,Visits,Actions,Bounce Rate', false, 'only the bounce rate is known'],
+    ['Date,Users,Sessions', true, 'two figures of Google Analytics'],
+  ]
+  for (const [columns, isKnown, why] of known)
+    t.equal(findCsvFormat(columns.toLowerCase().split(',')) !== undefined, isKnown, why)
+  const translated = `${SAMPLES}/matomo-translated-columns.csv`
+  await t.rejects(read([translated]), { message: /no file has the columns of an export/ }, "Matomo's shown names")
 })
