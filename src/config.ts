@@ -89,8 +89,11 @@ const Settings = z.strictObject({
   inject: switchSetting("add the tracker script to the site's HTML pages"),
   expose: listSetting(
     'part',
-    'part of the service to serve under the base path too: ingest, or api (with the dashboard)',
-    z.enum(['ingest', 'api'], { error: 'must be ingest or api' }),
+    'part of the service to serve under the base path too: ingest, or api (with the dashboard; also: dashboard)',
+    z
+      .enum(['ingest', 'api', 'dashboard'], { error: 'must be ingest, or api (also: dashboard)' })
+      // The dashboard is a client of the API: neither is served without the other.
+      .transform((part) => (part === 'dashboard' ? 'api' : part)),
   ),
   cors_origins: listSetting('origin', 'origins whose pages may call the reads with an API key (CORS)', pageOrigin),
   public_url: setting(

@@ -22,6 +22,7 @@ t.test('precedence: defaults, file, environment, flags', async (t) => {
     [{ yaml: '# only a comment' }, 'port', 8080, 'an empty file'],
     [{ env: { READERSHIP_DOMAIN: 'a.com, B.com' } }, 'domain', ['a.com', 'b.com'], 'commas in a variable'],
     [{ yaml: 'domain: a.com' }, 'domain', ['a.com'], 'one value instead of a list'],
+    [{ yaml: 'expose: [ingest, dashboard]' }, 'expose', ['ingest', 'api'], 'the dashboard comes with the API'],
     [{ yaml: 'domain: [a.com, b.com]' }, 'domain', ['a.com', 'b.com'], 'a list'],
     [
       { flags: { domain: ['a.com', 'bücher.de'] } },
@@ -86,7 +87,7 @@ t.test('an unknown or invalid setting is named in one line', async (t) => {
     [{ flags: { origin: 'http://x/path' } }, 'origin', /^origin must be an http or https URL of only a host/],
     [{ flags: { origin: 'http://u:p@x' } }, 'origin', /^origin must be/],
     [{ flags: { origin: 'http://' } }, 'origin', /^origin must be/],
-    [{ yaml: 'expose: [api, dashboard]' }, 'expose', /expose must be ingest or api, not "dashboard"/],
+    [{ yaml: 'expose: [api, metrics]' }, 'expose', /expose must be ingest, or api \(also: dashboard\), not "metrics"/],
     [{ flags: { domain: ['ok.com', 'http://x'] } }, 'domain', /^--domain must be a hostname.*"http:\/\/x"/],
     [{ flags: { domain: ['x:8080'] } }, 'domain', /^--domain must be a hostname/],
     [{ flags: { base_path: 'x' } }, 'base_path', /^--base-path must be a path/],

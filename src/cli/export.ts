@@ -18,8 +18,10 @@ export const exportRows = defineCommand({
   flags: z.object({
     table: flag(
       '--table <table>',
-      'events (people) or agents (fetches)',
-      z.enum(['events', 'agents'], { error: 'must be events or agents' }),
+      'events (people) or agent_events (fetches; also: agents)',
+      z
+        .enum(['events', 'agent_events', 'agents'], { error: 'must be events or agent_events' })
+        .transform((table) => (table === 'agent_events' ? 'agents' : table)),
     ),
     format: flag(
       '--format <format>',

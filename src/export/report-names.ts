@@ -60,8 +60,32 @@ export const listReportReads = (report: NamedReport): readonly NamedReport[] => 
   return course === undefined ? [report] : [report, findReport(course)]
 }
 
+/** The parameters of a report: those of its reads. */
+export const listParameters = (report: NamedReport): string[] => [
+  ...new Set(listReportReads(report).flatMap(({ read }) => Object.keys(read.query))),
+]
+
 /** The names of all metrics. */
 export const METRIC_NAMES: ReadonlySet<string> = new Set(Object.keys(METRIC_INFO))
+
+/** A value of each parameter that only some reports take, for the API document. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  metric: 'pageviews',
+  dimension: 'country',
+  name: 'signup',
+  property: 'plan',
+  depth: '4',
+  per: 'session',
+  step: '1',
+  outcome: 'reached',
+  order: 'fetches',
+  operator: 'OpenAI',
+  hostname: 'example.com',
+  agent_id: 'gptbot',
+  path: '/',
+  severity: 'breach',
+  kind: 'robots',
+}
 
 /** Parameters of single reports, for the API document; the reads check them. */
 const OWN_PARAMETERS: z.ZodRawShape = Object.fromEntries(
@@ -72,7 +96,8 @@ const OWN_PARAMETERS: z.ZodRawShape = Object.fromEntries(
       z
         .string()
         .optional()
-        .describe(`For ${[...reports].flatMap(([report, read]) => (name in read.query ? [report] : [])).join(', ')}.`),
+        .describe(`For ${[...reports].flatMap(([report, read]) => (name in read.query ? [report] : [])).join(', ')}.`)
+        .meta({ example: EXAMPLES[name] }),
     ]),
 )
 

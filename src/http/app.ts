@@ -72,15 +72,13 @@ function openImage(headers: Headers): void {
 }
 
 /**
- * Returns a function that refuses unknown parameters of a read. The parameters of other reads are accepted, so that a
- * dashboard can send one query to many reads; so is the one that carries a share link.
+ * Refuses parameters that the route does not have. Accepts any where a person or a probe follows an address as it is: pages
+ * and images, whose links mail programs extend, and the service's own endpoints; and on the control socket, whose only client
+ * is our program. Reads accept the one that carries a share link.
  */
-function createQueryCheck(routes: readonly Route[]) {
-  const reads = routes.filter(({ access }) => access === 'stats:read')
-  const others = ['share', ...new Set(reads.flatMap(({ query }) => Object.keys(query?.shape ?? {})))]
-  return (query: URLSearchParams, route: Route): void => {
-    if (reads.includes(route)) checkParameterNames(query, Object.keys(route.query?.shape ?? {}), others)
-  }
+function checkQuery(query: URLSearchParams, { access, contentType = '', query: known, tag }: Route): void {
+  if (tag === 'service' || access === 'operator' || /^(?:text\/html|image\/)/.test(contentType)) return
+  checkParameterNames(query, Object.keys(known?.shape ?? {}), access === 'stats:read' ? ['share'] : [])
 }
 
 /** Builds the service from its route table, as one web-standard function. */
@@ -110,7 +108,6 @@ export function createApp(deps: {
     if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
   })
   const direct = new Map<string, Extract<Route, { direct: unknown }>['direct']>()
-  const checkQuery = createQueryCheck(deps.routes)
   const waitForTurn = createEventLoopQueue()
   for (const route of deps.routes) {
     if ('direct' in route) {

@@ -6,6 +6,7 @@ import type { PdfRenderer } from '../export/pdf.js'
 import {
   ExportQuery,
   findReport,
+  listParameters,
   listReportReads,
   type NamedReport,
   ReportParameter,
@@ -14,7 +15,7 @@ import {
 import { createSheet } from '../export/report-sheet.js'
 import { MAX_PRINTED_ROWS } from '../export/sheet-tables.js'
 import { createFairShare } from '../fair-share.js'
-import { parseParameters } from '../query/envelope.js'
+import { checkParameterNames, parseParameters } from '../query/envelope.js'
 import type { Plan } from '../query/plan.js'
 import { prepareRead, type ReadDependencies } from '../query/read.js'
 import type { Store } from '../store.js'
@@ -53,6 +54,7 @@ export function exportRoutes({ log, pdf, ...deps }: ExportDeps): Route[] {
       run: async (call) => {
         const { report: asked, table } = parseParameters(CsvQuery, call.query)
         const report = findReport(asked)
+        checkParameterNames(call.query, listParameters(report), ['report', 'table', 'share'])
         const stop = new AbortController()
         const of = createReadDeps(deps, call)
         const { plan } = await prepareRead(report.read, call.query, of, report.words)
@@ -116,6 +118,7 @@ async function drawReport(
   of: ReadDependencies,
 ) {
   const report = findReport(parseParameters(ReportQuery, query).report)
+  checkParameterNames(query, listParameters(report), ['report', 'share'])
   const { plan, segment, answers } = await answerReport(report, query, of)
   const { name = '', org = 0 } = (await sites.get(plan.site)) ?? {}
   const sheet = createSheet({ site: name, report: report.name, segment, now: now() }, answers)

@@ -58,9 +58,20 @@ const Meta = z
       .optional()
       .describe('The times that were recorded; absent where the read is about no site.'),
     warnings: z
-      .array(z.object({ metric: z.string().optional(), code: z.string(), message: z.string() }))
+      .array(
+        z.object({
+          metric: z.string().optional(),
+          code: z.string(),
+          message: z.string(),
+          dimension: z.string().optional(),
+          value: z.string().optional(),
+          nearest: z.string().optional(),
+        }),
+      )
       .optional()
-      .describe('Why a metric is absent, or what a number is based on.'),
+      .describe(
+        'Why a metric is absent, or what a number is based on. Of `no_such_value`: the dimension of a filter, its value that no row in the window has, and the nearest value that exists.',
+      ),
   })
   .meta({ id: 'Meta', description: 'The query as it was understood, and what the data is based on.' })
 
@@ -145,7 +156,7 @@ export const readRoutes = (deps: ReadDeps): Route[] => [
       const { read: path, id } = parseQuery(call, SqlQuery)
       const read = reads.find((each) => each.path === path)
       if (!read) throw new ApiError('validation_error', `No read has the path ${quote(path)}.`, 'read')
-      checkParameterNames(call.query, Object.keys(read.query), OTHER_PARAMETERS)
+      checkParameterNames(call.query, Object.keys(read.query), ['read', 'id'])
       const statements: string[] = []
       const onStatement = (statement: Sql) => statements.push(formatStatement(statement))
       await runRead(read, call.query, { ...createReadDeps(deps, call), onStatement }, id === undefined ? {} : { id })
@@ -153,9 +164,6 @@ export const readRoutes = (deps: ReadDeps): Route[] => [
     },
   }),
 ]
-
-/** The parameters of any read: one that the requested read does not take is not used. */
-const OTHER_PARAMETERS = ['read', 'id', ...reads.flatMap(({ query }) => Object.keys(query))]
 
 const SqlQuery = z.object({
   read: z.string().describe('The path of the read, such as /api/stats/pages.'),

@@ -6,6 +6,7 @@ import { sourceRows, whereClause } from '../query/conditions.js'
 import { ENVELOPE_SHAPE, parseParameters, wholeNumber } from '../query/envelope.js'
 import type { Plan } from '../query/plan.js'
 import { defineRead, prepareRead } from '../query/read.js'
+import { describeAudience } from '../query/read-audience.js'
 import type { CatalogAgent } from '../query/read-context.js'
 import { requireRowFilters, rowMatches } from '../query/row-match.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'
@@ -28,7 +29,7 @@ const KINDS: readonly string[] = ['pageview', 'custom', 'outbound', 'file_downlo
 
 type Fields = Readonly<Record<string, unknown>>
 
-const { site, filters, segment, audience } = ENVELOPE_SHAPE
+const { site, filters, segment } = ENVELOPE_SHAPE
 const own = {
   n: wholeNumber(200, 0)
     .default(50)
@@ -77,7 +78,7 @@ export function realtimeStreamRoute(deps: StreamDeps): Route {
   }
   return routeMaker('stats')('get', envelope.path, 'stats:read', {
     summary: envelope.summary,
-    query: z.object({ site, audience, filters, segment, ...own }),
+    query: z.object({ site, audience: describeAudience(envelope.audience), filters, segment, ...own }),
     contentType: 'text/event-stream',
     async run(call) {
       const { principal } = call

@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.js'
 import { nearestName } from '../nearest-name.js'
+import { FOREIGN_DIMENSIONS, foreignName } from './foreign-names.js'
 
 /** The audiences: people, agents, or both. */
 export const AUDIENCES = ['human', 'agent', 'all'] as const
@@ -111,10 +112,19 @@ export function findDimension(name: string, field: string): Dimension {
   if (known) return known
   const prefix = PROP_ALIASES.find((alias) => name.startsWith(alias) && name.length > alias.length)
   if (prefix) return dimension(`prop:${name.slice(prefix.length)}`, people, { optional: true })
+  const ours = foreignName(name, FOREIGN_DIMENSIONS)
   const near = byName.get(nearestName(name, [...byName.keys()]) ?? '')
-  const hint = near ? `; did you mean ${near.name}?` : '; GET /api/stats/dimensions lists them.'
+  const otherwise = near ? `; did you mean ${near.name}?` : '; GET /api/stats/dimensions lists them.'
+  const one = name.includes(',')
+    ? `; name one, such as ${lookUpDimension(name.split(',')[0] ?? '') ?? 'pathname'}.`
+    : otherwise
+  const hint = ours === undefined ? one : `; write ${ours}.`
   throw new ApiError('validation_error', `Unknown dimension ${quote(name)}${hint}`, field)
 }
+
+/** The name of the dimension that a word of ours or of another tool means; undefined if none. */
+export const lookUpDimension = (word: string): string | undefined =>
+  byName.get(word)?.name ?? foreignName(word, FOREIGN_DIMENSIONS)
 
 /** The key of a `prop:<key>` dimension, undefined for any other. */
 export const propKey = (d: Dimension): string | undefined => (d.name.startsWith('prop:') ? d.name.slice(5) : undefined)

@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
-import { nearestName, suggestName } from '../nearest-name.js'
+import { expectation } from '../expectation.js'
+import { nearestName } from '../nearest-name.js'
 import { GRANULARITIES } from '../sql.js'
 import { parseDay, parseInstant, parseTimeZone, startOfDay } from './calendar.js'
-import { AUDIENCES, quote } from './dimensions.js'
+import { AUDIENCES, lookUpDimension, quote } from './dimensions.js'
 import { type Filter, parseFiltersJson } from './filters.js'
+import { FOREIGN_PARAMETERS, foreignName } from './foreign-names.js'
 
 /** The query parameters of every analytics read: syntax only, no clock and no store. */
 export const RANGES = ['today', 'yesterday', '24h', '7d', '30d', '90d', '12mo', 'mtd', 'ytd', 'all'] as const
@@ -18,11 +20,20 @@ const moment = z.string().transform((text, context) => {
   const read = parseDay(text) ?? parseInstant(text.replace(/ (\d{2}:?\d{2})$/, '+$1'))
   const at = read && (read instanceof Date ? read : startOfDay(read, 'UTC')).getTime()
   if (read && at !== undefined && at >= EARLIEST && at < LATEST) return read
-  context.addIssue(
-    'must be an ISO-8601 instant such as 2026-11-21T08:00:00.000Z, or a day such as 2026-11-21, from 1970 to 2199',
-  )
+  context.addIssue(describeMoment(text))
   return z.NEVER
 })
+
+/** The sentence about a text that is no moment, with what to write instead. */
+function describeMoment(text: string): string {
+  const form = 'an ISO-8601 instant such as 2026-11-21T08:00:00.000Z, or a day such as 2026-11-21, from 1970 to 2199'
+  const [, day, clock] = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?/.exec(text) ?? []
+  if (day !== undefined && !parseDay(day)) return `the day ${day} does not exist; must be ${form}`
+  if (clock !== undefined && text.length === `${day}T${clock}`.length && parseInstant(`${day}T${clock}Z`))
+    return `has no time zone; write ${day}T${clock}Z for UTC, or with an offset ${day}T${clock}+01:00`
+  const epoch = /^\d{10}$|^\d{13}$/.test(text) ? Number(text.padEnd(13, '0')) : undefined
+  return epoch === undefined ? `must be ${form}` : `is a number; write ${new Date(epoch).toISOString()}`
+}
 
 /** A whole number in a query string, from `least` to `most`. */
 export const wholeNumber = (most: number, least = 1) =>
@@ -105,19 +116,48 @@ export type Envelope = z.infer<typeof Envelope>
 export const Paging = z.object(PAGING_SHAPE)
 
 /**
- * Throws `validation_error` for the first parameter that is neither one of `known` nor of `others`, and names the nearest one
- * that is known: a misspelt filter must not look like an answer.
+ * Throws `validation_error` for the first parameter that is not one of `known`, and says what to write instead: a filter
+ * that is ignored must not look like an answer. `others` are accepted and not proposed.
  */
 export function checkParameterNames(
   query: URLSearchParams,
   known: readonly string[],
   others: readonly string[] = [],
 ): void {
-  const unknown = [...query.keys()].find((name) => !known.includes(name) && !others.includes(name))
-  if (unknown === undefined) return
-  const otherwise = known.length === 0 ? '.' : `; the parameters are ${known.join(', ')}.`
-  const message = `Unknown parameter ${quote(unknown)}${suggestName(unknown, known, otherwise)}`
-  throw new ApiError('validation_error', message, unknown.slice(0, 100))
+  for (const [name, value] of query)
+    if (!known.includes(name) && !others.includes(name))
+      throw new ApiError('validation_error', unknownParameter(name, value, known), name.slice(0, 100))
+}
+
+function unknownParameter(name: string, value: string, known: readonly string[]): string {
+  const list = known.length === 0 ? 'It takes no parameters.' : `The parameters are ${known.join(', ')}.`
+  if (Object.hasOwn(ENVELOPE_SHAPE, name) || Object.hasOwn(PAGING_SHAPE, name))
+    return `${name} does not apply here: ${name === 'page' ? 'only lists have pages' : 'this endpoint does not use it'}. ${list}`
+  const unknown = `Unknown parameter ${quote(name)}`
+  const ours = foreignName(name, FOREIGN_PARAMETERS)
+  if (ours !== undefined && known.includes(ours)) return `${unknown}; write ${ours}${PARAMETER_EXAMPLES[ours] ?? ''}.`
+  const dimension = lookUpDimension(name)
+  if (dimension !== undefined && known.includes('filters')) {
+    const filter = JSON.stringify([{ dimension, op: 'is', value: value.slice(0, 60) }])
+    return `${unknown}; to filter, write filters=${filter}.`
+  }
+  const nearest = nearestName(name, known)
+  return `${unknown}${nearest === undefined ? `; ${list[0]?.toLowerCase()}${list.slice(1)}` : `; did you mean ${nearest}?`}`
+}
+
+/** Values to copy, for parameters that other tools write in another form. */
+const PARAMETER_EXAMPLES: Readonly<Record<string, string>> = {
+  range: ', such as range=30d',
+  start: ', such as start=2026-11-01&end=2026-11-28',
+  end: ', such as start=2026-11-01&end=2026-11-28',
+  site: ', such as site=1',
+  tz: ', such as tz=Europe/Berlin',
+  granularity: ', such as granularity=day',
+  compare: ', such as compare=previous',
+  metric: ', such as metric=visitors',
+  dimension: ', such as dimension=pathname',
+  limit: ', such as limit=100',
+  page: ', which counts from 1, such as page=2',
 }
 
 /**
@@ -131,14 +171,27 @@ export function parseParameters<P extends z.ZodObject>(parameters: P, query: URL
     if (more.length > 0) throw new ApiError('validation_error', `${name} occurs twice.`, name)
     if (value !== undefined) given[name] = value
   }
-  const result = parameters.safeParse(given)
+  // The empty message marks issues for which the parameter has no message of its own.
+  const result = parameters.safeParse(given, { error: () => '' })
   if (result.success) return result.data
   const issue = result.error.issues[0]
   const name = String(issue?.path[0] ?? 'query')
   const value = given[name]
-  const near = issue?.code === 'invalid_value' ? nearestName(value ?? '', issue.values.map(String)) : undefined
-  const why = near === undefined ? issue?.message : `did you mean ${near}? ${issue?.message ?? ''}`
-  throw new ApiError('validation_error', issueMessage(name, value, why), name)
+  const near = issue?.code === 'invalid_value' ? nearestChoice(value ?? '', issue.values.map(String)) : undefined
+  const why = issue?.message || `${expectation(issue, given)}${name === 'range' ? OTHER_RANGES : ''}`
+  throw new ApiError(
+    'validation_error',
+    issueMessage(name, value, near === undefined ? why : `did you mean ${near}? It ${why}`),
+    name,
+  )
+}
+const OTHER_RANGES = '; for other days, write start and end, such as start=2026-11-01&end=2026-11-28'
+
+/** The nearest accepted value. Another number is another length, so `28d` is not near `24h`. */
+function nearestChoice(value: string, choices: readonly string[]): string | undefined {
+  const digits = (text: string) => text.replace(/\D/g, '')
+  const near = nearestName(value, choices)
+  return near !== undefined && digits(near) === digits(value) ? near : undefined
 }
 
 /**

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import { type Dimension, findDimension, quote } from './dimensions.js'
+import { describeFilter, describeNode, EXAMPLE } from './foreign-filters.js'
 import {
   findOperator,
   isComparison,
@@ -63,7 +64,7 @@ export function parseFiltersJson(json: string): Filter[] {
   try {
     parsed = JSON.parse(json)
   } catch {
-    throw invalidFilters('filters must be JSON.')
+    throw invalidFilters(`filters must be JSON, such as ${EXAMPLE}.`)
   }
   return parseFilters(parsed)
 }
@@ -73,7 +74,7 @@ export function parseFilters(parsed: unknown): Filter[] {
   let conditions = 0
   const read = (node: unknown, where: string, depth: number): Filter => {
     if (typeof node !== 'object' || node === null || Array.isArray(node))
-      throw invalidFilters(`${where} must be a filter object.`)
+      throw invalidFilters(describeNode(node, where))
     const [word, ...others] = Object.keys(node)
     const [body] = Object.values(node)
     if (word === 'and' || word === 'or' || word === 'not' || word === 'has_done' || word === 'has_not_done') {
@@ -83,7 +84,8 @@ export function parseFilters(parsed: unknown): Filter[] {
       if (word === 'not') return { not: read(body, `${where}.not`, depth + 1) }
       if (word === 'has_done') return { has_done: read(body, `${where}.has_done`, depth + 1) }
       if (word === 'has_not_done') return { has_not_done: read(body, `${where}.has_not_done`, depth + 1) }
-      if (!Array.isArray(body) || body.length === 0) throw invalidFilters(`${where}.${word} must be a list of filters.`)
+      if (!Array.isArray(body) || body.length === 0)
+        throw invalidFilters(`${where}.${word} must be a list of filters, such as {"${word}":${EXAMPLE}}.`)
       const parts = body.map((part, i) => read(part, `${where}.${word}[${i}]`, depth + 1))
       return word === 'and' ? { and: parts } : { or: parts }
     }
@@ -91,18 +93,14 @@ export function parseFilters(parsed: unknown): Filter[] {
     if (conditions > MAX_FILTERS) throw invalidFilters(`At most ${MAX_FILTERS} filters are allowed.`)
     return parseCondition(node, where)
   }
+  if (Array.isArray(parsed) && typeof parsed[0] === 'string') throw invalidFilters(describeNode(parsed, 'filters'))
   return (Array.isArray(parsed) ? parsed : [parsed]).map((node, i) => read(node, `filters[${i}]`, 0))
 }
 
 /** Parses one condition; messages name it by `where`. Throws as `parseFiltersJson` does. */
 export function parseCondition(node: object, where: string): Condition {
   const shape = Condition.safeParse(node)
-  if (!shape.success) {
-    const issue = shape.error.issues[0]
-    throw invalidFilters(
-      `${where}${issue?.path[0] === undefined ? '' : `.${String(issue.path[0])}`}: ${issue?.message}.`,
-    )
-  }
+  if (!shape.success) throw invalidFilters(describeFilter(node, where))
   const dimension = findDimension(shape.data.dimension, 'filters')
   const operator = findOperator(shape.data.op)
   if (!operator)

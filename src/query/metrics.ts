@@ -8,6 +8,7 @@ import { filterCondition, sourceRows, whereClause } from './conditions.js'
 import { canUseDailyCounts, dailyCounts } from './daily-counts.js'
 import { type Audience, quote } from './dimensions.js'
 import { type Filter, replaceConditions } from './filters.js'
+import { FOREIGN_METRICS, foreignName } from './foreign-names.js'
 import { type Grouping, groupColumns, TOTAL } from './grouping.js'
 import type { Plan } from './plan.js'
 import { IS_INTERACTIVE, sessionsFromHits, sessionsInWindow } from './sessions.js'
@@ -39,7 +40,12 @@ export function findMetric(asked: string): Metric {
   const names = [...METRICS.human, ...METRICS.agent]
   const metric = names.find((name) => name === asked)
   if (metric) return metric
-  const message = `Unknown metric ${quote(asked)}${suggestName(asked, names)}`
+  const ours = foreignName(asked, FOREIGN_METRICS)
+  const several = asked.includes(',')
+    ? `; name one, such as ${asked.split(',').find((one) => names.some((name) => name === one)) ?? 'visitors'}: GET /api/stats/overview has all at once.`
+    : undefined
+  const otherwise = several ?? suggestName(asked, names, `; the metrics are ${[...new Set(names)].join(', ')}.`)
+  const message = `Unknown metric ${quote(asked)}${ours === undefined ? otherwise : `; write ${ours}.`}`
   throw new ApiError('validation_error', message, 'metric')
 }
 

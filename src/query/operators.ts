@@ -1,5 +1,6 @@
 import { suggestName } from '../nearest-name.js'
 import type { Dimension } from './dimensions.js'
+import { FOREIGN_OPERATORS, foreignName } from './foreign-names.js'
 
 /** The comparison of an operator, before negation. */
 type BaseOperator =
@@ -69,7 +70,13 @@ const byName = new Map(OPERATORS.flatMap((o) => [o.name, ...o.aliases].map((word
 /** Finds an operator by its name or an alias. */
 export const findOperator = (word: string): Operator | undefined => byName.get(word)
 /** The end of a sentence about a word that is no operator. */
-export const suggestOperator = (word: string): string => suggestName(word, [...byName.keys()])
+export const suggestOperator = (word: string): string => {
+  const ours = foreignName(word, FOREIGN_OPERATORS)
+  const names = OPERATORS.map(({ name }) => name).join(', ')
+  return ours === undefined
+    ? suggestName(word, [...byName.keys()], `; the operators are ${names}.`)
+    : `; write ${ours}.`
+}
 /** The operator with a canonical name. */
 export const operatorNamed = (name: OperatorName): Operator => ({ name, ...OPERATOR_TABLE[name] })
 

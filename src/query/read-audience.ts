@@ -1,4 +1,5 @@
-import type { Audience } from './dimensions.js'
+import { AUDIENCES, type Audience } from './dimensions.js'
+import { ENVELOPE_SHAPE, type Envelope } from './envelope.js'
 import type { Warning } from './read-context.js'
 
 /**
@@ -48,6 +49,41 @@ export function resolveAudience(
   }
   const note = { code: 'people_only', message: 'Agents have none of this: only people are counted here.' }
   return { audience: 'human', shown: peopleOnly.sums ? 'all' : 'human', note }
+}
+
+/** The parameter `audience` of a read, as the API document describes it. */
+export function describeAudience(accepted: ReadAudience) {
+  const { audience } = ENVELOPE_SHAPE
+  if ('only' in accepted)
+    return audience.describe(`Always \`${accepted.only}\`: the read is about no other audience, whatever is requested.`)
+  const others = AUDIENCES.filter((one) => one !== accepted.default).map((one) => `\`${one}\``)
+  return accepted.default === 'human'
+    ? audience
+    : audience.describe(`The audience: \`${accepted.default}\` (default), ${others.join(' or ')}.`)
+}
+
+/** Warnings about a window and a comparison that were requested, and that the read fixes by itself. */
+export function noteFixed(
+  read: { window?: unknown; compare?: Envelope['compare'] },
+  query: URLSearchParams,
+  { compare }: Pick<Envelope, 'compare'>,
+): Warning[] {
+  const warnings: Warning[] = []
+  const asked = ['start', 'end', 'range', 'granularity'].filter((name) => query.has(name))
+  if (read.window && asked.length > 0)
+    warnings.push({
+      code: 'window_fixed',
+      message: `This read has a window of its own: ${asked.join(', ')} do not change it.`,
+    })
+  const fixed = read.window ? 'none' : read.compare
+  if (fixed !== undefined && query.has('compare') && compare !== fixed) {
+    const message =
+      fixed === 'none'
+        ? 'This read compares nothing, whatever is requested.'
+        : `This read always compares with the window before.`
+    warnings.push({ code: 'comparison_fixed', message })
+  }
+  return warnings
 }
 
 const FIXED_AUDIENCES: Record<Audience, string> = {

@@ -68,6 +68,10 @@ export interface Warning {
   readonly metric?: string
   readonly code: string
   readonly message: string
+  /** The filter that `no_such_value` is about, and the value that was probably meant. */
+  readonly dimension?: string
+  readonly value?: string
+  readonly nearest?: string
 }
 
 interface ListOptions {

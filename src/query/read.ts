@@ -17,7 +17,7 @@ import { createReadHistory, type SiteHistory, startOfAll } from './history.js'
 import { addImports, type ImportedTime, noteImportedVisitors } from './imported.js'
 import { createPlan, type Plan } from './plan.js'
 import type { PolicyQuery, PolicyVersionsQuery } from './policy-query.js'
-import { type ReadAudience, resolveAudience } from './read-audience.js'
+import { describeAudience, noteFixed, type ReadAudience, resolveAudience } from './read-audience.js'
 import {
   type AgentRanges,
   type Assistant,
@@ -29,6 +29,7 @@ import {
   type Warning,
 } from './read-context.js'
 import { firstRowTime, type Gap, type Recording } from './recording.js'
+import { findUnknownValues } from './unknown-values.js'
 
 /** The result of a read: `data`, and the number of rows in it. */
 interface ReadResult {
@@ -93,7 +94,7 @@ export function defineRead<P extends z.ZodRawShape>(definition: ReadDefinition<P
     ...rest,
     list,
     audience,
-    query: { ...ENVELOPE_SHAPE, ...(list ? PAGING_SHAPE : {}), ...shape },
+    query: { ...ENVELOPE_SHAPE, audience: describeAudience(audience), ...(list ? PAGING_SHAPE : {}), ...shape },
     prepare(query, words) {
       const params = parseParameters(schema, query)
       return {
@@ -108,13 +109,13 @@ export function defineRead<P extends z.ZodRawShape>(definition: ReadDefinition<P
 /** The result of a read that has nothing for agents: an empty list, or an object without what people have. */
 const nothingOf = (data: z.ZodType): ReadResult => ({ data: data instanceof z.ZodArray ? [] : {}, rows: 0 })
 
-/** Creates a read whose result is constant: it takes no parameters. */
+/** Creates a read whose result is constant. It accepts a site, as every read does, and nothing else. */
 export const defineStaticRead = (read: Pick<Read, 'path' | 'summary' | 'data'>, staticResult: ReadResult): Read => ({
   ...read,
   staticResult,
   list: false,
   audience: { default: 'human' },
-  query: {},
+  query: { site: ENVELOPE_SHAPE.site.optional().describe('The id of the site; every site has the same.') },
   prepare: () => ({ params: {}, run: async () => staticResult }),
 })
 
@@ -191,6 +192,7 @@ export async function runRead(
   words: Readonly<Record<string, string>> = {},
 ): Promise<{ data: unknown; meta: Meta }> {
   if (read.staticResult) {
+    parseParameters(z.object(read.query), query)
     const { data, rows } = read.staticResult
     return { data, meta: { query: {}, rows, sampled: false, took_ms: 0 } }
   }
@@ -232,8 +234,10 @@ export async function prepareRead(
   const now = dependencies.now()
   const window = read.window?.(now)
   const { own, shared } = read.ownsParameter ? splitQuery(query, read.ownsParameter) : { own: query, shared: query }
+  const requested = parseParameters(Envelope, shared)
+  const fixed = noteFixed(read, shared, requested)
   const envelope = {
-    ...parseParameters(Envelope, shared),
+    ...requested,
     ...(window && { ...window, compare: 'none' as const }),
     ...(read.compare && { compare: read.compare }),
   }
@@ -288,10 +292,11 @@ export async function prepareRead(
   const { since } = options.recording
   const createContext = (of: Pick<ReadContextOptions, 'store' | 'paging' | 'cursor'>) =>
     createReadContext({ ...options, ...of, history: createReadHistory(history, { plan, since }) })
-  const respond = async (context: ReadContext): Promise<ReadResponse> => {
+  const respond = async (context: ReadContext, isWhole: boolean): Promise<ReadResponse> => {
     const imported = audience === 'agent' ? undefined : noteImportedVisitors(imports, plan)
-    for (const one of [note, imported]) if (one) context.warn(one)
+    for (const one of [note, imported, ...fixed]) if (one) context.warn(one)
     const { data, rows, query: replaced } = await run(context)
+    if (isWhole) context.warnings.push(...(await findUnknownValues(data, envelope.filters ?? [], plan, store)))
     const { since, gaps, comparison } = context.recordedTimes()
     // `params` first, so that a path at which journeys start does not replace the window's start.
     const shown = { ...params, ...queryOf(envelope, plan), audience: shownAudience, ...context.paging, ...replaced }
@@ -316,13 +321,13 @@ export async function prepareRead(
     plan,
     site,
     segment: envelope.segment,
-    run: () => respond(createContext({ store, paging })),
+    run: () => respond(createContext({ store, paging }), true),
     async *stream(rows, size, signal) {
       const cursor = createCursor(rows, size, signal)
       const cachingStore = cacheFirstQueries(store, cursor)
       try {
         do {
-          yield await respond(createContext({ store: cachingStore, paging: undefined, cursor }))
+          yield await respond(createContext({ store: cachingStore, paging: undefined, cursor }), false)
         } while (cursor.state() === 'open')
       } finally {
         await cursor.close()

@@ -26,7 +26,7 @@ t.test('rows are exported as they are stored', async (t) => {
   t.ok(people.length > 5 && fetches.length > 5)
   const run = (...args: string[]) => command('export', '--site', '1', '--data', data, ...args)
 
-  const lines = await run('--table', 'agents', '--format', 'ndjson', '--range', 'all')
+  const lines = await run('--table', 'agent_events', '--format', 'ndjson', '--range', 'all')
   t.match(lines, { code: 0, stderr: '' })
   assertEqual(
     t,
@@ -68,7 +68,7 @@ t.test('rows are exported as they are stored', async (t) => {
   assertEqual(t, plain(found), plain(people), 'the same rows')
 
   const cases: [args: string[], why: string, message: RegExp][] = [
-    [['--table', 'people'], 'a table that is none', /--table: must be events or agents/],
+    [['--table', 'people'], 'a table that is none', /--table: must be events or agent_events/],
     [['--table', 'events', '--format', 'xml'], 'a format that is none', /must be csv, ndjson or parquet/],
     [['--table', 'events', '--range', 'ever'], 'a range that is none', /range/],
     [['--table', 'events', '--site', '99'], 'a site that is none', /There is no site 99/],

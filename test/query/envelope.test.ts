@@ -59,7 +59,7 @@ const refused: [query: string, field: string, message: RegExp][] = [
   ['site=1&start=2026-02-29', 'start', /ISO-8601/],
   ['site=1&start=2026-11', 'start', /or a day such as 2026-11-21/],
   ['site=1&start=1969-12-31', 'start', /1970/],
-  ['site=1&start=2026-11-21T08:00:00', 'start', /ISO-8601/],
+  ['site=1&start=2026-11-21T08:00:00', 'start', /no time zone; write 2026-11-21T08:00:00Z/],
   ['site=1&start=2026-02-30T08:00:00Z', 'start', /ISO-8601/],
   ['site=1&start=2026-13-01T08:00:00Z', 'start', /ISO-8601/],
   ['site=1&end=2026-11-21T25:00:00Z', 'end', /ISO-8601/],

@@ -663,8 +663,11 @@ export interface components {
             total?: number;
             warnings?: {
                 code: string;
+                dimension?: string;
                 message: string;
                 metric?: string;
+                nearest?: string;
+                value?: string;
             }[];
         };
     };
@@ -681,6 +684,9 @@ export interface components {
     parameters: {
         agent_id: string;
         audience: "human" | "agent" | "all";
+        audience_: "human" | "agent" | "all";
+        audience__: "human" | "agent" | "all";
+        audience___: "human" | "agent" | "all";
         compare: "none" | "previous" | "year";
         depth: string;
         dimension: string;
@@ -726,7 +732,7 @@ export interface operations {
     get_agents_breakdown: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience__"];
                 compare?: components["parameters"]["compare"];
                 dimension: string;
                 end?: components["parameters"]["end"];
@@ -780,7 +786,7 @@ export interface operations {
     get_agents_catalog: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience__"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -832,7 +838,7 @@ export interface operations {
     get_agents_coverage: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience__"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -885,7 +891,7 @@ export interface operations {
     get_agents_overview: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience__"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -946,7 +952,7 @@ export interface operations {
     get_agents_timeseries: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience__"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -2192,7 +2198,7 @@ export interface operations {
     get_citation_gap: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -2239,7 +2245,7 @@ export interface operations {
     get_citation_gap_summary: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -2303,7 +2309,7 @@ export interface operations {
     get_content_decay: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -3890,7 +3896,7 @@ export interface operations {
         parameters: {
             query: {
                 agent_id?: string;
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience__"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -4035,7 +4041,7 @@ export interface operations {
     get_policy_versions: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience__"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -4095,7 +4101,7 @@ export interface operations {
     get_policy_violations: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience__"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -4147,7 +4153,7 @@ export interface operations {
     get_policy_violations_agents: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience__"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -4198,7 +4204,7 @@ export interface operations {
     get_policy_violations_pages: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience__"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -5442,6 +5448,9 @@ export interface operations {
     };
     get_stats_dimensions: {
         parameters: {
+            query?: {
+                site?: number;
+            };
         };
         responses: {
             200: {
@@ -6256,7 +6265,7 @@ export interface operations {
     get_stats_realtime: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience_"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -6299,7 +6308,7 @@ export interface operations {
     get_stats_realtime_stream: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: components["parameters"]["audience_"];
                 filters?: components["parameters"]["filters"];
                 follow?: "0" | "1";
                 n?: number;

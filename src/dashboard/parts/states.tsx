@@ -58,6 +58,9 @@ export function Lacking({ of }: { of: Audience }) {
 interface Warning {
   code: string
   message: string
+  dimension?: string | undefined
+  value?: string | undefined
+  nearest?: string | undefined
 }
 
 interface Meta {
@@ -67,8 +70,10 @@ interface Meta {
 }
 
 /** A warning in the reader's language and the site's zone; in the API's words if these are all there is. */
-function warningText({ code, message }: Warning, { recorded, query }: Meta): string {
+function warningText({ code, message, dimension, value, nearest }: Warning, { recorded, query }: Meta): string {
   const { parts } = t()
+  if (code === 'no_such_value' && dimension !== undefined && value !== undefined)
+    return parts.noSuchValue(dimension, value, nearest)
   if (code !== 'not_recorded') return parts.warning[code] ?? message
   const { since, gaps = [] } = recorded ?? {}
   const more = gaps.slice(MAX_NAMED_GAPS).reduce((sum, { joined = 1 }) => sum + joined, 0)
@@ -88,14 +93,14 @@ function warningText({ code, message }: Warning, { recorded, query }: Meta): str
 }
 const MAX_NAMED_GAPS = 3
 
+/** Warnings about what no view shows: a metric that a readership never has, a window or comparison that a read does not take. */
+const UNSAID = ['not_for_audience', 'window_fixed', 'comparison_fixed']
+
 /** The warnings of answers, each once. */
 export function Warnings({ of }: { of: readonly (Meta | undefined)[] }) {
-  // A metric that one readership never has needs no line here: its column is absent, or a sentence says why.
   const messages = new Set(
     of.flatMap((meta = {}) =>
-      (meta.warnings ?? [])
-        .filter(({ code }) => code !== 'not_for_audience')
-        .map((warning) => warningText(warning, meta)),
+      (meta.warnings ?? []).filter(({ code }) => !UNSAID.includes(code)).map((warning) => warningText(warning, meta)),
     ),
   )
   return (

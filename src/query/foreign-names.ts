@@ -1,0 +1,120 @@
+/** Names of other analytics tools, and the name here. */
+type Names = Readonly<Record<string, string>>
+
+/** Umami's, Plausible's, Matomo's and GA4's parameters. */
+export const FOREIGN_PARAMETERS: Names = {
+  period: 'range',
+  date: 'start',
+  date_range: 'range',
+  dateRanges: 'range',
+  date_from: 'start',
+  date_to: 'end',
+  from: 'start',
+  to: 'end',
+  startAt: 'start',
+  endAt: 'end',
+  startDate: 'start',
+  endDate: 'end',
+  site_id: 'site',
+  idSite: 'site',
+  websiteId: 'site',
+  timezone: 'tz',
+  interval: 'granularity',
+  unit: 'granularity',
+  comparison: 'compare',
+  metrics: 'metric',
+  dimensions: 'dimension',
+  sort: 'order',
+  orderBys: 'order',
+  order_by: 'order',
+  orderBy: 'order',
+  pageSize: 'limit',
+  filter_limit: 'limit',
+  offset: 'page',
+  filter_offset: 'page',
+}
+
+/** Names of dimensions that differ from ours by more than a prefix. */
+export const FOREIGN_DIMENSIONS: Names = {
+  url: 'pathname',
+  urlPath: 'pathname',
+  url_path: 'pathname',
+  pageUrl: 'pathname',
+  pagePath: 'pathname',
+  landingPage: 'entry_page',
+  entryPageUrl: 'entry_page',
+  exitPageUrl: 'exit_page',
+  domain: 'hostname',
+  hostName: 'hostname',
+  referrerUrl: 'referrer',
+  pageReferrer: 'referrer',
+  referrerName: 'source',
+  sessionSource: 'source',
+  referrerType: 'channel',
+  sessionDefaultChannelGroup: 'channel',
+  sessionMedium: 'utm_medium',
+  sessionCampaignName: 'utm_campaign',
+  campaignName: 'utm_campaign',
+  countryCode: 'country',
+  countryId: 'country',
+  regionCode: 'region',
+  browserName: 'browser',
+  browserCode: 'browser',
+  operatingSystem: 'os',
+  operatingSystemName: 'os',
+  deviceCategory: 'device_type',
+  deviceType: 'device_type',
+  screenResolution: 'screen_class',
+  languageCode: 'language',
+  eventName: 'event_name',
+  visitDuration: 'duration',
+  visitorId: 'visitor_id',
+  userId: 'identified_id',
+}
+
+/** Operators for which two of ours come into question. */
+export const FOREIGN_OPERATORS: Names = {
+  '~': 'contains, or matches for a regular expression',
+  '!~': 'contains_not, or matches_not for a regular expression',
+  '=~': 'matches',
+  '~=': 'matches',
+  like: 'contains',
+  bw: 'starts_with',
+  ew: 'ends_with',
+  t: 'is with the value true',
+  f: 'is with the value false',
+  bf: 'lt',
+  af: 'gt',
+}
+
+export const FOREIGN_METRICS: Names = {
+  visits: 'sessions',
+  nb_visits: 'sessions',
+  nb_uniq_visitors: 'visitors',
+  nb_actions: 'pageviews',
+  nb_pageviews: 'pageviews',
+  activeUsers: 'visitors',
+  totalUsers: 'visitors',
+  users: 'visitors',
+  uniques: 'visitors',
+  views: 'pageviews',
+  screenPageViews: 'pageviews',
+  bounces: 'bounce',
+  bounce_rate: 'bounce',
+  bounceRate: 'bounce',
+  visit_duration: 'duration',
+  totaltime: 'duration',
+  averageSessionDuration: 'duration',
+  avg_time_on_site: 'duration',
+  views_per_visit: 'views_per_session',
+  screenPageViewsPerSession: 'views_per_session',
+  nb_actions_per_visit: 'views_per_session',
+  eventCount: 'events',
+  hits: 'fetches',
+}
+
+/** Finds a word in one of these tables, whatever its case and prefix (`visit:`, `event:`). */
+export function foreignName(word: string, names: Names): string | undefined {
+  const plain = word.replace(/^(?:event|visit|session):/, '').toLowerCase()
+  return Object.entries(names).find(([name]) => name.toLowerCase() === plain)?.[1]
+}
