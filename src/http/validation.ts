@@ -1,6 +1,5 @@
 import type { z } from 'zod'
-import { ApiError } from '../errors.js'
-import { expectation } from '../expectation.js'
+import { ApiError, expectation } from '../errors.js'
 
 /** Writes a path of keys as error bodies do: `rows[3].name`. */
 const formatFieldPath = (path: readonly PropertyKey[]): string =>

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
-import { expectation } from '../expectation.js'
+import { ApiError, expectation } from '../errors.js'
 import { nearestName } from '../nearest-name.js'
 import { GRANULARITIES } from '../sql.js'
 import { parseDay, parseInstant, parseTimeZone, startOfDay } from './calendar.js'

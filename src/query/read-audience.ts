@@ -69,12 +69,8 @@ export function noteFixed(
   { compare }: Pick<Envelope, 'compare'>,
 ): Warning[] {
   const warnings: Warning[] = []
-  const asked = ['start', 'end', 'range', 'granularity'].filter((name) => query.has(name))
-  if (read.window && asked.length > 0)
-    warnings.push({
-      code: 'window_fixed',
-      message: `This read has a window of its own: ${asked.join(', ')} do not change it.`,
-    })
+  if (read.window && ['start', 'end', 'range', 'granularity'].some((name) => query.has(name)))
+    warnings.push({ code: 'window_fixed', message: 'This read has a window of its own, whatever is requested.' })
   const fixed = read.window ? 'none' : read.compare
   if (fixed !== undefined && query.has('compare') && compare !== fixed) {
     const message =

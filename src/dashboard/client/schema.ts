@@ -6424,7 +6424,7 @@ export interface operations {
     get_stats_sessions_id: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience"];
+                audience?: "human" | "agent" | "all";
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
