@@ -97,14 +97,14 @@ const GA4: DailyFormat['readers'] = {
   meanSeconds: [['average session duration', 'averagesessionduration', 'avg. session duration'], parseSeconds],
 }
 const GA4_COLUMNS = Object.values(GA4).flatMap(([columns]) => columns)
+const GA4_COUNTS = [GA4.visitors, GA4.visits, GA4.pageviews, GA4.engaged].flatMap((reader) => reader?.[0] ?? [])
 
 const ga4 = (day: DailyFormat['day']): DailyFormat => ({
   ...{ kind: 'daily', tool: 'ga4', title: 'Google Analytics 4, CSV of a report by day', day, needs: [day.column] },
-  // One name that tools share, such as the bounce rate, identifies none; beside the day alone a count does.
-  fits: (columns) => {
-    const known = columns.filter((column) => GA4_COLUMNS.includes(column))
-    return known.length > 1 || (known.length === 1 && columns.length === 2)
-  },
+  // Tools share names of means, such as the bounce rate, so that these alone identify none.
+  fits: (columns) =>
+    columns.some((column) => GA4_COUNTS.includes(column)) ||
+    (columns.length === 2 && GA4_COLUMNS.includes(columns[1] ?? '')),
   readers: GA4,
 })
 
