@@ -52,7 +52,7 @@ export async function readHitStats(
 
 const MAX_LINE_CHARS = 1_000_000
 
-/** Reads one JSON value a line; undefined for a line that is none. */
+/** Reads the JSON value of each line, or undefined for a line that cannot be parsed. */
 async function* readJsonLines(file: ExportFile): AsyncGenerator<unknown> {
   let rest = ''
   for await (const piece of decodeText(file)) {

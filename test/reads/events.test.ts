@@ -120,7 +120,6 @@ t.test('stats/events', async (t) => {
     { name: 'signup', events: 1, properties: [{ values: [{ value: 'theirs' }] }] },
   ])
   for (const [query, field] of [
-    ['audience=agent', 'audience'],
     ['name=', 'name'],
     ['property=', 'property'],
     [`property=${'x'.repeat(501)}`, 'property'],

@@ -108,7 +108,6 @@ t.test('stats/performance', async (t) => {
     ...{ lcp: level(7, 1, 'good'), fcp: level(7, 1, 'good') },
   })
   for (const [query, field] of [
-    ['audience=agent', 'audience'],
     ['dimension=operator', 'dimension'],
     ['dimension=', 'dimension'],
     ['dimension=constructor', 'dimension'],
@@ -190,7 +189,6 @@ t.test('stats/errors', async (t) => {
   t.match((await ask('errors', DAY.replace('site=1', 'site=2'))).data, [
     { count: 1, pathname: '/theirs', message: 'Order 7 is gone' },
   ])
-  await t.rejects(ask('errors', `${DAY}&audience=agent`), { code: 'validation_error', field: 'audience' })
 })
 
 t.test('a sparkline covers the window with at most 31 points and adds up', async (t) => {
