@@ -57,7 +57,7 @@ export function Popover({ button, label, class: classes, menu, children, id: giv
           if (!menu || (event.key !== 'ArrowDown' && event.key !== 'ArrowUp')) return
           event.preventDefault()
           const items = [...(box.current?.querySelectorAll<HTMLElement>('button, a') ?? [])]
-          const now = items.findIndex((item) => item === document.activeElement)
+          const now = items.findIndex((item) => item.isSameNode(document.activeElement))
           items.at((now + (event.key === 'ArrowDown' ? 1 : -1)) % items.length)?.focus()
         }}
       >
