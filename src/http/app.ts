@@ -74,11 +74,11 @@ function openImage(headers: Headers): void {
 /**
  * Refuses parameters that the route does not have. Accepts any where a person or a probe follows an address as it is: pages
  * and images, whose links mail programs extend, and the service's own endpoints; and on the control socket, whose only client
- * is our program. Reads accept the one that carries a share link.
+ * is our program. `share` carries a credential, which each route may be sent; `site` is part of the question to each read.
  */
 function checkQuery(query: URLSearchParams, { access, contentType = '', query: known, tag }: Route): void {
   if (tag === 'service' || access === 'operator' || /^(?:text\/html|image\/)/.test(contentType)) return
-  checkParameterNames(query, Object.keys(known?.shape ?? {}), access === 'stats:read' ? ['share'] : [])
+  checkParameterNames(query, Object.keys(known?.shape ?? {}), access === 'stats:read' ? ['share', 'site'] : ['share'])
 }
 
 /** Builds the service from its route table, as one web-standard function. */

@@ -109,13 +109,13 @@ export function defineRead<P extends z.ZodRawShape>(definition: ReadDefinition<P
 /** The result of a read that has nothing for agents: an empty list, or an object without what people have. */
 const nothingOf = (data: z.ZodType): ReadResult => ({ data: data instanceof z.ZodArray ? [] : {}, rows: 0 })
 
-/** Creates a read whose result is constant. It accepts a site, as every read does, and nothing else. */
+/** Creates a read whose result is constant: it takes no parameters. */
 export const defineStaticRead = (read: Pick<Read, 'path' | 'summary' | 'data'>, staticResult: ReadResult): Read => ({
   ...read,
   staticResult,
   list: false,
   audience: { default: 'human' },
-  query: { site: ENVELOPE_SHAPE.site.optional().describe('The id of the site; every site has the same.') },
+  query: {},
   prepare: () => ({ params: {}, run: async () => staticResult }),
 })
 
@@ -192,7 +192,6 @@ export async function runRead(
   words: Readonly<Record<string, string>> = {},
 ): Promise<{ data: unknown; meta: Meta }> {
   if (read.staticResult) {
-    parseParameters(z.object(read.query), query)
     const { data, rows } = read.staticResult
     return { data, meta: { query: {}, rows, sampled: false, took_ms: 0 } }
   }

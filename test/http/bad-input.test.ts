@@ -211,7 +211,8 @@ t.test(
       if (ms > slowest.ms) slowest = { ms, path: path.slice(0, 200) }
       if (status === 200) return { status, ...Success.parse(body), error: undefined }
       const { error } = Failure.parse(body)
-      if (/select|duckdb|parser|\bevents\b|\/src\//i.test(error.message)) t.fail(`${path}: ${error.message}`)
+      if (/select|duckdb|parser|\b(?:from|table) events\b|\/src\//i.test(error.message))
+        t.fail(`${path}: ${error.message}`)
       return { status, error }
     }
     const urlOf = (read: Read, given: Record<string, string>) => {

@@ -5448,9 +5448,6 @@ export interface operations {
     };
     get_stats_dimensions: {
         parameters: {
-            query?: {
-                site?: number;
-            };
         };
         responses: {
             200: {
