@@ -37,8 +37,15 @@ t.test('the page names nothing beyond the instance and has no script of its own'
 })
 
 t.test('each warning of the reads has German words', async (t) => {
-  // Warnings with words of their own: the gaps of the recording, and what one readership never has.
-  const apart = ['audience_fixed', 'not_for_audience', 'not_recorded']
+  // Warnings with words of their own, such as gaps, and those about what no view shows.
+  const apart = [
+    'audience_fixed',
+    'not_for_audience',
+    'not_recorded',
+    'no_such_value',
+    'window_fixed',
+    'comparison_fixed',
+  ]
   const files = ['src/reads', 'src/query'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
   )
