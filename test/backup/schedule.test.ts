@@ -230,7 +230,13 @@ t.test('a backup belongs to the readership whose records were created at its mom
   const target = directory(t)
   const path = join(target, 'readership-2026-11-24T03-00-00-000Z')
   mkdirSync(path)
-  const facts = { taken_at: '', readership: '1', duckdb: '1', schema: { events: 1, control: 1 }, store_bytes: 1 }
+  const facts = {
+    taken_at: '2026-11-24T03:00:00.000Z',
+    readership: '1',
+    duckdb: '1',
+    schema: { events: 1, control: 1 },
+    store_bytes: 1,
+  }
   const rows: [inManifest: object | undefined, asked: string | undefined, isOwn: boolean, why: string][] = [
     [{ records_born: 'a' }, 'a', true, 'its own'],
     [{ records_born: 'b' }, 'a', false, "another readership's"],
