@@ -52,6 +52,8 @@ export function createCalls(
   ): Promise<T> =>
     new Promise((resolve, reject) => {
       post(message)
+      // Only a change that was sent can be under way.
+      if (message.type === 'write') changes.add(message.id)
       pending.set(message.id, { resolve, reject, beats: 0, most, isRead })
     })
   const settle = <T>(pending: Map<number, Pending<T>>, id: number, value: T): void => {
@@ -94,9 +96,7 @@ export function createCalls(
     async write(...statements: Sql[]): Promise<void> {
       const id = ++lastId
       const message = { type: 'write', id, begin_by: begin_by(), statements: statements.map(toStatement) } as const
-      const written = send(queries, { most: WRITE_BEATS }, message)
-      changes.add(id)
-      await written
+      await send(queries, { most: WRITE_BEATS }, message)
     },
     call(name: string, argument?: unknown): Promise<unknown> {
       const id = ++lastId

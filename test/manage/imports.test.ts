@@ -35,7 +35,8 @@ t.test('imports, the sessions that they moved, and their secret', async (t) => {
       first_at: null,
       last_at: null,
     },
-    ...{ lines: 0, broken: 0, skipped: 0, known: 0, human: 0, agent: 0, own_salts: false, done: 0, ...NEW },
+    ...{ lines: 0, broken: 0, skipped: 0, data_lines: 0, known: 0, human: 0, agent: 0, own_salts: false },
+    ...{ done: 0, ...NEW },
   })
   const second = await imports.create({ site: 1, source: '-', ...NEW, format: null, total: null })
   const other = await imports.create({ site: 2, source: 'b', ...NEW })
