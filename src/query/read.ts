@@ -295,9 +295,9 @@ export async function prepareRead(
     const imported = audience === 'agent' ? undefined : noteImportedVisitors(imports, plan)
     for (const one of [note, imported, ...fixed]) if (one) context.warn(one)
     const { data, rows, query: replaced } = await run(context)
-    // A hint never fails the read, and a share link shows no names beyond its reads.
-    if (isWhole && dependencies.mandatory === undefined)
-      context.warnings.push(...(await findUnknownValues(data, envelope.filters ?? [], plan, store).catch(() => [])))
+    // A share link shows no names beyond its reads.
+    if (isWhole && !dependencies.mandatory)
+      context.warnings.push(...(await findUnknownValues(data, envelope.filters ?? [], plan, store)))
     const { since, gaps, comparison } = context.recordedTimes()
     // `params` first, so that a path at which journeys start does not replace the window's start.
     const shown = { ...params, ...queryOf(envelope, plan), audience: shownAudience, ...context.paging, ...replaced }

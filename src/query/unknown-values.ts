@@ -17,7 +17,8 @@ const LEFT_OUT = ['goal', 'visitor_id', 'identified_id']
 
 /**
  * Says which values of the request's filters no row in the window has, with the nearest value that exists. Only for an
- * answer without a number, so that no other question waits for it: each such condition reads one column of the window.
+ * answer without a number, so that no other question waits for it: each such condition reads one column of the window. A
+ * look-up that fails gives no hint, and the answer stands.
  */
 export async function findUnknownValues(
   data: unknown,
@@ -30,7 +31,7 @@ export async function findUnknownValues(
   const found = await Promise.all(
     conditions.map(async ({ dimension, value }) => {
       const asked = (Array.isArray(value) ? value : [value]).map(String)
-      const existing = await listValues(dimension, asked, plan, store)
+      const existing = await listValues(dimension, asked, plan, store).catch((): string[] => [])
       // A window without any row says nothing about a value.
       if (existing.length === 0 || asked.some((one) => existing.includes(one))) return []
       return asked.slice(0, 1).map((one) => describeValue(dimension, one, existing))
