@@ -295,7 +295,6 @@ export async function prepareRead(
     const imported = audience === 'agent' ? undefined : noteImportedVisitors(imports, plan)
     for (const one of [note, imported, ...fixed]) if (one) context.warn(one)
     const { data, rows, query: replaced } = await run(context)
-    // A share link shows no names beyond its reads.
     if (isWhole && !dependencies.mandatory)
       context.warnings.push(...(await findUnknownValues(data, envelope.filters ?? [], plan, store)))
     const { since, gaps, comparison } = context.recordedTimes()

@@ -18,7 +18,7 @@ const LEFT_OUT = ['goal', 'visitor_id', 'identified_id']
 /**
  * Says which values of the request's filters no row in the window has, with the nearest value that exists. Only for an
  * answer without a number, so that no other question waits for it: each such condition reads one column of the window. A
- * look-up that fails gives no hint, and the answer stands.
+ * look-up that fails gives no hint, and the answer stands. Not for share links, because it names paths beyond their reads.
  */
 export async function findUnknownValues(
   data: unknown,

@@ -71,7 +71,10 @@ t.test('content/decay', async (t) => {
     total: 11,
     query: { compare: 'previous' },
     comparison: { start: '2026-09-21T00:00:00.000Z', end: '2026-10-21T00:00:00.000Z' },
-    warnings: [{ metric: 'people', code: 'site_wide_change_taken_out', message: /-50 %/ }],
+    warnings: [
+      { code: 'comparison_fixed' },
+      { metric: 'people', code: 'site_wide_change_taken_out', message: /-50 %/ },
+    ],
   })
   const verdicts = Array.isArray(data) ? data.map((row) => row.verdict) : []
   t.equal(verdicts.lastIndexOf('fading') < verdicts.indexOf('steady'), true, 'what is lost first')
