@@ -10,7 +10,7 @@ import { list } from 'isbot'
  *   2. it gives an address to ask at (a URL, a host, an e-mail address), or
  *   3. it adds a name inside `(KHTML, like Gecko; …)` or `(compatible; …)`, as crawlers do, or
  *   4. on a desktop, a word of work (`scan`, `monitor`, `check`) follows the engine.
- * Whatever `isbot` says, a text without any word of a browser, telephone, television or player is a program's, and so is a
+ * Overrides `isbot`: a text without any word of a browser, telephone, television or player is a program's, and so is a
  * complete browser with a name of work appended (`AlliAI/1.0`, `GomezAgent 3.0`).
  * `npm run bench -- truth` measures these rules on the lists of npm.
  */
