@@ -109,14 +109,18 @@ export function startNotify(deps: NotifyDeps) {
   }
   const scheduleMinute = () => {
     if (ending.signal.aborted) return
+    const at = now().getTime()
+    const due = at - (at % MINUTE_MS) + MINUTE_MS
     minuteTimer = setTimeout(
       () => {
+        // A timer does not follow a clock that was set back.
+        if (now().getTime() < due) return scheduleMinute()
         // A run that takes longer than a minute skips the minutes that it overlaps.
         lastTick = runMinute()
           .catch((error) => warn(error, 'alerts and reports could not be evaluated; they are retried'))
           .finally(scheduleMinute)
       },
-      MINUTE_MS - (now().getTime() % MINUTE_MS) + AFTER_MINUTE_MS,
+      due - at + AFTER_MINUTE_MS,
     )
     minuteTimer.unref()
   }
