@@ -118,7 +118,9 @@ async function connect(config: Config, terminal: Terminal, { create = false }: C
 }
 
 function connectToRunning({ data }: Config): Client {
-  const agent = new Agent({ keepAlive: true })
+  // Each request has a connection of its own: the instance closes an idle one after seconds, and a request that is sent
+  // at that moment, as `import --follow` does after a pause, would fail.
+  const agent = new Agent()
   const send: SendRequest = async (method, path, body) => {
     const response = await requestOverSocket(agent, data, method, path, body)
     return { status: response.statusCode ?? 0, body: response }
