@@ -24,18 +24,31 @@ const tarballs = directory(t)
 execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', tarballs], { stdio: 'pipe' })
 const tarball = join(tarballs, String(readdirSync(tarballs)[0]))
 
-/** A project that has the package and what it depends on, and nothing else of ours. */
-function project(t: Test): string {
+/** A project that has the package and what it depends on, and nothing else of ours but `types`. */
+function project(t: Test, types: readonly string[] = ['@types/node', '@types/express']): string {
   const at = directory(t)
   const own = join(at, 'node_modules', 'readership')
   mkdirSync(own, { recursive: true })
   tar.extract({ file: tarball, cwd: own, strip: 1, sync: true })
-  for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), '@types/node', '@types/express']) {
+  for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), ...types]) {
     mkdirSync(dirname(join(at, 'node_modules', name)), { recursive: true })
     symlinkSync(join(root, 'node_modules', name), join(at, 'node_modules', name))
   }
   writeFileSync(join(at, 'package.json'), '{ "type": "module" }')
   return at
+}
+
+/** Returns what a compiler says about a project. */
+function compile(at: string, compiler: string): string {
+  try {
+    execFileSync(process.execPath, [join(root, `node_modules/${compiler}/bin/tsc`), '-p', at], { stdio: 'pipe' })
+    return ''
+  } catch (error) {
+    return z
+      .object({ stdout: z.instanceof(Buffer) })
+      .parse(error)
+      .stdout.toString()
+  }
 }
 
 t.test('what is published', async (t) => {
@@ -156,17 +169,25 @@ await openReadership({ dta: 'x' })
     const options = { module, moduleResolution: resolution, target: 'es2023', strict: true, noEmit: true }
     const compilerOptions = { ...options, skipLibCheck: module === 'esnext', types: ['node'], lib: ['es2023'] }
     writeFileSync(join(at, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
-    let said = ''
-    try {
-      execFileSync(process.execPath, [join(root, `node_modules/${compiler}/bin/tsc`), '-p', at], { stdio: 'pipe' })
-    } catch (error) {
-      said = z
-        .object({ stdout: z.instanceof(Buffer) })
-        .parse(error)
-        .stdout.toString()
-    }
-    t.equal(said, '', `moduleResolution ${resolution}, ${compiler}`)
+    t.equal(compile(at, compiler), '', `moduleResolution ${resolution}, ${compiler}`)
   }
+})
+
+t.test('the types of the Express adapter need no types of Express', async (t) => {
+  const at = project(t, ['@types/node'])
+  const program = `import { openReadership } from 'readership'
+import { middleware } from 'readership/express'
+
+type Handler = ReturnType<typeof middleware>
+const handler: Handler = middleware(await openReadership())
+// @ts-expect-error: a request of Express is required
+handler({}, {}, () => {})
+`
+  writeFileSync(join(at, 'site.ts'), program)
+  const options = { module: 'node16', target: 'es2023', strict: true, noEmit: true, skipLibCheck: false }
+  const compilerOptions = { ...options, types: ['node'], lib: ['es2023'] }
+  writeFileSync(join(at, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['site.ts'] }))
+  t.equal(compile(at, 'typescript-7'), '')
 })
 
 t.test('every entry point loads there, and the command runs', async (t) => {
