@@ -18,9 +18,9 @@ export function createPolicyCache(): (version: PolicyVersion) => Policy | undefi
   return (version) => {
     const cached = cache.get(version)
     if (cached !== undefined) return cached.policy
-    const { hostname, kind, status, body } = version
+    const { hostname, kind, status, body, url } = version
     if (standingOf(status) === 'served' && body === undefined) return undefined
-    const file = { status, body: body ?? '' }
+    const file = { status, body: body ?? '', url }
     const policy = createPolicy(
       kind === 'robots' ? { hostname, robots: file } : { hostname, robots: { status: 404, body: '' }, llms: file },
     )

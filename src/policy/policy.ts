@@ -12,6 +12,8 @@ import { standingOf } from './version.js'
 interface FetchedFile {
   status: number
   body: Uint8Array | string
+  /** The URL of the response, after redirects. */
+  url?: string
 }
 
 /** The answer to one question, with its reason. */
@@ -57,7 +59,7 @@ export function createPolicy(files: { hostname: string; robots: FetchedFile; llm
   const body = standing === 'served' ? files.robots.body : ''
   const llms: Llms | null =
     files.llms !== undefined && standingOf(files.llms.status) === 'served'
-      ? parseLlms(files.llms.body, `http://${hostname}/llms.txt`)
+      ? parseLlms(files.llms.body, addressOfLlms(hostname, files.llms.url))
       : null
   const isListed = llms && createListing(llms)
   const rfc = compileRobots(body, 'rfc')
@@ -131,6 +133,13 @@ export function createPolicy(files: { hostname: string; robots: FetchedFile; llm
     },
   }
 }
+
+/**
+ * Returns the URL that relative links of llms.txt are resolved against: that of the response, whose scheme and port the
+ * links share. If a redirect led to another host, links still are the hostname's own.
+ */
+const addressOfLlms = (hostname: string, url: string | undefined): string =>
+  url !== undefined && URL.canParse(url) && new URL(url).hostname === hostname ? url : `http://${hostname}/llms.txt`
 
 const toView = (robots: RobotsTxt): RobotsView => ({
   ...robots,

@@ -39,7 +39,10 @@ t.test('policy of a URL is fetched from the site, without an instance', async (t
     t.match(stdout, /version [0-9a-f]{12} since 20/, 'with its version')
   }
   const { stdout } = await command('policy', url.href, '--agent', 'gptbot', '--path', '/docs/x', '--json')
-  t.match(JSON.parse(stdout), { agents: [{ agent_id: 'gptbot', allowed: false, rule: '/docs', line: 2 }] })
+  t.match(JSON.parse(stdout), {
+    agents: [{ agent_id: 'gptbot', allowed: false, rule: '/docs', line: 2 }],
+    llms: { sections: [{ links: [{ url: `http://127.0.0.1:${port}/docs/a`, offsite: false }] }] },
+  })
   t.match(await command('policy', 'nonsense'), { code: 2, stderr: /is not an http or https URL/ })
   t.match(await command('policy', url.href, '--path', 'x'), { code: 2, stderr: /--path: must begin with \// })
   t.match(await command('policy', 'http://127.0.0.1:1'), { code: 1, stderr: /cannot be reached/ })

@@ -210,6 +210,22 @@ t.test('lists a linked URL, its .md twin, and the URL without its trailing slash
   t.equal(html.lists('/docs/a'), false, 'an llms.txt without links')
 })
 
+t.test('relative links are resolved against the URL of the response', async (t) => {
+  const rows: [url: string | undefined, link: string, why: string][] = [
+    ['https://a.example:8443/llms.txt', 'https://a.example:8443/docs/a', 'scheme and port'],
+    ['http://a.example/files/llms.txt', 'http://a.example/files/docs/a', 'a redirect on the same host'],
+    ['https://cdn.example/llms.txt', 'http://a.example/docs/a', 'a redirect to another host'],
+    [undefined, 'http://a.example/docs/a', 'not known'],
+    ['', 'http://a.example/docs/a', 'no URL'],
+  ]
+  const body = '# t\n\n## s\n- [a](docs/a)'
+  for (const [url, link, why] of rows) {
+    const llms = { status: 200, body, ...(url !== undefined && { url }) }
+    const policy = createPolicy({ hostname: 'a.example', robots: { status: 404, body: '' }, llms })
+    t.match(policy.llms?.sections, [{ links: [{ url: link, offsite: false }] }], why)
+  }
+})
+
 t.test('reads hostile files in bounded time and memory', async (t) => {
   const many = parseLlms(`# a\n## b\n${Array.from({ length: 60_000 }, () => '[](a)\n').join('')}`, HOME)
   t.equal(many.sections[0]?.links.length, 50_000)
