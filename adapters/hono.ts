@@ -28,7 +28,7 @@ export interface HonoWebOptions {
  * compression, streams, HEAD and clients that leave count as they were.
  */
 export function middleware(readership: Readership, options: HonoOptions = {}): MiddlewareHandler {
-  const handle = mount(readership, options)
+  const handle = mount(readership, options, ['clientAddress'])
   return async (c, next) => {
     const { incoming, outgoing }: Bindings = c.env ?? {}
     // Without a server (`app.request()` in a test) there is no exchange to observe.
@@ -49,6 +49,8 @@ export function middleware(readership: Readership, options: HonoOptions = {}): M
  * exchange, and ships the records while the platform lets it (`waitUntil`).
  */
 export function webMiddleware(readership: WebReadership, { clientAddress }: HonoWebOptions): MiddlewareHandler {
+  if (typeof clientAddress !== 'function')
+    throw new TypeError('readership: webMiddleware needs the option clientAddress, which must be a function.')
   return async (c, next) => {
     const observeResponse = observeWeb(c.req.raw, clientAddress(c))
     if (observeResponse === undefined) return next()

@@ -12,7 +12,7 @@ export interface NodeOptions extends MountOptions {
  * recorded, and the service responds under the base path.
  */
 export function listener(readership: Readership, handler: RequestListener, options: NodeOptions = {}): RequestListener {
-  const handle = mount(readership, options)
+  const handle = mount(readership, options, ['clientAddress'])
   const address = options.clientAddress ?? peerAddress
   return (req, res) => {
     if (!handle(req, res, address(req))) handler(req, res)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Agent } from './agents/agent.js'
 import catalog from './agents/catalog.json' with { type: 'json' }
+import { describeUnknownOption } from './option-names.js'
 import { createWebClient } from './ship/web/web-client.js'
 import { createWebShipper, type WebShipper } from './ship/web/web-shipper.js'
 
@@ -19,7 +20,7 @@ export interface WebOptions {
   log?(message: string): void
 }
 
-const Options = z.strictObject({
+const Options = z.object({
   collector: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL, as in https://stats.example.com' })
     .refine((value) => !/[?#@]/.test(value), 'must have no query, fragment or password'),
@@ -34,6 +35,8 @@ const Options = z.strictObject({
  * `TypeError` of one line that names a wrong option.
  */
 export function webReadership(options: WebOptions): WebReadership {
+  const unknown = describeUnknownOption('webReadership', options, Object.keys(Options.shape))
+  if (unknown !== undefined) throw new TypeError(`readership: ${unknown}`)
   const parsed = Options.safeParse(options)
   if (!parsed.success) {
     const [issue] = parsed.error.issues

@@ -13,6 +13,7 @@ const MAY: Record<string, readonly string[]> = {
   // Lines of access logs in, entries out.
   'src/access-logs': ['src/address', 'src/nearest-name', 'src/errors'],
   'src/nearest-name': [],
+  'src/option-names': ['src/nearest-name'],
   'src/sql': [],
   'src/cache': [],
   'src/private-socket': [],
@@ -220,12 +221,12 @@ const MAY: Record<string, readonly string[]> = {
     'src/errors',
   ],
   'src/instance': ['src'],
-  'src/proxy': ['src/readership', 'src/capture', 'src/address'],
+  'src/proxy': ['src/readership', 'src/capture', 'src/address', 'src/option-names'],
   'src/cli': ['src'],
   'src/build': ['src/ingest/place', 'src/build-dashboard', 'src/build-programs'],
   'src/index': ['src/errors', 'src/address', 'src/readership', 'src/instance', 'src/capture/observation', 'src/proxy'],
   'src/mount': ['src/proxy/node-handler', 'src/proxy/observe-web'],
-  'src/web': ['src/agents', 'src/ship/web'],
+  'src/web': ['src/agents', 'src/ship/web', 'src/option-names'],
   bin: ['src/cli', 'src/config'],
   // An adapter imports `src/mount` and `src/web` alone where it runs without Node.
   adapters: ['src/index', 'src/mount', 'src/web'],

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { plainAddress } from '../address.js'
 import { type Config, ConfigError, isShipping, loadConfig } from '../config.js'
 import { listenControl, socketPath } from '../http/server.js'
+import { describeUnknownOption } from '../option-names.js'
 import { userAgent } from '../outbound/guarded-outbound.js'
 import { BASE_PATH } from '../proxy/node-handler.js'
 import type { MountPoint, OpenReadership } from '../readership.js'
@@ -42,9 +43,8 @@ export type ReadershipOptions = Partial<Pick<Config, (typeof OPTIONS)[number]>> 
  * Throws `ConfigError` for a wrong option, and an error of one line where the store or the spool cannot be opened.
  */
 export async function openReadership({ log = toConsole, ...options }: ReadershipOptions = {}): Promise<OpenReadership> {
-  const names: readonly string[] = OPTIONS
-  const unknown = Object.keys(options).find((name) => !names.includes(name))
-  if (unknown !== undefined) throw new ConfigError(`${unknown} is not an option of openReadership.`, unknown)
+  const unknown = describeUnknownOption('openReadership', options, [...OPTIONS, 'log'])
+  if (unknown !== undefined) throw new ConfigError(unknown, 'options')
   const config = loadConfig({ flags: options, env: {}, read: () => undefined })
   const socket = socketPath(config.data)
   // `origin` names the site itself, so until the first request its pages are expected there.

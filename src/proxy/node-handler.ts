@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clientAddress, parseTrust } from '../address.js'
+import { describeUnknownOption } from '../option-names.js'
 import type { Readership, TrackTarget } from '../readership.js'
 import { forEachHeader, readResponseHead } from './message-heads.js'
 import { observe } from './observe-node.js'
@@ -22,9 +23,12 @@ export const peerAddress = (req: Incoming): string => clientAddress(req.socket.r
 /**
  * Returns the one function that an adapter calls for each exchange. For a request under the base path, the service
  * responds and the function returns true. Any other request belongs to the site: the function returns false, and the
- * exchange is recorded when it is over.
+ * exchange is recorded when it is over. `more` names the options that the adapter has beside `MountOptions`. Throws a
+ * `TypeError` of one line that names an unknown option.
  */
-export function mount(readership: Readership, options: MountOptions = {}) {
+export function mount(readership: Readership, options: MountOptions = {}, more: readonly string[] = []) {
+  const unknown = describeUnknownOption('the adapter', options, ['basePath', ...more])
+  if (unknown !== undefined) throw new TypeError(`readership: ${unknown}`)
   const basePath = options.basePath ?? BASE_PATH
   const serve = toNodeHandler(readership, options)
   let isNoted = false

@@ -165,7 +165,14 @@ t.test('a wrong option gives one line that names it', async (t) => {
     [{ ...good, collector: 'https://u:p@stats.example.com' }, /^readership: collector must have no/],
     [{ ...good, ingest_key: '' }, /^readership: ingest_key must be one word$/],
     [{ ...good, ingest_key: undefined }, /^readership: ingest_key must be a text$/],
-    [{ ...good, ingestkey: 'k' }, /Unrecognized key/],
+    [
+      { ...good, ingestkey: 'k' },
+      /^readership: ingestkey is not an option of webReadership; did you mean ingest_key\?$/,
+    ],
+    [
+      { ...good, token: 'k' },
+      /^readership: token is not an option of webReadership\. The options are collector, site, ingest_key, log\.$/,
+    ],
   ]
   for (const [options, message] of rows) {
     const make = () => Reflect.apply(webReadership, undefined, [options])

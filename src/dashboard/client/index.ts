@@ -31,13 +31,15 @@ export type QueryOf<P extends ReadPath> = Get<P> extends { parameters: { query?:
 /**
  * Makes a client. `baseUrl` is the address of the service (`https://analytics.example`, or a site's own
  * `https://site.example/_readership`), `key` an API key; without one the browser's session counts. Calls resolve to
- * `{ data, error, response }` and reject only if no response came.
+ * `{ data, error, response }` and reject only if no response came. Throws a `TypeError` of one line without a `baseUrl`.
  */
 export function createReadershipClient({
   baseUrl,
   key,
   ...options
 }: ClientOptions & { baseUrl: string; key?: string }): ReadershipClient {
+  if (typeof baseUrl !== 'string')
+    throw new TypeError('readership: baseUrl is missing: write the service’s URL, such as https://stats.example.com')
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
   return createClient<paths>({ baseUrl: baseUrl.replace(/\/$/, ''), headers, ...options })
 }
