@@ -25,12 +25,17 @@ const EVERYWHERE = {
 } as const
 
 /** [name, bytes sent, and the differences: statuses that the client sees, requests that the site gets, the reason] */
-type Row = [name: string, sent: (string | number)[], differs?: Difference]
+type Row = [name: string, sent: (string | number | RegExp)[], differs?: Difference]
 interface Difference {
   see?: string[]
   ask?: string[]
   why: string
+  /** Without the proxy, the connection stays open for seconds. */
+  bareStaysOpen?: true
 }
+
+/** The wait for a connection that stays open. */
+const OPEN_MS = 1_000
 
 const ask = (path: string, lines = '', method = 'GET', version = '1.1') =>
   `${method} ${path} HTTP/${version}\r\nHost: site.example\r\n${lines}\r\n`
@@ -55,7 +60,10 @@ const ROWS: Row[] = [
   [
     '426',
     [last('/426')],
-    { see: ['426'], why: 'closed, as its client asked; node:http forgets that where Connection is set by hand' },
+    {
+      ...{ see: ['426'], bareStaysOpen: true },
+      why: 'closed, as its client asked; node:http forgets that where Connection is set by hand',
+    },
   ],
   ['HEAD', [last('/', '', 'HEAD')]],
   ['HEAD of a chunked page', [last('/chunked', '', 'HEAD')]],
@@ -82,7 +90,7 @@ const ROWS: Row[] = [
   ['MKCALENDAR', [last('/', '', 'MKCALENDAR')]],
   [
     'Expect',
-    [last('/', 'Expect: 100-continue\r\nContent-Length: 4\r\n', 'POST'), 60, 'text'],
+    [last('/', 'Expect: 100-continue\r\nContent-Length: 4\r\n', 'POST'), /100 Continue\r\n\r\n/, 'text'],
     drops('Expect', 'answered here, before the origin is asked for a body'),
   ],
   [
@@ -119,7 +127,7 @@ const ROWS: Row[] = [
   [
     'a response field named by Connection',
     [last('/hop')],
-    { see: ['200'], why: 'X-Private and Proxy-Authenticate are of the connection' },
+    { see: ['200'], bareStaysOpen: true, why: 'X-Private and Proxy-Authenticate are of the connection' },
   ],
   [
     'request trailers',
@@ -147,10 +155,10 @@ const ROWS: Row[] = [
   ['HTTP/1.0 without a length', [ask('/chunked', '', 'GET', '1.0')]],
   [
     'HTTP/1.0 that keeps alive',
-    [ask('/', 'Connection: keep-alive\r\n', 'GET', '1.0'), 60, ask('/404', '', 'GET', '1.0')],
+    [ask('/', 'Connection: keep-alive\r\n', 'GET', '1.0'), /hello/, ask('/404', '', 'GET', '1.0')],
   ],
   ['HTTP/1.0 without Host', ['GET / HTTP/1.0\r\n\r\n'], { see: ['200'], why: 'the origin hears its own name' }],
-  ['two requests', [ask('/'), 60, last('/404')]],
+  ['two requests', [ask('/'), /hello/, last('/404')]],
   ['three at once', [ask('/slow') + ask('/chunked') + last('/')]],
   ['POST pipelined after GET', [ask('/slow') + body('/', 'text')]],
   ['HEAD before GET, at once', [ask('/', '', 'HEAD') + last('/404')]],
@@ -178,7 +186,7 @@ const ROWS: Row[] = [
   [
     'another coding',
     [last('/', 'Transfer-Encoding: gzip, chunked\r\n', 'POST')],
-    { see: ['501'], ask: [], why: 'a coding that nothing would decode' },
+    { see: ['501'], ask: [], bareStaysOpen: true, why: 'a coding that nothing would decode' },
   ],
   ['TRACE', [last('/', '', 'TRACE')], { see: ['405'], ask: [], why: 'it would echo what proxies add' }],
   ['OPTIONS *', [last('*', '', 'OPTIONS')], { see: ['400'], ask: [], why: 'of the server' }],
@@ -203,7 +211,7 @@ t.test('requests and responses are the same with and without the proxy', async (
   const { proxy, port } = await startProxy(portOf(server))
   t.ok(ROWS.length >= 60, `${ROWS.length} rows`)
   for (const [name, sent, differs] of ROWS) {
-    const bare = await run(portOf(server), sent, asked)
+    const bare = await run(portOf(server), sent, asked, differs?.bareStaysOpen && OPEN_MS)
     const proxied = await run(port, sent, asked)
     t.equal(proxied.fault, undefined, name)
     if (differs === undefined) {
@@ -241,14 +249,14 @@ const leave = (one: ReceivedRequest, name: string): ReceivedRequest => ({
   fields: without(one.fields, new Set([name.toLowerCase()])),
 })
 
-async function run(port: number, sent: (string | number)[], asked: ReceivedRequest[]) {
+async function run(port: number, sent: Row[1], asked: ReceivedRequest[], ms?: number) {
   asked.length = 0
   const methods =
     sent
       .filter((part) => typeof part === 'string')
       .join('')
       .match(/^[A-Z]+(?= \S+ HTTP)/gm) ?? []
-  const { text, end } = await exchangeBytes(port, sent, { ms: 1_000 })
+  const { text, end } = await exchangeBytes(port, sent, ms === undefined ? {} : { ms })
   const { messages, fault, rest } = parseStrictly(text, 'response', (_, index) => methods[index] !== 'HEAD')
   const drop = new Set<string>(EVERYWHERE.response.map(([name]) => name))
   const responses = messages.map((one) => ({

@@ -121,7 +121,7 @@ t.test('no field of a request with CR, LF or NUL reaches the origin', async (t) 
     socket.on('data', (part) => {
       read = Buffer.concat([read, part])
     })
-    t.ok(await waitUntil(isOver, 5_000), `${why}: the stream ends`)
+    t.ok(await waitUntil(isOver), `${why}: the stream ends`)
     t.equal(heads.length, asked, why)
     t.notMatch(heads.join(''), /evil|\0/, why)
     if (value === 'good') t.match(heads.join(''), /\r\nx-a: good\r\n/, why)

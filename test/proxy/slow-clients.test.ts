@@ -1,7 +1,8 @@
 // The attack: a client costs the proxy more than itself. It leaves in the middle of a download and lets the origin go on; it
+import { once } from 'node:events'
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
 import type { Socket } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openClient, request, startHttpOrigin } from './fixtures/slow-peers.js'
 import { exchangeBytes, portOf, sleep, startProxy, startRawServer, waitUntil } from './fixtures/sockets.js'
 import { parseStrictly } from './fixtures/strict-parser.js'
@@ -12,14 +13,14 @@ t.test('the origin learns that a client left', async (t) => {
     ['in the body', '/stream', 'GET', 200],
     ['in its own upload', '/upload', 'POST', 499],
   ] as const) {
-    let learnedAt = 0
+    let originLearned = false
     let asked = false
     const origin = await startHttpOrigin((req, res) => {
       asked = true
       req.resume()
       req.on('error', () => {})
       res.once('close', () => {
-        if (!res.writableFinished) learnedAt = performance.now()
+        originLearned = !res.writableFinished
       })
       if (req.url !== '/stream') return
       const more = setInterval(() => res.write('x'.repeat(1_000)), 10)
@@ -30,11 +31,9 @@ t.test('the origin learns that a client left', async (t) => {
     const socket = openClient(port, request(path, lines, method))
     if (method === 'POST') socket.write('half')
     await waitUntil(() => asked)
-    await sleep(50)
-    const left = performance.now()
+    if (path === '/stream') await once(socket, 'data')
     socket.destroy()
-    t.ok(await waitUntil(() => learnedAt > 0, 5_000), `${when}: the origin learns it`)
-    t.ok(learnedAt - left < 5_000, `${when}: after ${Math.round(learnedAt - left)} ms`)
+    t.ok(await waitUntil(() => originLearned), `${when}: the origin learns it`)
     t.ok(await waitUntil(() => records.length === 1), 'recorded once')
     t.equal(records[0]?.status, status, 'as what the client saw')
     t.equal(proxy.stats().active, 0)
@@ -61,13 +60,13 @@ t.test('the origin learns that a client left an HTTP/2 stream or session', async
       const server = createHttp2Server(proxy.handler)
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       const session = connectHttp2(`http://127.0.0.1:${portOf(server)}`)
-      const stream = session.request({ ':authority': 'site.example', ':path': path }).resume()
+      const stream = session.request({ ':authority': 'site.example', ':path': path })
       stream.on('error', () => {})
       await waitUntil(() => asked)
-      await sleep(50)
+      if (path === '/stream') await once(stream, 'data')
       if (whole) session.destroy()
       else stream.close(8)
-      t.ok(await waitUntil(() => originLearned, 1_000), `${path}: the origin learns it`)
+      t.ok(await waitUntil(() => originLearned), `${path}: the origin learns it`)
       t.ok(await waitUntil(() => records.length === 1), 'recorded once')
       t.equal(records[0]?.status, path === '/silent' ? 499 : 200, 'as what the client saw')
       session.close()
@@ -107,7 +106,7 @@ t.test('a client that does not read slows the origin down, and is cut in the end
     (await exchangeBytes(port, [request('/', 'Connection: close\r\n')], { done: (text) => text.length > 100 })).end,
     'open',
   )
-  t.ok(await waitUntil(() => records.length >= 2, 6_000), 'cut')
+  t.ok(await waitUntil(() => records.length >= 2), 'cut')
   t.ok(await waitUntil(() => proxy.stats().active === 0))
   socket.destroy()
   await proxy.close(100)
@@ -116,10 +115,11 @@ t.test('a client that does not read slows the origin down, and is cut in the end
 
 t.test('an upload waits for a slow origin, and is cut when the client stalls', async (t) => {
   let taken = 0
+  let goOn = () => {}
   const origin = await startRawServer((socket) => {
     socket.once('data', () => {
       socket.pause()
-      setTimeout(() => socket.resume(), 400)
+      goOn = () => void socket.resume()
     })
     socket.on('data', (part) => {
       taken += part.length
@@ -133,14 +133,16 @@ t.test('an upload waits for a slow origin, and is cut when the client stalls', a
     text += part
   })
   for (let i = 0; i < 200; i++) socket.write(Buffer.alloc(100_000))
-  await sleep(200)
+  await waitUntil(() => taken > 0)
+  // Longer than a client may stall: here the origin does.
+  await sleep(1_000)
   t.ok(taken < 1e6 && socket.writableLength > 5e6, `the client waits with ${socket.writableLength / 1e6} MB`)
-  t.ok(await waitUntil(() => text.endsWith('ok'), 5_000), 'and gets the response when all has arrived')
+  goOn()
+  t.ok(await waitUntil(() => text.endsWith('ok')), 'and gets the response when all has arrived')
+  await waitUntil(() => records.length === 1)
   records.length = 0
   taken = 0
-  const { end, ms } = await exchangeBytes(port, [request('/up', 'Content-Length: 100\r\n', 'POST'), 'half'], {
-    ms: 4_000,
-  })
+  const { end, ms } = await exchangeBytes(port, [request('/up', 'Content-Length: 100\r\n', 'POST'), 'half'])
   t.not(end, 'open', `cut after ${Math.round(ms)} ms`)
   t.ok(await waitUntil(() => records[0]?.status === 499))
   await proxy.close(100)
@@ -154,7 +156,7 @@ t.test('responds to Expect: 100-continue once the origin reads the body', async 
   })
   const { proxy, port } = await startProxy(origin.port)
   const lines = 'Content-Length: 5\r\nExpect: 100-continue\r\nConnection: close\r\n'
-  const parts = [request('/', lines, 'POST'), 100, 'hello']
+  const parts = [request('/', lines, 'POST'), /100 Continue\r\n\r\n/, 'hello']
   const { messages } = parseStrictly((await exchangeBytes(port, parts)).text, 'response')
   t.same(
     messages.map(({ start }) => start),
@@ -166,9 +168,21 @@ t.test('responds to Expect: 100-continue once the origin reads the body', async 
   await proxy.close(100)
 })
 
+/** Asks 50 times, and returns the median of the milliseconds. */
+async function medianOf50(t: Test, port: number): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < 50; i++) {
+    const { text, ms } = await exchangeBytes(port, [request('/', 'Connection: close\r\n')])
+    if (!text.endsWith('ok')) t.fail(`answered ${text}`)
+    times.push(ms)
+  }
+  return times.sort((a, b) => a - b)[25] ?? 0
+}
+
 t.test('serves other clients beside 2,000 idle connections and 500 slow heads', async (t) => {
   const origin = await startHttpOrigin((_, res) => void res.end('ok'))
   const { proxy, port } = await startProxy(origin.port, { requestHeadTimeout: 1_000 })
+  const alone = await medianOf50(t, port)
   const sockets: Socket[] = []
   let open = 0
   let closed = 0
@@ -183,18 +197,12 @@ t.test('serves other clients beside 2,000 idle connections and 500 slow heads', 
     })
     socket.resume()
     sockets.push(socket)
-    if (i % 250 === 249) await waitUntil(() => open === i + 1, 5_000)
+    if (i % 250 === 249) await waitUntil(() => open === i + 1)
   }
   t.equal(open, 2_500)
-  const slow: number[] = []
-  for (let i = 0; i < 50; i++) {
-    const { text, ms } = await exchangeBytes(port, [request('/', 'Connection: close\r\n')])
-    if (!text.endsWith('ok')) t.fail(`answered ${text}`)
-    slow.push(ms)
-  }
-  slow.sort((a, b) => a - b)
-  t.ok((slow[44] ?? 0) < 100, `nine of ten within ${Math.round(slow[44] ?? 0)} ms`)
-  t.ok(await waitUntil(() => closed === 500, 5_000), `${closed} slow heads are cut`)
+  const beside = await medianOf50(t, port)
+  t.ok(beside < 10 * alone + 100, `${Math.round(beside)} ms, and ${Math.round(alone)} ms without them`)
+  t.ok(await waitUntil(() => closed === 500), `${closed} slow heads are cut`)
   for (const socket of sockets) socket.destroy()
   await proxy.close(500)
   origin.close()
@@ -204,8 +212,7 @@ t.test('a listener full of idle connections still takes a client that sends a re
   const origin = await startHttpOrigin((_, res) => res.end('page'))
   const { proxy, port } = await startProxy(origin.port, { maxConnections: 20 })
   const idle = Array.from({ length: 30 }, () => openClient(port, request('/')))
-  await waitUntil(() => proxy.stats().requests >= 18)
-  await sleep(200)
+  t.ok(await waitUntil(() => idle.every((socket) => socket.resume().closed)), 'idle ones are closed')
   let answered = 0
   for (let n = 0; n < 3; n++) {
     const asking = openClient(port, request('/', 'Connection: close\r\n'))
@@ -216,33 +223,40 @@ t.test('a listener full of idle connections still takes a client that sends a re
     await gone
   }
   t.equal(answered, 3)
-  for (const socket of idle) socket.destroy()
   await proxy.close(100)
   origin.close()
 })
 
 t.test('close lets running exchanges finish', async (t) => {
+  const asked: string[] = []
+  let answerSlow = () => {}
   const origin = await startHttpOrigin((req, res) => {
-    if (req.url !== '/forever') setTimeout(() => res.end('done'), 300)
+    asked.push(req.url ?? '')
+    if (req.url === '/slow') answerSlow = () => void res.end('done')
+    else if (req.url !== '/forever') res.end('done')
   })
   const first = await startProxy(origin.port)
   const idle = openClient(first.port, request('/idle'))
-  await sleep(400)
+  await once(idle, 'data')
   const running = exchangeBytes(first.port, [request('/slow')])
-  await sleep(50)
-  const started = performance.now()
-  await first.proxy.close(5_000)
-  const took = performance.now() - started
-  t.ok(took > 100 && took < 2_000, `as long as the last exchange: ${Math.round(took)} ms`)
+  await waitUntil(() => asked.includes('/slow'))
+  let isClosed = false
+  const closing = first.proxy.close(60_000).then(() => {
+    isClosed = true
+  })
+  await once(idle, 'close')
+  t.notOk(isClosed, 'an exchange runs')
+  answerSlow()
+  t.ok(await waitUntil(() => isClosed), 'as long as the last exchange, and no longer')
+  await closing
   const { text, end } = await running
   t.ok(text.includes('done') && end === 'closed')
   t.match(text, /\r\nConnection: close\r\n/i, 'and the client sees Connection: close')
   t.equal((await exchangeBytes(first.port, [request('/')])).text, '', 'nothing new is taken')
-  idle.destroy()
 
   const second = await startProxy(origin.port)
   const stuck = exchangeBytes(second.port, [request('/forever')])
-  await sleep(50)
+  await waitUntil(() => asked.includes('/forever'))
   const again = performance.now()
   await second.proxy.close(300)
   t.ok(performance.now() - again < 10_000, 'not for ever')

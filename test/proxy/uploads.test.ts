@@ -99,7 +99,7 @@ t.test('the origin gets each slow upload as one whole request', async (t) => {
       read.bodies.length = 0
       const responses = body.split(' ').length
       await exchangeBytes(port, sent, { done: (text) => text.split('done').length > responses })
-      await waitUntil(() => read.bodies.length === responses, 1_000)
+      await waitUntil(() => read.bodies.length === responses)
       t.equal(read.bodies.join(' '), body, `${secure ? 'https' : 'http'}: ${why}`)
     }
     t.same(malformed, [], 'the origin read nothing else')

@@ -29,10 +29,14 @@ export const CODINGS: Coding[] = ['gzip', 'x-gzip', 'br', 'deflate', 'raw deflat
 export const nameOf = (coding: Coding) => coding.replace('raw ', '')
 
 /** Starts a site and a proxy with injection in front of it. */
-export async function startInjectingSite(t: Test, handler: (req: IncomingMessage, res: ServerResponse) => void) {
+export async function startInjectingSite(
+  t: Test,
+  handler: (req: IncomingMessage, res: ServerResponse) => void,
+  bodyIdleTimeout = 2_000,
+) {
   const origin = createServer(handler)
   await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))
-  const made = await startProxy(portOf(origin), { scriptFor: testScriptFor, bodyIdleTimeout: 2_000 })
+  const made = await startProxy(portOf(origin), { scriptFor: testScriptFor, bodyIdleTimeout })
   t.teardown(async () => {
     await made.proxy.close(100)
     origin.closeAllConnections()
@@ -43,8 +47,8 @@ export async function startInjectingSite(t: Test, handler: (req: IncomingMessage
 
 export const get = (path = '/', lines = '', method = 'GET', version = '1.1') =>
   `${method} ${path} HTTP/${version}\r\nHost: site.example\r\nConnection: close\r\n${lines}\r\n`
-export async function ask(port: number, request: string, ms?: number) {
-  const { text, end } = await exchangeBytes(port, [request], ms === undefined ? {} : { ms })
+export async function ask(port: number, request: string) {
+  const { text, end } = await exchangeBytes(port, [request])
   const { messages, fault, rest } = parseStrictly(text, 'response', () => !request.startsWith('HEAD'))
   const [message] = messages
   return { message, body: Buffer.from(message?.body ?? '', 'latin1'), fault, end, rest, text }
