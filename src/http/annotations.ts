@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { ApiError } from '../errors.js'
 import {
   type Annotation,
   AnnotationChange,
@@ -9,8 +10,9 @@ import {
 import type { WithId } from '../manage/collection.js'
 import type { Sites } from '../manage/sites.js'
 import type { Users } from '../manage/users.js'
-import { type LocalDay, startOfDay } from '../query/calendar.js'
-import { ENVELOPE_SHAPE } from '../query/envelope.js'
+import { startOfDay } from '../query/calendar.js'
+import { ENVELOPE_SHAPE, parseMoment } from '../query/envelope.js'
+import { resolveBounds } from '../query/plan.js'
 import { auditContext } from './auth.js'
 import { type Call, parseQuery, type Route, SiteQuery } from './route.js'
 import { recordRoutes } from './site-records.js'
@@ -33,6 +35,14 @@ export function annotationRoutes({
   readonly annotations: Annotations
   readonly users: Pick<Users, 'get'>
 }): Route[] {
+  /** A day is its first instant in the site's time zone. */
+  const instantOf = async (at: string, site: number): Promise<Date> => {
+    const moment = parseMoment(at)
+    if (moment instanceof Date) return moment
+    const timezone = (await sites.get(site))?.timezone
+    if (moment && timezone !== undefined) return startOfDay(moment, timezone)
+    throw new ApiError('not_found', 'There is no such site.', 'site')
+  }
   return recordRoutes<Annotation, z.output<typeof NewAnnotation>>(sites, {
     name: 'annotations',
     singular: 'annotation',
@@ -43,25 +53,21 @@ export function annotationRoutes({
     list: {
       query: ListQuery,
       select(all, call, { timezone }) {
-        const { start, end } = parseQuery(call, ListQuery)
-        const instant = (moment: Date | LocalDay, later: number) =>
-          moment instanceof Date ? moment : startOfDay(moment, timezone, later)
-        const from = start && instant(start, 0)
-        const until = end && instant(end, 1)
+        const { start, end } = resolveBounds(parseQuery(call, ListQuery), timezone)
         return all
-          .filter(({ happened_at }) => (!from || happened_at >= from) && (!until || happened_at < until))
+          .filter(({ happened_at }) => (!start || happened_at >= start) && (!end || happened_at < end))
           .sort((a, b) => a.happened_at.getTime() - b.happened_at.getTime())
       },
     },
     normalise: async ({ site, at, text }, call) => ({
-      ...{ site, name: text, happened_at: new Date(at), kind: 'note' },
+      ...{ site, name: text, happened_at: await instantOf(at, site), kind: 'note' },
       ...authorOf(call),
     }),
     async applyChange({ id: _, version: __, user_id, author, ...note }, change, call) {
-      const { at = note.happened_at, text = note.name } = validate(AnnotationChange, change)
+      const { at, text = note.name } = validate(AnnotationChange, change)
       const isRewritten = text !== note.name
       return {
-        ...{ ...note, name: text, happened_at: new Date(at) },
+        ...{ ...note, name: text, happened_at: at === undefined ? note.happened_at : await instantOf(at, note.site) },
         ...(isRewritten ? authorOf(call) : { ...(user_id && { user_id }), ...(author && { author }) }),
       }
     },

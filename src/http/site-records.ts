@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ApiError } from '../errors.js'
 import type { AuditContext } from '../manage/audit.js'
-import type { Collection, SiteRecord, WithId } from '../manage/collection.js'
+import { type Collection, type SiteRecord, type WithId, withArticle } from '../manage/collection.js'
 import { Funnel, FunnelChange, NewFunnel, normaliseFunnel } from '../manage/funnels.js'
 import { Goal, GoalChange, NewGoal, normaliseGoal } from '../manage/goals.js'
 import { NewSegment, normaliseSegment, Segment, SegmentChange } from '../manage/segments.js'
@@ -147,7 +147,7 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       },
     }),
     route('post', path, write, {
-      summary: `Create a ${singular}`,
+      summary: `Create ${withArticle(singular)}`,
       body: newShape,
       data: shownOnce ? shape.extend(shownOnce.shape) : shape,
       status: 201,
@@ -160,12 +160,12 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       },
     }),
     route('get', `${path}/{id}`, read, {
-      summary: `Get a ${singular}`,
+      summary: `Get ${withArticle(singular)}`,
       data: shape,
       run: async (call) => jsonWithEtag(await present((await recordOfPath(call)).record)),
     }),
     route('patch', `${path}/{id}`, write, {
-      summary: `Change fields of a ${singular}`,
+      summary: `Change fields of ${withArticle(singular)}`,
       body: changeShape,
       data: shape,
       mayConflict: true,
@@ -177,7 +177,7 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       },
     }),
     route('delete', `${path}/{id}`, write, {
-      summary: `Delete a ${singular}; cannot be undone`,
+      summary: `Delete ${withArticle(singular)}; cannot be undone`,
       status: 204,
       run: async (call) => {
         const { record, context } = await recordOfPath(call)

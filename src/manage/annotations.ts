@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { describeMoment, parseMoment } from '../query/envelope.js'
 import { join, sql } from '../sql.js'
 import type { Records } from '../store.js'
 import { createCollection } from './collection.js'
@@ -46,11 +47,16 @@ const AnnotationData = z
   .partial()
 export type AnnotationData = z.infer<typeof AnnotationData>
 
-const At = z.iso.datetime({
-  offset: true,
-  error: '`at` must be an ISO-8601 date and time, such as 2026-11-21T08:00:00Z.',
-})
-const shape = { at: At.describe('The instant on the time line; may be in the future.'), text: NoteText }
+const At = z
+  .string()
+  .superRefine((text, context) => {
+    if (!parseMoment(text)) context.addIssue(`\`at\` ${describeMoment(text)}.`)
+  })
+  .describe(
+    "The instant on the time line, ISO-8601; a date alone is the first instant of that day in the site's time zone. May be in the future.",
+  )
+  .meta({ example: '2026-11-21T08:00:00.000Z' })
+const shape = { at: At, text: NoteText }
 
 /** A note as the API shows it. */
 export const AnnotationView = z.object({

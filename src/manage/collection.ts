@@ -87,7 +87,7 @@ export function createCollection<O extends SiteRecord>(
   const checkName = async (record: SiteRecord, id?: number) => {
     const others = (await cache.get()).filter((each) => each.site === record.site && each.id !== id)
     if (!repeatsNames && others.some((each) => each.name === record.name))
-      throw new ApiError('conflict', `The site already has a ${label} with this ${nameField}.`, nameField)
+      throw new ApiError('conflict', `The site already has ${withArticle(label)} with this ${nameField}.`, nameField)
     return others.filter(isCounted).length
   }
   return {
@@ -144,3 +144,6 @@ export function createCollection<O extends SiteRecord>(
     invalidate: cache.invalidate,
   }
 }
+
+/** `a goal`, `an alert`. */
+export const withArticle = (noun: string): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ApiError, expectation } from '../errors.js'
 import { nearestName } from '../nearest-name.js'
 import { GRANULARITIES } from '../sql.js'
-import { parseDay, parseInstant, parseTimeZone, startOfDay } from './calendar.js'
+import { type LocalDay, parseDay, parseInstant, parseTimeZone, startOfDay } from './calendar.js'
 import { AUDIENCES, lookUpDimension, quote } from './dimensions.js'
 import { type Filter, parseFiltersJson } from './filters.js'
 import { FOREIGN_PARAMETERS, foreignName } from './foreign-names.js'
@@ -14,17 +14,23 @@ export type Range = (typeof RANGES)[number]
 const EARLIEST = Date.UTC(1970, 0, 2)
 const LATEST = Date.UTC(2200, 0, 1)
 
+/** Parses an instant or a day; returns undefined for any other text, and outside of 1970 to 2199. */
+export function parseMoment(text: string): Date | LocalDay | undefined {
+  const read = parseDay(text) ?? parseInstant(text)
+  const at = read && (read instanceof Date ? read : startOfDay(read, 'UTC')).getTime()
+  return at !== undefined && at >= EARLIEST && at < LATEST ? read : undefined
+}
+
 /** An instant or a day. A plus sign that was not escaped in the URL arrives as a space. */
 const moment = z.string().transform((text, context) => {
-  const read = parseDay(text) ?? parseInstant(text.replace(/ (\d{2}:?\d{2})$/, '+$1'))
-  const at = read && (read instanceof Date ? read : startOfDay(read, 'UTC')).getTime()
-  if (read && at !== undefined && at >= EARLIEST && at < LATEST) return read
+  const read = parseMoment(text.replace(/ (\d{2}:?\d{2})$/, '+$1'))
+  if (read) return read
   context.addIssue(describeMoment(text))
   return z.NEVER
 })
 
-/** The sentence about a text that is no moment, with what to write instead. */
-function describeMoment(text: string): string {
+/** The predicate of the sentence about a text that is not a moment, with what to write instead. */
+export function describeMoment(text: string): string {
   const form = 'an ISO-8601 instant such as 2026-11-21T08:00:00.000Z, or a day such as 2026-11-21, from 1970 to 2199'
   const [, day, clock] = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?/.exec(text) ?? []
   if (day !== undefined && !parseDay(day)) return `the day ${day} does not exist; must be ${form}`

@@ -103,6 +103,19 @@ export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input:
 }
 
 /**
+ * The instants of `start` and `end`: a day as `start` begins with it, a day as `end` includes it, in the zone. Throws
+ * `validation_error` if the start is after the end.
+ */
+export function resolveBounds({ start, end }: Pick<Envelope, 'start' | 'end'>, tz: string): Partial<Window> {
+  const from = start && (start instanceof Date ? start : startOfDay(start, tz))
+  const until = end && (end instanceof Date ? end : startOfDay(end, tz, 1))
+  // A day as `end` includes it, so a start at the next midnight is after it.
+  if (from && until && (end instanceof Date ? from > until : from >= until))
+    throw new ApiError('validation_error', 'start must not be after end.', 'start')
+  return { ...(from && { start: from }), ...(until && { end: until }) }
+}
+
+/**
  * The window of a query. With `end` alone, `range` is measured back from `end`; with `start` alone, the window ends
  * now. A day as `start` begins with it, a day as `end` includes it, in the zone.
  */
@@ -112,13 +125,13 @@ export function resolveWindow(
   now: Date,
   first: Date | undefined,
 ): Window {
-  const lastDay = end && !(end instanceof Date) ? startOfDay(end, tz) : undefined
-  const until = end && !(end instanceof Date) ? startOfDay(end, tz, 1) : (end ?? endOfMoment(now))
-  if (!start) return rangeWindow(range, tz, { end: until, latest: lastDay ?? (end ? until : now) }, first)
-  const window = { start: start instanceof Date ? start : startOfDay(start, tz), end: until }
-  // A day as `end` includes it, so a start at the next midnight is after it.
-  if (lastDay ? window.start < until : window.start <= (end ? until : now)) return window
-  throw new ApiError('validation_error', `start must not be after ${end ? 'end' : 'now'}.`, 'start')
+  const { start: from, end: until = endOfMoment(now) } = resolveBounds({ start, end }, tz)
+  if (!from) {
+    const latest = end && !(end instanceof Date) ? startOfDay(end, tz) : (end ?? now)
+    return rangeWindow(range, tz, { end: until, latest }, first)
+  }
+  if (end || from <= now) return { start: from, end: until }
+  throw new ApiError('validation_error', 'start must not be after now.', 'start')
 }
 
 /**

@@ -93,13 +93,56 @@ t.test('a list has the notes of its window, the earliest first', async (t) => {
     ['&end=2026-11-14T11:00:00.000Z', '1', 'an end is exclusive'],
     ['&start=2026-11-14T11:00:00Z&end=2026-11-16T00:00:00%2B13:00', '0 2', 'a start is inclusive'],
     ['&start=2027-01-01', '', 'none'],
-    ['&start=2026-11-16&end=2026-11-15', '', 'the wrong way round'],
+    ['&start=2026-11-14T11:00:00Z&end=2026-11-14T11:00:00Z', '', 'no time'],
   ]
   for (const [query, texts, why] of rows) {
     const { data, meta } = await operator('GET', `/api/annotations?site=1${query}`)
     t.equal(data.map(({ text }: { text: string }) => text).join(' '), texts, why)
     t.same(meta, { total: data.length })
   }
+  const backwards: [query: string, why: string][] = [
+    ['&start=2026-11-16&end=2026-11-15', 'days'],
+    ['&start=2026-11-15T11:00:00Z&end=2026-11-15', "the end of the site's day"],
+    ['&start=2026-11-14T11:00:01Z&end=2026-11-14T11:00:00Z', 'instants'],
+  ]
+  for (const [query, why] of backwards) {
+    const { status, error } = await operator('GET', `/api/annotations?site=1${query}`)
+    t.same(
+      [status, error],
+      [422, { code: 'validation_error', message: 'start must not be after end.', field: 'start' }],
+      `${why}: as for every read`,
+    )
+  }
+})
+
+t.test("a note of a day is at the day's first instant in the site's time zone", async (t) => {
+  const { operator } = await openTenants(t)
+  await operator('PATCH', '/api/sites/1', { timezone: 'Pacific/Auckland' })
+  const rows: [at: string, stored: string, why: string][] = [
+    ['2026-11-15', '2026-11-14T11:00:00.000Z', '13 hours ahead in summer'],
+    ['2026-06-15', '2026-06-14T12:00:00.000Z', '12 hours ahead in winter'],
+    ['2026-11-15T00:00:00+01:00', '2026-11-14T23:00:00.000Z', 'an instant is its own'],
+  ]
+  for (const [at, stored, why] of rows) {
+    const { status, data } = await operator('POST', '/api/annotations', { site: 1, at, text: 'x' })
+    t.strictSame([status, data.at], [201, stored], why)
+  }
+  const moved = await operator('PATCH', '/api/annotations/3', { at: '2026-11-16' })
+  t.equal(moved.data.at, '2026-11-15T11:00:00.000Z', 'a change')
+  const unclear: [at: string, message: RegExp][] = [
+    ['2026-11-31', /^`at` the day 2026-11-31 does not exist; must be/],
+    ['2026-11-14T10:00:00', /^`at` has no time zone; write 2026-11-14T10:00:00Z for UTC/],
+    ['yesterday', /^`at` must be an ISO-8601 instant such as .*, or a day such as 2026-11-21, from 1970 to 2199\.$/],
+  ]
+  for (const [at, message] of unclear)
+    t.match(await operator('POST', '/api/annotations', { site: 1, at, text: 'x' }), {
+      status: 422,
+      error: { field: 'at', message },
+    })
+  t.match(await operator('POST', '/api/annotations', { site: 99, at: '2026-11-15', text: 'x' }), {
+    status: 404,
+    error: { field: 'site' },
+  })
 })
 
 t.test('malformed notes are refused with the field', async (t) => {
@@ -114,7 +157,7 @@ t.test('malformed notes are refused with the field', async (t) => {
     ['text', 'a\u202eb', 'text turned round'],
     ['text', 7, 'no text'],
     ['at', 'yesterday', 'no instant'],
-    ['at', '2026-11-14', 'a day alone'],
+    ['at', '2026-02-30', 'a day that does not exist'],
     ['at', '2026-11-14T10:00:00', 'no zone'],
     ['at', 1_700_000_000_000, 'a number'],
     ['kind', 'deployment', 'readership alone writes other kinds'],

@@ -58,6 +58,7 @@ else {
   t.test('everything has a description and an example', async (t) => {
     const { text, document, operations } = opened
     for (const { name, path, operation } of operations) {
+      t.notMatch(operation.summary, /\ba [aeio]/i, `${name}: an article before a vowel`)
       for (const reference of operation.parameters ?? []) {
         const one = resolve(document, reference)
         const example = one.content?.['application/json']?.example ?? one.example
