@@ -44,7 +44,9 @@ const Embed = z
   .describe('Origins whose pages may show the link in a frame. Empty: none.')
 const Badge = z
   .boolean()
-  .describe('Whether `badge.svg` of the link tells everybody how many people and agents read the site this month.')
+  .describe(
+    'Whether `badge.svg` of the link tells everybody how many people and agents read the site this month. Needs the scope `overview`, or `agents` for agents alone, and no password.',
+  )
 const shape = { name: Name, scopes: Scopes }
 
 /** A share link as the API shows it. */

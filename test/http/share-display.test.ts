@@ -66,7 +66,6 @@ t.test('a badge tells how many read the site this month, and nothing that its li
       'read by 2 people this month',
       'agents have no browser',
     ],
-    [{ scopes: ['pages'] }, undefined, 'no total'],
     [{ scopes: ['overview'], badge: false }, undefined, 'no badge'],
     [{ scopes: ['overview'], expires_at: '2026-11-21T10:00:01Z' }, undefined, 'an ended link'],
   ]
@@ -93,10 +92,36 @@ t.test('a badge tells how many read the site this month, and nothing that its li
     '/api/share/%00/badge.svg',
   ])
     t.equal((await visit(path)).status, 404, path.slice(0, 40))
-  const locked = await ask('POST', '/api/shares', { ...share, badge: true, password: 'slack water' })
-  t.match([locked.status, locked.error.field], [422, 'badge'], 'an image cannot ask for a password')
   const first = await badge({ scopes: ['overview'] })
-  t.match((await ask('PATCH', `/api/shares/${first.id}`, { password: 'slack water' })).error, { field: 'badge' })
+  const byAgents = [{ dimension: 'agent_id', op: 'is', value: 'gptbot' }]
+  const empty: [fields: object, message: RegExp, why: string][] = [
+    [{ password: 'slack water' }, /with a password has no badge/, 'an image cannot ask for a password'],
+    [{ scopes: ['pages'] }, /needs the scope `overview` .* or `agents`/, 'no total'],
+    [{ scopes: ['pages', 'timeseries'] }, /add one to `scopes`, or set `badge` to false/, 'what to write'],
+    [
+      { scopes: ['agents'], filters: [{ dimension: 'browser', op: 'is', value: 'Firefox' }] },
+      /would count agents, which do not have all dimensions of `filters`/,
+      'agents have no browser',
+    ],
+    [
+      { scopes: ['overview'], filters: [...byAgents, { dimension: 'browser', op: 'is', value: 'Firefox' }] },
+      /neither have all dimensions of `filters`/,
+      'no readership has both',
+    ],
+    [
+      { scopes: ['agents'], filters: [{ has_done: { dimension: 'pathname', op: 'is', value: '/' } }] },
+      /would count agents/,
+      'agents are not visitors',
+    ],
+  ]
+  for (const [fields, message, why] of empty) {
+    const error = { code: 'validation_error', field: 'badge', message }
+    const refused = await ask('POST', '/api/shares', { ...share, scopes: ['overview'], badge: true, ...fields })
+    t.match(refused, { status: 422, error }, why)
+    t.match(await ask('PATCH', `/api/shares/${first.id}`, fields), { status: 422, error }, `${why}: as a change`)
+  }
+  const other = await badge({ scopes: ['pages'], badge: false })
+  t.match((await ask('PATCH', `/api/shares/${other.id}`, { badge: true })).error, { field: 'badge' }, 'nor later')
 
   const read = async () => /read by [^<]*/.exec((await visit(first.path)).text)?.[0]
   const before = await read()

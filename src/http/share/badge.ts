@@ -1,6 +1,7 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
 import { ApiError } from '../../errors.js'
+import { SHARE_SCOPES, type ShareScope } from '../../manage/shares.js'
 import { type ReadDependencies, runRead } from '../../query/read.js'
 import overview from '../../reads/stats/overview.js'
 import { type Route, routeMaker } from '../route.js'
@@ -56,6 +57,12 @@ export function badgeRoute({ access, readsOf, now }: BadgeDeps): Route {
   })
 }
 
+/** The audiences that the badge of a link with these scopes counts. */
+export const badgeAudiences = (scopes: readonly ShareScope[]): readonly ('human' | 'agent')[] => {
+  if (scopes.includes('overview')) return ['human', 'agent']
+  return scopes.includes('agents') ? ['agent'] : []
+}
+
 /** The sentence of the badge, as far as the link's scopes and filters let it say anything; otherwise undefined. */
 async function describeReaders(grant: ShareGrant, deps: ReadDependencies): Promise<string | undefined> {
   const count = async (audience: 'human' | 'agent') => {
@@ -68,8 +75,9 @@ async function describeReaders(grant: ShareGrant, deps: ReadDependencies): Promi
       throw error
     }
   }
-  const { visitors } = grant.includes('overview') ? await count('human') : {}
-  const { agents } = grant.includes('overview') || grant.includes('agents') ? await count('agent') : {}
+  const counted = badgeAudiences(SHARE_SCOPES.filter((scope) => grant.includes(scope)))
+  const { visitors } = counted.includes('human') ? await count('human') : {}
+  const { agents } = counted.includes('agent') ? await count('agent') : {}
   const parts = [
     ...(visitors === undefined ? [] : [formatCount(visitors, 'person', 'people')]),
     ...(agents === undefined ? [] : [formatCount(agents, 'agent', 'agents')]),

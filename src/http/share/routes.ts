@@ -6,13 +6,15 @@ import { createSlug, isExpired, NewShare, SHARE_SCOPES, Share, ShareChange } fro
 import type { Sites } from '../../manage/sites.js'
 import { checkPatterns } from '../../query/check-patterns.js'
 import { regexPatterns } from '../../query/conditions.js'
-import { parseFilters } from '../../query/filters.js'
+import { type Audience, audiencesWith, findDimension } from '../../query/dimensions.js'
+import { isBehavioural, listConditions, parseFilters } from '../../query/filters.js'
 import { resolveGoals } from '../../query/goals.js'
 import type { ReadDependencies } from '../../query/read.js'
 import { parseBody, type Route, routeMaker } from '../route.js'
 import { recordRoutes } from '../site-records.js'
 import { validate } from '../validation.js'
 import type { ShareAccess } from './access.js'
+import { badgeAudiences } from './badge.js'
 
 interface ShareDeps {
   readonly sites: Pick<Sites, 'get'>
@@ -52,11 +54,11 @@ export function shareRoutes({ sites, shares, goals, access, store, hash, now, ra
       access: { read: 'admin', write: 'admin' },
       present: presentShare,
       async normalise({ password, expires_at, filters, ...share }) {
-        refuseLockedBadge(share.badge, password !== undefined)
+        const made = { ...share, filters: await readFilters(filters, share.site) }
+        refuseEmptyBadge(made, password !== undefined)
         return {
-          ...share,
+          ...made,
           ...parseEnd(expires_at),
-          filters: await readFilters(filters, share.site),
           ...(password === undefined ? {} : { password: await hash(password) }),
           slug: createSlug(random),
           created_at: now(),
@@ -74,14 +76,13 @@ export function shareRoutes({ sites, shares, goals, access, store, hash, now, ra
         } = validate(ShareChange, change)
         const newHash = password === null || password === undefined ? undefined : await hash(password)
         const storedHash = password === undefined ? currentHash : newHash
-        refuseLockedBadge(badge, storedHash !== undefined)
-        return {
-          ...share,
-          name,
-          scopes,
-          embed,
-          badge,
+        const changed = {
+          ...{ ...share, name, scopes, embed, badge },
           ...(filters === undefined ? {} : { filters: await readFilters(filters, share.site) }),
+        }
+        refuseEmptyBadge(changed, storedHash !== undefined)
+        return {
+          ...changed,
           ...(storedHash === undefined ? {} : { password: storedHash }),
           ...(expires_at === undefined ? currentEnd && { expires_at: currentEnd } : parseEnd(expires_at ?? undefined)),
         }
@@ -91,10 +92,28 @@ export function shareRoutes({ sites, shares, goals, access, store, hash, now, ra
   ]
 }
 
-/** Throws `validation_error` for a badge of a link with a password: an image cannot ask for it. */
-function refuseLockedBadge(badge: boolean, hasPassword: boolean): void {
-  if (badge && hasPassword)
-    throw new ApiError('validation_error', 'A share link with a password has no badge, which everybody sees.', 'badge')
+/** Throws `validation_error` for a badge that could never be drawn: `badge.svg` would be 404, and the operator not know why. */
+function refuseEmptyBadge(
+  { badge, scopes, filters }: Pick<Share, 'badge' | 'scopes' | 'filters'>,
+  hasPassword: boolean,
+) {
+  if (!badge) return
+  const refuse = (message: string) => new ApiError('validation_error', message, 'badge')
+  // An image cannot ask for it.
+  if (hasPassword) throw refuse('A share link with a password has no badge, which everybody sees.')
+  const counted = badgeAudiences(scopes)
+  if (counted.length === 0)
+    throw refuse(
+      'A badge needs the scope `overview` for people and agents, or `agents` for agents alone; add one to `scopes`, or set `badge` to false.',
+    )
+  const conditions = listConditions(filters)
+  const isCountable = (audience: Audience) =>
+    conditions.every(({ dimension }) => audiencesWith(findDimension(dimension, 'filters')).includes(audience)) &&
+    (audience === 'human' || !filters.some(isBehavioural))
+  if (!counted.some(isCountable))
+    throw refuse(
+      `The badge of this link would count ${counted.length === 1 ? 'agents, which do not have' : 'people and agents, and neither have'} all dimensions of \`filters\`; change them, or set \`badge\` to false.`,
+    )
 }
 
 const presentShare = ({ password, created_at, expires_at, ...share }: WithId<Share>) => ({
