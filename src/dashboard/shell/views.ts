@@ -1,6 +1,6 @@
 import type { FunctionComponent } from 'preact'
 import { viewPath } from '../state/address.js'
-import { share } from '../state/share.js'
+import { share } from '../state/shared-scopes.js'
 import { lazy } from './lazy.js'
 
 /** One view of a site: its name in the address and its component, which is loaded on first use. */

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { DataOf, MetaOf, ReadPath } from '../client/index.js'
 import { root } from './address.js'
 import { type Problem, toProblem } from './client.js'
+import { isReadable } from './shared-scopes.js'
 import { whileVisible } from './visible.js'
 
 /** Since when the site is recorded, and the times in the window that are not. */
@@ -101,16 +102,20 @@ export function addressOf(path: string, query: Params, params: Params = {}): str
   return `${root.href.replace(/\/$/, '')}${filled}?${search}`
 }
 
+/** The problem of a read that the share link does not open. */
+const NOT_SHARED: Problem = { status: 403, code: 'forbidden', message: '', at: new Date() }
+
 /**
  * Asks a read and asks again when the question changes. `query` undefined: nothing is asked. `every` refreshes after that
- * many milliseconds while the page is visible.
+ * many milliseconds while the page is visible. A read that the share link does not open is not asked.
  */
 export function useRead<P extends ReadPath>(
   path: P,
   query: Params | undefined,
   { params, every }: { params?: Params; every?: number } = {},
 ): Result<P> {
-  const key = query === undefined ? undefined : addressOf(path, query, params)
+  const isOpen = isReadable(path)
+  const key = query === undefined || !isOpen ? undefined : addressOf(path, query, params)
   const [shown, setShown] = useState<{ key?: string; answer?: Answer; problem?: Problem }>(() => initial(key))
   const asked = useRef<string | undefined>(undefined)
   // Asks while drawing, because effects run from the bottom of the page to its top: the top of the page is asked first.
@@ -153,7 +158,7 @@ export function useRead<P extends ReadPath>(
   const problem = shown.key === key ? shown.problem : undefined
   return {
     ...(answer && key !== undefined ? { data: answer.data as DataOf<P>, meta: answer.meta as MetaOf<P> } : {}),
-    ...(problem ? { problem } : {}),
+    ...(problem ? { problem } : query !== undefined && !isOpen ? { problem: NOT_SHARED } : {}),
     loading: key !== undefined && !problem && !(isOwn && answer !== undefined),
     stale: key !== undefined && !isOwn && answer !== undefined,
     retry: () => key !== undefined && forget(key),

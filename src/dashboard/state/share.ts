@@ -3,9 +3,8 @@ import { sharedSite } from './address.js'
 import { client, isProblem, type Problem, send, sessionEndedAt } from './client.js'
 import { shareSlug } from './question.js'
 import { sites } from './session.js'
+import { share } from './shared-scopes.js'
 
-/** The reads that a share link opens; undefined until it is unlocked. */
-export const share = signal<{ name: string; scopes: readonly string[] } | undefined>(undefined)
 /** The slug of a link that waits for its password. */
 export const lockedShare = signal<string | undefined>(undefined)
 
