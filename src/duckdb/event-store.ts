@@ -91,10 +91,14 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
     return row && parseCommitPosition(String(row.mark))
   }
   const updateRows: EventFile['updateRows'] = async (build) => {
+    let statements: readonly Sql[] = []
     await asApiError('The rows could not be changed.', () =>
-      change(async (writer) => runTransaction(writer, await build((query) => runQuery(writer, query)))),
+      change(async (writer) => {
+        statements = await build((query) => runQuery(writer, query))
+        await runTransaction(writer, statements)
+      }),
     )
-    await checkpoints.run()
+    if (statements.length > 0) await checkpoints.run()
   }
 
   return {
