@@ -5,7 +5,7 @@ import { isIn, raw, type Sql, sql } from '../sql.js'
 import type { AggregateMarks } from './aggregate-marks.js'
 import { buildJudgements, buildReclassification, insertVersions } from './changes.js'
 import { readRows } from './query.js'
-import { runWrite } from './statements.js'
+import { isOneOf, runWrite } from './statements.js'
 
 interface ChangeDeps {
   client: ClickHouseClient
@@ -28,7 +28,7 @@ const UnjudgedRow = z.object({
 
 /** As `EventStore.judgeFetches`. */
 export async function judgeFetches(
-  { client, number }: ChangeDeps,
+  { client, marks, number }: ChangeDeps,
   { hostnames, since, until, limit }: UnjudgedSelection,
   judge: Parameters<EventStore['judgeFetches']>[1],
 ): Promise<void> {
@@ -47,7 +47,14 @@ export async function judgeFetches(
       ? [{ row_id, ...judgement }]
       : []
   })
-  if (judged.length > 0) await runWrite(client, buildJudgements(judged, since, number))
+  if (judged.length === 0) return
+  // Daily counts have judgements by robots.txt, and not those by llms.txt.
+  const ids = judged.flatMap(({ row_id, robots_allowed }) => (robots_allowed === null ? [] : [BigInt(row_id)]))
+  await marks.ofFetches(
+    sql`e.timestamp >= ${since} and e.robots_allowed is null and ${isOneOf(raw('e.row_id'), ids)}`,
+    number,
+  )
+  await runWrite(client, buildJudgements(judged, since, number))
 }
 
 const Group = z.object({

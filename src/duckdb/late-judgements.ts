@@ -3,6 +3,7 @@ import { duckdbDialect } from '../dialects/duckdb.js'
 import type { EventStore, FetchJudgement, UnjudgedSelection } from '../event-store.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'
 import type { EventFile } from './event-store.js'
+import { markDays } from './reclassification.js'
 
 const UnjudgedRow = z.object({
   id: z.number(),
@@ -27,7 +28,7 @@ export const judgeFetches = (
         ? [{ id, ...judgement }]
         : []
     })
-    return judged.length > 0 ? [updateJudged(judged)] : []
+    return judged.length > 0 ? [markDays(getsRobots(judged)), updateJudged(judged)] : []
   })
 
 const selectUnjudged = ({ hostnames, since, until, limit }: UnjudgedSelection): Sql => sql`
@@ -36,8 +37,16 @@ const selectUnjudged = ({ hostnames, since, until, limit }: UnjudgedSelection): 
     and (robots_allowed is null or llms_listed is null)
   order by timestamp desc limit ${limit}`
 
+type Judged = readonly (FetchJudgement & { id: number })[]
+
+/** The fetches that had no judgement by robots.txt, which daily counts have, and get one. */
+const getsRobots = (judged: Judged): Sql => sql`
+  robots_allowed is null and rowid in (
+    select id from ${duckdbDialect.rows(judged, { id: 'bigint', robots_allowed: 'boolean' })} as j
+    where j.robots_allowed is not null)`
+
 /** Fills in what the rows lack; a row that has a judgement keeps it. */
-const updateJudged = (judged: readonly (FetchJudgement & { id: number })[]): Sql => sql`
+const updateJudged = (judged: Judged): Sql => sql`
   update agent_events set
     robots_rule = case when agent_events.robots_allowed is null then j.robots_rule else agent_events.robots_rule end,
     robots_line = case when agent_events.robots_allowed is null then j.robots_line else agent_events.robots_line end,

@@ -55,9 +55,10 @@ export async function reclassifyFetches(
   return { remaining: remaining - rows }
 }
 
-/** Has the days of the rows of `range` counted again. */
-const markDays = (range: Sql): Sql => sql`
-  insert into daily_changed select distinct site_id, date_trunc('day', timestamp) from agent_events where ${range}`
+/** Has the counted days of these fetches counted again. */
+export const markDays = (where: Sql): Sql => sql`
+  insert into daily_changed select distinct site_id, date_trunc('day', timestamp) from agent_events
+  where timestamp < (select max(day) from daily_seals) and (${where})`
 
 /** Gives the rows of `range` their new agents. */
 const updateAgents = (range: Sql, changes: readonly AgentChange[]): Sql => sql`

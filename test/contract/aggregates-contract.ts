@@ -19,6 +19,7 @@ import {
   roundNumbers,
   rowsOf,
 } from '../fixtures/random-visits.js'
+import { agentRow } from '../fixtures/rows.js'
 import { appendInParts, compareReads, contractRows, whole } from './engine-reads.js'
 
 const TABLES = [
@@ -182,6 +183,41 @@ export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStor
     await compareAggregates(t, [duckdb, other], 'after changes')
     t.match(await other.query(sql`select count(*) as n from unsealed`), [{ n: 0 }])
     t.match(await other.query(sql`select count(*) as n from daily_changed`), [{ n: 0 }])
+  })
+
+  t.test('a late judgement of a counted day is in the next reads', async (t) => {
+    const [plain, duckdb, other] = [await openStore(t), await openStore(t), await open(t)]
+    const midnight = Date.parse('2026-11-20T00:00:00Z')
+    const agent_events = [-1, 1].map((hours) =>
+      agentRow({ timestamp: new Date(midnight + hours * 3_600_000), pathname: hours < 0 ? '/old' : '/new' }),
+    )
+    const read = (store: EventStore) =>
+      askRead(store, midnight + DAY, 'agents/coverage', 'site=1&start=2026-11-19T00:00:00Z&end=2026-11-21T00:00:00Z')
+    const readDays = (store: EventStore) => store.query(sql`select day, agents from daily_urls order by day`)
+    const readMarks = (store: EventStore) => store.query(sql`select distinct site_id, day from daily_changed`)
+    const [yesterday, today] = [new Date(midnight - DAY), new Date(midnight)]
+    for (const store of [plain, duckdb, other]) {
+      await store.append({ events: [], agent_events })
+      if (store !== plain) await store.aggregate(today)
+      const selection = { hostnames: ['example.com'], since: yesterday, until: new Date(midnight + DAY), limit: 9 }
+      const unknown = { robots_allowed: null, robots_rule: null, robots_line: null, robots_grace: null }
+      await store.judgeFetches(selection, async (found) => found.map(() => ({ ...unknown, llms_listed: 1 })))
+      t.same(await readMarks(store), [], 'no count knows llms.txt')
+      const before = await read(store)
+      await store.judgeFetches(selection, async (found) =>
+        found.map(() => ({
+          ...{ robots_allowed: false, robots_rule: '/', robots_line: 2, robots_grace: false, llms_listed: 1 },
+        })),
+      )
+      const after = await read(store)
+      t.notSame(after, before, 'robots.txt refuses the page')
+      t.same(after, await read(plain), 'as from the rows')
+      if (store === plain) continue
+      t.same(await readMarks(store), [{ site_id: 1, day: yesterday }], 'a day that is not counted yet needs no mark')
+      t.same(await readDays(store), [{ day: yesterday, agents: 'gptbot?' }], 'as it was counted')
+      await store.aggregate(today)
+      t.same(await readDays(store), [{ day: yesterday, agents: 'gptbot-' }], 'counted again')
+    }
   })
 
   t.test('the same of random small sites', async (t) => {
