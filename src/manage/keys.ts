@@ -99,11 +99,34 @@ export function createKeys(deps: {
   }
   // A write per request would cost more than the request: uses are counted here and written in batches.
   const uses = new Map<number, { requests: number; last: Date }>()
+  /** Uses whose write failed, although the store may have made it or make it yet. */
+  let uncertain: typeof uses | undefined
 
   const lock = createLock()
   // Two flushes at once would count a use twice.
   const flushLock = createLock()
   const write = createInvalidatingWrite(records, cache)
+  /** Writes uncertain uses again, where their time shows that they are not stored; else all that are counted now. */
+  const writeUses = async (): Promise<void> => {
+    const isRepeat = uncertain !== undefined
+    uncertain ??= new Map(uses)
+    const writing = uncertain
+    await records.write(
+      ...[...writing].map(
+        ([id, { requests, last }]) => sql`
+          update keys set requests = requests + ${requests}, last_used_at = ${last} where id = ${id}
+            ${isRepeat ? sql`and last_used_at is distinct from ${last}` : sql``}`,
+      ),
+    )
+    // Only after the write: until then the counts are nowhere else. Uses during the write stay for the next flush.
+    for (const [id, { requests }] of writing) {
+      const use = uses.get(id)
+      if (use && use.requests > requests) uses.set(id, { ...use, requests: use.requests - requests })
+      else uses.delete(id)
+    }
+    uncertain = undefined
+    cache.invalidate()
+  }
 
   return {
     /**
@@ -195,21 +218,8 @@ export function createKeys(deps: {
     /** Writes the uses that are counted in memory. */
     flush: () =>
       flushLock(async () => {
-        if (uses.size === 0) return
-        const writing = new Map(uses)
-        await records.write(
-          ...[...writing].map(
-            ([id, { requests, last }]) =>
-              sql`update keys set requests = requests + ${requests}, last_used_at = ${last} where id = ${id}`,
-          ),
-        )
-        // Only after the write: until then the counts are nowhere else. Uses during the write stay for the next flush.
-        for (const [id, { requests }] of writing) {
-          const use = uses.get(id)
-          if (use && use.requests > requests) uses.set(id, { ...use, requests: use.requests - requests })
-          else uses.delete(id)
-        }
-        cache.invalidate()
+        if (uncertain) await writeUses()
+        if (uses.size > 0) await writeUses()
       }),
     /** Call it after another module has written to the table. */
     invalidate: cache.invalidate,

@@ -1,9 +1,15 @@
+import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
+import { ApiError } from '../../src/errors.js'
 import { auditStatements } from '../../src/manage/audit.js'
+import { createKeys } from '../../src/manage/keys.js'
+import { bootstrap } from '../../src/manage/orgs.js'
+import { createSites } from '../../src/manage/sites.js'
 import { createFencedWrite, createReaderWrite } from '../../src/shared-records.js'
 import { type Sql, sql } from '../../src/sql.js'
 import type { Records } from '../../src/store.js'
 import { createLease } from '../../src/worker/lease.js'
+import { deed } from '../fixtures/audit-context.js'
 
 const AUTUMN = new Date('2026-10-25T00:30:00.123Z')
 const SPRING = new Date('2026-03-29T01:30:00.000Z')
@@ -149,6 +155,41 @@ export function recordsContract(t: Test, open: (t: Test) => Promise<Records>): v
         code: 'database_error',
         message: /only reads/,
       })
+  })
+
+  t.test('uses of a key are counted once, whatever became of a failed write', async (t) => {
+    const records = await open(t)
+    await bootstrap(records, { domains: ['a.com'], timezone: 'UTC', now: AUTUMN })
+    const fates: ('made' | 'refused')[] = []
+    const write: Records['write'] = async (...statements) => {
+      const fate = fates.shift()
+      if (fate !== 'refused') await records.write(...statements)
+      if (fate) throw new ApiError('database_error', 'The store does not respond.')
+    }
+    let now = AUTUMN.getTime()
+    const deps = { records: { ...records, write }, sites: createSites(records), random: randomBytes }
+    const keys = createKeys({ ...deps, now: () => new Date(++now) })
+    const { id, secret } = await keys.create({ org: 1, name: 'x', scopes: [] }, deed)
+    let uses = 0
+    for (const [fate, why] of [
+      [['made'], 'it was made, and its result came too late'],
+      [['refused'], 'it was not made'],
+      [['made', 'made'], 'it was made, and its repetition failed too'],
+      [['refused', 'made'], 'its repetition was made'],
+    ] as const) {
+      for (const one of fate) {
+        fates.push(one)
+        await keys.authenticate(secret)
+        await t.rejects(keys.flush())
+      }
+      await keys.authenticate(secret)
+      await keys.flush()
+      uses += fate.length + 1
+      t.equal((await keys.usage(id)).requests, uses, why)
+      t.match(await records.query(sql`select requests, last_used_at from keys`), [
+        { requests: uses, last_used_at: new Date(now) },
+      ])
+    }
   })
 
   t.test('a write is done whole or not at all', async (t) => {
