@@ -3,6 +3,7 @@
  * signature or its sender's number; one with an API key and without a number is stored again if it is sent again.
  */
 export interface EdgeDelivery {
+  /** The site; 0 for rows that this process has observed itself and keeps on disk meanwhile. */
   site_id: number
   /** The request's signature in canonical spelling; null for a request with an API key. */
   signature: string | null

@@ -23,6 +23,9 @@ const MAX_BATCHES_IN_FLIGHT = 8
 /** Workers that die of a batch, one after the other, before it is rejected. */
 const MAX_DEATHS = 2
 
+/** Whether another server delivers it: rows of site 0 are this process's own. */
+const isFromOther = (delivery: EdgeDelivery | undefined): boolean => delivery !== undefined && delivery.site_id !== 0
+
 /**
  * Keeps batches in order, each until it is committed: what a worker died with is sent to the next one. Long because its
  * methods share the queue.
@@ -61,7 +64,7 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
     /** Resolves when the whole batch is committed. */
     add: (batch: PackedBatch, delivery?: EdgeDelivery): Promise<void> =>
       new Promise((resolve, reject) => {
-        if (delivery && refusal) return reject(refusal)
+        if (refusal && isFromOther(delivery)) return reject(refusal)
         lastSequence += 1
         const state = { sent: false, isSuspect: false, isBegun: false, deaths: 0 }
         queue.push({ sequence: lastSequence, batch, delivery, ...state, resolve, reject })
@@ -109,7 +112,7 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
      */
     refuseDeliveries(error: ApiError): void {
       refusal = error
-      for (const queued of queue.filter(({ delivery }) => delivery)) {
+      for (const queued of queue.filter(({ delivery }) => isFromOther(delivery))) {
         queue.splice(queue.indexOf(queued), 1)
         queued.reject(error)
       }

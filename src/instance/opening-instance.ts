@@ -64,8 +64,10 @@ export function createOpeningInstance(
     })
     engine = found
     if (found) {
-      resolveEngine(found)
-      void waiting.recover(found)
+      const running = found
+      resolveEngine(running)
+      running.onRestart(() => waiting.recover(running))
+      void waiting.recover(running)
     }
     await deps.onOpen?.(opened).catch((error) => log.error({ err: error }, 'the start is not complete'))
     instance = opened

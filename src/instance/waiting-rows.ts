@@ -34,10 +34,21 @@ export function createWaitingRows({
   const directory = join(data, DIRECTORY)
   let last = 0
   let isWarned = false
+  let recovering: Promise<void> = Promise.resolve()
 
   const identify = (from: string, number: number) => ({
     ...{ site_id: 0, signature: null, sender: from, number, accepted_at: now() },
   })
+  const remove = async (file: string): Promise<void> => {
+    await rm(file, { force: true })
+    await rmdir(directory).catch(() => {})
+  }
+  const highestStored = async ({ events }: Target, from: string): Promise<number> => {
+    const [row] = await events.query(
+      sql`select max(number) as number from deliveries where site_id = 0 and sender = ${from}`,
+    )
+    return HighestNumber.parse(row).number ?? 0
+  }
   /** Resolves to whether the file is whole and durable. */
   const write = async (file: string, { bytes }: PackedBatch): Promise<boolean> => {
     try {
@@ -57,12 +68,7 @@ export function createWaitingRows({
   const recoverFile = async (engine: Target, name: string, highest: Map<string, number>): Promise<void> => {
     const file = join(directory, name)
     const [, from = '', number, count] = NAME.exec(name) ?? []
-    if (!highest.has(from)) {
-      const [row] = await engine.events.query(
-        sql`select max(number) as number from deliveries where site_id = 0 and sender = ${from}`,
-      )
-      highest.set(from, HighestNumber.parse(row).number ?? 0)
-    }
+    if (!highest.has(from)) highest.set(from, await highestStored(engine, from))
     if (Number(number) > (highest.get(from) ?? 0)) {
       const batch = { count: Number(count), bytes: new Uint8Array(await readFile(file)) }
       await engine.record(batch, identify(from, Number(number))).catch((error) => {
@@ -70,7 +76,27 @@ export function createWaitingRows({
         log.error({ err: error, rows: batch.count }, `${file} cannot be stored and is given up`)
       })
     }
-    await rm(file, { force: true })
+    await remove(file)
+  }
+
+  const recoverAll = async (engine: Target): Promise<void> => {
+    if (!engine.isWriter()) return
+    const found = (await readdir(directory).catch(() => [])).filter((name) => !name.includes(sender))
+    const numberOf = (name: string) => Number(NAME.exec(name)?.[2])
+    const highest = new Map<string, number>()
+    // The highest number that is stored says which files are: after a failure none of that process may be stored.
+    const failed = new Set<string | undefined>()
+    for (const name of found.filter((one) => NAME.test(one)).sort((a, b) => numberOf(a) - numberOf(b))) {
+      const from = NAME.exec(name)?.[1]
+      if (failed.has(from)) continue
+      await recoverFile(engine, name, highest).catch((error) => {
+        failed.add(from)
+        log.warn({ err: error, file: name }, 'rows on disk wait for the next start')
+      })
+    }
+    for (const name of found.filter((one) => one.endsWith('.tmp')))
+      await rm(join(directory, name), { force: true }).catch(() => {})
+    await rmdir(directory).catch(() => {})
   }
 
   return {
@@ -92,25 +118,10 @@ export function createWaitingRows({
       await rm(file, { force: true })
       await rmdir(directory).catch(() => {})
     },
-    /** Stores what earlier processes have left. Never rejects. */
-    async recover(engine: Target): Promise<void> {
-      if (!engine.isWriter()) return
-      const found = (await readdir(directory).catch(() => [])).filter((name) => !name.includes(sender))
-      const numberOf = (name: string) => Number(NAME.exec(name)?.[2])
-      const highest = new Map<string, number>()
-      // The highest number that is stored says which files are: after a failure none of that process may be stored.
-      const failed = new Set<string | undefined>()
-      for (const name of found.filter((one) => NAME.test(one)).sort((a, b) => numberOf(a) - numberOf(b))) {
-        const from = NAME.exec(name)?.[1]
-        if (failed.has(from)) continue
-        await recoverFile(engine, name, highest).catch((error) => {
-          failed.add(from)
-          log.warn({ err: error, file: name }, 'rows on disk wait for the next start')
-        })
-      }
-      for (const name of found.filter((one) => one.endsWith('.tmp')))
-        await rm(join(directory, name), { force: true }).catch(() => {})
-      await rmdir(directory).catch(() => {})
+    /** Stores what earlier processes have left, if this process writes. Never rejects. Call it again after a change of roles. */
+    recover(engine: Target): Promise<void> {
+      recovering = recovering.then(() => recoverAll(engine))
+      return recovering
     },
   }
 }

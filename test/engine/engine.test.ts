@@ -236,15 +236,16 @@ t.test('the outbox gives deliveries up while another process writes', async (t) 
   outbox.pause(true)
   outbox.refuseDeliveries(new ApiError('database_error', 'Another process writes.'))
   add('late', delivery)
+  add('own on disk', { ...delivery, site_id: 0 })
   await new Promise((resolve) => setImmediate(resolve))
   t.same(fates, ['delivered database_error', 'late database_error'], 'their sender sends them to that process')
   posted.length = 0
   outbox.resume()
   add('again', delivery)
   t.same(posted, [1], 'what this process has seen itself waited, and goes first')
-  outbox.acknowledge(4)
+  outbox.acknowledge(9)
   await new Promise((resolve) => setImmediate(resolve))
-  t.same(fates.slice(2), ['own stored', 'again stored'])
+  t.same(fates.slice(2), ['own stored', 'own on disk stored', 'again stored'])
 })
 
 t.test('after its data directory is deleted the engine reports it and records into new files', async (t) => {

@@ -1,7 +1,13 @@
 import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { packBatch } from '../../src/capture/packed-batch.js'
+import { createWaitingRows } from '../../src/instance/waiting-rows.js'
+import { sql } from '../../src/sql.js'
 import { CHROME, dataDir, eventually, startInstance, startOrigin } from '../fixtures/instance.js'
+import { observation } from '../fixtures/observations.js'
+import { openStore } from '../fixtures/open-store.js'
+import { agentRow } from '../fixtures/rows.js'
 import { openStoreAt } from '../fixtures/store.js'
 
 /*
@@ -39,4 +45,42 @@ t.test('pages that were seen while the store opened survive kill -9, once', asyn
     t.equal(await next.pageviews(), 5, why)
     await next.stop()
   }
+})
+
+/** Rows that wait in a directory for a store, which stores one fetch for each row. */
+async function setUp(t: Test) {
+  const data = dataDir(t)
+  const events = await openStore(t)
+  const log = { info() {}, warn() {}, error() {} }
+  const engine: Parameters<ReturnType<typeof createWaitingRows>['recover']>[0] = {
+    events,
+    isWriter: () => true,
+    record: ({ count }, delivery) =>
+      events.append({ events: [], agent_events: Array.from({ length: count }, () => agentRow()) }, undefined, {
+        deliveries: delivery ? [delivery] : [],
+      }),
+  }
+  let open = () => {}
+  const opened = new Promise<typeof engine>((resolve) => {
+    open = () => resolve(engine)
+  })
+  return {
+    ...{ engine, opened, open, waiting: join(data, 'waiting') },
+    process: (sender: string) => createWaitingRows({ data, sender: sender.repeat(16), now: () => 0, log }),
+    countRows: async () => (await events.query(sql`select count(*) as n from agent_events`))[0]?.n,
+  }
+}
+const batch = (rows: number) => packBatch(Array.from({ length: rows }, () => observation()))
+const files = (directory: string) => (existsSync(directory) ? readdirSync(directory) : [])
+
+t.test('files are recovered one after the other, however often that is asked', async (t) => {
+  const { process, waiting, engine, opened, open, countRows } = await setUp(t)
+  void process('a').store(batch(2), opened)
+  await eventually('the file is there', () => files(waiting).some((name) => name.endsWith('.rows')))
+  const next = process('b')
+  await next.recover({ ...engine, isWriter: () => false })
+  t.equal(await countRows(), 0, 'a process that only reads leaves them')
+  await Promise.all([next.recover(engine), next.recover(engine)])
+  t.equal(await countRows(), 2, 'one that has become the writer stores them')
+  open()
 })
