@@ -34,6 +34,8 @@ export function createWaitingRows({
   const directory = join(data, DIRECTORY)
   let last = 0
   let isWarned = false
+  /** Files are written and removed one at a time: a disk that hangs holds one thread of the process. */
+  let lastWrite: Promise<unknown> = Promise.resolve()
   let recovering: Promise<void> = Promise.resolve()
 
   const identify = (from: string, number: number) => ({
@@ -105,18 +107,22 @@ export function createWaitingRows({
       last += 1
       const number = last
       const file = join(directory, `1-${sender}-${number}-${batch.count}.rows`)
-      const written = write(file, batch)
+      let isDone = false
+      const written = lastWrite.then(() => !isDone && write(file, batch))
+      lastWrite = written
+      // Not awaited: the disk may hang.
+      const finish = () => {
+        isDone = true
+        lastWrite = lastWrite.then(() => remove(file)).catch(() => {})
+      }
       try {
         await (await opened).record(batch, identify(sender, number))
       } catch (error) {
         if (isKept(error) && (await written)) return
-        await written
-        await rm(file, { force: true })
+        finish()
         throw error
       }
-      await written
-      await rm(file, { force: true })
-      await rmdir(directory).catch(() => {})
+      finish()
     },
     /** Stores what earlier processes have left, if this process writes. Never rejects. Call it again after a change of roles. */
     recover(engine: Target): Promise<void> {

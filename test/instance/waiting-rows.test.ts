@@ -1,4 +1,6 @@
-import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, constants, cpSync, existsSync, mkdirSync, openSync, readdirSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { packBatch } from '../../src/capture/packed-batch.js'
@@ -83,4 +85,21 @@ t.test('files are recovered one after the other, however often that is asked', a
   await Promise.all([next.recover(engine), next.recover(engine)])
   t.equal(await countRows(), 2, 'one that has become the writer stores them')
   open()
+})
+
+t.test('a disk that hangs holds one thread of the process, and no row', async (t) => {
+  const { process, waiting, opened, open, countRows } = await setUp(t)
+  mkdirSync(waiting, { recursive: true })
+  // A pipe that nobody reads: to open it for writing waits, as on such a disk.
+  const pipes = [1, 2, 3, 4, 5].map((number) => join(waiting, `1-${'a'.repeat(16)}-${number}-1.rows.tmp`))
+  for (const pipe of pipes) execFileSync('mkfifo', [pipe])
+  const late = process('a')
+  const storing = pipes.map(() => late.store(batch(1), opened))
+  // More often than a write has steps before its file is opened.
+  for (let n = 0; n < 20; n++) await stat(waiting)
+  t.pass('other files can be used')
+  open()
+  await Promise.all(storing)
+  t.equal(await countRows(), 5, 'the rows were in memory')
+  for (const pipe of pipes) closeSync(openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK))
 })
