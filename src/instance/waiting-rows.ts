@@ -37,6 +37,8 @@ export function createWaitingRows({
   /** Files are written and removed one at a time: a disk that hangs holds one thread of the process. */
   let lastWrite: Promise<unknown> = Promise.resolve()
   let recovering: Promise<void> = Promise.resolve()
+  /** The highest number of this sender when the store was opened: another process with this directory may have stored files. */
+  let storedByOthers: Promise<number> | undefined
 
   const identify = (from: string, number: number) => ({
     ...{ site_id: 0, signature: null, sender: from, number, accepted_at: now() },
@@ -107,8 +109,11 @@ export function createWaitingRows({
       last += 1
       const number = last
       const file = join(directory, `1-${sender}-${number}-${batch.count}.rows`)
-      let isDone = false
-      const written = lastWrite.then(() => !isDone && write(file, batch))
+      let [isWritten, isDone] = [false, false]
+      const written = lastWrite.then(async () => {
+        isWritten = !isDone && (await write(file, batch))
+        return isWritten
+      })
       lastWrite = written
       // Not awaited: the disk may hang.
       const finish = () => {
@@ -116,7 +121,9 @@ export function createWaitingRows({
         lastWrite = lastWrite.then(() => remove(file)).catch(() => {})
       }
       try {
-        await (await opened).record(batch, identify(sender, number))
+        const engine = await opened
+        storedByOthers ??= highestStored(engine, sender).catch(() => 0)
+        if (!isWritten || number > (await storedByOthers)) await engine.record(batch, identify(sender, number))
       } catch (error) {
         if (isKept(error) && (await written)) return
         finish()

@@ -75,6 +75,27 @@ async function setUp(t: Test) {
 const batch = (rows: number) => packBatch(Array.from({ length: rows }, () => observation()))
 const files = (directory: string) => (existsSync(directory) ? readdirSync(directory) : [])
 
+t.test('of two processes that start with one data directory, one stores each row', async (t) => {
+  for (const [isKilled, why] of [
+    [false, 'the other has stored the files'],
+    [true, 'the other was killed before it deleted them'],
+  ] as const) {
+    const { process, waiting, engine, opened, open, countRows } = await setUp(t)
+    const late = process('a')
+    const storing = [late.store(batch(2), opened), late.store(batch(3), opened)]
+    await eventually('both files are there', () => files(waiting).filter((name) => name.endsWith('.rows')).length === 2)
+    if (isKilled) cpSync(waiting, `${waiting}.copy`, { recursive: true })
+    await process('b').recover(engine)
+    if (isKilled) cpSync(`${waiting}.copy`, waiting, { recursive: true })
+    t.equal(await countRows(), 5, 'the other opens the store')
+    storing.push(late.store(batch(4), opened))
+    open()
+    await Promise.all(storing)
+    t.equal(await countRows(), 9, why)
+    await eventually('the files are gone', () => !existsSync(waiting))
+  }
+})
+
 t.test('files are recovered one after the other, however often that is asked', async (t) => {
   const { process, waiting, engine, opened, open, countRows } = await setUp(t)
   void process('a').store(batch(2), opened)
