@@ -111,7 +111,7 @@ t.test('files are recovered one after the other, however often that is asked', a
 t.test('a disk that hangs holds one thread of the process, and no row', async (t) => {
   const { process, waiting, opened, open, countRows } = await setUp(t)
   mkdirSync(waiting, { recursive: true })
-  // A pipe that nobody reads: to open it for writing waits, as on such a disk.
+  // To open a pipe without a reader for writing waits, as on such a disk.
   const pipes = [1, 2, 3, 4, 5].map((number) => join(waiting, `1-${'a'.repeat(16)}-${number}-1.rows.tmp`))
   for (const pipe of pipes) execFileSync('mkfifo', [pipe])
   const late = process('a')
