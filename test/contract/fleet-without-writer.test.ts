@@ -1,9 +1,12 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { packBatch } from '../../src/capture/packed-batch.js'
 import { noChdb, startClickHouse } from '../fixtures/clickhouse-server.js'
 import { command } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
-import { eventually, freePort, type Instance, startService } from '../fixtures/instance.js'
+import { eventually, freePort, type Instance, startOrigin, startProxy, startService } from '../fixtures/instance.js'
+import { observation } from '../fixtures/observations.js'
 import { createDatabase, noPostgres, startPostgres } from '../fixtures/postgres.js'
 
 /*
@@ -58,5 +61,41 @@ t.test(
     const next = await member('next', 'writer')
     await eventually('the reader is ready again', async () => (await reader.ready()).status === 200)
     await shows(reader, new RegExp(`the writer is ${next.admin}, epoch 2`))
+  },
+)
+
+t.test(
+  'a proxy that started as a reader stores the rows on its disk when it takes over',
+  { skip: noChdb || noPostgres, timeout: 600_000 },
+  async (t) => {
+    const [clickhouse, postgres, origin] = [await startClickHouse(t), await startPostgres(t), await startOrigin()]
+    t.teardown(() => origin.close())
+    const [store, control] = [await clickhouse.createDatabase(), await createDatabase(postgres.url, 'waiting')]
+    const folder = directory(t)
+    const [port, adminPort, writerPort] = [await freePort(), await freePort(), await freePort()]
+    const flags = (advertised: number) => [
+      ...['--store', store, '--control', control, '--advertise', `http://127.0.0.1:${advertised}`],
+    ]
+    const writer = await startService({ data: join(folder, 'writer'), port: writerPort }, ...flags(writerPort))
+    t.teardown(() => writer.stop('SIGKILL'))
+    const data = join(folder, 'proxy')
+    const waiting = join(data, 'waiting')
+    mkdirSync(waiting, { recursive: true })
+    const left = packBatch(['/a', '/b'].map((pathname) => observation({ pathname })))
+    writeFileSync(join(waiting, `1-${'a'.repeat(16)}-1-${left.count}.rows`), left.bytes)
+    const starting = startProxy({ origin: origin.url, data, port, adminPort }, ...flags(adminPort))
+    const visited = eventually('a page is served', async () => {
+      const headers = { 'user-agent': observation().user_agent }
+      return (await fetch(`http://127.0.0.1:${port}/c`, { headers })).ok
+    })
+    const proxy = await starting
+    t.teardown(() => proxy.stop('SIGKILL'))
+    await visited
+    t.match((await command('status', '--data', data)).stdout, `the writer is ${writer.admin}`)
+    t.ok(readdirSync(waiting).length > 0, 'its rows wait')
+    await writer.stop('SIGKILL')
+    await eventually('the rows of both processes are stored', async () => (await proxy.pageviews()) === 3)
+    await eventually('their files are gone', async () => !readdirSync(data).includes('waiting'))
+    t.equal(await proxy.pageviews(), 3, 'once')
   },
 )
