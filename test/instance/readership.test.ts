@@ -147,7 +147,9 @@ t.test(
   async (t) => {
     // An application in plain JavaScript can misspell an option.
     const misspelt = { offline: true, orgin: 'http://localhost:3000' }
-    await t.rejects(openReadership(misspelt), { message: 'orgin is not an option of openReadership; did you mean origin?' })
+    await t.rejects(openReadership(misspelt), {
+      message: 'orgin is not an option of openReadership; did you mean origin?',
+    })
 
     const data = directory(t)
     chmodSync(data, 0o755)
