@@ -27,6 +27,7 @@ type ExportDeps = Omit<ReadDeps, 'store'> & {
   pdf: PdfRenderer
   /** Called when a file fails after its first bytes. */
   log(error: unknown): void
+  stall_timeout_ms?: number
 }
 
 const TableParameter = z
@@ -39,12 +40,20 @@ const CsvQuery = ReportQuery.extend({ table: TableParameter })
 
 /** CSV exports at once; one organisation alone has half. A caller that reads slowly keeps one open for minutes. */
 const MAX_EXPORTS = 8
+/** CSV exports through share links at once, of places of their own: who has a link takes none from the members. */
+const MAX_SHARED_EXPORTS = 4
+/** A download may take hours, but in this time the client takes one of its pieces: a kilobyte a second, as of uploads. */
+const STALL_TIMEOUT_MS = 60_000
+const PIECE_BYTES = 65_536
+/** The time is counted in so many ticks, so that a process that stood still itself does not take its clients for stalled. */
+const STALL_TICKS = 4
 
 const route = routeMaker('stats')
 
 /** The reads as files: the same parameters, the same data. */
-export function exportRoutes({ log, pdf, ...deps }: ExportDeps): Route[] {
-  const shares = createFairShare(MAX_EXPORTS)
+export function exportRoutes({ log, pdf, stall_timeout_ms = STALL_TIMEOUT_MS, ...deps }: ExportDeps): Route[] {
+  const places = createFairShare(MAX_EXPORTS)
+  const sharedPlaces = createFairShare(MAX_SHARED_EXPORTS)
   return [
     route('get', '/api/stats/export.csv', 'stats:read', {
       summary:
@@ -58,7 +67,8 @@ export function exportRoutes({ log, pdf, ...deps }: ExportDeps): Route[] {
         const stop = new AbortController()
         const of = createReadDeps(deps, call)
         const { plan } = await prepareRead(report.read, call.query, of, report.words)
-        const leave = shares.enter(await tenantOf(deps, plan))
+        const open = call.principal.kind === 'share' ? sharedPlaces : places
+        const leave = open.enter(await tenantOf(deps, plan))
         if (!leave) throw new ApiError('rate_limited', 'Too many exports are running; wait for the end of one.')
         try {
           const found = await createCsvLines(
@@ -67,7 +77,7 @@ export function exportRoutes({ log, pdf, ...deps }: ExportDeps): Route[] {
             { ...of, store: deps.store },
             { table, signal: AbortSignal.any([stop.signal, call.request.signal]) },
           )
-          return new Response(streamLines(found, stop, { log, leave }), {
+          return new Response(streamLines(found, stop, { log, leave, stall_timeout_ms }), {
             headers: {
               'content-type': 'text/csv; charset=utf-8',
               'content-disposition': await dispositionFor(deps, report, found.plan, 'csv'),
@@ -153,34 +163,60 @@ async function dispositionFor(
 
 type CsvSource = Pick<Awaited<ReturnType<typeof createCsvLines>>, 'lines' | 'close'>
 
-/** Streams lines as fast as the client reads them. A failure in the middle ends the connection, so a part never passes for the whole file. */
+/**
+ * Streams lines as fast as the client reads them. A failure in the middle ends the connection, so a part never passes for the
+ * whole file; so does a client that takes nothing.
+ */
 function streamLines(
   { lines, close }: CsvSource,
   stop: AbortController,
-  { log, leave }: { log(error: unknown): void; leave(): void },
+  { log, leave, stall_timeout_ms }: { log(error: unknown): void; leave(): void; stall_timeout_ms: number },
 ) {
   const encoder = new TextEncoder()
+  let waiting = new Uint8Array()
+  let ticks = 0
+  let timer: NodeJS.Timeout | undefined
+  const finish = () => {
+    clearInterval(timer)
+    leave()
+  }
+  const abort = async () => {
+    finish()
+    stop.abort()
+    await lines.return(undefined).catch(() => {})
+    await close().catch(() => {})
+  }
   return new ReadableStream<Uint8Array>(
     {
+      start(controller) {
+        const onTick = () => {
+          if (++ticks < STALL_TICKS) return
+          controller.error(new Error('the client took nothing'))
+          void abort()
+        }
+        timer = setInterval(onTick, stall_timeout_ms / STALL_TICKS).unref()
+      },
       async pull(controller) {
         try {
-          const { value, done } = await lines.next()
-          if (done) {
-            leave()
-            controller.close()
-          } else controller.enqueue(encoder.encode(value))
+          if (waiting.length === 0) {
+            ticks = Number.NEGATIVE_INFINITY
+            const { value, done } = await lines.next()
+            if (done) {
+              finish()
+              return controller.close()
+            }
+            waiting = encoder.encode(value)
+          }
+          ticks = 0
+          controller.enqueue(waiting.subarray(0, PIECE_BYTES))
+          waiting = waiting.subarray(PIECE_BYTES)
         } catch (error) {
-          leave()
+          finish()
           if (!stop.signal.aborted) log(error)
           throw error
         }
       },
-      async cancel() {
-        leave()
-        stop.abort()
-        await lines.return(undefined).catch(() => {})
-        await close().catch(() => {})
-      },
+      cancel: abort,
     },
     { highWaterMark: 1 },
   )
