@@ -40,7 +40,7 @@ const CsvQuery = ReportQuery.extend({ table: TableParameter })
 
 /** CSV exports at once; one organisation alone has half. A caller that reads slowly keeps one open for minutes. */
 const MAX_EXPORTS = 8
-/** CSV exports through share links at once, of places of their own: who has a link takes none from the members. */
+/** CSV exports through share links at once, in places of their own: readers of a link take none from the members. */
 const MAX_SHARED_EXPORTS = 4
 /** A download may take hours, but in this time the client takes one of its pieces: a kilobyte a second, as of uploads. */
 const STALL_TIMEOUT_MS = 60_000

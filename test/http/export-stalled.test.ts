@@ -1,5 +1,5 @@
 // The attack: clients ask for large CSV files and take nothing of them, so that each holds a place and a statement until its
-// socket dies. Share links are public, so a stranger could hold those of a whole organisation.
+// socket dies. Share links are public, so an attacker could hold those of a whole organisation.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
