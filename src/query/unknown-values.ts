@@ -73,7 +73,7 @@ async function listValues(name: string, asked: readonly string[], plan: Plan, st
   )
   const rows = await store.query(sql`
     select value, count(*) as n from (${join(from, ' union all ')}) v where value is not null and value <> ''
-    group by value order by max(case when ${isIn(raw('value'), asked)} then 1 else 0 end) desc, n desc limit ${MAX_VALUES}`)
+    group by value order by max(case when ${isIn(raw('value'), asked)} then 1 else 0 end) desc, n desc, value limit ${MAX_VALUES}`)
   return rows.map(({ value }) => String(value))
 }
 
