@@ -187,7 +187,7 @@ t.test('goals are compared with the other window', async (t) => {
   ])
 })
 
-t.test('amounts are exact, and other text is no amount', async (t) => {
+t.test('amounts are exact, and another text is not an amount, which a warning says', async (t) => {
   const goal: Goal = {
     id: 1,
     name: 'Buy',
@@ -204,11 +204,20 @@ t.test('amounts are exact, and other text is no amount', async (t) => {
       ),
     )
   const broken = visit(9n, 9n, '20T10:00:00')('20T10:00:00', '/', { ...buy({}), props: '{"a/b~\\"":1,' })
-  const cases: [EventRow[], object[], string][] = [
-    [rows(HOSTILE), [], 'none of these is an amount'],
+  const cases: [EventRow[], object[], string, unread?: number][] = [
+    // All but the empty text and null, which say nothing.
+    [rows(HOSTILE), [], 'none of these is an amount', HOSTILE.length - 2],
+    [rows(['1.234,56', '1,234.56', '1234.56']), [{ currency: 'CHF', amount: 1234.56 }], 'no notation is guessed', 2],
+    [rows([1, 'ten']), [{ currency: 'CHF', amount: 1 }], 'one of two', 1],
+    [
+      [...rows([1], 'USD'), ...rows(['ten'], 'EUR')],
+      [{ currency: 'USD', amount: 1 }],
+      'no currency without amounts',
+      1,
+    ],
     [[broken], [], 'broken JSON holds nothing'],
     [rows(Array(1000).fill(0.1)), [{ currency: 'CHF', amount: 100 }], 'a thousand dimes'],
-    [rows([0.1, 0.2, 'NaN', 1e300]), [{ currency: 'CHF', amount: 0.3 }], 'the bad do not spoil the good'],
+    [rows([0.1, 0.2, 'NaN', 1e300]), [{ currency: 'CHF', amount: 0.3 }], 'the bad do not spoil the good', 2],
     [rows([10, -2.5]), [{ currency: 'CHF', amount: 7.5 }], 'a refund'],
     [rows(['1e2', 1e-3]), [{ currency: 'CHF', amount: 100.001 }], 'JSON writes numbers so'],
     [rows([99_999_999_999.99, 0.01]), [{ currency: 'CHF', amount: 1e11 }], 'much'],
@@ -219,10 +228,14 @@ t.test('amounts are exact, and other text is no amount', async (t) => {
       'which is none',
     ],
   ]
-  for (const [events, expected, why] of cases) {
-    const { data } = await (await asker(events, [goal]))('stats/goals', DAY)
+  for (const [events, expected, why, unread] of cases) {
+    const { data, meta } = await (await asker(events, [goal]))('stats/goals', DAY)
     t.match(data, [{ conversions: events.length }], `${why}: still conversions`)
     t.strictSame(Array.isArray(data) ? data[0].revenue : undefined, expected, why)
+    const said = meta.warnings?.filter(({ code }) => code === 'revenue_unreadable').map(({ message }) => message) ?? []
+    const message = `and add no revenue: ${unread} of "Buy". Send a number with a dot and no other sign, such as 1234.56.`
+    t.match(said, unread === undefined ? [] : [message], `${why}: what adds nothing is said`)
+    t.equal(said.length, unread === undefined ? 0 : 1)
   }
 })
 

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { filterCondition, sourceRows, whereClause } from '../../query/conditions.js'
+import { quote } from '../../query/dimensions.js'
 import { type Goal, goalFilter } from '../../query/goals.js'
 import { TOTAL } from '../../query/grouping.js'
 import { hitMetrics, matchingSessions } from '../../query/metrics.js'
 import { type Plan, withoutGoalFilters, withWindow } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
+import type { Warning } from '../../query/read-context.js'
 import { sessionsInWindow } from '../../query/sessions.js'
 import { join, raw, type Sql, sql } from '../../sql.js'
 import { Count, comparableRow, Share } from '../shapes.js'
@@ -48,8 +50,10 @@ export default defineRead({
     const earned = async (p: Plan) => (earning.length === 0 ? [] : context.rows(revenueAmounts(earning, p)))
     const now = await earned(plan)
     const then = plan.comparison && (await earned(withWindow(plan, plan.comparison)))
+    for (const warning of unreadableAmounts(earning, now)) context.warn(warning)
     const revenueOf = (id: unknown) => {
-      const own = (all: readonly Record<string, unknown>[]) => all.filter((each) => each.id === id)
+      const own = (all: readonly Record<string, unknown>[]) =>
+        all.filter((each) => each.id === id && (each.amount ?? undefined) !== undefined)
       const currencies = [...own(now), ...own(then ?? [])].map(({ currency }) => currency)
       const amountOf = (all: readonly Record<string, unknown>[], currency: unknown) =>
         Number(own(all).find((each) => each.currency === currency)?.amount ?? 0)
@@ -103,8 +107,25 @@ function conversionHits(goal: Goal, plan: Plan): Sql {
 }
 
 /**
- * Selects `id, currency, amount` of goals with revenue. Amounts are summed as exact decimals, in the hit's currency or
- * else the goal's. Text that is not a plain number of a plausible size is no amount.
+ * Yields a warning if amounts of conversions could not be read. It names no value and no property, which a share link may
+ * hide. Another notation is not guessed: `1.234` is one thing in Berlin and another in Boston.
+ */
+function* unreadableAmounts(goals: readonly Goal[], rows: readonly Record<string, unknown>[]): Generator<Warning> {
+  const counted = goals.flatMap(({ id, name }) => {
+    const unread = rows.reduce((sum, row) => (row.id === id ? sum + Number(row.unread) : sum), 0)
+    return unread === 0 ? [] : [`${unread} of ${quote(name)}`]
+  })
+  if (counted.length === 0) return
+  const more = counted.length > MAX_NAMED_GOALS ? ' and other goals' : ''
+  const message = `These conversions have an amount that is not a plain number, such as "1.234,56" or "12 EUR", and add no revenue: ${counted.slice(0, MAX_NAMED_GOALS).join(', ')}${more}. Send a number with a dot and no other sign, such as 1234.56.`
+  yield { metric: 'revenue', code: 'revenue_unreadable', message }
+}
+const MAX_NAMED_GOALS = 3
+
+/**
+ * Selects `id, currency, amount, unread` of goals with revenue. Amounts are summed as exact decimals, in the hit's currency
+ * or else the goal's; `amount` is null in a currency without amounts. A text that is not a plain number of a plausible
+ * size is not an amount, and `unread` counts such texts.
  */
 function revenueAmounts(goals: readonly Goal[], plan: Plan): Sql {
   const each = goals.flatMap(({ revenue, ...goal }) => {
@@ -114,13 +135,14 @@ function revenueAmounts(goals: readonly Goal[], plan: Plan): Sql {
     const decimal = plan.dialect.matches(raw('said'), '^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$')
     return [
       sql`
-        select ${goal.id} as id,
+        select ${goal.id} as id, said,
           case when ${plan.dialect.matches(raw('named'), '^[A-Za-z]{3}$')} then upper(named) else ${revenue.currency} end as currency,
           case when ${decimal} then ${plan.dialect.toDecimal(raw('said'))} end as amount
         from (select ${said} as said, ${named} as named from ${conversionHits(goal, plan)}) h`,
     ]
   })
   return sql`
-    select id, currency, sum(amount) as amount from (${join(each, ' union all ')}) r
-    where amount is not null group by id, currency`
+    select id, currency, sum(amount) as amount, sum(case when amount is null then 1 else 0 end) as unread
+    from (${join(each, ' union all ')}) r
+    where said is not null and said <> '' group by id, currency`
 }

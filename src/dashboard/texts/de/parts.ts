@@ -74,6 +74,8 @@ export const parts = {
     nothing_verified: 'Ein Anteil fehlt, wo kein Abruf bestätigt und keiner gefälscht war.',
     ask_instead: 'Das haben nur Menschen; was Agenten haben, zeigen die Ansichten über Agenten.',
     people_only: 'Agenten haben das nicht: Hier zählen nur Menschen.',
+    revenue_unreadable:
+      'Manche Abschlüsse haben einen Betrag, der keine einfache Zahl ist, etwa „1.234,56“: Sie zählen, aber ohne Umsatz. Zu senden ist 1234.56.',
     salt_rotated_in_grid:
       'Die Kennungen der Besucher wechseln in dieser Zeit: Wer danach wiederkommt, zählt als neu; diese Felder fehlen.',
     salt_rotated_in_window:

@@ -74,9 +74,9 @@ order by conversions desc nulls last, visitors desc nulls last, id nulls last, n
 limit 10 offset 0;
 
 /* /api/stats/goals */
-select id, currency, sum(amount) as amount
+select id, currency, sum(amount) as amount, sum(case when amount is null then 1 else 0 end) as unread
 from (
-  select 1 as id, case when regexp_matches(named, '^[A-Za-z]{3}$') then upper(named) else 'EUR' end as currency,
+  select 1 as id, said, case when regexp_matches(named, '^[A-Za-z]{3}$') then upper(named) else 'EUR' end as currency,
       case when regexp_matches(said, '^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$') then try_cast(said as decimal(18, 4)) end as amount
   from (
     select try(json_extract_string(props, '/price')) as said, try(json_extract_string(props, '/currency')) as named
@@ -87,5 +87,6 @@ from (
       and ((country is not null and country in ('US')) and ((kind is not null and kind in ('custom')) and (event_name is not null and event_name in ('signup'))))
   ) h
 ) r
-where amount is not null
+where said is not null
+  and said <> ''
 group by id, currency;
