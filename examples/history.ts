@@ -112,7 +112,7 @@ function createResponses(origin: string): Responses {
   }
 }
 
-/** Makes the row of one step; undefined for assets of pages, which are no rows. */
+/** Makes the row of one step; undefined for assets of pages, which are not rows. */
 async function toEntry(
   step: Step,
   at: number,

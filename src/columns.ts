@@ -116,7 +116,7 @@ export const COLUMN_TYPES: {
 /** In the order of their columns. */
 export const VITAL_COLUMNS = ['lcp', 'cls', 'inp', 'fcp', 'ttfb'] as const
 
-/** The names of a table's columns, in their order. An engine may have more, which are no part of a row. */
+/** The names of a table's columns, in their order. An engine may have more, which are not part of a row. */
 export const listColumnNames = (table: RowTable): string[] =>
   Object.entries(COLUMN_TYPES[table]).flatMap(([name, type]) => (type === 'vitals' ? [...VITAL_COLUMNS] : [name]))
 

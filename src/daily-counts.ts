@@ -28,7 +28,7 @@ const IS_PAID_CHANNEL =
   "channel in ('Paid Search', 'Paid Social', 'Paid Video', 'Paid Shopping', 'Paid Other', 'Display', 'Cross-network')"
 /**
  * An assistant's visit. The tags of an advertisement outrank the assistant that repeated its link, so the referrer tells
- * then. An advertisement in an assistant has the assistant as its source, and is no citation. `case` and not `or`, because
+ * then. An advertisement in an assistant has the assistant as its source, and is not a citation. `case` and not `or`, because
  * DuckDB 1.5 tests all parts of a condition in `filter`.
  */
 const isFromAssistant = (dialect: Dialect): Sql => sql`

@@ -148,7 +148,7 @@ export interface UnjudgedSelection {
   limit: number
 }
 export type UnjudgedFetch = Pick<AgentEventRow, 'hostname' | 'agent_id' | 'pathname' | 'timestamp'>
-/** A null of `robots_allowed` or `llms_listed` is no judgement. */
+/** A null of `robots_allowed` or `llms_listed` is not a judgement. */
 export type FetchJudgement = Pick<
   AgentEventRow,
   'robots_allowed' | 'robots_rule' | 'robots_line' | 'robots_grace' | 'llms_listed'

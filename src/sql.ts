@@ -66,7 +66,7 @@ export type Granularity = (typeof GRANULARITIES)[number]
 
 /**
  * Text that counts as a number, as an RE2 and JavaScript pattern: a decimal numeral, spaces around it allowed. The limit on
- * exponents keeps numbers within a double. Engines differ on other texts (`1_000`, `nan`, `1e400`), which are no numbers.
+ * exponents keeps numbers within a double. Engines differ on other texts (`1_000`, `nan`, `1e400`), which are not numbers.
  */
 export const NUMERAL = '^( *[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]{1,2})? *)$'
 

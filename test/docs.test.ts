@@ -11,7 +11,7 @@ import { openInstance } from '../src/instance/open-instance.js'
 const README = readFileSync('README.md', 'utf8')
 const CLI_README = readFileSync('src/cli/README.md', 'utf8')
 const section = (title: string, text: string): string => text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
-/** The cells of a section's table, without its head; the formatter's padding is no difference. */
+/** The cells of a section's table, without its head; the formatter's padding is not a difference. */
 const table = (title: string, text = README): string[][] =>
   section(title, text)
     .split('\n')

@@ -166,7 +166,7 @@ export const READ = {
   bytes: (fields, text) => {
     fields.bytes = text
   },
-  /** `-` is no byte, in the common log format. */
+  /** `-` is not a byte, in the common log format. */
   bytesOrDash: (fields, text) => {
     fields.bytes = text === '-' ? '0' : text
   },

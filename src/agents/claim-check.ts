@@ -49,7 +49,7 @@ export type Verifier = ReturnType<typeof createVerifier>
 /**
  * Checks claims by Web Bot Auth, published ranges and reverse DNS, in this order; the first that confirms decides. A claim
  * is `spoofed` only if one way refutes it and no other might still confirm it. A missing or stale list, or a DNS that does
- * not answer, is no evidence.
+ * not answer, is not evidence.
  */
 export function createVerifier({ signatures, ranges, rdns }: VerifierDeps) {
   const checkSignature = (request: VerifiableRequest, at: number): SignatureCheck =>

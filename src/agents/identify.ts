@@ -113,7 +113,7 @@ function ignoredReason(
   return 'a longer or earlier token decided'
 }
 
-/** Matches a name before the first slash. Languages and the form of browsers are no names. */
+/** Matches a name before the first slash, unless it is a programming language, a system, or the `Mozilla/` of browsers. */
 const LEADING_NAME =
   /^(?:Mozilla\/[\d.]+ \(compatible; ?)?(?!(?:mozilla|opera|python|ruby|java|php|node(?:\.js)?|go|perl|lua|linux|windows|darwin)\/)[\w.+-]+(?: [\w.+-]+){0,3}?\//i
 

@@ -31,7 +31,7 @@ const LIKENESS = /(?:^|[^a-z0-9])(?:like|compatible with)[\s"'(]+$/
 
 /**
  * Returns a function that finds all tokens of the catalog in a lower-cased user agent, in one pass. The result includes
- * tokens that do not count (vetoed, or part of a comparison) with the reason. A token inside another word is no match.
+ * tokens that do not count (vetoed, or part of a comparison) with the reason. A token inside another word is not a match.
  */
 export function compileTokens(catalog: Pick<Catalog, 'agents'>): (userAgent: string) => TokenMatch[] {
   const root: TrieNode = { next: new Map() }

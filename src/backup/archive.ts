@@ -24,7 +24,7 @@ export async function openArchive(path: string): Promise<Archive> {
   const found = await stat(path)
   // A pipe would be waited for, and a device has no end.
   if (!found.isDirectory() && !found.isFile())
-    throw new Error(`${path} is no whole backup: it is no file or directory.`)
+    throw new Error(`${path} is not a whole backup: it is neither a file nor a directory.`)
   const files = found.isDirectory() ? openDirectory(path) : await openTar(path)
   try {
     const text = await readText(files.read(MANIFEST), MANIFEST, MAX_MANIFEST_BYTES)
@@ -38,7 +38,9 @@ export async function openArchive(path: string): Promise<Archive> {
       throw new Error(`${path} is a directory of backups; the newest is ${newest}: readership restore ${newest}`, {
         cause,
       })
-    throw new Error(`${path} is no whole backup: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new Error(`${path} is not a whole backup: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    })
   }
 }
 
@@ -48,7 +50,7 @@ function parseManifest(text: string): Manifest {
   try {
     read = JSON.parse(text)
   } catch {
-    throw new Error(`${MANIFEST} is no JSON.`)
+    throw new Error(`${MANIFEST} is not JSON.`)
   }
   const { data, error } = Manifest.safeParse(read)
   if (!data) {
@@ -128,7 +130,7 @@ function openDirectory(path: string): Files {
   return {
     async *read(name) {
       const file = join(path, name)
-      if (!(await stat(file)).isFile()) throw new Error(`${name} is no plain file.`)
+      if (!(await stat(file)).isFile()) throw new Error(`${name} is not a plain file.`)
       yield* readFile(file)
     },
     async close() {},
@@ -144,14 +146,16 @@ async function openTar(path: string): Promise<Files> {
       async *read(name) {
         const entry = entries.get(folder + name)
         if (!entry) throw new Error(`${name} is missing.`)
-        if (!entry.isPlain) throw new Error(`${name} is no plain file.`)
+        if (!entry.isPlain) throw new Error(`${name} is not a plain file.`)
         yield* readRange(file, entry.start, entry.size)
       },
       close: () => file.close(),
     }
   } catch (cause) {
     await file.close()
-    throw new Error(`${path} is no whole backup: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    throw new Error(`${path} is not a whole backup: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    })
   }
 }
 

@@ -64,7 +64,7 @@ function requireKnownTables(path: string, { members }: Manifest): void {
     ({ name, file, table }) =>
       !TABLES[file].includes(table) || !new RegExp(`^${file}/${table}[-.\\d]*\\.parquet$`).test(name),
   )
-  if (other) throw new Error(`${path} is no backup: ${other.name} is of no table of the store.`)
+  if (other) throw new Error(`${path} is not a backup: ${other.name} does not belong to a table of the store.`)
 }
 
 /** Checks that this program knows the schema, and that there is an empty directory with enough disk. */

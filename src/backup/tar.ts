@@ -74,13 +74,13 @@ export async function listTar(file: FileHandle): Promise<TarEntry[]> {
     if (header.every((byte) => byte === 0)) break
     const last = entries.at(-1)?.name
     if (!hasSum(header))
-      throw new Error(last === undefined ? 'it is no tar file.' : `the file is damaged after ${last}.`)
+      throw new Error(last === undefined ? 'it is not a tar file.' : `the file is damaged after ${last}.`)
     if (entries.length === MAX_ENTRIES) throw new Error(`it has more than ${MAX_ENTRIES} files, which no backup has.`)
     const type = header.toString('latin1', TYPE_AT, TYPE_AT + 1)
     const name = next.name ?? readName(header)
     const size = SPECIAL_TYPES.has(type) ? 0 : (next.size ?? readNumber(header, SIZE_AT, 12))
     const start = at + BLOCK
-    if (!Number.isSafeInteger(size)) throw new Error(`the size of ${name} is no number.`)
+    if (!Number.isSafeInteger(size)) throw new Error(`the size of ${name} is not a number.`)
     if (start + size > total) throw new Error(`the file is cut off in ${name}.`)
     at = start + size + tarPadding(size).length
     if (EXTENSION_TYPES.has(type)) {

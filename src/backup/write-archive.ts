@@ -38,7 +38,7 @@ export class FullDisk extends Error {}
 /** Throws an error of one line unless the files that wait have room in `target`, and the store's disk has that much left. */
 export async function requireDisk(files: TakenFiles, target: string, min_free_disk = 0): Promise<void> {
   const [{ bavail, bsize }, { dev }] = await Promise.all([statfs(target), stat(target)]).catch(() => {
-    throw new Error(`${target} is no directory.`)
+    throw new Error(`${target} is not a directory.`)
   })
   const sizes = await measureFiles(files)
   const isDiskOfStore = dev === (await stat(files.directory)).dev

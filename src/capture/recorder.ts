@@ -171,5 +171,5 @@ export function createRecorder({
   }
 }
 
-/** Tells whether a time in milliseconds lies in the last `most`; a clock that was set back is no past. */
+/** Tells whether a time in milliseconds lies in the last `most`; a clock that was set back is not the past. */
 const isWithin = (passed: number, most: number): boolean => passed >= 0 && passed < most

@@ -26,7 +26,7 @@ export const backup = defineCommand({
     if (config.store !== undefined || config.control !== undefined) throw new Failure(ON_SERVERS)
     const [target = ''] = args
     if (target === '-' && terminal.columns !== undefined)
-      throw new Failure('A backup is no text for a terminal: name a file, or pipe it into a program.', 2)
+      throw new Failure('A backup is not text for a terminal: name a file, or pipe it into a program.', 2)
     const isDirectory = (await stat(target).catch(() => undefined))?.isDirectory() === true
     if (isDirectory && resolve(target) === resolve(config.data))
       throw new Failure('That is the data directory itself: name another directory.', 2)

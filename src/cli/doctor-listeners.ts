@@ -171,5 +171,5 @@ export function checkTrust(trust_proxy: readonly string[], requests: InstanceSta
     total === 0
       ? ''
       : `; of ${n(total)} requests ${n(forwarded)} came that way, of the others the peer's own address is believed`
-  return ok(check, `X-Forwarded-For is believed from ${trusted}: its last address that is no proxy of these${seen}`)
+  return ok(check, `X-Forwarded-For is believed from ${trusted}: its last address that is not a proxy of these${seen}`)
 }

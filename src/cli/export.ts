@@ -39,7 +39,7 @@ export const exportRows = defineCommand({
   async run({ flags, config, terminal }) {
     const { table, format, range, output = '-' } = flags
     if (format === 'parquet' && output === '-' && terminal.columns !== undefined)
-      throw new Failure('Parquet is no text for a terminal: name a file with --output.', 2)
+      throw new Failure('Parquet is not text for a terminal: name a file with --output.', 2)
     let written = 0
     const count = async function* (parts: AsyncIterable<Uint8Array>) {
       for await (const bytes of parts) {

@@ -17,7 +17,7 @@ type FormatFlag = '--format' | '--log-format'
 /** The flag of both commands that read logs. */
 export const DATA_PATHS_FLAG = flag(
   '--data-paths <patterns>',
-  'paths of data, with commas between, or none: without a content type they are no pages (default: /api/**, /graphql, /wp-json/** and others)',
+  'paths of data, with commas between, or none: without a content type they are not pages (default: /api/**, /graphql, /wp-json/** and others)',
   DataPathList.transform(createDataPaths).optional(),
 )
 
@@ -45,7 +45,7 @@ export async function openLogFiles(
   return { logs: logs.map((log) => startFile(log, { format, flag, tz })), total }
 }
 
-/** Throws `Failure` (wrong usage) if it is no format. */
+/** Throws `Failure` (wrong usage) if it is not a format. */
 export function readFormat(text: string, flag: FormatFlag): LogFormat {
   try {
     return compileLogFormat(OTHER_NAMES[text] ?? text)

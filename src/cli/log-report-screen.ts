@@ -241,7 +241,7 @@ function notes(screen: Screen, { lines, people, agents, files, robots, lists_com
     lines.broken > 0 &&
       `${counted(lines.broken, 'line')} could not be read as ${brokenAs.size === 1 ? [...brokenAs][0] : 'the formats of their files'}.`,
     people.data_requests > 0 &&
-      `${counted(people.data_requests, 'request')} of people below paths of data, such as /api/, are no pageviews: see --data-paths.`,
+      `${counted(people.data_requests, 'request')} of people below paths of data, such as /api/, are not pageviews: see --data-paths.`,
     lines.other_hosts > 0 && `${counted(lines.other_hosts, 'request')} of other hosts, or without one, left out.`,
     !lists_complete && 'There are very many distinct paths: rare ones may be missing from the lists.',
     robots === undefined && 'With --robots FILE or URL: who fetched what your robots.txt disallows.',

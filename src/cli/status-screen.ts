@@ -27,7 +27,7 @@ const LOSS_REASONS = new Set([
 /** A robots.txt is fetched every ten minutes. */
 const MAX_ROBOTS_AGE_S = 3_600
 const RECENT_S = 86_400
-/** More than this is no batch on its way. */
+/** More than this is not a batch on its way. */
 const MANY_WAITING_ROWS = 5_000
 const MAX_NAMED = 3
 

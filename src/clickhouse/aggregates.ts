@@ -262,7 +262,7 @@ async function eraseAggregates({ client, writer }: Parts, site: number): Promise
     ...Object.entries(ENTRY_KEYS),
   ])
   for (const [table, columns] of keys) {
-    // Null is no member of a list.
+    // Null is not a member of a list.
     const key = raw(columns.replace('assistant', "isNull(assistant), ifNull(assistant, '')"))
     await erase(
       client,

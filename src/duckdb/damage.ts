@@ -13,7 +13,7 @@ const HEADER_BYTES = 12_288
 export const RESTORE = '`readership restore BACKUP --data NEW`'
 export const WHAT_TO_DO = `\`readership store status\` says what you can decide; ${RESTORE} restores a backup.`
 
-/** DuckDB's words for a file that is no database, or of which a block is missing or has another checksum. */
+/** DuckDB's words for a file that is not a database, or of which a block is missing or has another checksum. */
 const DAMAGE = /not a valid DuckDB database|Corrupt database file|Could not read enough bytes|Serialization Error/i
 
 /** Returns whether an error, or its cause, says that the file is damaged. */

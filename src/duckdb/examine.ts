@@ -36,7 +36,7 @@ async function findFault(
   scope: Parameters<typeof checkFile>[2],
 ): Promise<FileFault | undefined> {
   if (!existsSync(file) || isOpenHere(file)) return undefined
-  if (isOtherThanFile(file)) return { kind: 'damaged', why: 'it is no file' }
+  if (isOtherThanFile(file)) return { kind: 'damaged', why: 'it is not a file' }
   try {
     const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY', threads: '1' })
     const connection = await instance.connect()

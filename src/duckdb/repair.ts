@@ -26,7 +26,7 @@ export async function openWithRepair(
 ): Promise<RepairedFile> {
   const stamp = formatStamp(now())
   // DuckDB would wait for ever for a named pipe to be written.
-  if (isOtherThanFile(file)) return replaceFile(file, connect, stamp, 'it is no file')
+  if (isOtherThanFile(file)) return replaceFile(file, connect, stamp, 'it is not a file')
   const logFile = `${file}.wal`
   const log = existsSync(logFile) ? readFileSync(logFile) : undefined
   const wal = log && inspectWal(log)

@@ -21,7 +21,7 @@ export interface Pulse {
  */
 export function createWatch(deps: {
   ping: (message: ToWorker) => void
-  /** Names the oldest commit and change in work; the same value at two beats is no progress. */
+  /** Names the oldest commit and change in work; the same value at two beats is not progress. */
   work: () => { commit: number | undefined; change: number | undefined }
   onBeat: (pulse: Pulse) => void
   log: { warn(details: object, message: string): void }

@@ -54,5 +54,5 @@ export function createCsvWriter(tables: readonly TableLayout[]): { header: strin
   }
 }
 
-/** Formats a line; a single empty cell becomes `""`, because an empty line is no row. */
+/** Formats a line; a single empty cell becomes `""`, because an empty line is not a row. */
 export const formatLine = (cells: readonly unknown[]): string => `${cells.map(formatCell).join(',') || '""'}\r\n`

@@ -52,7 +52,7 @@ type CellName = (typeof CELL_NAMES)[number]
 /** A number from the first of some columns that the file has. */
 type Reader = readonly [columns: readonly string[], parse: (text: string) => number | undefined]
 
-/** Reads the figures of a day; undefined if a cell cannot be read. An empty cell is no figure. */
+/** Reads the figures of a day; undefined if a cell cannot be read. An empty cell is not a figure. */
 export function readFigures({ readers }: DailyFormat, cells: Cells): Figures | undefined {
   const found: Partial<Record<CellName, number>> = {}
   for (const name of CELL_NAMES) {
@@ -161,7 +161,7 @@ const CSV_FORMATS: readonly CsvFormat[] = [
       const at = parseTime(cells('created_at'))
       const type = parseCount(cells('event_type'))
       if (at === undefined || type === undefined) return undefined
-      // 1 is a pageview, 2 a custom event; other types measure a page and are no visit of their own.
+      // 1 is a pageview, 2 a custom event; other types measure a page and are not visits of their own.
       if (type > 2) return 'skip'
       const [visitor, visit, website] = ['session_id', 'visit_id', 'website_id'].map((id) => textOf(cells, id))
       return { at, isPageview: type === 1, visitor, visit, website }

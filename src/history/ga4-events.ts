@@ -22,7 +22,7 @@ export const GA4_EVENTS = {
   has: { visitors: true, visits: true, bounces: 'not_engaged' } satisfies Countable,
 } as const
 
-/** Parses a line of the export as NDJSON; undefined if it is no event. */
+/** Parses a line of the export as NDJSON; undefined if it is not an event. */
 export function readGa4Event(line: string): ExportedHit | undefined {
   const parsed = Event.safeParse(parseJson(line))
   if (!parsed.success) return undefined

@@ -1,6 +1,6 @@
 import { parseDay } from '../query/calendar.js'
 
-/** Parses the number of a cell: digits, perhaps with separators of thousands. Undefined if it is no whole number. */
+/** Parses the number of a cell: digits, perhaps with separators of thousands. Undefined if it is not a whole number. */
 export function parseCount(text: string): number | undefined {
   const trimmed = text.trim()
   if (/^\d{1,15}(\.0+)?$/.test(trimmed)) return Number(trimmed)

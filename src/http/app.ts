@@ -89,7 +89,7 @@ export function createApp(deps: {
   now?(): Date
   /** Origins whose pages may read the analytics reads. */
   cors_origins?: readonly string[]
-  /** Serves the addresses that are no route's. */
+  /** Serves the addresses that belong to no route. */
   dashboard?: Dashboard
   log(error: unknown): void
 }): App {

@@ -90,7 +90,7 @@ const UploadQuery = SiteQuery.extend({
     .default('UTC')
     .describe('Time zone of a log without one.'),
   data_paths: DataPathList.optional().describe(
-    'Paths of data, with commas between, or `none`: without a content type they are no pages. By default `/api/**`, `/graphql`, `/wp-json/**` and others.',
+    'Paths of data, with commas between, or `none`: without a content type they are not pages. By default `/api/**`, `/graphql`, `/wp-json/**` and others.',
   ),
 })
 

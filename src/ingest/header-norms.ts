@@ -26,7 +26,7 @@ const MAX_VISITORS = 1000
 /**
  * Creates the memory of the headers that arrive, which are not those that browsers send: over plain HTTP they omit
  * Sec-Fetch, a CDN may forward none of it or its own `Accept-Encoding`, and a request does not show which it passed. So
- * norms are learned by hostname: a header that most visitors lack is no signal. At most `limit` hostnames are remembered.
+ * norms are learned by hostname: a header that most visitors lack is not a signal. At most `limit` hostnames are remembered.
  */
 export function createHeaderNorms(limit = 256) {
   const cache = createRecentCache<string, HostnameCounts>(limit)

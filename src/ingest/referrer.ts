@@ -11,7 +11,7 @@ export interface Referrer {
   isApp: boolean
 }
 
-/** Hosts of the visitor's own machine, which is no source. */
+/** Hosts of the visitor's own machine, which is not a source. */
 const LOCAL_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]', '0.0.0.0'])
 
 /**

@@ -178,7 +178,7 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
       }
       return suspicionColumns(visitor.signals)
     },
-    /** The same for a hit. It is no navigation, so of its headers only those that name the browser count. */
+    /** The same for a hit. It is not a navigation, so of its headers only those that name the browser count. */
     judgeHit(view: PersonView): SuspicionColumns {
       const visitor = recall(view)
       const { headers, user_agent } = view

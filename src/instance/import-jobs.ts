@@ -210,7 +210,7 @@ function createLocks(): (org: number | undefined) => Lock {
   }
 }
 
-/** Throws `validation_error` if the text is no format. */
+/** Throws `validation_error` if the text is not a format. */
 async function checkFormat(format: string): Promise<void> {
   // Loaded here, because the start of the site needs no formats.
   const { compileLogFormat } = await import('../access-logs/custom-format.js')

@@ -102,7 +102,7 @@ const localUrl = ({ scheme, port, basePath }: MountPoint): string | undefined =>
 
 /**
  * Returns the service's URL as the first request named it; undefined unless its host is a plain name or address. A name of
- * this machine without a port is no URL of the service, unless the application listens on the default port: a client left
+ * this machine without a port is not a URL of the service, unless the application listens on the default port: a client left
  * the port out.
  */
 function requestUrl({ scheme, host, port, basePath }: MountPoint): string | undefined {

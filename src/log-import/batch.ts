@@ -123,7 +123,7 @@ export const ImportCounts = z.object({
   agent: z.int().describe('Rows of agents.'),
   known: z.int().describe('Requests that were stored before, by an import or as they happened.'),
   other_hosts: z.int().describe('Requests of hostnames that are not the site’s.'),
-  dropped: z.int().describe('Requests of people that are no pageviews by the site’s settings.'),
+  dropped: z.int().describe('Requests of people that are not pageviews by the site’s settings.'),
   own_salts: z.boolean().describe('Whether visitors got ids that recorded ones do not have.'),
 })
 export type ImportCounts = z.infer<typeof ImportCounts>

@@ -14,7 +14,7 @@ import { createBatch, type ImportedLine, type LineBatch } from './batch.js'
 export interface ReadCounts {
   lines: number
   broken: number
-  /** Requests of people for anything but a page, and what was no request: nothing is stored of them. */
+  /** Requests of people for anything but a page, and what was not a request: nothing is stored of them. */
   not_pages: number
   /** Requests of `not_pages` that are not pages because of the paths of data alone. */
   data_lines: number

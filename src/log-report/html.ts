@@ -263,7 +263,7 @@ function notes(report: LogReport): Html {
       `${formatNumber(pageviews)} pageviews of ${formatNumber(visitors)} visitors came without a single style, script, picture or font: probably agents that do not say so.`,
     report.lines.broken > 0 && `${formatNumber(report.lines.broken)} lines could not be read.`,
     report.people.data_requests > 0 &&
-      `${formatNumber(report.people.data_requests)} requests of people below paths of data, such as /api/, are no pageviews.`,
+      `${formatNumber(report.people.data_requests)} requests of people below paths of data, such as /api/, are not pageviews.`,
     report.lines.other_hosts > 0 &&
       `${formatNumber(report.lines.other_hosts)} requests of other hosts, or without one, are left out.`,
     !report.lists_complete && 'There are very many distinct paths: rare ones may be missing from the lists.',

@@ -20,7 +20,7 @@ export interface ReadFile {
 /** The findings of `readership report`, which the screen, the page, `--json` and `--csv` show. Instants are ISO-8601 UTC. */
 export interface LogReport {
   files: readonly ReadFile[]
-  /** `skipped` are no requests, such as headers; `other_hosts` are requests that `--host` leaves out. */
+  /** `skipped` are not requests, such as headers; `other_hosts` are requests that `--host` leaves out. */
   lines: { read: number; broken: number; skipped: number; other_hosts: number }
   /** The first and the last request; null without any. */
   window: { start: string; end: string } | null

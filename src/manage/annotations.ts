@@ -80,9 +80,9 @@ export interface Annotation {
   readonly name: string
   readonly happened_at: Date
   readonly kind: AnnotationKind
-  /** The account of the text's author; absent if the author is no person. */
+  /** The account of the text's author; absent if the author is not a person. */
   readonly user_id?: number
-  /** The author where it is no person. */
+  /** The author where it is not a person. */
   readonly author?: string
   /** Names what an automatic note is about, uniquely in its site. */
   readonly cause?: string

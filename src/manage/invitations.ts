@@ -145,7 +145,7 @@ export function createInvitations(deps: {
 
     /**
      * Invites an address; an earlier open invitation of it is replaced. Returns two tokens, which are not stored: `token`
-     * for the inviter to pass on, `mailed` only for a mail to the address. Throws `forbidden` if the actor is no admin or
+     * for the inviter to pass on, `mailed` only for a mail to the address. Throws `forbidden` if the actor is not an admin or
      * `role` is above theirs, `conflict` if the address is a member already or too many invitations are open,
      * `rate_limited`.
      */

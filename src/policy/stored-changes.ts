@@ -28,7 +28,7 @@ const Version = z.object({
 })
 
 /**
- * Returns the changes of `start <= at < end`: versions that differ from the one before. The first version is no change, and
+ * Returns the changes of `start <= at < end`: versions that differ from the one before. The first version is not a change, and
  * neither are responses of 500 and above or failed requests.
  */
 export async function readPolicyChanges(

@@ -203,7 +203,7 @@ export function replaceConditions(f: Filter, replace: (c: Condition) => Conditio
   return 'dimension' in f ? replace(f) : f
 }
 
-/** Returns true if a tree uses `has_done` or `has_not_done`. Agents are no visitors, so only people have these. */
+/** Returns true if a tree uses `has_done` or `has_not_done`. Agents are not visitors, so only people have these. */
 export const isBehavioural = (f: Filter): boolean => {
   if ('has_done' in f || 'has_not_done' in f) return true
   if ('and' in f) return f.and.some(isBehavioural)

@@ -18,7 +18,7 @@ export function describeNode(node: unknown, where: string): string {
   return `${where} must be a filter object: write ${writeFilter(dimension, word, value)}.`
 }
 
-/** Says how to write an object that is no filter, such as Umami's `{"name": "url", "operator": "eq", "value": "/"}`. */
+/** Says how to write an object that is not a filter, such as Umami's `{"name": "url", "operator": "eq", "value": "/"}`. */
 export function describeFilter(node: object, where: string): string {
   const entries = Object.entries(node)
   const find = (keys: readonly string[]) => keys.flatMap((key) => entries.filter(([name]) => name === key))[0]

@@ -11,7 +11,7 @@ import { startedInWindow } from './window-conditions.js'
 export interface Funnel {
   readonly id: number
   readonly name: string
-  /** 2 to 10 steps. None is a duration, because that is no hit. */
+  /** 2 to 10 steps. None is a duration, because that is not a hit. */
   readonly steps: readonly (GoalCondition & { readonly label: string })[]
   /** The longest time from the first step's hit to the last step's; absent: unlimited. */
   readonly window_minutes?: number | undefined

@@ -69,7 +69,7 @@ const byName = new Map(OPERATORS.flatMap((o) => [o.name, ...o.aliases].map((word
 
 /** Finds an operator by its name or an alias. */
 export const findOperator = (word: string): Operator | undefined => byName.get(word)
-/** The end of a sentence about a word that is no operator. */
+/** The end of a sentence about a word that is not an operator. */
 export const suggestOperator = (word: string): string => {
   const ours = foreignName(word, FOREIGN_OPERATORS)
   const names = OPERATORS.map(({ name }) => name).join(', ')

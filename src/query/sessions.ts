@@ -7,7 +7,7 @@ import type { Plan } from './plan.js'
 export const IS_INTERACTIVE = raw("kind in ('custom', 'outbound', 'file_download', 'form')")
 /** Selects the hits that prevent a bounce. That a flag was shown does not: the visitor did nothing. */
 const PREVENTS_BOUNCE = sql`${IS_INTERACTIVE} and event_name is distinct from 'flag_exposure'`
-/** A session with at least this much engaged time is no bounce. */
+/** A session with at least this much engaged time is not a bounce. */
 const MIN_ENGAGED_MS = raw('10000')
 
 /**

@@ -49,7 +49,7 @@ const listEqualities = (filters: readonly Filter[]): Condition[] =>
     return findDimension(f.dimension, 'filters').type === 'text' ? [f] : []
   })
 
-/** Whether an answer counts anything. An id is no count. */
+/** Whether an answer counts anything. An id is not a count. */
 function hasNumber(data: unknown): boolean {
   if (typeof data === 'number') return data !== 0
   if (Array.isArray(data)) return data.some(hasNumber)

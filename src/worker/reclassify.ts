@@ -44,7 +44,7 @@ const TELEVISION_SYSTEMS = ['webOS', ...TELEVISION_PORTALS]
  * If a row gets another agent, what was said of the old one is taken back: verification starts over without an address to
  * check (`indeterminate`, `unverifiable`), and `robots_allowed` with its rule becomes null, because it was judged for
  * another token and with a query string that is not stored. A row that a signature identified keeps its agent. A user
- * agent that is no agent's any more becomes `other`: a fetch cannot become a person's view, nor the reverse, because
+ * agent that no longer belongs to an agent becomes `other`: a fetch cannot become a person's view, nor the reverse, because
  * neither has what the other's row needs.
  */
 export function createReclassify({ store, catalog, clock, obstacle }: ReclassifyDeps): () => Promise<ReclassifyStep> {

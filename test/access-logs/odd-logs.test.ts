@@ -57,7 +57,7 @@ const LOGS: readonly [name: string, expected: Counted, why: string][] = [
   [
     'w3c-without-known-status',
     { format: undefined, entries: 0, skipped: 0, broken: 0, lacksUserAgents: false },
-    'c-status is no status of the server',
+    'c-status is not a status of the server',
   ],
 ]
 
@@ -129,7 +129,7 @@ const MESSAGES: readonly [line: string, isMessage: boolean, why: string][] = [
   ['upstream timed out (110: Connection timed out)', false, 'unknown text'],
 ]
 
-t.test("a server's message is no broken line", async (t) => {
+t.test("a server's message is not a broken line", async (t) => {
   const parse = COMBINED.createParser()
   for (const [line, isMessage, why] of MESSAGES) {
     t.equal(isServerMessage(line), isMessage, why)

@@ -8,7 +8,7 @@ import { listsOfAgent } from '../../src/agents/ranges/sources.js'
 
 const addressOf = (ip: string) => {
   const address = parseAddress(ip)
-  if (!address) throw new Error(`${ip} is no address`)
+  if (!address) throw new Error(`${ip} is not an address`)
   return address
 }
 const textsOf = (text: string, format: string) => parseList(text, format).map(prefixText)
@@ -137,7 +137,7 @@ t.test('reads every format of the catalog', async (t) => {
       'help-page-cidrs',
       '<p>We scan from 162.142.125.0/24, <code>167.94.138.0/24</code> and 2602:80d:1000::/44. Not from 10.0.0.0/8, Chrome/120.0.0.0, v1.2.3.4, 1.2.3.4.5, 300.1.2.3 or <a href="http://9.9.9.9/">here</a> at 12:30:45.</p>',
       ['162.142.125.0/24', '167.94.138.0/24', '2602:80d:1000::/44'],
-      'prose, of which most is no address',
+      'prose, of which most is not an address',
     ],
     ['help-page-ips', '<ul><li>5.135.1.2</li><li>5.135.1.3&nbsp;</li></ul>', ['5.135.1.2/32', '5.135.1.3/32'], 'prose'],
     ['help-page-single-ip', 'Our address is 34.66.202.43.', ['34.66.202.43/32'], 'at the end of a sentence'],

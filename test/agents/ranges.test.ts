@@ -16,7 +16,7 @@ import { directory } from '../fixtures/files.js'
 const DAY = 86_400_000
 const addressOf = (ip: string) => {
   const address = parseAddress(ip)
-  if (!address) throw new Error(`${ip} is no address`)
+  if (!address) throw new Error(`${ip} is not an address`)
   return address
 }
 

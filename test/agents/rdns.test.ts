@@ -13,7 +13,7 @@ const agentOf = (id: string): Agent => {
 }
 const addressOf = (ip: string) => {
   const address = parseAddress(ip)
-  if (!address) throw new Error(`${ip} is no address`)
+  if (!address) throw new Error(`${ip} is not an address`)
   return address
 }
 const clock = () => performance.now()

@@ -151,9 +151,9 @@ t.test('checks each rule of RFC 9421 and the Web Bot Auth profile', async (t) =>
     ['no created', { params: { created: undefined } }, 'unusable created_missing'],
     ['no expires', { params: { expires: undefined } }, 'unusable expires_missing'],
     ['no keyid', { params: { keyid: undefined } }, 'unusable keyid_missing'],
-    ['created is no integer', { params: { created: `${AT - 10}.5` } }, 'unusable malformed'],
+    ['created is not an integer', { params: { created: `${AT - 10}.5` } }, 'unusable malformed'],
     ['created is a date', { params: { created: `@${AT - 10}` } }, 'unusable malformed'],
-    ['keyid is no string', { params: { keyid: 'abc' } }, 'unusable malformed'],
+    ['keyid is not a string', { params: { keyid: 'abc' } }, 'unusable malformed'],
     [
       'authority not covered',
       { lines: [line('"@path"', '/a%20b/'), line(AGENT_COMPONENT, '"https://alice.test"')] },
@@ -228,8 +228,12 @@ t.test('checks each rule of RFC 9421 and the Web Bot Auth profile', async (t) =>
     ['another label', { headers: { signature: 'sig2=:AAAA:' } }, 'unusable malformed'],
     ['Signature is text', { headers: { signature: 'sig1="abc"' } }, 'unusable malformed'],
     ['no bytes', { headers: { signature: 'sig1=::' } }, 'invalid signature_mismatch'],
-    ['Signature-Input is no dictionary', { headers: { 'signature-input': '"web-bot-auth"' } }, 'unusable malformed'],
-    ['Signature-Input is no list', { headers: { 'signature-input': 'sig1;tag="web-bot-auth"' } }, 'unusable malformed'],
+    ['Signature-Input is not a dictionary', { headers: { 'signature-input': '"web-bot-auth"' } }, 'unusable malformed'],
+    [
+      'Signature-Input is not a list',
+      { headers: { 'signature-input': 'sig1;tag="web-bot-auth"' } },
+      'unusable malformed',
+    ],
     ['not ASCII', { ...also(line('"accept"', 'caf\u00e9')), headers: { accept: 'caf\u00e9' } }, 'unusable not_ascii'],
     [
       'a letter that would lose its high byte',

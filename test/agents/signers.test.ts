@@ -84,7 +84,7 @@ t.test('agents that only sign are named by their directory', async (t) => {
     [fetched, HEADLESS, by('https://agent.example'), ['agent.example', 'agent.example', 'indeterminate'], 'a tool'],
     [fetched, GPTBOT, by('https://agent.example'), ['gptbot', 'OpenAI', 'unverifiable'], 'a name says more'],
     [fetched, CHROME, by('http://agent.example'), 'person', 'no https'],
-    [fetched, CHROME, by('https://192.0.2.1'), 'person', 'an address is no name'],
+    [fetched, CHROME, by('https://192.0.2.1'), 'person', 'an address is not a name'],
     [fetched, CHROME, by('https://agent'), 'person', 'nor is a word'],
     [fetched, CHROME, by('https://alice.test@agent.example'), 'person', 'nor is what could be read in two ways'],
     [

@@ -126,7 +126,7 @@ t.test('every flipped byte and every cut is found, and nothing is restored', asy
   const places: [place: number, why: string, message: RegExp][] = [
     [named, 'a byte of a member', new RegExp(`is damaged: ${member}. Nothing was restored`)],
     [bytes.lastIndexOf('"rows":') + 8, 'a number of the manifest', /manifest\.json is damaged/],
-    [5, 'the header of the first member', /is no tar file/],
+    [5, 'the header of the first member', /is not a tar file/],
     [(ranges[1]?.from ?? 0) + 130, 'a later header', /is damaged after \S+\.parquet/],
   ]
   for (const [place, why, message] of places) {
@@ -136,7 +136,7 @@ t.test('every flipped byte and every cut is found, and nothing is restored', asy
   }
   const total = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
   for (let n = 1; n <= 40; n++) {
-    // Zeros between files, and after the last one, are no content: no tar reads them.
+    // Zeros between files, and after the last one, are not content: no tar reads them.
     let place = Math.floor((total * n) / 41)
     const range = ranges.find(({ from, to }) => {
       if (place < to - from) return true
@@ -149,11 +149,11 @@ t.test('every flipped byte and every cut is found, and nothing is restored', asy
   }
   const end = (ranges.at(-1)?.to ?? 0) - 1
   const cuts: [length: number, message: RegExp][] = [
-    [0, /is no whole backup: manifest\.json is missing/],
-    [100, /is no whole backup: the file is cut off/],
-    [512, /is no whole backup: the file is cut off in \S+\.parquet/],
-    [named, /is no whole backup: the file is cut off in \S+\.parquet/],
-    [end, /is no whole backup: the file is cut off in manifest\.json\.sha256/],
+    [0, /is not a whole backup: manifest\.json is missing/],
+    [100, /is not a whole backup: the file is cut off/],
+    [512, /is not a whole backup: the file is cut off in \S+\.parquet/],
+    [named, /is not a whole backup: the file is cut off in \S+\.parquet/],
+    [end, /is not a whole backup: the file is cut off in manifest\.json\.sha256/],
   ]
   for (const [length, message] of cuts) {
     writeFileSync(damaged, bytes.subarray(0, length))
@@ -181,10 +181,14 @@ t.test('what cannot be restored or written is refused in one line', async (t) =>
       ),
     ],
     [['restore', newer, '--data', directory(t)], 'a newer schema', /newer readership \(9\.0\.0\): restore it with/],
-    [['restore', join(newer, 'manifest.json'), '--data', directory(t)], 'another file', /is no whole backup/],
+    [['restore', join(newer, 'manifest.json'), '--data', directory(t)], 'another file', /is not a whole backup/],
     [['restore', join(newer, 'none'), '--data', directory(t)], 'no file', /ENOENT/],
-    [['restore', directory(t), '--data', directory(t)], 'an empty directory', /is no whole backup: .*manifest\.json/],
-    [['backup', join(newer, 'none/all.tar'), '--data', from], 'no directory to write in', /none is no directory/],
+    [
+      ['restore', directory(t), '--data', directory(t)],
+      'an empty directory',
+      /is not a whole backup: .*manifest\.json/,
+    ],
+    [['backup', join(newer, 'none/all.tar'), '--data', from], 'no directory to write in', /none is not a directory/],
     [['backup', from, '--data', from], 'the data directory', /the data directory itself/],
     [['backup', join(newer, 'all.tar'), '--data', directory(t)], 'no data', /No data in/],
   ]

@@ -111,8 +111,8 @@ t.test('everything else is refused in one line, and nothing is written', async (
   const isOther = /manifest\.json is not one that readership wrote/
   const cases: [why: string, make: () => unknown, message: RegExp][] = [
     ['3 GiB of zeros', zeros, /manifest\.json is missing\.$/],
-    ['a named pipe', wasPipe, /is no file or directory\.$/],
-    ['a named pipe for the manifest', pipeAt('manifest.json'), /manifest\.json is no plain file\.$/],
+    ['a named pipe', wasPipe, /is neither a file nor a directory\.$/],
+    ['a named pipe for the manifest', pipeAt('manifest.json'), /manifest\.json is not a plain file\.$/],
     ['a named pipe for a member', pipeAt(shares), /is damaged: control\/shares\.parquet\. Nothing was restored\.$/],
     [
       'a device for a member',
@@ -140,7 +140,7 @@ t.test('everything else is refused in one line, and nothing is written', async (
         execFileSync('gzip', ['-f', join(at, 'packed.tar')])
         cpSync(join(at, 'packed.tar.gz'), made)
       },
-      /is no tar file/,
+      /is not a tar file/,
     ],
     [
       'a header of a file that is too long',
@@ -150,28 +150,28 @@ t.test('everything else is refused in one line, and nothing is written', async (
       },
       /the file is cut off in x\.$/,
     ],
-    ['no JSON', withManifest('{'), /manifest\.json is no JSON\.$/],
+    ['no JSON', withManifest('{'), /manifest\.json is not JSON\.$/],
     ['another JSON', withManifest('[]'), isOther],
     ['a later format', withManifest(text.replace('"format":1', '"format":2')), isOther],
     [
       'a table that does not exist',
       withManifest(other({ table: 'nothing', name: 'control/nothing.parquet', file: 'control' })),
-      /control\/nothing\.parquet is of no table of the store\.$/,
+      /control\/nothing\.parquet does not belong to a table of the store\.$/,
     ],
     [
       'a table of DuckDB',
       withManifest(other({ table: 'duckdb_tables', name: 'events/duckdb_tables.parquet' })),
-      /is of no table of the store\.$/,
+      /does not belong to a table of the store\.$/,
     ],
     [
       'openings',
       withManifest(other({ table: 'openings', name: 'control/openings.parquet', file: 'control' })),
-      /is of no table/,
+      /does not belong to a table/,
     ],
     [
       'another table than its name says',
       withManifest(other({ table: 'users', name: 'control/keys.parquet', file: 'control' })),
-      /is of no table/,
+      /does not belong to a table/,
     ],
     ['a path out of the directory', withManifest(other({ name: '../../etc/passwd' })), isOther],
     ['SQL', withManifest(other({ table: 'users; drop table users' })), isOther],

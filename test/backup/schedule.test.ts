@@ -261,7 +261,7 @@ t.test('a stop gives up what is being written', async (t) => {
   await schedule.stop()
   await ticking
   t.same(readdirSync(target), [])
-  t.same(errors, [], 'which is no failure')
+  t.same(errors, [], 'which is not a failure')
   await schedule.tick()
   t.equal(calls.filter((name) => name === 'take_backup').length, 1, 'and none is taken after it')
   for await (const line of backups.take([])) {

@@ -36,7 +36,7 @@ const FUNNEL = {
 
 /**
  * `npm run bench -- umami [events]`: the reads that Umami has too, through HTTP with a key, over the events (5,000,000)
- * that its own figures are of, and how many times faster they are. Its figures were taken on another day: it is no pair.
+ * that its own figures are of, and how many times faster they are. Its figures were taken on another day: it is not a pair.
  */
 export async function run([events = '5000000']: string[]): Promise<void> {
   if (!generatorExists()) return console.log('no generator: ../shared/bench is not there')

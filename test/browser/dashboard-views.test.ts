@@ -187,7 +187,7 @@ t.test('in a browser of another zone than the site’s', { timeout: 240_000 }, a
       page,
       VALUES,
       [...(await headlines('human', RANGE)), ...(await headlines('agent', RANGE))],
-      'what is no filter is left out',
+      'what is not a filter is left out',
     )
     const agentsOnly = JSON.stringify([{ dimension: 'agent_id', op: 'is', value: 'gptbot' }])
     await open('', `${RANGE}&filters=${encodeURIComponent(agentsOnly)}`)

@@ -68,7 +68,7 @@ t.test('a single-page application reports each page', async (t) => {
     ["app('/b', 7200)", [{ u: '/b', r: '/a', d: 'some', sc: 50 }], 'push: half of /a was on screen'],
     ["app('/b', 7200)", [], 'the current URL'],
     ["app('/b#part', 7200)", [], 'a fragment within the page'],
-    ["app('/b?q=1', 7200, 'replaceState')", [], 'a replaced state is no page'],
+    ["app('/b?q=1', 7200, 'replaceState')", [], 'a replaced state is not a page'],
     ["app('/b?q=1', 7200)", [], 'the URL of the replaced state'],
     ["app('/b?q=2', 7200)", [{ u: '/b?q=2', r: '/b', d: 'some', sc: 10 }], 'another query is another page'],
     ["app('/c', 720, 'replaceState')", [{ u: '/c', r: '/b?q=2', d: 'some', sc: 10 }], 'replaced by another path'],

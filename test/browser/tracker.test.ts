@@ -24,7 +24,7 @@ t.test('clicks on links and files, forms and declared events are reported', asyn
       <form><button>go</button></form>
       <script>
         document.querySelector('#host').attachShadow({ mode: 'open' }).innerHTML = '<a href="${site.other}/in">in</a>'
-        // A page's own global of this name is no method of an element.
+        // A page's own global of this name is not a method of an element.
         window.matches = 1
         window.seen = []
         for (const type of ['click', 'auxclick', 'submit']) document.addEventListener(type, (event) => {
@@ -199,7 +199,7 @@ t.test('calls before and after the script loads are sent', async (t) => {
       'a push after the script has loaded',
     ],
     ['const loop = {}; loop.loop = loop; readership.track("Loop", loop)', [], 'properties with a cycle'],
-    ['readership.track("Big", 1n)', [], 'properties that are no object'],
+    ['readership.track("Big", 1n)', [], 'properties that are not an object'],
     ['readership.push(); readership.identify({ toString: 1 })', [], 'neither a function nor an id'],
     ['readership.identify(null); readership.track("Out")', [{ u: '/', t: 'custom', n: 'Out' }], 'no identity again'],
   ]

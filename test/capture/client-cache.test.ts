@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createClientCache } from '../../src/capture/client-cache.js'
 
-/** The bytes of a client with these texts, at an offset that is no multiple of four. */
+/** The bytes of a client with these texts, at an offset that is not a multiple of four. */
 function bytesOf(texts: readonly string[]) {
   const offset = 3
   const lengthsEnd = offset + texts.length * 4

@@ -259,13 +259,13 @@ t.test('televisions are tv, and each system has one name', async (t) => {
       'Opera/9.80 (Linux armv6l; U; NETRANGEMMH;HbbTV/1.1.1;CE-HTML/1.0;TCL LF1V349; en) Presto/2.8.115 Version/11.10',
       null,
       'tv',
-      'a portal is no system',
+      'a portal is not a system',
     ],
     [
       'Mozilla/5.0 (PlayStation 4 11.00) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/13.0 Safari/605.1.15',
       'PlayStation',
       'console',
-      'a console is no television',
+      'a console is not a television',
     ],
     [
       'Mozilla/5.0 (PLAYSTATION 3 4.90) AppleWebKit/531.22.8 (KHTML, like Gecko)',

@@ -34,7 +34,7 @@ const paths: [pathname: string, page: boolean, why: string][] = [
   ['/blog/manifest.json.html', true, 'about one'],
   ['/advertise', true, 'a page whose name begins alike'],
 ]
-t.test('files that programs ask for by convention are no pages, even as HTML', async (t) => {
+t.test('files that programs ask for by convention are not pages, even as HTML', async (t) => {
   const { isPage } = createResponseReader()
   for (const [pathname, page, why] of paths) {
     const observation = {
@@ -126,7 +126,7 @@ t.test('what is remembered of URLs is bounded, and one site displaces nothing of
   t.equal(isPage(response(same(long)), 1), true, 'a long URL is not remembered')
 })
 
-t.test('where a log has no types, paths of data are no pages', async (t) => {
+t.test('where a log has no types, paths of data are not pages', async (t) => {
   const untyped = (target: string) => ({ method: 'GET', target, status: 200 })
   for (const [target, kind, why] of [
     ['/api/items', 'data', 'an interface'],

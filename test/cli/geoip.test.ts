@@ -53,14 +53,14 @@ t.test('geoip update takes a newer file, and says why it refuses another', async
       ...([
         true,
         1,
-        /junk \(4 bytes\) is no MMDB file: give an unpacked \.mmdb, as .* publish it$/m,
+        /junk \(4 bytes\) is not an MMDB file: give an unpacked \.mmdb, as .* publish it$/m,
         'no MMDB file, though forced',
       ] as const),
     ],
-    [file('empty', ''), false, 1, /empty \(0 bytes\) is no MMDB file/, 'an empty file'],
-    [file('packed.gz', gzipSync(july)), false, 1, /packed\.gz \(\d+ bytes\) is no MMDB file/, 'a packed file'],
+    [file('empty', ''), false, 1, /empty \(0 bytes\) is not an MMDB file/, 'an empty file'],
+    [file('packed.gz', gzipSync(july)), false, 1, /packed\.gz \(\d+ bytes\) is not an MMDB file/, 'a packed file'],
     [folder, false, 1, /cannot be read: EISDIR/, 'a directory'],
-    [file('torn', july.subarray(40)), false, 1, /is no MMDB file|neither country nor network/, 'a torn download'],
+    [file('torn', july.subarray(40)), false, 1, /is not an MMDB file|neither country nor network/, 'a torn download'],
     [join(folder, 'absent'), false, 1, /absent cannot be read: ENOENT/, 'no file'],
   ]
   for (const [next, force, code, says, why] of cases) {

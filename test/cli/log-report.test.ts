@@ -146,7 +146,7 @@ t.test('wrong use names what was expected', async (t) => {
       'no site',
     ],
     [[log, '--html', join(folder, 'no', 'page.html')], 1, /page\.html was not written/, 'no directory for the page'],
-    [[join(folder, 'empty.log')], 0, /No line is a request/, 'an empty log is no mistake'],
+    [[join(folder, 'empty.log')], 0, /No line is a request/, 'an empty log is not a mistake'],
     [[join(folder, 'w3c.log')], 0, /No line is a request/, 'a log of headers'],
   ] as const) {
     const result = await command('report', ...args)

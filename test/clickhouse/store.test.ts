@@ -225,7 +225,7 @@ t.test('a result is streamed, stopped and bounded', { skip: noChdb }, async (t) 
     for await (const chunk of store.stream(raw('select throwIf(number = 200000) as n from numbers(300000)')))
       rows += chunk.length
   }
-  await t.rejects(failing(), { code: 'database_error' }, 'a failure half-way is no end')
+  await t.rejects(failing(), { code: 'database_error' }, 'a failure half-way is not an end')
 
   const bounded = await openClickHouse(url, { limits: { timeout_ms: 1_000, memory_bytes: 20_000_000 } })
   t.teardown(() => bounded.close())

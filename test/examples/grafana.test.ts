@@ -58,7 +58,7 @@ t.test('every panel asks what the service answers, and plots what is there', asy
       t.same(datasource, { type: source.type, uid: source.uid }, title)
       const read = reads.find(({ path }) => path === url)
       if (!read) {
-        t.fail(`${title}: ${url} is no read`)
+        t.fail(`${title}: ${url} is not a read`)
         continue
       }
       for (const { key } of url_options.params) t.ok(key in read.query, `${title}: ${url} takes ${key}`)

@@ -60,7 +60,7 @@ t.test('two-factor sign-in works from enrolment to removal', async (t) => {
 
   const renewed = await ann.ask('POST', '/api/auth/totp/recovery-codes', { password: PASSWORD, totp: code() })
   t.equal(renewed.data.recovery_codes.length, 10)
-  t.equal((await enter({ totp: second })).status, 401, 'those before are no good any more')
+  t.equal((await enter({ totp: second })).status, 401, 'those before are not good any more')
 
   clock.now += 5 * MINUTE
   for (let n = 0; n < 10; n++) t.equal((await enter({ totp: '000000' })).status, 401)

@@ -20,7 +20,7 @@ t.test('alerts and reports: valid bodies are accepted, others return 422 with th
   const refused: [path: string, body: unknown, field: string | undefined, why: string][] = [
     ['alerts', { ...alert, metric: undefined }, 'metric', 'a threshold without a metric'],
     ['alerts', { ...alert, metric: 'fetches' }, 'metric', 'a metric of another audience'],
-    ['alerts', { ...alert, metric: '__proto__' }, 'metric', 'a word that is no metric'],
+    ['alerts', { ...alert, metric: '__proto__' }, 'metric', 'a word that is not a metric'],
     ['alerts', { ...alert, op: undefined }, 'op', 'no operator'],
     ['alerts', { ...alert, op: '>' }, 'op', 'an unknown operator'],
     ['alerts', { ...alert, value: undefined }, 'value', 'no value'],

@@ -292,7 +292,7 @@ t.test(
           'no dimension is 422',
         )
       for (const name of ['utm_source', 'constructor', '__proto__', 'sites'])
-        is((await refused(`${urlOf(read, {})}&${name}=%ff`, name, 'unknown')) === 422, `${name} is no parameter`)
+        is((await refused(`${urlOf(read, {})}&${name}=%ff`, name, 'unknown')) === 422, `${name} is not a parameter`)
       await foreign(read)
       tell(`${read.path}: what is missing, and what is not there`)
     }

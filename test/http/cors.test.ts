@@ -180,7 +180,7 @@ t.test('CORS works on the admin listener, under the base path and mounted', asyn
       resolve(response.headers['access-control-allow-origin'])
     }).on('error', reject)
   })
-  t.equal(twice, undefined, 'two Origin lines are no origin')
+  t.equal(twice, undefined, 'two Origin lines are not an origin')
   const socket = connect(admin.port, '127.0.0.1')
   socket.end('OPTIONS * HTTP/1.1\r\nHost: x\r\nOrigin: https://dash.example\r\nConnection: close\r\n\r\n')
   let raw = ''

@@ -55,11 +55,11 @@ t.test('the page is served at every address of the dashboard, and its base leads
   const ask = service(build(t))
   const rows: [string, Record<string, string>, number, string | undefined, string][] = [
     ['/', {}, 200, './', 'the root'],
-    ['/?x=1', {}, 200, './', 'a query is no part of the path'],
+    ['/?x=1', {}, 200, './', 'a query is not part of the path'],
     ['/sites', {}, 200, './', 'one word'],
     ['/sites/', {}, 200, '../', 'below it'],
     ['/sites/1/pages', {}, 200, '../../', 'two below'],
-    ['/sites/1/pages/%2Fpricing%2Fa', {}, 200, '../../../', 'an escaped slash is no slash'],
+    ['/sites/1/pages/%2Fpricing%2Fa', {}, 200, '../../../', 'an escaped slash is not a slash'],
     ['/settings', {}, 200, './', 'settings'],
     ['/settings/keys', {}, 200, '../', 'a part of them'],
     ['/account', {}, 200, './', 'the account'],
@@ -73,7 +73,7 @@ t.test('the page is served at every address of the dashboard, and its base leads
     ['//evil.example/x', HTML, 404, '../../', 'a host is a word of the path'],
     ['/siteswap', HTML, 404, './', 'a longer word'],
     ['/nowhere', {}, 404, undefined, 'JSON for a program'],
-    ['/nowhere', { accept: '*/*' }, 404, undefined, 'anything is no page'],
+    ['/nowhere', { accept: '*/*' }, 404, undefined, 'anything is not a page'],
     ['/api/nowhere', HTML, 404, undefined, 'always below /api'],
     ['/index.html', HTML, 404, './', 'the page has one name'],
   ]

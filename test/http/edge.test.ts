@@ -216,7 +216,7 @@ t.test('of a refused delivery no row is written', async (t) => {
     [agents({ ip: 7 }), 'agent_events[3].ip', 'no text'],
     [agents({ headers: { accept: 7 } }), 'agent_events[3].headers.accept', 'a header that is not text'],
     [agents({ signed: { scheme: 'ftp', authority: '', target: '' } }), 'agent_events[3].signed.scheme', 'no scheme'],
-    [people({ ip: 7 }), 'events[0].ip', 'an address that is no text'],
+    [people({ ip: 7 }), 'events[0].ip', 'an address that is not text'],
     [people({ props: 'x' }), 'events[0].props', 'no properties'],
     [people({ props: [] }), 'events[0].props', 'a list of them'],
     [hits({ timestamp: 'x' }), 'hits[0].timestamp', 'no instant'],

@@ -88,7 +88,7 @@ t.test('an import tells how far it is, and is undone while it runs', async (t) =
   await eventually('the end of its log', () => readdirSync(join(data, 'uploads.tmp')).length === 0)
 })
 
-t.test('a body that is no log fails, and says so', async (t) => {
+t.test('a body that is not a log fails, and says so', async (t) => {
   const cut = gzipSync(lines(100).join('')).subarray(0, 200)
   for (const [body, state, why] of [
     ['one\ntwo\nthree\n', 'failed', 'no log'],

@@ -243,7 +243,7 @@ t.test('tail sends the recent rows, oldest first, then each row as it is committ
     ['audience=human', ['/b'], 'people'],
     ['agent=GPTBot', ['/a'], 'one agent, in any case'],
     ['agent=anthropic', ['/c'], 'one operator'],
-    ['agent=gptbot&audience=human', [], 'people are no agents'],
+    ['agent=gptbot&audience=human', [], 'people are not agents'],
     ['path=/c', ['/c'], 'paths that start so'],
     ['path=%25', [], 'no pattern'],
     ["agent='%20or%201=1--", [], 'no SQL'],

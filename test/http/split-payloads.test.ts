@@ -17,7 +17,7 @@ const cases: [text: string, payloads: (string | undefined)[], why: string][] = [
   ['[[1,[2]],{"a":{"b":[3]}}]', ['[1,[2]]', '{"a":{"b":[3]}}'], 'nested'],
   ['[1,,2]', ['1', '', '2'], 'a payload is missing'],
   ['[1,]', ['1', ''], 'the last one is missing'],
-  ['[{"s":1,},{"s":2}]', ['{"s":1,}', '{"s":2}'], 'one is no JSON'],
+  ['[{"s":1,},{"s":2}]', ['{"s":1,}', '{"s":2}'], 'one is not JSON'],
   ['[{"s":1},{"s":2', ['{"s":1}', '{"s":2'], 'the end is missing'],
   ['[{"s":1},"open,{"s":2}]', ['{"s":1}', '"open,{"s":2}]'], 'a text that does not end takes what follows it'],
   ['{"s":1}', [undefined], 'no batch'],

@@ -32,7 +32,7 @@ t.test('a batch may have 200 payloads of 64 KB each', async (t) => {
     t.strictSame(
       await post(`[${sized(40_000, 'https://a.com/ä')},{"s":1,},${sized(40_000)},nonsense]`),
       [204, 2, { '- track malformed': 2 }, '1=malformed, 3=malformed'],
-      `${client.name}: what is no JSON, in a large batch`,
+      `${client.name}: what is not JSON, in a large batch`,
     )
     t.strictSame(
       await post(`[${HIT},{"s":1,},${HIT}]`),

@@ -61,7 +61,7 @@ t.test('a hit is recorded or dropped, with the specified answer', async (t) => {
     [json(HIT), { 'Sec-GPC': '1', DNT: '1' }, 204, 1, {}, 'a site that does not honour GPC'],
     [site(3, 'https://b.com/'), { 'Sec-GPC': '1' }, 204, 0, { '3 track opted_out': 1 }, 'a site that honours GPC'],
     [site(3, 'https://b.com/'), { DNT: '1' }, 204, 0, { '3 track opted_out': 1 }, 'a site that honours DNT too'],
-    [site(3, 'https://b.com/'), { DNT: '0' }, 204, 1, {}, 'DNT: 0 is no wish'],
+    [site(3, 'https://b.com/'), { DNT: '0' }, 204, 1, {}, 'DNT: 0 is not a wish'],
     ['', {}, 204, 0, { '- track malformed': 1 }, 'an empty body'],
     ['{', {}, 204, 0, { '- track malformed': 1 }, 'broken JSON'],
     ['null', {}, 204, 0, { '- track malformed': 1 }, 'null'],

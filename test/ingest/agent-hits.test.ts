@@ -72,7 +72,7 @@ t.test('all hits of one signed request use its nonce once', async (t) => {
     endpointDrops: dropped,
   } = classify(by('n1'), by('n1', 0, { pathname: '/b' }), by('n1', 0, { kind: 'form' }))
   t.match(rows, { events: [], agent_events: [{ agent_id: agent?.id }, { agent_id: agent?.id, pathname: '/b' }] })
-  t.strictSame(drops, { agent: 1 }, 'what an agent does on a page is no event')
+  t.strictSame(drops, { agent: 1 }, 'what an agent does on a page is not an event')
   t.strictSame(dropped, [{ site: 1, door: 'track', reason: 'agent', count: 1 }])
   const count = (one: Hit) => {
     const { events, agent_events } = classify(one).rows

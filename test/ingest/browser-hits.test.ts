@@ -326,7 +326,7 @@ t.test('a late report across midnight and its change of salts', async (t) => {
   )
 })
 
-t.test('a hit is not a navigation, so most headers are no signal', async (t) => {
+t.test('a hit is not a navigation, so most headers are not signals', async (t) => {
   const brands = (name: string) => ({ 'sec-ch-ua': `"${name}";v="137", "Chromium";v="137"` })
   const rows: [Partial<Hit>, string | null, string][] = [
     [{ headers: { accept: '*/*' } }, null, 'without the headers of navigations'],

@@ -38,7 +38,7 @@ t.test('which observations become rows', async (t) => {
     [
       { ...bare, status: 304, pathname: '/x.pdf', headers: { 'sec-fetch-dest': 'document' } },
       'not_a_page',
-      'a document that is no page, not modified',
+      'a document that is not a page, not modified',
     ],
     [
       { ...bare, status: 304, pathname: '/feed.xml', headers: { accept: 'text/html,*/*;q=0.8' } },
@@ -277,7 +277,7 @@ t.test('assigns visitors and sessions within a batch', async (t) => {
   t.equal(by('/mapped').visitor_id, by('/first').visitor_id, 'one address in two notations is one visitor')
   t.equal(by('/third').visitor_id, by('/first').visitor_id, 'the visitor returns')
   t.not(by('/third').session_id, by('/first').session_id, 'in another session')
-  t.match(by('/third'), { entry_page: '/third', referrer: null, channel: 'Direct' }, 'the site itself is no source')
+  t.match(by('/third'), { entry_page: '/third', referrer: null, channel: 'Direct' }, 'the site itself is not a source')
   t.not(by('/other').visitor_id, by('/first').visitor_id, 'another browser is another visitor')
   t.not(by('/else').visitor_id, by('/first').visitor_id, 'another address is another visitor')
   const two = classifier([

@@ -56,7 +56,7 @@ t.test('source and channel by referrer', async (t) => {
     ['android-app://com.google.android.gm/', 'Gmail', 'Email', 'an app is a place too'],
     ['android-app://com.reddit.frontpage/https/www.reddit.com', 'Reddit', 'Organic Social'],
     ['android-app://org.unknown.reader/', 'org.unknown.reader', 'Referral'],
-    ['https://checkout.stripe.com/pay/cs_1', null, 'Direct', 'coming back from paying is no arrival'],
+    ['https://checkout.stripe.com/pay/cs_1', null, 'Direct', 'coming back from paying is not an arrival'],
     ['https://accounts.google.com/', null, 'Direct', 'nor is coming back from signing in'],
     // Hosts that other tools count as social, because they search for "x.com", "t.co", "ig.com" anywhere in the name.
     ['https://www.netflix.com/', 'Netflix', 'Organic Video', 'ends in "x.com"'],
@@ -145,7 +145,7 @@ t.test('search, mail and social networks by their hosts, paths and apps', async 
     ['https://pan.baidu.com/', 'pan.baidu.com', 'Referral', 'stored files'],
     ['https://uk.images.search.yahoo.com/', 'Yahoo!', 'Organic Search'],
     ['https://de.yahoo.com/', 'Yahoo!', 'Organic Search', 'the front page of a country'],
-    ['https://finance.yahoo.com/', 'finance.yahoo.com', 'Referral', 'its news are no search'],
+    ['https://finance.yahoo.com/', 'finance.yahoo.com', 'Referral', 'its news are not search'],
     ['https://uk.mail.yahoo.com/', 'Yahoo! Mail', 'Email'],
     ['https://mail.yahoo.co.uk/', 'Yahoo! Mail', 'Email'],
     ['https://images.yandex.ru/', 'Yandex', 'Organic Search'],
@@ -277,7 +277,7 @@ t.test('source and channel by tags', async (t) => {
     ['utm_source=chatgpt.com&utm_medium=email', MAIL, 'ChatGPT', 'AI Assistants', 'the tag names the assistant'],
     ['utm_source=perplexity', CHATGPT, 'ChatGPT', 'AI Assistants', 'of two assistants, the one seen'],
     ['ref=producthunt', CHATGPT, 'ChatGPT', 'AI Assistants', 'ref is a tag too'],
-    ['utm_source=chatgpt&utm_medium=cpc', CHATGPT, 'ChatGPT', 'Paid Other', 'an advertisement is no citation'],
+    ['utm_source=chatgpt&utm_medium=cpc', CHATGPT, 'ChatGPT', 'Paid Other', 'an advertisement is not a citation'],
     ['utm_source=chatgpt&utm_medium=display', CHATGPT, 'ChatGPT', 'Display', 'nor is a banner'],
     ['utm_medium=cpc', CHATGPT, 'ChatGPT', 'Paid Other', 'paid, and no tag names another place'],
     ['utm_source=google&utm_medium=cpc', CHATGPT, 'Google', 'Paid Search', 'a paid tag names source and channel'],
@@ -329,11 +329,11 @@ t.test('reads campaigns from the query as sent', async (t) => {
     ['utm_term=c%2B%2B', { utm_term: 'c++' }, 'decoded once'],
     ['utm_term=%2525', { utm_term: '%25' }, 'and not twice'],
     ['utm_term=100%', { utm_term: '100%' }, 'a malformed escape stands'],
-    ['utm_term=%ff%fe', { utm_term: '%ff%fe' }, 'so do bytes that are no text'],
+    ['utm_term=%ff%fe', { utm_term: '%ff%fe' }, 'so do bytes that are not text'],
     ['utm_campaign=%E2%98%83', { utm_campaign: '☃' }, 'UTF-8'],
     ['UTM_Source=a', { utm_source: 'a' }, 'case of the key does not matter'],
     ['utm%5Fsource=a', { utm_source: 'a' }, 'nor its encoding'],
-    ['x=utm_source=a', { utm_source: null }, 'a value is no key'],
+    ['x=utm_source=a', { utm_source: null }, 'a value is not a key'],
     ['&&=&utm_source&utm_medium=m', { utm_source: null, utm_medium: 'm' }, 'empty parts around it'],
     [`utm_source=${'a'.repeat(700)}`, { utm_source: 'a'.repeat(500) }, 'at most 500 characters'],
     [`${'&'.repeat(100_000)}utm_source=a`, { utm_source: null }, 'not beyond 8192 characters'],
@@ -361,7 +361,7 @@ t.test('strips private parts from referrers', async (t) => {
   for (const [header, expected, why] of rows) t.equal(parseReferrer(header)?.url, expected, why)
 })
 
-t.test('the site itself is no source', async (t) => {
+t.test('the site itself is not a source', async (t) => {
   const rows: [string, string, string[], boolean, string][] = [
     ['https://a.example/x', 'a.example', [], true, 'the same host'],
     ['https://www.a.example/x', 'a.example', [], true, 'with www'],

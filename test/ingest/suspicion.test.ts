@@ -79,7 +79,7 @@ t.test('browsers with their usual headers are not suspected, from any network', 
   }
 })
 
-t.test('a header that no visitor sends is no signal', async (t) => {
+t.test('a header that no visitor sends is not a signal', async (t) => {
   const rows: [string, Headers, Headers][] = [
     ['plain HTTP, where no browser sends Sec-Fetch', CHROME_HTTP, CHROME_HTTP],
     ['a CDN that forwards no header of the visitor', {}, {}],
@@ -186,7 +186,7 @@ t.test('many people who share one address are not a crawler', async (t) => {
 })
 
 t.test(
-  'a CDN whose forwarded address is not trusted: all visitors come from its network, which is no signal',
+  'a CDN whose forwarded address is not trusted: all visitors come from its network, which is not a signal',
   async (t) => {
     const suspicion = createSuspicion()
     const from = (n: number, asn: number) =>

@@ -143,7 +143,7 @@ t.test('the owner sees what the worker dropped, counted once', async (t) => {
 })
 
 t.test(
-  'inside an application: a misspelt option is refused, files are this user’s alone, and its own questions are no fetches',
+  'inside an application: a misspelt option is refused, files are this user’s alone, and its own questions are not fetches',
   async (t) => {
     // An application in plain JavaScript can misspell an option.
     const misspelt = { offline: true, orgin: 'http://localhost:3000' }

@@ -18,7 +18,7 @@ const service = await startImportService(t, ['a.example', 'www.a.example'])
 const { run, ask, engine, readRows, writeLog } = service
 await ask('PATCH', '/api/sites/1', JSON.stringify({ excluded_paths: ['/private/**'], respect_gpc: true }))
 
-/** The fate of a line; `skip` is no line of requests. */
+/** The fate of a line; `skip` is not a line of requests. */
 type Fate = 'person' | 'agent' | 'not a page' | 'data' | 'dropped' | 'other host' | 'broken' | 'skip'
 type Case = readonly [line: string, fate: Fate, why: string]
 

@@ -60,7 +60,7 @@ t.test('every kind measures its window by the reads', async (t) => {
       false,
     ],
     [
-      'a spoofed claim is no new agent',
+      'a spoofed claim is not a new agent',
       { agent_events: fetches(2, 30, spoofed) },
       { kind: 'new_agent', audience: 'agent' },
       0,
@@ -146,7 +146,7 @@ t.test('every kind measures its window by the reads', async (t) => {
 
 t.test('policy_changed counts versions that differ from the one before', async (t) => {
   const cases: [versions: [kind: string, status: number, sha: string, minutes: number][], n: number, why: string][] = [
-    [[['robots', 200, 'a', 30]], 0, 'a first version is no change'],
+    [[['robots', 200, 'a', 30]], 0, 'a first version is not a change'],
     [
       [
         ['robots', 200, 'a', 90],

@@ -362,7 +362,7 @@ async function checkSite(
       ...{ q, compare: random.of(['none', 'previous'] as const), window: `start=${start}&end=${end}` },
       more: { now, funnels: FUNNELS, unit: random.of(['day', 'hour'] as const), pick: random.int(60) },
     }
-    // Signals against a person depend on the order of arrival; they are no part of a session.
+    // Signals against a person depend on the order of arrival; they are not part of a session.
     const counted = judged.path === 'performance' || judged.path === 'errors' ? all : withSession
     const { url, found, wanted, total, meta } = await checkRead(judged, counted, put, deps)
     if (/dimension=(suspected|country|asn|recorded|device|browser|os)/.test(url)) continue

@@ -90,7 +90,7 @@ export function dimensionValue(dimension: string, row: Row, world: SiteRows): un
   if (dimension === 'referrer_spam') return 'source' in row ? row.source === null && row.referrer !== null : undefined
   if (dimension.startsWith('prop:')) {
     if (!('props' in row) || row.props === null) return undefined
-    // Half a surrogate pair is no JSON to the store, so the row has no properties.
+    // Half a surrogate pair is not JSON to the store, so the row has no properties.
     if (/\\ud[89a-f]/i.test(row.props)) return undefined
     const props: unknown = JSON.parse(row.props)
     const key = dimension.slice(5)

@@ -4,7 +4,7 @@ import type { Goal } from './filter-match.js'
 import type { Funnel } from './goal-reads.js'
 
 const matchOf = (op: string, value?: unknown) => ({ op, ...(value === undefined ? {} : { value }) })
-/** Goals of every type. Purchases are in several currencies; one whose amount is no number earns nothing. */
+/** Goals of every type. Purchases are in several currencies; one whose amount is not a number earns nothing. */
 export const GOALS: readonly Goal[] = [
   { id: 7, name: 'read the docs', type: 'page', match: matchOf('matches_wildcard', '/docs/**') },
   { id: 3, name: 'home', type: 'page', match: matchOf('is', ['/', '/pricing']) },

@@ -67,7 +67,7 @@ export function events(
 /** The most frequent keys, and the most frequent values of each. */
 function properties(rows: readonly EventRow[], only: string | undefined): AnswerRow[] {
   const pairs = rows.flatMap(({ props }) => {
-    // Half a surrogate pair is no JSON to the store, so the row has no properties.
+    // Half a surrogate pair is not JSON to the store, so the row has no properties.
     if (props === null || /\\ud[89a-f]/i.test(props)) return []
     const parsed: unknown = JSON.parse(props)
     return Object.entries(Object(parsed)).flatMap(([key, value]) =>

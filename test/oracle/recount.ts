@@ -28,7 +28,7 @@ interface SessionRows {
   own: EventRow[]
 }
 
-/** Metrics of people that are no counts. */
+/** Metrics of people that are not counts. */
 const MEANS = ['bounce', 'duration', 'views_per_session']
 
 export function recount(all: Rows, q: Question) {

@@ -306,7 +306,7 @@ t.test('limits what one HTTP/2 client can take', async (t) => {
     ':path': '/',
     ...Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`x-${i}`, '1'])),
   })
-  t.equal(crumbs.status, 200, '300 fields are no attack')
+  t.equal(crumbs.status, 200, '300 fields are not an attack')
   const huge = polite.request({ ':path': '/', 'x-huge': 'x'.repeat(60_000), 'x-more': 'y'.repeat(60_000) })
   const [error] = await once(huge, 'error')
   t.match(error, { code: 'ERR_HTTP2_STREAM_ERROR' }, 'more than 64 KB of fields')

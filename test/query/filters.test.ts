@@ -58,8 +58,8 @@ const refused: [asked: unknown, message: RegExp, why: string][] = [
   [[where('constructor', 'is', 'x')], /Unknown dimension "constructor"/, 'a property of every object'],
   [[where('__proto__', 'is', 'x')], /Unknown dimension/, 'another property of every object'],
   [[where('hasOwnProperty', 'is', 'x')], /Unknown dimension/, 'another property of every object'],
-  [[where('site_id', 'is', 2)], /Unknown dimension/, 'a column that is no dimension: the tenant'],
-  [[where('session_id', 'is', '1')], /Unknown dimension/, 'a column that is no dimension: the session'],
+  [[where('site_id', 'is', 2)], /Unknown dimension/, 'a column that is not a dimension: the tenant'],
+  [[where('session_id', 'is', '1')], /Unknown dimension/, 'a column that is not a dimension: the session'],
   [[where('prop:', 'is', 'x')], /Unknown dimension/, 'a property without a key'],
   [[where('pathname; drop table events', 'is', 'x')], /Unknown dimension/, 'SQL'],
   [
@@ -77,7 +77,7 @@ const refused: [asked: unknown, message: RegExp, why: string][] = [
   [[where('verified', 'contains', 'true')], /does not apply to verified/, 'a boolean contains nothing'],
   [[where('verified', 'is', 'maybe')], /takes true or false/, 'neither true nor false'],
   [[where('conditional', 'is', 2)], /takes 0 or 1/, 'neither 0 nor 1'],
-  [[where('status', 'is', 'teapot')], /takes a number/, 'a text that is no number'],
+  [[where('status', 'is', 'teapot')], /takes a number/, 'a text that is not a number'],
   [[where('status', 'is', '')], /takes a number/, 'an empty text is not 0'],
   [[where('status', 'lt', 1e300)], /takes a number/, 'a number too large to be exact'],
   [[where('status', 'gt', [1, 2])], /takes one number/, 'two values for one bound'],
@@ -92,12 +92,12 @@ const refused: [asked: unknown, message: RegExp, why: string][] = [
   ],
   [[{ and: [], or: [] }], /"or" beside and/, 'two groups in one'],
   [[{ and: [] }], /must be a list of filters/, 'an empty group'],
-  [[{ or: where('os', 'is', 'x') }], /must be a list of filters/, 'a group that is no list'],
+  [[{ or: where('os', 'is', 'x') }], /must be a list of filters/, 'a group that is not a list'],
   [[{ not: [where('os', 'is', 'x')] }], /must be a filter object/, 'not takes one filter'],
   [[nested(6)], /nested more than 5 levels deep/, 'too deep'],
   [Array(51).fill(where('os', 'is', 'x')), /At most 50 filters/, 'too many'],
   [[{ or: Array(51).fill(where('os', 'is', 'x')) }], /At most 50 filters/, 'too many in a group'],
-  [[{ dimension: 7, op: 'is', value: 'x' }], /filters\[0\] must have dimension/, 'a dimension that is no text'],
+  [[{ dimension: 7, op: 'is', value: 'x' }], /filters\[0\] must have dimension/, 'a dimension that is not text'],
 ]
 t.test('filters become canonical or are refused', async (t) => {
   for (const [asked, meant, why] of canonical) t.strictSame(parseFiltersJson(JSON.stringify(asked)), meant, why)

@@ -148,7 +148,7 @@ t.test('properties with unusual names', async (t) => {
   const hit = sessionRows(1n, 1n, at('10T12:00:00'))
   const events = [
     ...keys.map((key, i) => hit(at('10T12:00:00'), '/', custom('odd', Object.fromEntries([[key, `v${i}`]])))),
-    // Text that is no object, or no JSON to the engine, has no properties and breaks nothing.
+    // Text that is not an object, or no JSON to the engine, has no properties and breaks nothing.
     ...['', 'junk', '[1,2]', '"text"', '5', 'null', '{"a":"\\ud800"}', '{"\\udc00":1}', '{"a":', `{"z":1,"z":2}`].map(
       (props) => hit(at('10T12:00:00'), '/', { ...custom('odd'), props }),
     ),

@@ -306,7 +306,7 @@ t.test('a breakdown by goal', async (t) => {
     [3, 3, 2, 2, 1, 1, 1, 1],
     'ranked',
   )
-  t.equal(meta.total, 8, 'what nobody reached is no value')
+  t.equal(meta.total, 8, 'what nobody reached is not a value')
   for (const { value, ...metrics } of found) {
     const { data: alone } = await ask('stats/overview', `${DAY}${filters([is('goal', value)])}`)
     t.strictSame(metrics, alone, `${value}: as a filter has it`)
@@ -336,7 +336,7 @@ t.test('goals apply to people only in reads of both audiences', async (t) => {
     code: 'validation_error',
     field: 'segment',
   })
-  // The goal's path is no filter on the entry, so all of Blog's sessions entered.
+  // The goal's path is not a filter on the entry, so all of Blog's sessions entered.
   t.match((await ask('stats/overview', query)).data, { bounce: 0 })
 })
 

@@ -61,7 +61,7 @@ t.test('stats/performance', async (t) => {
   t.strictSame(
     byPath.data,
     { ...all, rows: paths },
-    'of equals the first by name; where nothing was measured is no row',
+    'of equals the first by name; where nothing was measured is not a row',
   )
   t.match(byPath.meta, { rows: 2, total: 2, query: { dimension: 'pathname' } })
   const second = await ask('performance', `${DAY}&dimension=pathname&limit=1&page=2`)

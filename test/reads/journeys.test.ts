@@ -29,7 +29,7 @@ t.test('journeys', async (t) => {
     links: whole.links.filter(({ target }) => Number(/\d/.exec(target)) <= depth),
   })
   const ways: [query: string, data: object, why: string][] = [
-    [THREE, whole, 'a reload is no step; a session of events alone leaves before its first page; whole sessions'],
+    [THREE, whole, 'a reload is not a step; a session of events alone leaves before its first page; whole sessions'],
     [`${THREE}&depth=2`, two(2), 'two steps'],
     [`${THREE}&depth=3`, two(3), 'three'],
     [
@@ -81,7 +81,7 @@ t.test('journeys', async (t) => {
           link('3:/pricing', 'exit:4', 1),
         ],
       },
-      'a path is no instant: the range holds',
+      'a path is not an instant: the range holds',
     ],
     [`${THREE}&start=/secret`, { nodes: [], links: [] }, "another site's page"],
     [`${THREE}&start=/' or 1=1 --`, { nodes: [], links: [] }, 'a value is never SQL'],

@@ -7,7 +7,7 @@ import { asker, DAY } from './world-reads.js'
 const ROWS: readonly [path: string, data: unknown, instead: string | undefined, why: string][] = [
   ['stats/sources', {}, '/api/agents/breakdown?dimension=operator', 'agents tell no source'],
   ['stats/sessions', [], '/api/agents/breakdown?dimension=agent_id', 'agents have no sessions'],
-  ['stats/visitors', [], '/api/agents/breakdown?dimension=agent_id', 'agents are no visitors'],
+  ['stats/visitors', [], '/api/agents/breakdown?dimension=agent_id', 'agents are not visitors'],
   ['stats/retention', {}, '/api/agents/timeseries', 'no agent is known again'],
   ['stats/journeys', {}, '/api/agents/coverage', 'agents follow no path'],
   ['stats/goals', [], '/api/agents/breakdown?dimension=pathname', 'agents have no goals'],

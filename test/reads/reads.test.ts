@@ -120,7 +120,11 @@ t.test('an invalid pattern is a validation error', async (t) => {
   const [read] = reads
   const query = new URLSearchParams(`${DAY}${filters([{ dimension: 'pathname', op: 'matches', value: 'x' }])}`)
   if (read)
-    await t.rejects(runRead(read, query, broken), { code: 'database_error' }, 'a fault of ours is no fault of theirs')
+    await t.rejects(
+      runRead(read, query, broken),
+      { code: 'database_error' },
+      'a fault of ours is not a fault of theirs',
+    )
 })
 
 t.test('reads run with another dialect, without DuckDB words', async (t) => {

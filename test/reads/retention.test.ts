@@ -23,7 +23,7 @@ t.test('retention', async (t) => {
         [SUN, 1, [1, 0]],
         [MON, 1, [1]],
       ],
-      'reading on after midnight is no return; whom June knew is no newcomer; the long Sunday is one day',
+      'reading on after midnight is not a return; whom June knew is not a newcomer; the long Sunday is one day',
     ],
     [
       THREE.replace('26T23', '26T12'),

@@ -147,7 +147,7 @@ t.test('sessions/{id}', async (t) => {
     [
       80,
       [page('20T10:00:00', '/', { props: { a: null, deep: { b: [1] } } }), page('20T10:00:01', '/')],
-      'what is no JSON is absent',
+      'what is not JSON is absent',
     ],
     [
       82,
@@ -158,7 +158,7 @@ t.test('sessions/{id}', async (t) => {
         page('20T12:00:00', '/', { kind: 'engagement', engaged_ms: 5_000, scroll: 60 }),
         page('20T12:00:00', '/', { kind: 'engagement', engaged_ms: 9_000, scroll: 50 }),
       ],
-      'at one moment pages first, by path, equal reports by what they measured; text is no properties',
+      'at one moment pages first, by path, equal reports by what they measured; text is not properties',
     ],
   ]
   for (const [id, timeline, why] of timelines) {

@@ -21,7 +21,7 @@ const overviews: [query: string, data: object, why: string][] = [
   [
     'site=1&range=7d',
     { visitors: 3, sessions: 4, pageviews: 6, bounce: 0.25, duration: 547.5, views_per_session: 1.5, events: 1 },
-    'an event is no bounce',
+    'an event is not a bounce',
   ],
   [
     `${DAY}&audience=agent`,
@@ -180,7 +180,7 @@ const lists: [path: string, query: string, data: object[], total: number, why: s
       },
     ],
     1,
-    'what is no event has no row',
+    'what is not an event has no row',
   ],
   [
     'stats/breakdown',
@@ -339,7 +339,7 @@ t.test('agents/overview and agents/timeseries', async (t) => {
       const known = { ...(value === undefined ? {} : { value }), ...(i === 4 || i === 6 ? { partial: true } : {}) }
       return { t: `2026-10-${days[i]}:00:00.000Z`, ...known }
     })
-  // The site's first row is of 24 October, ten o'clock UTC: nothing is known of the days before, and it is no whole day.
+  // The site's first row is of 24 October, ten o'clock UTC: nothing is known of the days before, and it is not a whole day.
   const early = [undefined, undefined, undefined, undefined]
   const before = { comparison: {}, change: {} }
   t.strictSame(data, {

@@ -274,7 +274,7 @@ t.test('vitals and errors of a visitor without a session are counted, and only t
   ])
 })
 
-t.test('a report that came more than a minute before its pageview is no report of it', async (t) => {
+t.test('a report that came more than a minute before its pageview is not a report of it', async (t) => {
   const { record, rows } = await setUp(t)
   await record(engagement(0, '/a', 1))
   await record(view(61 / 60, '/a'))

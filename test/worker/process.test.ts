@@ -91,7 +91,7 @@ t.test('a data directory has one engine, also within one process', async (t) => 
     await t.rejects(
       engine.call('policy', () => {}),
       Error,
-      'a function is no message',
+      'a function is not a message',
     )
     await engine.record(packBatch([observation()]))
     t.match(engine.status(), { rows: { human: 2 }, restarts: 0 })

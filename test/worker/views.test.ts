@@ -108,7 +108,7 @@ t.test('the first browser hit of a site completes the stored view and is not a r
     ['v0 | v5 h6 | h7', 2, 'one of them before the first hit’s batch'],
     ['v0 | v5 | h6 | v8 | h9 h10', 3, 'and one behind it'],
     ['v0 | h1 | ! | v2 | h3', 2, 'a site that is known to have hits'],
-    ['v0 | h1 h900', 2, 'once completed it is no half any more'],
+    ['v0 | h1 h900', 2, 'once completed it is not a half any more'],
     ['h1 | v0', 1, 'the script ran before the page had ended'],
     ['h1 | ! | v0', 1, 'and a restart between'],
     ['v0 | h1800', 2, 'not of the same view'],

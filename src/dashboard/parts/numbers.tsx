@@ -72,7 +72,7 @@ interface HeadlineProps {
   value: number | undefined
   before?: number | undefined
   big?: boolean
-  /** Whether the chart shows it. Without `onPick` the number is no button. */
+  /** Whether the chart shows it. Without `onPick` the number is not a button. */
   picked?: boolean
   onPick?: () => void
   /** Stands where the change would be. */

@@ -4,7 +4,7 @@ const BATCH_START = /^\ufeff?\s*(?:\[|\{\s*"events"\s*:\s*\[)/
 /**
  * Splits the text of a batch into the texts of its payloads, one by one, without parsing them: so a payload that is not
  * JSON, or far too large, costs no other one, and the caller may do other work in between. Yields undefined for a text that
- * is no batch.
+ * is not a batch.
  */
 export function* splitPayloads(text: string): Generator<string | undefined> {
   const start = BATCH_START.exec(text)?.[0].length

@@ -30,7 +30,7 @@ export function openMmdb(file: string) {
         address.family > ipVersion ? {} : readPlace(readRecord(reader, addressText(address))),
     }
   } catch (cause) {
-    const says = `geo file ${file} (${content.length} bytes) is no MMDB file: give an unpacked .mmdb, as MaxMind and DB-IP publish it`
+    const says = `geo file ${file} (${content.length} bytes) is not an MMDB file: give an unpacked .mmdb, as MaxMind and DB-IP publish it`
     throw new Error(says, { cause })
   }
 }

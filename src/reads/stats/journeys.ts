@@ -91,7 +91,7 @@ export default defineRead({
   },
 })
 
-/** The id of a node that is no page cannot equal a path, even one without a slash from an import. */
+/** The id of a node that is not a page cannot equal a path, even one without a slash from an import. */
 const node = (depth: number, kind: Kind, path?: unknown) =>
   kind === 'page'
     ? { id: `${depth}:${String(path)}`, depth, kind, pathname: String(path) }

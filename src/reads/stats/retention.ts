@@ -19,7 +19,7 @@ const TARGET_COHORTS = 31
 
 /**
  * GET /api/stats/retention: of the visitors whose first session ever began in a period, how many began another session
- * in each later period. A session counts where it began: reading on after midnight is no return. With filters, only
+ * in each later period. A session counts where it began: reading on after midnight is not a return. With filters, only
  * sessions with a hit that passes count, and a cohort has the new visitors with such a session in their first period.
  */
 export default defineRead({

@@ -3,7 +3,7 @@ import { detectorFixtures } from '../../fixtures/detector-fixtures.js'
 import { browsers } from '../../fixtures/recall.js'
 import type { TruthFigure } from '../truth.js'
 
-/** Kinds of the fixtures that a browser may have and that are no television. */
+/** Kinds of the fixtures that a browser may have and that are not televisions. */
 const OTHER_KINDS =
   /^(?:smartphone|tablet|phablet|desktop|feature_phone|camera|car_browser|portable_media_player|console)/
 

@@ -39,7 +39,7 @@ const CORRECTIONS: Record<string, string> = {
 const corrected = new Map(
   Object.entries(CORRECTIONS).flatMap(([channel, hosts]) => hosts.split(/\s+/).map((host) => [host, channel] as const)),
 )
-/** Entries that are no host: names of sources, package names cut short, misspelt hosts. */
+/** Entries that are not hosts: names of sources, package names cut short, misspelt hosts. */
 const NO_HOST =
   /^(?:bsky|buffer|flipboard\.app|linkedin\.android|com\.google\.android\.apps\.plus)$|\/\/|\bserach\.|\.search(?:de|inese|panol|n|arch)\.yahoo|abcsolk|astronaut|sougou|-hit-parade|trusted--|magnetic/
 

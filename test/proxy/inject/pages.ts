@@ -85,7 +85,7 @@ const HTML: PageRow[] = [
   [`${D}<base href="https://cdn.example/">${CLOSE}`, 'a base elsewhere: our script would not be there'],
   [`${D}<base href="//cdn.example/">${CLOSE}`, 'a base elsewhere, without a scheme'],
   [`${D}<head>¦<svg-logo></svg-logo></head>`, 'a custom element in the head ends it'],
-  [`${D}<head><title>caf\xe9 \xff\x80</title>¦</head>\xc3\xa9`, 'bytes that are no UTF-8'],
+  [`${D}<head><title>caf\xe9 \xff\x80</title>¦</head>\xc3\xa9`, 'bytes that are not UTF-8'],
   [`${D}<head><title>\x83\x5c\x82</title>¦</head>`, 'Shift_JIS'],
 
   ['<p>a fragment</p>', 'no document'],
