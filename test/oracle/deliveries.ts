@@ -17,6 +17,7 @@ import { type Random, seeded } from '../fixtures/random.js'
 import { createTestSalts, startWritePath } from '../fixtures/write-path.js'
 import { checkRead, type ReadCase } from './check-read.js'
 import { type Fact, NO_PAGE, recountRows } from './delivered-facts.js'
+import { addFetch, countFetches, drawFiles, NO_FETCHES } from './delivered-files.js'
 import { drawLog, importAndUndo } from './delivered-logs.js'
 import { EXPECTED_READS } from './expected-reads.js'
 import { FUNNELS, GOALS, storedGoals } from './goals-and-funnels.js'
@@ -49,7 +50,7 @@ const DELAYS = [0, 0, 0, 2_000, 10 * MINUTE, 2 * HOUR, 11 * HOUR, 23 * HOUR] as 
 const ENGAGED = [500, 9_000, 20_000, 4 * MINUTE, 26 * MINUTE, 50 * MINUTE, 4 * HOUR] as const
 
 /** A page is reported by its server or by its browser, never by both: which halves are one view is tested elsewhere. */
-const SERVED = ['/', '/docs', '/docs/a'] as const
+const SERVED = ['/', '/docs', '/docs/a.html'] as const
 const BROWSED = ['/pricing', '/app', '/app/b'] as const
 const LANGUAGES = ['de', 'en', 'fr'] as const
 
@@ -134,6 +135,7 @@ function drawPerson(random: Random, site: number, n: number, from: number): { pe
       )
       served.push({ at, pathname: page, status })
       fact('pageview', page)
+      for (const one of drawFiles(random, { at, page, hostname, ip })) tell(one)
       before = page
     } else if (kind === 'browsed') {
       const page = random.of(BROWSED)
@@ -297,6 +299,14 @@ export async function checkDeliveries(t: Test, open: () => Promise<EventStore>):
     await deliver(store, messages, { random, sites: numbers.map(numberedSite), half, end })
     for (const site of numbers) {
       const rows = await expectRows(store, site, peopleOf(site))
+      t.same(
+        await countFetches(store, site),
+        drawn
+          .filter(({ person }) => person.site === site)
+          .flatMap((one) => one.messages)
+          .reduce(addFetch, NO_FETCHES),
+        `site ${site}: what agents fetched`,
+      )
       sites++
       asked += await checkSite(t, { store, site, rows, random })
       seen.loose += rows.filter((row) => row.session_id === NO_SESSION).length
