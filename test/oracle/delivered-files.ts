@@ -6,8 +6,8 @@ import { observation } from '../fixtures/observations.js'
 import type { Random } from '../fixtures/random.js'
 
 /*
- * Files, by people and by agents, and agents' pages, with or without an earlier 200. None is a person's pageview: a file says
- * by its type, its extension or the script that asks for it that it is none, and an agent is no person.
+ * Files, by people and by agents, and agents' pages, with or without an earlier 200. Nothing of these is a person's pageview:
+ * the type, the extension or the script that asks shows that a response is a file, and an agent is not a person.
  */
 type DrawnFile = readonly [pathname: string, type: string, destination: string]
 const FILES: readonly [DrawnFile, ...DrawnFile[]] = [
