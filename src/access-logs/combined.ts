@@ -72,6 +72,7 @@ function createCombinedParser(kind: 'common' | 'combined' | 'vhost'): LogParser 
     }
     const address = readAddress(head?.address ?? line.slice(0, space), forwarded)
     const entry: LogEntry = { timestamp, address, method: '', target: '', status, referrer, userAgent }
+    if (kind === 'common') entry.lacksUserAgent = true
     readRequest(line, requestStart, requestEnd, entry)
     if (head?.host !== undefined) entry.host = head.host
     if (bytes >= 0) entry.bytes = bytes

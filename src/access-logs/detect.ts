@@ -25,12 +25,12 @@ export function detectFormat(lines: readonly string[]): Detection | undefined {
 }
 const MIN_SHARE = 0.5
 
-/** Formats that always have a field for the user agent: without a value the client sent none. */
-const WITH_USER_AGENT = new Set(['combined', 'vhost_combined', 'traefik', 'alb'])
+/** Formats that have all headers of a request: without a user agent the client sent none. */
+const WITH_HEADERS = new Set(['caddy', 'caddy-console'])
 
-/** Returns whether a log of this format, which begins with these entries, has no user agents. */
+/** Returns whether a log of this format, which begins with these entries, has no field for user agents. */
 export const lacksUserAgents = ({ name }: LogFormat, entries: readonly LogEntry[]): boolean =>
-  !WITH_USER_AGENT.has(name) && entries.length > 0 && entries.every(({ userAgent }) => userAgent === '')
+  !WITH_HEADERS.has(name) && entries.length > 0 && entries.every(({ lacksUserAgent }) => lacksUserAgent)
 
 /** Returns why no format fits, as the end of a sentence for the operator. */
 export function explainUnknown(lines: readonly string[]): string {

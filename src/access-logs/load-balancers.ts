@@ -109,12 +109,14 @@ const HAPROXY_LINE = new RegExp(
 /** Recognises the host, the referrer, the user agent and X-Forwarded-For among captured request headers. */
 function readCaptures(text: string): Partial<RawFields> {
   const raw: Partial<RawFields> = {}
-  const block = /^ \{([^{}]*)\}/.exec(text)?.[1] ?? ''
-  for (const value of block.split('|').map(decodeHash)) {
+  const values = /^ \{([^{}]*)\}/.exec(text)?.[1]?.split('|').map(decodeHash) ?? []
+  // A captured header that the request lacks is an empty text; the user agent may be that.
+  if (values.includes('')) raw.userAgent = ''
+  for (const value of values) {
     if (/^https?:\/\//.test(value)) raw.referrer ??= value
     else if (/^[\d.]+(?:, ?[\d.]+)*$|^[\da-f]*:[\da-f:]+$/i.test(value)) raw.forwarded ??= value
     else if (/^(?:[\w-]+\.)+[a-z]{2,}(?::\d+)?$|^localhost(?::\d+)?$/i.test(value)) raw.host ??= value
-    else if (/[A-Za-z]/.test(value) && /[/ ]/.test(value)) raw.userAgent ??= value
+    else if (/[A-Za-z]/.test(value) && /[/ ]/.test(value)) raw.userAgent ||= value
   }
   return raw
 }

@@ -19,6 +19,8 @@ export interface LogEntry {
   referrer: string
   /** Empty as `referrer`; without the log's escapes. */
   userAgent: string
+  /** Set if the line has no field for the user agent, so that nobody can know what the client sent. */
+  lacksUserAgent?: true
   durationMs?: number
   contentType?: string
   /** By lower-case name, where the log has whole headers. */

@@ -42,6 +42,7 @@ export function assembleEntry(raw: RawFields): LogEntry | undefined {
     referrer: present(raw.referrer) ?? '',
     userAgent: present(raw.userAgent) ?? '',
   }
+  if (raw.userAgent === undefined) entry.lacksUserAgent = true
   const host = hostOf(raw.host ?? '') ?? request.host
   if (host !== undefined) entry.host = host
   const bytes = present(raw.bytes) === undefined ? Number.NaN : Number(raw.bytes)

@@ -22,7 +22,10 @@ export function checkTable(t: Test, format: LogFormat, base: LogEntry, rows: rea
   for (const [line, expected, why] of rows) {
     const fields = typeof expected === 'object' ? Object.entries({ ...base, ...expected }) : undefined
     const whole = fields ? Object.fromEntries(fields.filter(([, value]) => value !== undefined)) : expected
-    t.strictSame(parse(line), whole, `${format.name}: ${why}`)
+    const read = parse(line)
+    // Whether a line has a field for the user agent is a table of `odd-logs`.
+    if (typeof read === 'object') delete read.lacksUserAgent
+    t.strictSame(read, whole, `${format.name}: ${why}`)
   }
 }
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { COMBINED } from '../../src/access-logs/combined.js'
-import { detectFormat, explainUnknown } from '../../src/access-logs/detect.js'
+import { detectFormat, explainUnknown, lacksUserAgents } from '../../src/access-logs/detect.js'
 import { openLogs, readLogLines } from '../../src/access-logs/read-lines.js'
 import { isServerMessage } from '../../src/access-logs/server-messages.js'
 import { loadCatalog } from '../../src/agents/catalog.js'
@@ -75,6 +75,59 @@ t.test('logs of servers that write about themselves, or that lack a field', asyn
           counts[entry === undefined ? 'broken' : entry === 'skip' ? 'skipped' : 'entries'] += 1
         }
     t.strictSame({ format: format?.name, ...counts, lacksUserAgents: log.lacksUserAgents }, expected, why)
+  }
+})
+
+/** The first lines of logs whose clients sent no user agent. */
+const WITHOUT_VALUE: readonly [format: string, lines: readonly string[], lacks: boolean, why: string][] = [
+  ['common', ['192.0.2.1 - - [06/Nov/2026:10:11:12 +0000] "GET / HTTP/1.1" 200 5'], true, 'no field'],
+  ['combined', ['192.0.2.1 - - [06/Nov/2026:10:11:12 +0000] "GET / HTTP/1.1" 200 5 "-" "-"'], false, 'a dash'],
+  [
+    'json',
+    [JSON.stringify({ time: '2026-11-06T10:11:12Z', request: 'GET / HTTP/1.1', status: 200, http_user_agent: '' })],
+    false,
+    'health checks after the log was rotated',
+  ],
+  ['json', [JSON.stringify({ time: '2026-11-06T10:11:12Z', request: 'GET / HTTP/1.1', status: 200 })], true, 'no key'],
+  [
+    'w3c',
+    [
+      '#Fields: date time c-ip cs-method cs-uri-stem cs-uri-query sc-status cs(User-Agent)',
+      '2026-11-06 10:11:12 192.0.2.1 GET / - 200 -',
+    ],
+    false,
+    'a column without a value',
+  ],
+  [
+    'w3c',
+    [
+      '#Fields: date time c-ip cs-method cs-uri-stem cs-uri-query sc-status',
+      '2026-11-06 10:11:12 192.0.2.1 GET / - 200',
+    ],
+    true,
+    'no column',
+  ],
+  ...[
+    ['{}', false, 'one captured header, which a health check lacks'] as const,
+    ['{shop.example|}', false, 'the host, and an empty second header'] as const,
+    ['{shop.example}', true, 'the host alone is captured'] as const,
+  ].map(([captures, lacks, why]): [string, string[], boolean, string] => [
+    'haproxy',
+    [
+      `Nov  6 10:11:12 lb haproxy[7]: 192.0.2.1:5000 [06/Nov/2026:10:11:12.111] fe be/s1 0/0/0/1/1 200 5 - - ---- 1/1/0/0/0 0/0 ${captures} "GET / HTTP/1.1"`,
+    ],
+    lacks,
+    why,
+  ]),
+]
+
+t.test('a log lacks user agents if it has no field for them, not if no client sent one', async (t) => {
+  for (const [name, lines, lacks, why] of WITHOUT_VALUE) {
+    const format = detectFormat(lines)?.format
+    const parse = format?.createParser()
+    const entries = lines.map((line) => parse?.(line)).filter((entry) => entry !== undefined && entry !== 'skip')
+    t.strictSame([format?.name, entries.length], [name, 1], why)
+    t.equal(format && lacksUserAgents(format, entries), lacks, `${name}: ${why}`)
   }
 })
 
