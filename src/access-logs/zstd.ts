@@ -110,7 +110,9 @@ function parseFrameHeader(bytes: Buffer): { bytes: number; hasChecksum: boolean 
   if (bytes.length < length) return undefined
   const window = isSingle ? readContentSize(bytes, length - contentBytes, contentBytes) : windowSize(bytes[5] ?? 0)
   if (window > MAX_WINDOW_BYTES)
-    throw new Error(`it was compressed with a window over ${MAX_WINDOW_BYTES} bytes: use zstd up to level 19`)
+    throw new Error(
+      `it was compressed with a window over ${MAX_WINDOW_BYTES} bytes: compress it without --long and --ultra`,
+    )
   return { bytes: length, hasChecksum: (flags & 4) !== 0 }
 }
 
