@@ -92,7 +92,7 @@ interface ConnectOptions {
  */
 async function connect(config: Config, terminal: Terminal, { create = false }: ConnectOptions): Promise<Client> {
   if (await isRunning(config.data)) return connectToRunning(config)
-  if (!create && !existsSync(join(config.data, 'control.duckdb')))
+  if (!create && config.control === undefined && !existsSync(join(config.data, 'control.duckdb')))
     throw new Failure(
       existsSync(join(config.data, 'spool'))
         ? `${config.data} holds no analytics data: its rows were shipped to a collector: ask there.`

@@ -122,7 +122,9 @@ export const importLogs = defineCommand({
  * Returns whether the data directory has no data yet: then the import begins it, with the site of the hostname. Throws
  * `Failure` if that is not possible.
  */
-async function requireData({ data }: Call['config'], { host, dryRun }: ImportFlags): Promise<boolean> {
+async function requireData({ data, control }: Call['config'], { host, dryRun }: ImportFlags): Promise<boolean> {
+  // The records on a server have their sites.
+  if (control !== undefined) return false
   if (existsSync(join(data, 'control.duckdb')) || existsSync(join(data, 'spool')) || (await isRunning(data)))
     return false
   if (dryRun) throw new Failure(`No data in ${data} to compare with: see \`readership report\` for what is in a log.`)

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { sql } from '../../src/sql.js'
 import { CHROME, FIREFOX } from '../fixtures/browser-headers.js'
 import { command } from '../fixtures/command.js'
+import { directory } from '../fixtures/files.js'
 import { startImportService } from '../fixtures/import-service.js'
 import { logLine } from '../fixtures/importer.js'
 import { dataDir, eventually, GPTBOT } from '../fixtures/instance.js'
@@ -357,6 +358,13 @@ t.test('an import begins an empty directory, if it names the hostname', async (t
     code: 1,
     stderr: /to compare with: see `readership report`/,
   })
+  const settings = join(directory(t), 'readership.yaml')
+  writeFileSync(settings, 'control: postgres://u:secret@127.0.0.1:1/d\n')
+  t.match(
+    await here('--host', 'new.example', '--config', settings),
+    { code: 1, stderr: /nothing listens there/ },
+    'records on a server have their sites',
+  )
   t.notOk(existsSync(join(data, 'control.duckdb')), 'nothing is made')
   t.match(await here('--host', 'new.example'), { code: 0, stdout: /^Stored 1 pageviews of people/ })
   const { stdout } = await command('sites', 'list', '--json', '--data', data)
