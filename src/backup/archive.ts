@@ -57,8 +57,8 @@ function parseManifest(text: string): Manifest {
     const [issue] = error.issues
     throw new Error(`${MANIFEST} is not one that readership wrote: ${issue?.path.join('.')}: ${issue?.message}.`)
   }
-  const names = data.members.map(({ name }) => name)
-  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  const names = new Set<string>()
+  const twice = data.members.find(({ name }) => names.size === names.add(name).size)?.name
   if (twice !== undefined) throw new Error(`${MANIFEST} is not one that readership wrote: ${twice} is in it twice.`)
   return data
 }

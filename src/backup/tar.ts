@@ -80,7 +80,7 @@ export async function listTar(file: FileHandle): Promise<TarEntry[]> {
     const name = next.name ?? readName(header)
     const size = SPECIAL_TYPES.has(type) ? 0 : (next.size ?? readNumber(header, SIZE_AT, 12))
     const start = at + BLOCK
-    if (!Number.isSafeInteger(size)) throw new Error(`the size of ${name} is not a number.`)
+    if (!Number.isSafeInteger(size) || size < 0) throw new Error(`the size of ${name} is not a number.`)
     if (start + size > total) throw new Error(`the file is cut off in ${name}.`)
     at = start + size + tarPadding(size).length
     if (EXTENSION_TYPES.has(type)) {

@@ -94,6 +94,21 @@ t.test('everything else is refused in one line, and nothing is written', async (
     body,
     tarPadding(body.length),
   ]
+  /** An entry of another type, with the sum of its header. */
+  const withType = (type: string, body: Uint8Array) => {
+    const header = Buffer.from(formatTarHeader('x', body.length, new Date(0)))
+    header.write(type, 156, 'latin1')
+    header.fill(' ', 148, 156)
+    header.write(
+      `${header
+        .reduce((sum, byte) => sum + byte, 0)
+        .toString(8)
+        .padStart(6, '0')}\0`,
+      148,
+      'latin1',
+    )
+    return Buffer.concat([header, body, tarPadding(body.length)])
+  }
   const written =
     (...parts: Uint8Array[]) =>
     () =>
@@ -149,6 +164,14 @@ t.test('everything else is refused in one line, and nothing is written', async (
         writeFileSync(made, Buffer.concat([header, TAR_END]))
       },
       /the file is cut off in x\.$/,
+    ],
+    [
+      'a size below zero, which leads a reader backwards',
+      () => {
+        const record = Buffer.from('14 size=-1536\n')
+        writeFileSync(made, Buffer.concat([withType('x', record), withType('5', Buffer.alloc(0))]))
+      },
+      /the size of x is not a number\.$/,
     ],
     ['no JSON', withManifest('{'), /manifest\.json is not JSON\.$/],
     ['another JSON', withManifest('[]'), isOther],
