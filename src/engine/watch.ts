@@ -75,7 +75,6 @@ export function createWatch(deps: {
     receive(message: FromWorker): void {
       if (message.type === 'ready') isReady = true
       if (message.type === 'committed') stalled.commit = 0
-      if (message.type === 'rows' || message.type === 'error') stalled.change = 0
       if (message.type === 'pong') {
         isAnswered = true
         unanswered = 0
