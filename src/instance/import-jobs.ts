@@ -1,8 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
 import { mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Engine } from '../engine/engine.js'
 import { ApiError, UnusableSetting } from '../errors.js'
@@ -23,6 +22,9 @@ const UndoStep = z.object({ more: z.boolean() })
 const RECORD_INTERVAL_MS = 1_000
 /** The directory of the data directory in which an uploaded log waits to be read. */
 const UPLOADS = 'uploads.tmp'
+
+/** Removing a file takes less, except on a disk that hangs. */
+const REMOVAL_MS = 5_000
 
 interface JobDeps {
   engine: Pick<Engine, 'call'>
@@ -167,14 +169,15 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
         await engine.call('import_stop', { id: null, org })
         await emptied
         await mkdir(uploads, { recursive: true, mode: 0o700 })
-        await pipeline(receiveUpload(body, uploads, deps), createWriteStream(file, { mode: 0o600 }))
+        await receiveUpload(body, file, deps)
         const id = await jobs.begin({ ...about, total: (await sizeOf(file)) ?? null }, audit)
         void importFile(jobs, imports, { id, file, ...read }, log)
         const created = await imports.get(about.site, id)
         if (created === undefined) throw new ApiError('internal_error', 'The import was not recorded.')
         return created
       } catch (error) {
-        await rm(file, { force: true })
+        // Who uploads is told why, also if the disk hangs and removes nothing.
+        await Promise.race([rm(file, { force: true }), sleep(REMOVAL_MS, undefined, { ref: false })])
         throw error
       } finally {
         uploading.delete(org)

@@ -1,4 +1,7 @@
+import { createWriteStream } from 'node:fs'
 import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { ApiError } from '../errors.js'
 
 /** The free space is looked at after this many bytes of an upload. */
@@ -9,46 +12,69 @@ const STALL_TIMEOUT_MS = 60_000
 const MIN_BYTES_PER_SPAN = 65_536
 
 /**
- * Yields an upload. Throws `bad_request` if the client sends too little in a minute. Throws `database_error` when the disk has
- * no more room, because the store needs it; an upload takes half of the free room at most, so that none has all of it.
+ * Stores an upload in a new file. Rejects with `bad_request` if the client sends too little in a minute, and with
+ * `database_error` if the disk takes too little in a minute, or when it has no more room, because the store needs it; an
+ * upload takes half of the free room at most, so that none has all of it.
  */
-export async function* receiveUpload(
+export async function receiveUpload(
   body: ReadableStream<Uint8Array>,
-  directory: string,
+  file: string,
   {
     min_free_disk = 0,
     stall_timeout_ms = STALL_TIMEOUT_MS,
-  }: { min_free_disk?: number | undefined; stall_timeout_ms?: number | undefined },
-) {
+    open = (path: string): NodeJS.WritableStream => createWriteStream(path, { mode: 0o600 }),
+  }: {
+    min_free_disk?: number | undefined
+    stall_timeout_ms?: number | undefined
+    open?: (path: string) => NodeJS.WritableStream
+  },
+): Promise<void> {
   const reader = body.getReader()
-  let isStalled = false
   let [received, receivedBefore] = [0, 0]
+  let waitsForClient = false
+  const end = new AbortController()
+  // A disk that hangs ends no call, so that the timer and not the file ends the wait.
+  let rejectStalled: (reason: ApiError) => void = () => {}
+  const stalled = new Promise<never>((_, reject) => {
+    rejectStalled = reject
+  })
   const timer = setInterval(() => {
-    isStalled = received - receivedBefore < MIN_BYTES_PER_SPAN
+    const isStalled = received - receivedBefore < MIN_BYTES_PER_SPAN
     receivedBefore = received
-    if (isStalled) reader.cancel().catch(() => {})
+    if (!isStalled) return
+    const seconds = stall_timeout_ms / 1_000
+    rejectStalled(
+      waitsForClient
+        ? new ApiError(
+            'bad_request',
+            `The upload stalled: fewer than ${MIN_BYTES_PER_SPAN} bytes arrived in ${seconds} seconds.`,
+          )
+        : new ApiError('database_error', `The disk took fewer than ${MIN_BYTES_PER_SPAN} bytes in ${seconds} seconds.`),
+    )
+    end.abort()
+    reader.cancel().catch(() => {})
   }, stall_timeout_ms)
-  let unchecked = CHECKED_BYTES
-  try {
+  async function* read() {
+    let unchecked = CHECKED_BYTES
     for (;;) {
+      waitsForClient = true
       const { done, value } = await reader.read()
-      if (isStalled)
-        throw new ApiError(
-          'bad_request',
-          `The upload stalled: fewer than ${MIN_BYTES_PER_SPAN} bytes arrived in ${stall_timeout_ms / 1_000} seconds.`,
-        )
+      waitsForClient = false
       if (done) return
       received += value.length
       unchecked += value.length
       if (unchecked >= CHECKED_BYTES) {
         unchecked = 0
-        const { bavail, bsize } = await statfs(directory)
+        const { bavail, bsize } = await statfs(dirname(file))
         const room = bavail * bsize - min_free_disk
         if (room < CHECKED_BYTES || room < received)
           throw new ApiError('database_error', 'The disk has no room for the log.')
       }
       yield value
     }
+  }
+  try {
+    await Promise.race([pipeline(read(), open(file), { signal: end.signal }), stalled])
   } finally {
     clearInterval(timer)
   }

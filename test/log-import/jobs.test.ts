@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import t from 'tap'
 import { VERDICTS } from '../../src/agents/verdict.js'
+import { receiveUpload } from '../../src/instance/receive-upload.js'
 import { directory } from '../fixtures/files.js'
 import {
   ABOUT,
@@ -143,6 +145,15 @@ t.test('an upload whose client leaves or stalls ends, and leaves nothing', async
     await t.rejects(upload, error, why)
     t.strictSame(readdirSync(join(data, 'uploads.tmp')), [])
   }
+})
+
+t.test('an upload onto a disk that hangs ends, and does not blame the client', async (t) => {
+  const body = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) })
+  const written = receiveUpload(body, join(directory(t), 'log'), {
+    stall_timeout_ms: 50,
+    open: () => new Writable({ write() {} }),
+  })
+  await t.rejects(written, { code: 'database_error', message: /^The disk took fewer than 65536 bytes/ })
 })
 
 t.test('what a killed process has left of uploads is removed at the start, also by a reader', async (t) => {
