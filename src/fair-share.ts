@@ -1,6 +1,6 @@
 /**
- * Bounds what is open at once. A tenant may have as many as are still free: alone it gets half, and the others always find
- * some.
+ * Bounds what is open at once. A tenant may have as many as are still free: alone it gets half, the next one half of the
+ * rest, so that one tenant never takes everybody's.
  */
 export function createFairShare(total: number) {
   const open = new Map<number, number>()
