@@ -19,7 +19,7 @@ export interface LogEntry {
   referrer: string
   /** Empty as `referrer`; without the log's escapes. */
   userAgent: string
-  /** Set if the line has no field for the user agent, so that nobody can know what the client sent. */
+  /** Set if the line has no field for the user agent: what the client sent is unknown. */
   lacksUserAgent?: true
   durationMs?: number
   contentType?: string

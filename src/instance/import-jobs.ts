@@ -176,7 +176,7 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
         if (created === undefined) throw new ApiError('internal_error', 'The import was not recorded.')
         return created
       } catch (error) {
-        // Who uploads is told why, also if the disk hangs and removes nothing.
+        // The client hears why, also if the disk hangs and removes nothing.
         await Promise.race([rm(file, { force: true }), sleep(REMOVAL_MS, undefined, { ref: false })])
         throw error
       } finally {
