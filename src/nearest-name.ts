@@ -5,10 +5,12 @@
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   // A sender chooses the name, and the time is proportional to its length.
   if (name.length > MAX_NAME_CHARS) return undefined
+  const most = Math.min(Math.max(2, Math.floor(name.length / 3)), name.length - 1)
   const [best] = known
+    // At least as many edits as the lengths differ by. A stored value may be long, and the time is proportional to it as well.
+    .filter((candidate) => Math.abs(candidate.length - name.length) <= most)
     .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
     .sort((a, b) => a.edits - b.edits || startsAlike(b.candidate, name) - startsAlike(a.candidate, name))
-  const most = Math.min(Math.max(2, Math.floor(name.length / 3)), name.length - 1)
   if (best && best.edits <= most) return best.candidate
   return known.filter((one) => one.length > 1 && name.startsWith(one)).sort((a, b) => b.length - a.length)[0]
 }
