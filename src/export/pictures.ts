@@ -26,14 +26,16 @@ const Retention = z.object({
   ),
 })
 
-/** The picture that stands for a response's tables. Journeys are a flow, retention is a grid; any other read has none. */
+/** The picture that stands for a response's tables. Journeys are a flow, retention is a grid; any other read has none. Nor have agents. */
 export function createPictures(
   { path }: Pick<Read, 'path'>,
   { data }: Pick<ReadResponse, 'data'>,
   tz: string,
 ): { flows: Flow[]; grids: Grid[] } {
   if (path === '/api/stats/journeys') {
-    const { nodes, links } = Journeys.parse(data)
+    const journeys = Journeys.safeParse(data).data
+    if (!journeys) return { flows: [], grids: [] }
+    const { nodes, links } = journeys
     const names = { page: undefined, other: 'other pages', exit: 'left the site' }
     return {
       flows: [
@@ -49,8 +51,9 @@ export function createPictures(
       grids: [],
     }
   }
-  if (path !== '/api/stats/retention') return { flows: [], grids: [] }
-  const { granularity, cohorts } = Retention.parse(data)
+  const retention = path === '/api/stats/retention' ? Retention.safeParse(data).data : undefined
+  if (!retention) return { flows: [], grids: [] }
+  const { granularity, cohorts } = retention
   const label = (start: string) => formatBucket(new Date(start), tz, granularity)
   // Cohorts before the first visitor are one line, not a run of empty rows.
   const first = cohorts.findIndex(({ size = 0 }) => size > 0)

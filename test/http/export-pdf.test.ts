@@ -1,4 +1,5 @@
 import t from 'tap'
+import { findReport, REPORT_NAMES } from '../../src/export/report-names.js'
 import { exportService } from '../fixtures/export-service.js'
 import { pdfText } from '../fixtures/pdf-text.js'
 import { eventRow } from '../fixtures/rows.js'
@@ -58,6 +59,19 @@ t.test('a PDF contains what the JSON contains', async (t) => {
     Number(/1 ?\/ ?(\d+)\n/.exec(bounded)?.[1]),
     'each page repeats the header row',
   )
+})
+
+t.test('every report about people, asked about agents, is a file or a refusal', { timeout: 110_000 }, async (t) => {
+  const { ask, logged } = await exportService(t)
+  const reports = REPORT_NAMES.filter((name) => 'peopleOnly' in findReport(name).read.audience)
+  t.ok(reports.includes('journeys') && reports.includes('retention'))
+  for (const report of reports) {
+    const { status } = await ask(
+      `stats/export.pdf?site=1&range=7d&audience=agent&report=${report.replace('{id}', '1')}`,
+    )
+    t.ok(status < 500, `${report}: ${status}`)
+  }
+  t.same(logged, [])
 })
 
 t.test('journeys and retention are drawn, and a run of empty buckets is one line', async (t) => {
