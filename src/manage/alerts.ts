@@ -24,7 +24,7 @@ export const ALERT_OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const
 const Kind = z
   .enum(ALERT_KINDS)
   .describe(
-    'The kind says which number of the window is compared with `value`. `threshold`: the metric. `change`: its relative change against the window before (-0.3 is a fall of 30 %). `new_agent`: agents never seen before, without spoofed claims. `unverified_agent`: fetches with a spoofed claim. `policy_violation`: fetches that robots.txt disallowed, without those in `grace`. `policy_changed`: new versions of robots.txt and llms.txt. `agent_errors`: agent fetches with a status of 400 or more.',
+    'The kind says which number of the window is compared with `value`. `threshold`: the metric. `change`: its relative change against the window before (-0.3 is a fall of 30 %). `new_agent`: agents never seen before, of the catalogue or verified, without spoofed claims. `unverified_agent`: fetches with a spoofed claim. `policy_violation`: fetches that robots.txt disallowed, without those in `grace`. `policy_changed`: new versions of robots.txt and llms.txt. `agent_errors`: agent fetches with a status of 400 or more.',
   )
 const Op = z.enum(ALERT_OPERATORS)
 const Minutes = z

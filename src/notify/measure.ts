@@ -128,7 +128,7 @@ export async function measureAlert(
 }
 
 /** Reports whether the agent made a fetch itself: spoofed ones only claim its name. */
-const hasUnspoofedFetch = ({ fetches, spoofed }: z.output<typeof Agents>[number]) => fetches > spoofed
+const hasUnspoofedFetch = ({ fetches, spoofed }: { fetches: number; spoofed: number }) => fetches > spoofed
 
 async function measureNewAgents(
   alert: Alert,
@@ -137,19 +137,23 @@ async function measureNewAgents(
   deps: ReadDependencies,
   knownAgents: Set<string>,
 ): Promise<Measurement> {
-  const here = rows.flatMap(({ value, ...row }) =>
-    value !== undefined && hasUnspoofedFetch({ value, ...row }) ? [{ agent_id: value, ...row }] : [],
-  )
+  const names = new Map(deps.catalog.map(({ agent_id, name, operator }) => [agent_id, { name, operator }]))
+  /** An id that is in no catalogue is a host that the client chose, unless its signature proves it. */
+  const agentsOf = (all: typeof rows) =>
+    all.flatMap(({ value, ...row }) =>
+      value !== undefined && hasUnspoofedFetch(row) && (names.has(value) || (row.verified ?? 0) > 0)
+        ? [{ agent_id: value, ...row }]
+        : [],
+    )
+  const here = agentsOf(rows)
   const unknown = here.filter(({ agent_id }) => !knownAgents.has(agent_id))
   if (unknown.length > 0) {
     const filter: Filter = { dimension: 'agent_id', op: 'is', value: unknown.map(({ agent_id }) => agent_id) }
     const query = alertQuery(addFilter(alert, filter), { start: EARLIEST, end: start }, BY_AGENT)
     const { data } = await runRead(agentsBreakdown, query, deps)
-    for (const row of Agents.parse(data))
-      if (row.value !== undefined && hasUnspoofedFetch(row)) knownAgents.add(row.value)
+    for (const { agent_id } of agentsOf(Agents.parse(data))) knownAgents.add(agent_id)
   }
   const added = unknown.filter(({ agent_id }) => !knownAgents.has(agent_id))
-  const names = new Map(deps.catalog.map(({ agent_id, name, operator }) => [agent_id, { name, operator }]))
   return {
     value: added.length,
     details: added.slice(0, MAX_DETAILS).map(({ agent_id, fetches, verified }) => ({

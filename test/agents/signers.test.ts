@@ -86,6 +86,14 @@ t.test('agents that only sign are named by their directory', async (t) => {
     [fetched, CHROME, by('http://agent.example'), 'person', 'no https'],
     [fetched, CHROME, by('https://192.0.2.1'), 'person', 'an address is not a name'],
     [fetched, CHROME, by('https://agent'), 'person', 'nor is a word'],
+    [
+      fetched,
+      CHROME,
+      by(`https://${'a.'.repeat(123)}example`),
+      [`${'a.'.repeat(123)}example`, `${'a.'.repeat(123)}example`, 'indeterminate'],
+      '253 characters',
+    ],
+    [fetched, CHROME, by(`https://${'a.'.repeat(123)}examples`), 'person', 'no host is longer'],
     [fetched, CHROME, by('https://alice.test@agent.example'), 'person', 'nor is what could be read in two ways'],
     [
       ...([nothingFetched, CHROME, by('https://app.hark.com')] as const),

@@ -14,6 +14,7 @@ const version = (hostname: string, kind: string, status: number, sha256: string,
 
 const breach = { robots_allowed: false, robots_rule: '/x', robots_line: 3, verified: true, verification: 'ranges' }
 const spoofed = { verified: false, verification: 'spoofed' as const }
+const named = { agent_id: 'agent.example', operator: 'agent.example' }
 const metric = 'visitors'
 const change = { kind: 'change' as const, metric }
 
@@ -65,6 +66,25 @@ t.test('every kind measures its window by the reads', async (t) => {
       { kind: 'new_agent', audience: 'agent' },
       0,
       false,
+    ],
+    [
+      'a host that an unverified signature names is no new agent: any client can name one',
+      { agent_events: fetches(2, 30, { ...named, verification: 'indeterminate' }) },
+      { kind: 'new_agent', audience: 'agent' },
+      0,
+      false,
+    ],
+    [
+      'an agent that is in no catalogue and signs validly, after unverified claims of its name',
+      {
+        agent_events: [
+          ...fetches(1, 90, { ...named, verification: 'indeterminate' }),
+          ...fetches(2, 30, { ...named, verified: true, verification: 'web_bot_auth' }),
+        ],
+      },
+      { kind: 'new_agent', audience: 'agent' },
+      1,
+      true,
     ],
     [
       'an agent after a spoofed claim of its name',

@@ -175,9 +175,11 @@ function coveredAgentUrl(
   return members.length === 1 && only !== undefined ? { url: field.members.get(only) } : {}
 }
 
-/** Returns the host of an https URL, in lower case; undefined for other URLs, addresses and names without a dot. */
+/** Returns the host of an https URL, in lower case; undefined for other URLs, addresses, and names too long or without a dot. */
 const hostOf = (url: string | undefined): string | undefined =>
-  /^https:\/\/((?:[a-z0-9_-]{1,63}\.)+[a-z][a-z0-9-]{1,62})(?::\d+)?(?:[/?#]|$)/i.exec(url ?? '')?.[1]?.toLowerCase()
+  /^https:\/\/(?![^:/?#]{254})((?:[a-z0-9_-]{1,63}\.)+[a-z][a-z0-9-]{1,62})(?::\d+)?(?:[/?#]|$)/i
+    .exec(url ?? '')?.[1]
+    ?.toLowerCase()
 
 /** Normalises a URL that is only an origin to the spelling of the directory table. Returns other URLs in lower case. */
 export const originOf = (url: string): string => url.toLowerCase().replace(/^(https:\/\/[^/?#@]*?)(?::443)?\/?$/, '$1')
