@@ -10,8 +10,12 @@ import type { Warning } from './read-context.js'
 
 /** Conditions that are looked up; a question with more was written by a program. */
 const MAX_CONDITIONS = 3
+/** Values of a condition that is looked up, for the same reason: the dashboard asks about 25 paths at once. */
+const MAX_ASKED = 3
 /** The most frequent values among which the nearest is sought. */
 const MAX_VALUES = 200
+/** No longer value is meant by what a person writes, and the site's process compares each of them. */
+const MAX_VALUE_CHARS = 200
 /** Dimensions whose values are names of records or ids of people. */
 const LEFT_OUT = ['goal', 'visitor_id', 'identified_id']
 
@@ -34,7 +38,7 @@ export async function findUnknownValues(
       const existing = await listValues(dimension, asked, plan, store).catch((): string[] => [])
       // A window without any row says nothing about a value.
       if (existing.length === 0 || asked.some((one) => existing.includes(one))) return []
-      return asked.slice(0, 1).map((one) => describeValue(dimension, one, existing))
+      return asked.slice(0, 1).map((one) => describeValue(dimension, one, existing, plan.audience))
     }),
   )
   return found.flat()
@@ -46,6 +50,7 @@ const listEqualities = (filters: readonly Filter[]): Condition[] =>
     if ('and' in f) return listEqualities(f.and)
     if ('has_done' in f) return listEqualities([f.has_done])
     if (!('dimension' in f) || f.op !== 'is' || f.case_sensitive === false || LEFT_OUT.includes(f.dimension)) return []
+    if (Array.isArray(f.value) && f.value.length > MAX_ASKED) return []
     return findDimension(f.dimension, 'filters').type === 'text' ? [f] : []
   })
 
@@ -71,17 +76,26 @@ async function listValues(name: string, asked: readonly string[], plan: Plan, st
     (table): Sql =>
       sql`select ${column} as value from ${sourceRows(table, whole, whole.filters, dimension)} as e where ${whereClause(whole)}`,
   )
+  const isAsked = isIn(raw('value'), asked)
   const rows = await store.query(sql`
-    select value, count(*) as n from (${join(from, ' union all ')}) v where value is not null and value <> ''
-    group by value order by max(case when ${isIn(raw('value'), asked)} then 1 else 0 end) desc, n desc, value limit ${MAX_VALUES}`)
+    select value, count(*) as n from (${join(from, ' union all ')}) v
+    where value <> '' and (length(value) <= ${MAX_VALUE_CHARS} or ${isAsked})
+    group by value order by max(case when ${isAsked} then 1 else 0 end) desc, n desc, value limit ${MAX_VALUES}`)
   return rows.map(({ value }) => String(value))
 }
 
-function describeValue(dimension: string, value: string, existing: readonly string[]): Warning {
+function describeValue(
+  dimension: string,
+  value: string,
+  existing: readonly string[],
+  audience: Plan['audience'],
+): Warning {
   const nearest = nearestValue(dimension, value, existing)
   const most = existing.slice(0, 3).map(quote).join(', ')
   const hint = nearest === undefined ? `the most frequent are ${most}.` : `did you mean ${quote(nearest)}?`
-  const message = `No row in this window has the ${dimension} ${quote(value)}; ${hint}`
+  // The other readership may have the value.
+  const row = { human: 'row of people', agent: 'row of agents', all: 'row' }[audience]
+  const message = `No ${row} in this window has the ${dimension} ${quote(value)}; ${hint}`
   return { code: 'no_such_value', message, dimension, value, ...(nearest === undefined ? {} : { nearest }) }
 }
 

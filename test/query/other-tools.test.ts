@@ -120,6 +120,7 @@ t.test('a value that no row has gives a warning with the nearest that exists', S
         .array(
           z.object({
             code: z.string(),
+            message: z.string(),
             dimension: z.string().optional(),
             value: z.string().optional(),
             nearest: z.string().optional(),
@@ -170,6 +171,7 @@ t.test('a value that no row has gives a warning with the nearest that exists', S
       'in a group',
     ],
     ['pages', one('country', 'DE'), undefined, 'it exists'],
+    ['pages', one('country', ['Aa', 'Bb', 'Cc', 'Dd']), undefined, 'a program wrote so many'],
     ['pages', one('country', ['DE', 'Germany']), undefined, 'one of two exists'],
     ['pages', [...one('country', 'DE'), ...one('event_name', 'x', 'is_not')], undefined, 'not empty'],
     ['pages', [...one('country', 'NO'), ...one('os', 'macOS')], undefined, 'both exist, but not together'],
@@ -178,7 +180,25 @@ t.test('a value that no row has gives a warning with the nearest that exists', S
   for (const [read, filter, expected, why] of rows) {
     const { meta } = Answer.parse(await (await operator(`/api/stats/${read}?site=1&${filters(filter)}`)).json())
     const found = meta.warnings?.find(({ code }) => code === 'no_such_value')
-    t.same(found && { ...found }, expected && { code: 'no_such_value', ...expected }, `${read}: ${why}`)
+    t.same(
+      found && { ...found, message: undefined },
+      expected && { code: 'no_such_value', message: undefined, ...expected },
+      `${read}: ${why}`,
+    )
+  }
+  const messages: [query: string, message: RegExp, why: string][] = [
+    ['stats/pages?site=1&audience=agent&', /^No row of agents in this window has the country "DE"; /, 'people have it'],
+    ['stats/pages?site=1&', /^No row of people in this window has the country "XX"; /, 'named likewise'],
+    [
+      'stats/timeseries?site=1&metric=visitors&audience=all&',
+      /^No row in this window has the country "XX"; /,
+      'neither',
+    ],
+  ]
+  for (const [query, message, why] of messages) {
+    const asked = one('country', message.source.includes('DE') ? 'DE' : 'XX')
+    const { meta } = Answer.parse(await (await operator(`/api/${query}${filters(asked)}`)).json())
+    t.match(meta.warnings?.find(({ code }) => code === 'no_such_value')?.message, message, `${query} ${why}`)
   }
   const agents = await operator(`/api/agents/overview?site=1&${filters(one('operator', 'openai'))}`)
   const { meta } = Answer.parse(await agents.json())

@@ -3,6 +3,7 @@ import type { Audience } from '../state/address.js'
 import { place } from '../state/address.js'
 import type { Problem } from '../state/client.js'
 import type { Recorded } from '../state/data.js'
+import { leaves, valuesOf } from '../state/filters.js'
 import { formatFullInstant, formatInstant, formatNumber, formatTime } from '../state/format.js'
 import { obstacle, shareSlug } from '../state/question.js'
 import { windowOf } from '../state/window.js'
@@ -73,7 +74,7 @@ interface Meta {
 function warningText({ code, message, dimension, value, nearest }: Warning, { recorded, query }: Meta): string {
   const { parts } = t()
   if (code === 'no_such_value' && dimension !== undefined && value !== undefined)
-    return parts.noSuchValue(dimension, value, nearest)
+    return parts.noSuchValue(query?.audience, dimension, value, nearest)
   if (code !== 'not_recorded') return parts.warning[code] ?? message
   const { since, gaps = [] } = recorded ?? {}
   const more = gaps.slice(MAX_NAMED_GAPS).reduce((sum, { joined = 1 }) => sum + joined, 0)
@@ -96,11 +97,18 @@ const MAX_NAMED_GAPS = 3
 /** Warnings about what no view shows: a metric that a readership never has, a window or comparison that a read does not take. */
 const UNSAID = ['not_for_audience', 'window_fixed', 'comparison_fixed']
 
+/** Whether a warning is about a filter on screen, and not about one that a view adds by itself. */
+const isAboutScreen = ({ dimension = '', value = '' }: Warning): boolean =>
+  place.value.filters.flatMap(leaves).some((f) => f.dimension === dimension && valuesOf(f).map(String).includes(value))
+
 /** The warnings of answers, each once. */
 export function Warnings({ of }: { of: readonly (Meta | undefined)[] }) {
   const messages = new Set(
     of.flatMap((meta = {}) =>
-      (meta.warnings ?? []).filter(({ code }) => !UNSAID.includes(code)).map((warning) => warningText(warning, meta)),
+      (meta.warnings ?? [])
+        .filter((warning) => !UNSAID.includes(warning.code))
+        .filter((warning) => warning.code !== 'no_such_value' || isAboutScreen(warning))
+        .map((warning) => warningText(warning, meta)),
     ),
   )
   return (

@@ -3,7 +3,7 @@ import { type Audience, type Filter, type FilterNode, go, isFilter, place } from
 
 type Single = string | number | boolean
 
-const valuesOf = ({ value }: Filter): Single[] => (value === undefined ? [] : [value].flat())
+export const valuesOf = ({ value }: Filter): Single[] => (value === undefined ? [] : [value].flat())
 
 /** Adds a filter, or removes it if it is there already. A second value of the same dimension joins the first. */
 export function toggleFilter(dimension: string, value: Single, exclude = false): void {

@@ -88,8 +88,8 @@ export const parts = {
     window_too_short: 'Für ein Urteil ist die Zeit zu kurz: Es braucht 28 Tage.',
     text_left_out: 'Sehr lange Texte und die sehr alter Fassungen sind ausgelassen.',
   } as Record<string, string>,
-  noSuchValue: (dimension: string, value: string, nearest: string | undefined) =>
-    `Keine Zeile dieses Zeitraums hat den Wert „${value}“ (${dimension})${nearest === undefined ? '.' : `; gemeint ist vielleicht „${nearest}“.`}`,
+  noSuchValue: (of: unknown, dimension: string, value: string, nearest: string | undefined) =>
+    `Keine Zeile${of === 'human' ? ' von Menschen' : of === 'agent' ? ' von Agenten' : ''} hat in diesem Zeitraum den Wert „${value}“ (${dimension})${nearest === undefined ? '.' : `; meinten Sie „${nearest}“?`}`,
   beforeFirst: 'vor der ersten Zeile',
   page: (page: number, pages: number) => `Seite ${page} von ${pages}`,
   next: 'Weiter',

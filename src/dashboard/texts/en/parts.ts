@@ -56,8 +56,8 @@ export const parts = {
   moreGaps: (n: string) => `${n} more times were not recorded whole.`,
   /** Warnings by code; the API's own words where they are absent. */
   warning: {} as Record<string, string>,
-  noSuchValue: (dimension: string, value: string, nearest: string | undefined) =>
-    `No row in this time has the value “${value}” (${dimension})${nearest === undefined ? '.' : `; “${nearest}” exists.`}`,
+  noSuchValue: (of: unknown, dimension: string, value: string, nearest: string | undefined) =>
+    `No row${of === 'human' ? ' of people' : of === 'agent' ? ' of agents' : ''} in this period has the value “${value}” (${dimension})${nearest === undefined ? '.' : `; did you mean “${nearest}”?`}`,
   beforeFirst: 'before the first row',
   page: (page: number, pages: number) => `Page ${page} of ${pages}`,
   next: 'Next',
