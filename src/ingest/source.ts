@@ -80,7 +80,10 @@ export const AI_UTM_MEDIUMS: ReadonlySet<string> = new Set(ASSISTANT_REFERRERS.u
 const COUNTRY_ENDING = /\.(?:com|[a-z]{2}|com?\.[a-z]{2})$/
 
 /** Names that private mail servers have, and that mail services give to the hosts through which links leave a mail. */
-const WEBMAIL = /^(?:(?:web)?mail\d?|email|poczta|posta|correo|roundcube|horde|zimbra|owa|deref-[a-z\d-]+)\./
+const WEBMAIL = /^(?:(?:web)?mail\d?|email|roundcube|horde|zimbra|owa|deref-[a-z\d-]+)\./
+/** Words for mail before the name of a service. As the name itself (`posta.hu`, `posta.com.tr`) they are a post office or a newspaper. */
+const FOREIGN_WEBMAIL =
+  /^(?:poczta|posta|correo)\.(?!(?:com?|net|org|info|biz|edu|gov|gob|ac|or|ne)\.[a-z]{2}$)[^.]+\.[^.]/
 /** Names that servers of the fediverse have. */
 const FEDIVERSE = /^(?:mastodon|mstdn|masto|lemmy|pixelfed|misskey|pleroma|akkoma|friendica)\./
 
@@ -88,7 +91,8 @@ const FEDIVERSE = /^(?:mastodon|mstdn|masto|lemmy|pixelfed|misskey|pleroma|akkom
 function sourceOfHost(host: string): Source | undefined {
   const known = exactHosts.get(host) ?? familyOfHost(host) ?? nearestHost(host)
   if (known) return known.name === '' ? { ...known, name: host } : known
-  const category = WEBMAIL.test(host) ? 'email' : FEDIVERSE.test(host) ? 'social' : undefined
+  const category =
+    WEBMAIL.test(host) || FOREIGN_WEBMAIL.test(host) ? 'email' : FEDIVERSE.test(host) ? 'social' : undefined
   return category && { name: host, category, paid: false }
 }
 
