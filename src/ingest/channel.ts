@@ -66,8 +66,8 @@ const PAID_CHANNELS: ReadonlySet<string> = new Set(
 
 /**
  * Returns where a visit came from. An assistant's referrer outranks the tags, because an assistant repeats links together
- * with the tags of the mail or post that it read them in. Only tags and click ids of an advertisement outrank it: they name
- * source and channel then. `assistant` is the assistant that sent the visitor, in either case; undefined if the
+ * with the tags of the mail or post that it read them in. Only tags of an advertisement and a banner's click id outrank it: they
+ * name source and channel then. A click id of search is shared together with the address that has it. `assistant` is the assistant that sent the visitor, in either case; undefined if the
  * advertisement was the assistant's own.
  */
 export function attributeVisit(
@@ -79,7 +79,8 @@ export function attributeVisit(
     const channel = channelOf(source, campaign)
     return { source, channel, assistant: channel === 'AI Assistants' ? source : undefined }
   }
-  const source = taggedSource(campaign) ?? clickedSource(campaign) ?? referrer
+  const isAdvertisement = campaign.click === 'display' || isPaid((campaign.utm_medium ?? '').toLowerCase())
+  const source = taggedSource(campaign) ?? (isAdvertisement ? clickedSource(campaign) : undefined) ?? referrer
   const channel = channelOf(source, campaign)
   if (PAID_CHANNELS.has(channel)) return { source, channel, assistant: source.category === 'ai' ? undefined : referrer }
   return { source: referrer, channel: 'AI Assistants', assistant: referrer }
