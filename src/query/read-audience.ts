@@ -44,7 +44,7 @@ export function resolveAudience(
   const { peopleOnly } = accepted
   if (!peopleOnly || audience === 'human') return { audience, shown: audience }
   if (audience === 'agent') {
-    const message = `Absent for agents is what only people have; ask GET ${peopleOnly.instead} about agents.`
+    const message = `Agents lack what only people have; for agents, ask GET ${peopleOnly.instead}.`
     return { audience, shown: audience, note: { code: 'ask_instead', message } }
   }
   const note = { code: 'people_only', message: 'Agents have none of this: only people are counted here.' }

@@ -29,7 +29,7 @@ t.test('a read about people answers for agents with what they have', async (t) =
     t.equal(found.meta.query.audience, 'agent', path)
     t.notOk('total' in found.meta, `${path}: nothing was counted, so there is no total`)
     const warned = found.meta.warnings?.filter(({ code }) => code === 'ask_instead') ?? []
-    t.match(warned, [{ message: `; ask GET ${instead} about agents.` }], `${path} names the read to ask`)
+    t.match(warned, [{ message: `; for agents, ask GET ${instead}.` }], `${path} names the read to ask`)
   }
 })
 

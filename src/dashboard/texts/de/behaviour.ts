@@ -341,18 +341,18 @@ export const behaviour = {
     saltChanged: {
       day: (when: string): Parts => [
         when,
-        ' haben Besucher am nächsten Tag eine andere Kennung: Wer wiederkam, ist nicht bekannt.',
+        ' bekommen Besucher am nächsten Tag eine neue Kennung: Wer wiederkam, ist nicht bekannt.',
       ],
       week: (when: string): Parts => [
         when,
-        ' haben Besucher in der nächsten Woche eine andere Kennung: Wer wiederkam, ist nicht bekannt.',
+        ' bekommen Besucher in der nächsten Woche eine neue Kennung: Wer wiederkam, ist nicht bekannt.',
       ],
       month: (when: string): Parts => [
         when,
-        ' haben Besucher im nächsten Monat eine andere Kennung: Wer wiederkam, ist nicht bekannt.',
+        ' bekommen Besucher im nächsten Monat eine neue Kennung: Wer wiederkam, ist nicht bekannt.',
       ],
     },
-    unknown: 'nicht bekannt: Besucher haben dann andere Kennungen',
+    unknown: 'unbekannt: Die Kennungen der Besucher wechseln dazwischen',
     people: countPeople,
     after: { day: 'am Tag danach', week: 'in der Woche danach', month: 'im Monat danach' },
     title: 'Menschen, die wiederkamen',

@@ -316,14 +316,11 @@ export const behaviour = {
       ],
     },
     saltChanged: {
-      day: (when: string): Parts => [when, ' visitors have another id the next day, so who came back is not known.'],
-      week: (when: string): Parts => [when, ' visitors have another id the next week, so who came back is not known.'],
-      month: (when: string): Parts => [
-        when,
-        ' visitors have another id the next month, so who came back is not known.',
-      ],
+      day: (when: string): Parts => [when, ' visitors get a new id the next day, so who came back is not known.'],
+      week: (when: string): Parts => [when, ' visitors get a new id the next week, so who came back is not known.'],
+      month: (when: string): Parts => [when, ' visitors get a new id the next month, so who came back is not known.'],
     },
-    unknown: 'not known: visitors have other ids then',
+    unknown: 'unknown: visitor ids change in between',
     people: countPeople,
     after: { day: 'the day after', week: 'the week after', month: 'the month after' },
     title: 'People who came back',

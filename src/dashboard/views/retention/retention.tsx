@@ -38,7 +38,7 @@ function backSoon(cohorts: readonly Cohort[]): { people: number; share: number }
   return { people, share: known.reduce((sum, { visitors }) => sum + visitors, 0) / people }
 }
 
-/** Returns whether no next period is known of any cohort, because visitors have other ids in it. */
+/** Returns whether the next period of some cohort is not known, because visitors have other ids in it. */
 const isSaltChanged = (cohorts: readonly Cohort[]): boolean =>
   cohorts.some(
     ({ size, periods }) => size && periods.some(({ period, reason }) => period === 1 && reason === 'salt_changed'),
