@@ -97,7 +97,8 @@ function createTableLayout(
 ): TableLayout {
   const given = unwrapSchema(schema)
   const single = !(given instanceof z.ZodArray)
-  const { columns, nested } = splitSchema(single ? given : unwrapSchema(given.element), options)
+  const row = single ? given : unwrapSchema(given.element)
+  const { columns, nested } = splitSchema(root && single ? withoutAbsentLists(row, options.data) : row, options)
   const shown = nested.length === 0 || columns.some((column) => !isNameColumn(column))
   // The single row of a response has a table of its own and needs no name.
   const hands = !(root && single && shown)
@@ -117,6 +118,18 @@ function createTableLayout(
       return createTableLayout({ ...inner, name: called, above: [...inherited, ...handed], root: false }, options)
     }),
   }
+}
+
+/**
+ * Returns the schema of a response without optional lists that it lacks: those of the other readership. A response that has
+ * nothing keeps its columns.
+ */
+function withoutAbsentLists(schema: z.ZodType, data: unknown): z.ZodType {
+  if (!(schema instanceof z.ZodObject) || !isObject(data) || Object.keys(data).length === 0) return schema
+  const kept = Object.entries(schema.shape).filter(
+    ([name, inner]) => name in data || !(inner instanceof z.ZodOptional && unwrapSchema(inner) instanceof z.ZodArray),
+  )
+  return z.object(Object.fromEntries(kept))
 }
 
 /** Splits a row's schema into columns, including those of nested objects, and lists of rows. */

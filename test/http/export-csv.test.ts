@@ -222,3 +222,15 @@ t.test('a long list in CSV equals the pages of the JSON in order', async (t) => 
   const page = await read(await (await ask('stats/export.csv?site=1&report=pages&limit=7&page=2')).text())
   t.equal(page.length, 7, 'limit and page return one page')
 })
+
+t.test('a list that only the other readership has is no column', async (t) => {
+  const { ask } = await exportService(t)
+  const columns = async (audience: string) => {
+    const file = await ask(`stats/export.csv?site=1&range=7d&report=devices&audience=${audience}`)
+    return (await file.text()).split('\r\n')[0]?.replace('\uFEFF', '').split(',') ?? []
+  }
+  t.ok((await columns('human')).includes('browser'))
+  t.notOk((await columns('human')).includes('user_agent'))
+  t.ok((await columns('agent')).includes('user_agent'))
+  t.notOk((await columns('agent')).includes('browser'))
+})
