@@ -57,7 +57,12 @@ const KINDS: readonly [Kind, ...Kind[]] = [
   {
     referrer: 'android-app://com.openai.chatgpt/',
     query: 'gclid=1',
-    ...{ channel: 'Paid Search', source: 'Google', operator: 'OpenAI' },
+    ...{ ...AI, source: 'ChatGPT', operator: 'OpenAI' },
+  },
+  {
+    referrer: 'android-app://com.openai.chatgpt/',
+    query: 'dclid=1',
+    ...{ channel: 'Display', source: 'Google', operator: 'OpenAI' },
   },
   {
     referrer: 'https://x.com/i/grok',
