@@ -1,5 +1,5 @@
 import { constants, copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { StoreOpenError } from '../errors.js'
@@ -43,7 +43,8 @@ export type DataFile = Awaited<ReturnType<typeof openDataFile>>
  */
 export async function openDataFile(options: DataFileOptions) {
   const { file, migrations, settings, log, check = 'start' } = options
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  // Absolute: with a relative path Node's `mkdir` never ends in a working directory that was deleted.
+  mkdirSync(dirname(resolve(file)), { recursive: true, mode: 0o700 })
   const connect = async (scope: CheckScope): Promise<Connections> => {
     const connections = await openDatabaseFile(file, settings, (connection) => checkFile(connection, file, scope))
     // A killed process left its spilled data; the lock is ours, so no other process uses it.
