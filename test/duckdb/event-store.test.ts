@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -26,25 +25,6 @@ const opened = async (t: Test, given: Parameters<typeof openStoreAt>[1] = {}) =>
 }
 
 storeContract(t, opened)
-
-t.test('a process whose working directory was deleted fails, and does not spin', async (t) => {
-  const program = `
-    const { openDataFile } = await import(${JSON.stringify(new URL('../../src/duckdb/datafile.js', import.meta.url).href)})
-    process.chdir(${JSON.stringify(directory(t))})
-    fs.rmdirSync(process.cwd())
-    await openDataFile({ file: 'data/events.duckdb' })`
-  const { status, signal, stderr } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '-e', `import fs from 'node:fs'\n${program}`],
-    {
-      timeout: 60_000,
-      killSignal: 'SIGKILL',
-      encoding: 'utf8',
-    },
-  )
-  t.strictSame([status, signal], [1, null])
-  t.match(stderr, /ENOENT/)
-})
 
 t.test('a report whose view is gone is said to be lost', async (t) => {
   const { options, lines } = storeOptions(join(directory(t), 'events.duckdb'))
