@@ -7,7 +7,7 @@ t.test('a process whose working directory was deleted fails, and does not spin',
     const { openDataFile } = await import(${JSON.stringify(new URL('../../src/duckdb/datafile.js', import.meta.url).href)})
     process.chdir(${JSON.stringify(directory(t))})
     fs.rmdirSync(process.cwd())
-    await openDataFile({ file: 'data/events.duckdb' })`
+    await openDataFile({ file: 'a/b/events.duckdb' })`
   const { status, signal, stderr } = spawnSync(
     process.execPath,
     ['--input-type=module', '-e', `import fs from 'node:fs'\n${program}`],
