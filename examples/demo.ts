@@ -217,13 +217,13 @@ function isReady(data: string): Promise<boolean> {
   })
 }
 
-/** Resolves when the proxy answers or has ended; rejects after 20 seconds. */
+/** Resolves when the proxy answers or has ended; rejects after two minutes, which a busy machine may need. */
 async function waitUntilReady(data: string, proxy: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 200 && proxy.exitCode === null; tries++) {
+  for (let tries = 0; tries < 1_200 && proxy.exitCode === null; tries++) {
     if (await isReady(data)) return
     await sleep(100)
   }
-  if (proxy.exitCode === null) throw new Error('the proxy did not answer within 20 seconds')
+  if (proxy.exitCode === null) throw new Error('the proxy did not answer within two minutes')
 }
 
 const Keys = z.array(z.object({ id: z.int(), name: z.string(), revoked_at: z.string().nullish() }))

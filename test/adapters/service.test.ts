@@ -78,7 +78,7 @@ for (const [name, start, host, pages, why] of [
 ] as const)
   t.test(
     `${name}: the first request tells where the dashboard is, and login-link works there`,
-    { timeout: 90_000 },
+    { timeout: 300_000 },
     async (t) => {
       const data = directory(t)
       const said: string[] = []

@@ -234,7 +234,7 @@ t.test('a funnel built by hand shows its steps', SLOW, async (t) => {
 
 t.test('a note is written by n, and another wrote itself', SLOW, async (t) => {
   const listed = `fetch('/api/annotations?site=1').then((found) => found.text())`
-  await eventually('the first', async () => `${await page.evaluate(listed)}`.includes('Codex'), 60_000)
+  await eventually('the first', async () => `${await page.evaluate(listed)}`.includes('Codex'))
   await open('').then(() => page.waitForSelector('svg.chart'))
   await page.keyboard.press('n')
   await page.fill('dialog input[name=text]', 'Launched the newsletter')

@@ -295,11 +295,11 @@ t.test('commands with a running instance', async (t) => {
   await t.test('status', async (t) => {
     const shown = await command('status', ...at)
     t.equal(shown.code, 0, shown.stderr)
-    t.match(shown.stdout, /^readership \d.* {3}up \d+s\nproxies http:\/\/127\.0\.0\.1:\d+, data /)
+    t.match(shown.stdout, /^readership \d.* {3}up [\dm ]+s\nproxies http:\/\/127\.0\.0\.1:\d+, data /)
     t.match(shown.stdout, /^✓ State {7}stores rows$/m)
     t.match(shown.stdout, /, 6 since the start$/m, 'five fetches and a pageview')
     t.match(shown.stdout, /^ {2}Requests {4}\d in progress, 2xx 6$/m)
-    t.match(shown.stdout, /^ {2}robots\.txt {2}a\.com served, checked \d+s ago/m)
+    t.match(shown.stdout, /^ {2}robots\.txt {2}a\.com served, checked [\dm ]+s ago/m)
     t.match(JSON.parse((await command('status', ...at, '--json')).stdout), {
       origin: origin.url,
       store: { state: 'ready', restarts: 0 },

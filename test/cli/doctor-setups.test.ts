@@ -275,7 +275,13 @@ t.test('each broken set-up is found, and its mend is named', async (t) => {
     ],
     [
       async (t) => [...(await goodFlags(t)), '--geoip', file(t, 'a.mmdb', 'no database')],
-      ...(['fail', 'geo data', /a\.mmdb .* no MMDB file/, /Correct or remove --geoip/, 'no file of places'] as const),
+      ...([
+        'fail',
+        'geo data',
+        /a\.mmdb .* is not an MMDB file/,
+        /Correct or remove --geoip/,
+        'no file of places',
+      ] as const),
     ],
     [
       async (t) => [...(await goodFlags(t)), '--ranges', file(t, 'unknown.json', '[]')],

@@ -48,7 +48,7 @@ t.test('policy of a URL is fetched from the site, without an instance', async (t
   t.match(await command('policy', 'http://127.0.0.1:1'), { code: 1, stderr: /cannot be reached/ })
 })
 
-t.test('policy of the running instance, and tail --violations', { timeout: 90_000 }, async (t) => {
+t.test('policy of the running instance, and tail --violations', { timeout: 300_000 }, async (t) => {
   const { table, url } = await startOrigin(t)
   table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow: /private\n'))
   const data = dataDir(t)

@@ -171,10 +171,10 @@ t.test('a store is copied to servers and back', { skip: noChdb || noPostgres, ti
     t.match(await proxy.ready(), { status: 503, body: /degraded/ })
     t.match(proxy.output(), /not copied completely/)
     t.match(await cli(...there), { code: 0, stdout: /Complete/ })
-    await eventually('the proxy has opened the copy', async () => (await proxy.ready()).status === 200, 20_000)
+    await eventually('the proxy has opened the copy', async () => (await proxy.ready()).status === 200)
     const target = await openServers(t, store, control)
     const stored = () => target.events.query(sql`select site_id from agent_events where pathname = '/waiting'`)
-    await eventually('the row is stored', async () => (await stored()).length === 1, 20_000)
+    await eventually('the row is stored', async () => (await stored()).length === 1)
   })
 })
 

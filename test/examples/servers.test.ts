@@ -88,11 +88,7 @@ t.test('two sidecars ship to a collector', async (t) => {
   const ended = once(fleet, 'exit')
   const [collector, ...sidecars] = ports.map((port) => `http://127.0.0.1:${port}`)
   for (const site of sidecars)
-    await eventually(
-      'the sidecar',
-      async () => (await fetch(`${site}/`, { headers: { 'user-agent': GPTBOT } })).ok,
-      30_000,
-    )
+    await eventually('the sidecar', async () => (await fetch(`${site}/`, { headers: { 'user-agent': GPTBOT } })).ok)
   const made = await command('keys', 'create', '--name', 'test', '--data', join(folder, 'fleet/collector'), '--json')
   const headers = { authorization: `Bearer ${JSON.parse(made.stdout).secret}` }
   const asked = `${collector}/api/agents/overview?site=1&range=24h`

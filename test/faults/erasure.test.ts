@@ -53,7 +53,7 @@ async function begin(t: Test, data: string): Promise<ChildProcess> {
   const args = ['serve', '--host', '127.0.0.1', '--port', `${await freePort()}`, '--data', data, '--offline']
   const child = spawn(process.execPath, ['dist/bin/readership.js', ...args], { detached: true, stdio: 'ignore' })
   t.teardown(() => kill(child, 'both'))
-  await eventually('the instance answers', async () => (await ask(data, 'GET', '/healthz'))?.status === 200, 30_000)
+  await eventually('the instance answers', async () => (await ask(data, 'GET', '/healthz'))?.status === 200)
   return child
 }
 
@@ -137,7 +137,7 @@ t.test(
           )
           sure.add(person)
         } else t.match(response, { status: 503 }, 'or the outcome is reported as unknown')
-        await eventually('the store is open again', async () => (await storeOf(data)).state === 'ready', 20_000)
+        await eventually('the store is open again', async () => (await storeOf(data)).state === 'ready')
         await eventually('another worker', async () => {
           const now = (await storeOf(data)).worker?.pid
           return now !== undefined && now !== worker.pid

@@ -160,7 +160,7 @@ t.test('a collector killed repeatedly and a sidecar killed once: every row is st
   // Rows that a sidecar leaves in its spool are sent after its next start.
   ;[one, two] = await Promise.all([startOne(), startTwo()])
   const waiting = () => Promise.all([one, two].map((of) => metric(of, 'readership_spool_rows')))
-  await eventually('what waits', async () => (await waiting()).every((of) => of[''] === 0), 30_000)
+  await eventually('what waits', async () => (await waiting()).every((of) => of[''] === 0))
   await end()
   t.equal(await collector.stop(), 0)
 

@@ -42,7 +42,7 @@ t.test('a delivery that kill -9 interrupted is made after the next start, under 
   const second = await startInstance(origin.url, data, '--private-webhooks')
   t.teardown(() => second.stop())
   const delivered = async () => (await ask(second.admin, 'GET', '/1/deliveries')).data
-  await eventually('the second', async () => (await delivered())[0].state === 'done', 20_000)
+  await eventually('the second', async () => (await delivered())[0].state === 'done')
   t.match(await delivered(), [{ state: 'done', attempts: 2 }])
   t.equal(received.length, 2)
   const names = received.map(({ headers }) => headers['x-service-delivery'])

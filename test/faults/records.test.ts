@@ -54,7 +54,7 @@ async function begin(data: string): Promise<ChildProcess> {
   const child = spawn(process.execPath, ['dist/bin/readership.js', ...args], { detached: true, stdio: 'ignore' })
   // A process group of its own would outlive a test that times out.
   process.once('exit', () => child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'))
-  await eventually('the instance answers', async () => (await ask(data, 'GET', '/healthz'))?.status === 200, 30_000)
+  await eventually('the instance answers', async () => (await ask(data, 'GET', '/healthz'))?.status === 200)
   return child
 }
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
@@ -229,7 +229,7 @@ t.test('kill -9 during management writes: every acknowledged write is stored, on
             await sleep(50)
           }
           await Promise.all([run(lanes, () => killed), killing()])
-          await eventually('the store is open again', async () => (await storeOf(data)).state === 'ready', 20_000)
+          await eventually('the store is open again', async () => (await storeOf(data)).state === 'ready')
           await compare(t, data, lanes, `kill ${kill}`)
           // A failed write is repeated under the same name: the object exists once.
           const [goal] = lanes.flatMap(({ all }) => all).filter(({ kind, names }) => kind === 'goals' && names[0])

@@ -17,7 +17,7 @@ const json = (value: unknown) => JSON.stringify(value)
 const NO_STORE = { 'cache-control': 'no-store' }
 const OPEN = { 'access-control-allow-origin': '*' }
 
-t.test('the ingest endpoints answer as specified', { timeout: 60_000 }, async (t) => {
+t.test('the ingest endpoints answer as specified', { timeout: 300_000 }, async (t) => {
   const clock = { now: new Date() }
   const log = { info() {}, warn() {}, error() {} }
   const instance = await openInstance(

@@ -138,7 +138,7 @@ t.test('invitations end with the account that sent them, also after it was renam
     202,
   )
   const links = async () => (await operator('GET', '/control/links')).data
-  await eventually('the link', async () => (await links()).length > 0, 5_000)
+  await eventually('the link', async () => (await links()).length > 0)
   t.equal((await visitor().form('/confirm-email', { token: tokenOf((await links())[0].link) })).status, 303)
   const path = `/invitation?token=${tokenOf(data.link)}`
   t.equal((await visitor().ask('GET', path)).status, 200)

@@ -269,7 +269,7 @@ t.test('wrong use names what was expected', async (t) => {
   t.notOk((await readRows(1)).has('/wrong'), 'a trial stores nothing')
 })
 
-t.test('a command that follows a log ends when its import is undone', { timeout: 60_000 }, async (t) => {
+t.test('a command that follows a log ends when its import is undone', { timeout: 300_000 }, async (t) => {
   const log = writeLog('undone.log', `${of('/undone/1')}\n`)
   const ended = run(['import', log, '--follow'])
   await eventually('its first line', async () => (await readRows(1)).has('/undone/1'))
@@ -284,7 +284,7 @@ t.test('a command that follows a log ends when its import is undone', { timeout:
 
 t.test(
   'a log is followed over a rotation until Ctrl-C, which shows what was stored',
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async (t) => {
     const log = writeLog('follow.log', `${of('/follow/1')}\n`)
     let interrupt = () => {}
