@@ -10,6 +10,7 @@ import { portOf, waitFor } from './fixtures/sockets.js'
 
 t.test('observe records each form of response', async (t) => {
   const seen: Observation[] = []
+  let isAsked = false
   const site = createServer((req: IncomingMessage, res: ServerResponse) => {
     observe(req, res, '192.0.2.9', (observation) => seen.push(observation))
     const path = (req.url ?? '').split('?')[0]
@@ -28,7 +29,7 @@ t.test('observe records each form of response', async (t) => {
       const gzip = createGzip()
       gzip.pipe(res)
       gzip.end('a'.repeat(100_000))
-    } else if (path === '/slow') return
+    } else if (path === '/slow') isAsked = true
     else if (path === '/endless') {
       res.writeHead(200, html)
       const more = () => {
@@ -107,6 +108,7 @@ t.test('observe records each form of response', async (t) => {
 
   seen.length = 0
   const slow = openRawClient(t, portOf(site), `GET /slow HTTP/1.1\r\n${end}`)
+  await waitFor('the request', () => isAsked)
   await sleep(50)
   slow.socket.destroy()
   await waitFor('499', () => seen.length === 1)
