@@ -80,7 +80,7 @@ t.test(
     const key = secret.trim()
     const ask = (at: Instance, path: string) =>
       fetch(`${at.admin}${path}`, { headers: { authorization: `Bearer ${key}` } })
-    await eventually('a key is known everywhere', async () => (await ask(other, '/api/sites')).ok, 1_000)
+    await eventually('a key is known everywhere', async () => (await ask(other, '/api/sites')).ok)
     const refused = await command('keys', 'list', '--data', one.data)
     t.equal(refused.code, 0, 'a reader answers what changes nothing')
     t.match(
@@ -155,21 +155,21 @@ t.test(
         t.equal((await deliver(one)).status, 503, 'without its database nothing is accepted')
         t.equal((await fetch(`${other.admin}/healthz`)).status, 200, 'and every process lives on')
         await postgres.start()
-        await eventually('the writer is the same', () => isWriter(writer), 15_000)
+        await eventually('the writer is the same', () => isWriter(writer))
       } else if (fault % 3 === 0) {
         await writer.stop('SIGKILL')
-        await eventually('the standby writes', () => isWriter(standby), 15_000)
+        await eventually('the standby writes', () => isWriter(standby))
         took.push(performance.now() - at)
         ;[writer, standby] = [standby, await member(`e${fault}`)]
       } else {
         // All of its processes stop, as when a machine is suspended.
         const pids = await processes(writer)
         for (const pid of pids) process.kill(pid, 'SIGSTOP')
-        await eventually('the standby writes', () => isWriter(standby), 15_000)
+        await eventually('the standby writes', () => isWriter(standby))
         took.push(performance.now() - at)
         for (const pid of pids) process.kill(pid, 'SIGCONT')
         ;[writer, standby] = [standby, writer]
-        await eventually('the other notices', async () => !(await isWriter(standby)), 15_000)
+        await eventually('the other notices', async () => !(await isWriter(standby)))
       }
       await sleep((SECONDS * 1_000) / FAULTS / 2)
     }
