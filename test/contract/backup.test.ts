@@ -34,7 +34,7 @@ async function listDeliveries({ events }: Awaited<ReturnType<typeof openFilesAt>
     .sort((a, b) => a - b)
 }
 
-t.test('a backup of a readership that runs, restored elsewhere', { skip: noPostgres, timeout: 300_000 }, async (t) => {
+t.test('a backup of a readership that runs, restored elsewhere', { skip: noPostgres, timeout: 900_000 }, async (t) => {
   const [from, to, piped] = [directory(t), join(directory(t), 'to'), join(directory(t), 'piped')]
   const [file, pipe] = [join(directory(t), 'all.tar'), join(directory(t), 'pipe.tar')]
   await fillStores(from, GENERATED)

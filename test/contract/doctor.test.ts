@@ -70,7 +70,7 @@ const openRecords = async (t: Test, url: string) => {
 
 t.test(
   'what prevents a start is one line, and doctor says how to mend it',
-  { skip: noChdb || noPostgres, timeout: 300_000 },
+  { skip: noChdb || noPostgres, timeout: 900_000 },
   async (t) => {
     const [clickhouse, postgres] = [await startClickHouse(t), await startPostgres(t)]
     const rows = await clickhouse.createDatabase()

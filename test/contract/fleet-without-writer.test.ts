@@ -15,7 +15,7 @@ import { createDatabase, noPostgres, startPostgres } from '../fixtures/postgres.
 
 t.test(
   'a reader whose writer is dead says so everywhere, until another one writes',
-  { skip: noChdb || noPostgres, timeout: 600_000 },
+  { skip: noChdb || noPostgres, timeout: 1_100_000 },
   async (t) => {
     const [clickhouse, postgres] = [await startClickHouse(t), await startPostgres(t)]
     const [store, control] = [await clickhouse.createDatabase(), await createDatabase(postgres.url, 'dead')]
@@ -66,7 +66,7 @@ t.test(
 
 t.test(
   'a proxy that started as a reader stores the rows on its disk when it takes over',
-  { skip: noChdb || noPostgres, timeout: 600_000 },
+  { skip: noChdb || noPostgres, timeout: 1_100_000 },
   async (t) => {
     const [clickhouse, postgres, origin] = [await startClickHouse(t), await startPostgres(t), await startOrigin()]
     t.teardown(() => origin.close())

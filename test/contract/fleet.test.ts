@@ -37,7 +37,7 @@ const PEOPLE = 10
 
 t.test(
   'a writer, a standby, two readers and two sidecars',
-  { skip: noChdb || noPostgres, timeout: 600_000 },
+  { skip: noChdb || noPostgres, timeout: 1_100_000 },
   async (t) => {
     const [origin, clickhouse, postgres] = [await startOrigin(), await startClickHouse(t), await startPostgres(t)]
     t.teardown(() => origin.close())

@@ -50,7 +50,7 @@ async function openServers(t: Pick<Test, 'teardown'>, store: string, control: st
   return { events, records, close }
 }
 
-t.test('a store is copied to servers and back', { skip: noChdb || noPostgres, timeout: 600_000 }, async (t) => {
+t.test('a store is copied to servers and back', { skip: noChdb || noPostgres, timeout: 1_100_000 }, async (t) => {
   t.comment(`MIGRATE_SEED=${SEED}`)
   const random = seeded(SEED)
   const [clickhouse, postgres] = [await startClickHouse(t), await startPostgres(t)]

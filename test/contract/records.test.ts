@@ -36,7 +36,7 @@ t.test('records in DuckDB', async (t) => {
   journalContract(t, open)
 })
 
-t.test('records in PostgreSQL', { skip: noPostgres, timeout: 300_000 }, async (t) => {
+t.test('records in PostgreSQL', { skip: noPostgres, timeout: 900_000 }, async (t) => {
   const server = await startPostgres(t)
   const open = async (t: Test) => {
     const records = await openRecordsOn(server.url, directory(t))
