@@ -137,7 +137,8 @@ async function* readLines(file: string, pieces: AsyncIterable<Buffer>): AsyncGen
   }
   const found = await decoder?.end()
   const fault = found && `cut short or damaged after byte ${found.at}, line ${lineCount}: ${found.reason}`
-  const lines = splitter.end()
+  // A line that the fault cut would be another request.
+  const lines = fault === undefined ? splitter.end() : []
   if (fault !== undefined || lines.length > 0) yield { file, lines, bytesRead, ...(fault !== undefined && { fault }) }
 }
 

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { followLog } from '../access-logs/follow.js'
 import { LOG_FORMATS } from '../access-logs/formats.js'
 import { loadCatalog } from '../agents/catalog.js'
+import { hostname } from '../config-values.js'
 import { formatNumber } from '../export/format.js'
 import { hasNoRequest, ImportCounts, type ImportOptions } from '../log-import/batch.js'
 import { followBatches, latestTime, type ReadCounts, readBatches } from '../log-import/read-batches.js'
@@ -35,7 +36,7 @@ const ImportFlags = z.object({
   host: flag(
     '--host <name>',
     "hostname of lines without one (default: the site's first)",
-    text.toLowerCase().optional(),
+    hostname.optional(),
   ),
   format: flag(
     '--format <format>',

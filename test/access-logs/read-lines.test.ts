@@ -185,7 +185,7 @@ t.test('what is wrong with a file is reported, and everything before it is read'
   const whole = gzipSync(text(...lines))
   writeFileSync(join(folder, 'cut'), whole.subarray(0, whole.length - 500))
   const cut = await read(await openLogs([join(folder, 'cut')]))
-  const place = `after byte ${whole.length - 500}, line ${cut.lines.length - 1}`
+  const place = `after byte ${whole.length - 500}, line ${cut.lines.length}`
   t.same(cut.faults, [`${join(folder, 'cut')}: cut short or damaged ${place}: unexpected end of file`])
   t.ok(cut.lines.length > 18_000, `${cut.lines.length} lines`)
   t.same(cut.lines.slice(0, 18_000), lines.slice(0, 18_000))

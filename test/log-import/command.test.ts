@@ -365,6 +365,7 @@ t.test('an import begins an empty directory, if it names the hostname', async (t
     { code: 1, stderr: /nothing listens there/ },
     'records on a server have their sites',
   )
+  t.match(await here('--host', 'https://new.example/'), { code: 2, stderr: /--host: must be a hostname/ })
   t.notOk(existsSync(join(data, 'control.duckdb')), 'nothing is made')
   t.match(await here('--host', 'new.example'), { code: 0, stdout: /^Stored 1 pageviews of people/ })
   const { stdout } = await command('sites', 'list', '--json', '--data', data)
