@@ -33,11 +33,7 @@ import { Failure } from './terminal.js'
 const text = z.string().min(1, 'must not be empty')
 const ImportFlags = z.object({
   site: flag('--site <id>', 'site of the logs; needed where there are several', idOf('a site').optional()),
-  host: flag(
-    '--host <name>',
-    "hostname of lines without one (default: the site's first)",
-    hostname.optional(),
-  ),
+  host: flag('--host <name>', "hostname of lines without one (default: the site's first)", hostname.optional()),
   format: flag(
     '--format <format>',
     `auto (default), ${LOG_FORMATS.map(({ name }) => name).join(', ')}, or a format as nginx, Apache or GoAccess write it`,

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { z } from 'zod'
 import { formatBytes, formatDuration, formatNumber, formatPercent } from '../export/format.js'
+import { RANGES } from '../query/envelope.js'
 import { bar, barWidth, sparkline } from './charts.js'
 import { type Client, withClient } from './client.js'
 import { type CommandCall, defineCommand, flag, idOf, JSON_FLAG, printJson, queryString } from './command.js'
@@ -78,7 +79,7 @@ export const stats = defineCommand({
     range: flag(
       '--range <range>',
       'today, yesterday, 24h, 7d, 30d (default), 90d, 12mo, mtd, ytd or all',
-      z.string().default('30d'),
+      z.enum(RANGES, `must be ${RANGES.slice(0, -1).join(', ')} or ${RANGES.at(-1)}`).default('30d'),
     ),
     site: flag('--site <id>', 'site (default: the only one)', idOf('a site').optional()),
     report: flag(

@@ -95,7 +95,8 @@ function describeValue(
   const hint = nearest === undefined ? `the most frequent are ${most}.` : `did you mean ${quote(nearest)}?`
   // The other readership may have the value.
   const row = { human: 'row of people', agent: 'row of agents', all: 'row' }[audience]
-  const message = `No ${row} in this window has the ${dimension} ${quote(value)}; ${hint}`
+  const form = dimension === 'country' && !/^[A-Z]{2}$/.test(value) ? ' A country is its two-letter code.' : ''
+  const message = `No ${row} in this window has the ${dimension} ${quote(value)}; ${hint}${form}`
   return { code: 'no_such_value', message, dimension, value, ...(nearest === undefined ? {} : { nearest }) }
 }
 

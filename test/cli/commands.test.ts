@@ -245,7 +245,11 @@ t.test('commands with a running instance', async (t) => {
       [],
       'and no partial file',
     )
-    t.match(await command('stats', ...at, '--range', 'soon'), { code: 2, stderr: /range/ }, 'wrong usage')
+    t.match(
+      await command('stats', ...at, '--range', '28d'),
+      { code: 2, stderr: /--range: must be today, .* or all/ },
+      'wrong usage',
+    )
     t.match(await command('stats', ...at, '--site', '9'), { code: 1, stderr: /There is no such site/ })
   })
 

@@ -278,7 +278,7 @@ t.test('each broken set-up is found, and its mend is named', async (t) => {
       ...([
         'fail',
         'geo data',
-        /a\.mmdb .* is not an MMDB file/,
+        /mmdb .* not an MMDB file/,
         /Correct or remove --geoip/,
         'no file of places',
       ] as const),
