@@ -275,13 +275,7 @@ t.test('each broken set-up is found, and its mend is named', async (t) => {
     ],
     [
       async (t) => [...(await goodFlags(t)), '--geoip', file(t, 'a.mmdb', 'no database')],
-      ...([
-        'fail',
-        'geo data',
-        /mmdb .* not an MMDB file/,
-        /Correct or remove --geoip/,
-        'no file of places',
-      ] as const),
+      ...(['fail', 'geo data', /mmdb .* not an MMDB/, /Correct or remove --geoip/, 'no file of places'] as const),
     ],
     [
       async (t) => [...(await goodFlags(t)), '--ranges', file(t, 'unknown.json', '[]')],
