@@ -287,7 +287,8 @@ export async function checkDeliveries(t: Test, open: () => Promise<EventStore>):
     // Results while a log is imported, which leaves again.
     const end: Delivery['end'] = async (recording, salts, now) => {
       for (const site of numbers.filter(hasImport)) {
-        const isHeld = (at: number) => !hasDailySalt(site) || dayOf(at) >= dayOf(now()) - 1
+        // A line soon after midnight may continue a visit of the day before, whose salt it needs.
+        const isHeld = (at: number) => !hasDailySalt(site) || dayOf(at - 30 * MINUTE) >= dayOf(now()) - 1
         const log = drawLog(random, peopleOf(site), isHeld)
         seen.logged += log.human
         const given = { store, site: numberedSite(site), recording, salts, now }
