@@ -77,7 +77,7 @@ const app = await startDashboard(t, { people: 1_500, agents: 1_500 })
 const browser = await openBrowser(t)
 
 for (const { name, width, height, colorScheme, views, rules } of SCREENS)
-  t.test(name, { timeout: 240_000 }, async (t) => {
+  t.test(name, { timeout: 600_000 }, async (t) => {
     const { context, page, trouble } = await signIn(browser, app, { viewport: { width, height }, colorScheme })
     for (const view of views) {
       await page.goto(`${app.admin}/sites/1/${view}?range=90d`)
@@ -172,7 +172,7 @@ t.test('a view whose script is gone after an upgrade reloads the page, once', { 
   await context.close()
 })
 
-t.test('in a browser of another zone than the site’s', { timeout: 240_000 }, async (t) => {
+t.test('in a browser of another zone than the site’s', { timeout: 600_000 }, async (t) => {
   const viewport = { width: 1440, height: 900 }
   const { context, page, trouble } = await signIn(browser, app, { viewport, timezoneId: 'America/Los_Angeles' })
   const RANGE = 'range=90d'

@@ -13,7 +13,7 @@ import { receiver } from '../fixtures/receiver.js'
 import { agentRow } from '../fixtures/rows.js'
 
 /** A person uses the dashboard from the first link on: each step in one browser, on one started instance. */
-const SLOW = { timeout: 200_000 }
+const SLOW = { timeout: 600_000 }
 const PASSWORD = 'the moon pulls both ways'
 /** Paths that would act if they were not shown as text. */
 const HOSTILE = ['/<script>window.owned=1</script>', '/\u202eevil.exe', "javascript:window.owned=1//'><img src=x>"]

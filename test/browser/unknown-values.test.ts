@@ -6,7 +6,7 @@ import { eventually } from '../fixtures/instance.js'
 /** All panels have their answers. */
 const SETTLED = `!document.querySelector('[aria-busy="true"], .skeleton')`
 
-t.test('a filter is unknown if a person set it, not if the view did', { timeout: 240_000 }, async (t) => {
+t.test('a filter is unknown if a person set it, not if the view did', { timeout: 600_000 }, async (t) => {
   const app = await startDashboard(t, { people: 60, agents: 60 })
   const { context, page } = await signIn(await openBrowser(t), app)
   const germany = JSON.stringify([{ dimension: 'country', op: 'is', value: 'Germany' }])

@@ -188,7 +188,7 @@ t.test(
   },
 )
 
-t.test('doctor describes servers that can be used', { skip: noChdb || noPostgres, timeout: 120_000 }, async (t) => {
+t.test('doctor describes servers that can be used', { skip: noChdb || noPostgres, timeout: 600_000 }, async (t) => {
   const [clickhouse, postgres] = [await startClickHouse(t), await startPostgres(t)]
   const [store, control] = [await clickhouse.createDatabase(), await createDatabase(postgres.url, 'ours')]
   const look = async (now = () => new Date()) => {

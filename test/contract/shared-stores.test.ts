@@ -49,7 +49,7 @@ async function open(t: Test, control: string, instance: string, given: Partial<W
   return { ...stores, lines, close }
 }
 
-t.test('processes that share their records', { skip: noPostgres, timeout: 120_000 }, async (t) => {
+t.test('processes that share their records', { skip: noPostgres, timeout: 600_000 }, async (t) => {
   const server = await startPostgres(t)
 
   t.test('a writer that was taken over writes no records and no salts', async (t) => {

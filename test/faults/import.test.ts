@@ -70,7 +70,7 @@ const childOf = (pid: number | undefined): number =>
 
 const skip = process.platform !== 'linux' && 'finds the worker in /proc'
 
-t.test('an import that is killed anywhere, and run again, ends as one run', { timeout: 120_000, skip }, async (t) => {
+t.test('an import that is killed anywhere, and run again, ends as one run', { timeout: 600_000, skip }, async (t) => {
   const folder = directory(t)
   const log = join(folder, 'access.log')
   await writeLog(log)

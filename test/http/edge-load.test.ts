@@ -139,7 +139,7 @@ t.test('a client that disconnects early can retry', async (t) => {
 
 t.test(
   'any body is stored whole or not at all, and never causes an internal error',
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async (t: Test) => {
     fresh()
     const odd = fc.oneof(

@@ -123,7 +123,7 @@ const VHOST: readonly Case[] = [
   [vhost('other.example:443', '/v/agent', GPTBOT), 'other host', 'another hostname'],
 ]
 
-t.test('each line becomes what the table says', { timeout: 120_000 }, async (t) => {
+t.test('each line becomes what the table says', { timeout: 600_000 }, async (t) => {
   for (const [name, cases] of Object.entries({ combined: COMBINED, caddy: CADDY, vhost: VHOST })) {
     const path = writeLog(`${name}.log`, `${cases.map(([line]) => line).join('\n')}\n`)
     const errors = `${path}.errors`

@@ -67,7 +67,7 @@ async function setUp(t: Test) {
   }
 }
 
-t.test('facts in any order and any split give the same rows', { timeout: 240_000 }, async (t) => {
+t.test('facts in any order and any split give the same rows', { timeout: 600_000 }, async (t) => {
   const visits: [facts: (ReturnType<typeof view> | Hit)[], rows: string[], why: string][] = [
     [
       [view(0, '/a'), engagement(5, '/a', 4)],

@@ -19,7 +19,7 @@ const Row = z.object({ pathname: z.string(), status: z.number().nullable(), prop
 
 t.test(
   'after kill -9 at any moment each view is one row, complete once both halves are acknowledged',
-  { timeout: 120_000 },
+  { timeout: 600_000 },
   async (t) => {
     const file = join(directory(t), 'events.duckdb')
     const acks = `${file}.acks`

@@ -67,7 +67,7 @@ async function setUp(t: Test) {
   }
 }
 
-t.test('a view is one row across commits and restarts', { timeout: 120_000 }, async (t) => {
+t.test('a view is one row across commits and restarts', { timeout: 600_000 }, async (t) => {
   const { store, record, restart, drops, stop } = await setUp(t)
   const reported = { screen_width: 800, props: { plan: 'pro' } }
   await record(NOON, view(NOON, { pathname: '/a' }))
@@ -312,7 +312,7 @@ const tabs = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-t.test('in any order a view is one row', { timeout: 120_000 }, async (t) => {
+t.test('in any order a view is one row', { timeout: 600_000 }, async (t) => {
   const { store, record, restart, set, stop } = await setUp(t)
   let run = 0
   await fc.assert(
