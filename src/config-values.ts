@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { asciiHostname } from './hostname.js'
+import { asciiHostname } from './base/hostname.js'
 
 /* The kinds of values that settings have. */
 

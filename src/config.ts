@@ -1,5 +1,6 @@
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
+import { suggestName } from './base/nearest-name.js'
 import {
   byteSize,
   databaseUrl,
@@ -14,7 +15,6 @@ import {
   timeoutSeconds,
   wholeNumber,
 } from './config-values.js'
-import { suggestName } from './nearest-name.js'
 
 /** A setting that is missing, unknown or invalid; the message is one line that names it. */
 export class ConfigError extends Error {

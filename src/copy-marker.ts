@@ -1,4 +1,4 @@
-import { StoreOpenError } from './errors.js'
+import { StoreOpenError } from './base/errors.js'
 import { sql } from './sql.js'
 import type { Records } from './store.js'
 

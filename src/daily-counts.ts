@@ -1,4 +1,4 @@
-import { ASSISTANT_NAME_PATTERN, ASSISTANT_REFERRER_PATTERN } from './capture/assistants.js'
+import { ASSISTANT_NAME_PATTERN, ASSISTANT_REFERRER_PATTERN } from './base/assistants.js'
 import type { AggregateType } from './session-aggregates.js'
 import { type Dialect, join, raw, type Sql, sql } from './sql.js'
 

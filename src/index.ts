@@ -1,6 +1,6 @@
-export { clientAddress, parseTrust, type Trust } from './address.js'
+export { clientAddress, parseTrust, type Trust } from './base/address.js'
+export { ApiError } from './base/errors.js'
 export { OBSERVED_HEADERS, type Observation } from './capture/observation.js'
-export { ApiError } from './errors.js'
 export type { Log } from './instance/instance.js'
 export { openReadership, type ReadershipOptions } from './instance/open-readership.js'
 export { BASE_PATH, type MountOptions, mount, peerAddress, toNodeHandler } from './proxy/node-handler.js'

@@ -1,4 +1,4 @@
-import { ApiError } from './errors.js'
+import { ApiError } from './base/errors.js'
 import { type Sql, sql } from './sql.js'
 import type { Records } from './store.js'
 

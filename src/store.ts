@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from './errors.js'
+import { ApiError } from './base/errors.js'
 import type { Rows } from './rows.js'
 import type { Dialect, Sql } from './sql.js'
 

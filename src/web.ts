@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Agent } from './agents/agent.js'
 import catalog from './agents/catalog.json' with { type: 'json' }
-import { describeUnknownOption } from './option-names.js'
+import { describeUnknownOption } from './base/option-names.js'
 import { createWebClient } from './ship/web/web-client.js'
 import { createWebShipper, type WebShipper } from './ship/web/web-shipper.js'
 

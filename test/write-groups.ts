@@ -9,7 +9,7 @@ import { dirname } from 'node:path'
 
 /** Folders of small files, joined where few of them are in one; `.` has the files of no folder. */
 const GROUPED = [
-  ['.', 'dashboard', 'outbound', 'query', 'tracker'],
+  ['.', 'dashboard', 'base/outbound', 'query', 'tracker'],
   ['access-logs', 'adapters', 'capture', 'ingest', 'log-import', 'log-report'],
   ['agents', 'history', 'manage'],
   ['cli'],

@@ -1,5 +1,5 @@
-import { UnusableSetting } from '../errors.js'
-import { suggestName } from '../nearest-name.js'
+import { UnusableSetting } from '../base/errors.js'
+import { suggestName } from '../base/nearest-name.js'
 import { LOG_FORMATS } from './formats.js'
 import type { LogFormat } from './log-format.js'
 import { strftimeElements } from './strftime.js'

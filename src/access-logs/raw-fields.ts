@@ -1,4 +1,4 @@
-import { clientAddress, parseTrust } from '../address.js'
+import { clientAddress, parseTrust } from '../base/address.js'
 import type { LogEntry } from './log-format.js'
 import { hostOf, isMethod, type RequestLine, splitRequest, splitTarget } from './request-line.js'
 

@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { UnusableSetting } from '../errors.js'
+import { UnusableSetting } from '../base/errors.js'
 import { createDecoder } from './decompress.js'
 import { detectFormat, lacksUserAgents } from './detect.js'
 import { createLineSplitter } from './line-splitter.js'

@@ -1,4 +1,4 @@
-import { UnusableSetting } from '../errors.js'
+import { UnusableSetting } from '../base/errors.js'
 import { timeOfDay } from './clf-time.js'
 import { quoteEnd, unescapeField } from './escapes.js'
 import { defineFormat, type LogFormat, type LogParser, type ParserOptions } from './log-format.js'

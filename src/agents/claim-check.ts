@@ -1,5 +1,5 @@
-import { parseAddress } from '../address.js'
-import { memoize } from '../cache.js'
+import { parseAddress } from '../base/address.js'
+import { memoize } from '../base/cache.js'
 import { type Agent, UNDOCUMENTED } from './catalog.js'
 import type { RangeLookup, Ranges } from './ranges/ranges.js'
 import { listsOfAgent } from './ranges/sources.js'

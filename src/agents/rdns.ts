@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Address, addressKey, parseAddress } from '../address.js'
-import { createRecentCache } from '../cache.js'
+import { type Address, addressKey, parseAddress } from '../base/address.js'
+import { createRecentCache } from '../base/cache.js'
 import type { Agent } from './catalog.js'
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import {
   type BackupLine,
   BackupProgress,

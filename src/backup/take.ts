@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { ApiError } from '../base/errors.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
-import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
 import { groupDays, isOfDays, listDays, listFingerprints, type ReadableEvents } from '../migrate/read-events.js'
 import { RECORD_TABLES, readOrigin } from '../migrate/read-records.js'

@@ -1,5 +1,5 @@
 import UAParser from 'ua-parser-js'
-import { createRecentCache } from '../cache.js'
+import { createRecentCache } from '../base/cache.js'
 import { deviceTypeOf, isIpadAsMac } from './device-type.js'
 import type { Observation } from './observation.js'
 import { nameSystem } from './system-names.js'

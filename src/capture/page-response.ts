@@ -1,4 +1,4 @@
-import { createRecentCache } from '../cache.js'
+import { createRecentCache } from '../base/cache.js'
 import type { Observation } from './observation.js'
 import {
   type DataPaths,

@@ -1,4 +1,4 @@
-import { isGlobal, isTrusted, parseAddress, type Trust } from '../address.js'
+import { isGlobal, isTrusted, parseAddress, type Trust } from '../base/address.js'
 import type { ProxyCounts } from '../http/metrics.js'
 
 /**

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { parseTrust } from '../address.js'
+import { parseTrust } from '../base/address.js'
 import type { Config } from '../config.js'
 import { formatNumber } from '../export/format.js'
 import type { InstanceStatus } from '../http/instance-status.js'

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { clientAddress, isTrusted, parseTrust, type Trust } from '../address.js'
+import { clientAddress, isTrusted, parseTrust, type Trust } from '../base/address.js'
 import type { Config } from '../config.js'
 import type { ProxyCounts } from '../http/metrics.js'
 import { scriptName } from '../http/tracker-script.js'

@@ -1,6 +1,6 @@
 import { type AggregationOptions, createAggregation } from '../aggregation.js'
+import { ApiError } from '../base/errors.js'
 import { RowError } from '../columns.js'
-import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
 import type { Log, Records } from '../store.js'
 import { openAggregates } from './aggregates.js'

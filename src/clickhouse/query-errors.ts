@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError, StoreOpenError } from '../errors.js'
+import { ApiError, StoreOpenError } from '../base/errors.js'
 import { queryCancelled } from '../store.js'
 import { type ClickHouseAddress, ClickHouseOpenError } from './client.js'
 import type { QueryLimits } from './settings.js'

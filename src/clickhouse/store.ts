@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import { ApiError } from '../base/errors.js'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
-import { ApiError } from '../errors.js'
 import type { ServerStatus } from '../event-store.js'
 import type { Sql } from '../sql.js'
 import type { ReadTimeouts, Records, ResultRow, Store } from '../store.js'

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { ApiError } from '../errors.js'
-import { createSlots, type Slots } from '../slots.js'
+import { ApiError } from '../base/errors.js'
+import { createSlots, type Slots } from '../base/slots.js'
 import { queryCancelled, type ReadTimeouts } from '../store.js'
 import { type Connections, READ_CONNECTIONS, STREAM_CONNECTIONS } from './open.js'
 import { isFatal, queryTimedOut, queueTimedOut } from './query-errors.js'

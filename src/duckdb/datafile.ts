@@ -2,7 +2,7 @@ import { constants, copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, st
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { StoreOpenError } from '../errors.js'
+import { StoreOpenError } from '../base/errors.js'
 import type { Migration } from '../records-schema.js'
 import type { Log, ReadTimeouts } from '../store.js'
 import { type CheckScope, checkFile, isDamage, RESTORE, WHAT_TO_DO } from './damage.js'

@@ -2,7 +2,7 @@ import { chmodSync, fstatSync, readdirSync, statSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { StoreOpenError } from '../errors.js'
+import { StoreOpenError } from '../base/errors.js'
 import { BACKUP_DIRECTORY } from '../store.js'
 import { DuckDBInstance } from './bindings.js'
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { isDamage } from './damage.js'
 
 /** Turns an error of DuckDB into one for the client: what to do about it, and never DuckDB's words. */

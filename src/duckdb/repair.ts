@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { StoreOpenError } from '../errors.js'
+import { StoreOpenError } from '../base/errors.js'
 import type { Repair } from '../store.js'
 import { isDamage, RESTORE } from './damage.js'
 import { type Connections, StoreLockedError } from './open.js'

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import type { Sql } from '../sql.js'
 import { type QueryScope, queryCancelled, type ResultRow } from '../store.js'
 import { type FromWorker, machineTime, type Statement, type ToWorker } from './protocol.js'

@@ -1,7 +1,7 @@
+import type { Code } from '../base/errors.js'
 import type { EndpointDrop } from '../capture/drops.js'
 import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
-import type { Code } from '../errors.js'
 import type { PolicyChange } from '../policy/change.js'
 import type { AgentEventRow, EventRow } from '../rows.js'
 import type { Param } from '../sql.js'

@@ -1,4 +1,4 @@
-import type { ApiError } from '../errors.js'
+import type { ApiError } from '../base/errors.js'
 import { queryCancelled, type ResultRow } from '../store.js'
 import type { ToWorker } from './protocol.js'
 

@@ -1,4 +1,4 @@
-import { ApiError, UnusableSetting } from '../errors.js'
+import { ApiError, UnusableSetting } from '../base/errors.js'
 import type { FromWorker, ToWorker, WorkerUsage } from './protocol.js'
 import { HEALTHY_UPTIME_MS, restartDelay } from './restart-delay.js'
 import type { WorkerEnd, WorkerProcess } from './worker-process.js'

@@ -1,5 +1,5 @@
 import { setImmediate as breath } from 'node:timers/promises'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { quote } from '../query/dimensions.js'
 import { prepareRead, type ReadDependencies, type ReadResponse } from '../query/read.js'
 import type { Store } from '../store.js'

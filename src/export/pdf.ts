@@ -1,9 +1,9 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { ApiError, UnusableSetting } from '../errors.js'
-import { createFairShare } from '../fair-share.js'
-import { createSlots } from '../slots.js'
+import { ApiError, UnusableSetting } from '../base/errors.js'
+import { createFairShare } from '../base/fair-share.js'
+import { createSlots } from '../base/slots.js'
 import type { Fonts } from './pdf/typesetter.js'
 import type { Sheet } from './sheet.js'
 

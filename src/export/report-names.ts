@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { quote } from '../query/dimensions.js'
 import { ENVELOPE_SHAPE, PAGING_SHAPE } from '../query/envelope.js'
 import { METRIC_INFO } from '../query/metrics.js'

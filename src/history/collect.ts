@@ -1,4 +1,4 @@
-import { UnusableSetting } from '../errors.js'
+import { UnusableSetting } from '../base/errors.js'
 import type { HistoryDay } from '../query/history.js'
 import { createDayFigures } from './day-figures.js'
 import { openExports } from './files.js'

@@ -1,4 +1,4 @@
-import { UnusableSetting } from '../errors.js'
+import { UnusableSetting } from '../base/errors.js'
 import { HISTORY_FIGURES, type HistoryFigure } from '../query/history.js'
 
 /** The figures of one day that a file has. */

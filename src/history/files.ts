@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { TextDecoder } from 'node:util'
 import { createDecoder } from '../access-logs/decompress.js'
-import { UnusableSetting } from '../errors.js'
+import { UnusableSetting } from '../base/errors.js'
 import { openParts, readZip } from './zip.js'
 
 /** A file of an export: a file, or one that a ZIP has. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { UnusableSetting } from '../errors.js'
+import { UnusableSetting } from '../base/errors.js'
 import { localDate } from '../query/calendar.js'
 import type { createDayFigures } from './day-figures.js'
 import { decodeText, type ExportFile } from './files.js'

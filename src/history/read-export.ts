@@ -1,4 +1,4 @@
-import { UnusableSetting } from '../errors.js'
+import { UnusableSetting } from '../base/errors.js'
 import { localDate, parseDay, startOfDay } from '../query/calendar.js'
 import { createCsvReader } from './csv.js'
 import type { createDayFigures } from './day-figures.js'

@@ -1,4 +1,4 @@
-import { UnusableSetting } from '../errors.js'
+import { UnusableSetting } from '../base/errors.js'
 import { localDate } from '../query/calendar.js'
 import type { Figures } from './day-figures.js'
 

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { createDecoder } from '../access-logs/decompress.js'
-import { UnusableSetting } from '../errors.js'
+import { UnusableSetting } from '../base/errors.js'
 
 /**
  * Reads parts of a file. At once, because a command has nothing else to do: of thousands of small entries most of the time

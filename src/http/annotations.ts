@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import {
   type Annotation,
   AnnotationChange,

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import type { AuditActor, AuditContext } from '../manage/audit.js'
 import type { Key, Keys, Scope } from '../manage/keys.js'
 import type { People, Person } from '../manage/people.js'

@@ -1,4 +1,4 @@
-import { networkKey } from '../address.js'
+import { networkKey } from '../base/address.js'
 
 export type ByteBudget = ReturnType<typeof createByteBudget>
 

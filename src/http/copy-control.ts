@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { ApiError } from '../base/errors.js'
 import type { Engine } from '../engine/engine.js'
-import { ApiError } from '../errors.js'
 import type { StoreLosses } from '../manage/store-losses.js'
 import { listDays, listFingerprints, streamLines } from '../migrate/read-events.js'
 import { copyFormat, formatRecord, RECORD_TABLES, readOrigin, readRecords } from '../migrate/read-records.js'

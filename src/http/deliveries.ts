@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import type { SiteRecord, WithId } from '../manage/collection.js'
 import type { Site } from '../manage/sites.js'
 import type { Notify } from '../notify/notify.js'

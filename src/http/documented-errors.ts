@@ -1,4 +1,4 @@
-import { type Code, STATUS } from '../errors.js'
+import { type Code, STATUS } from '../base/errors.js'
 import { isUnauthenticated } from './auth.js'
 import { errorResponse } from './error-response.js'
 import { componentRef } from './json-schema.js'

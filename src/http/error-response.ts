@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError, type Code, STATUS } from '../errors.js'
+import { ApiError, type Code, STATUS } from '../base/errors.js'
 
 /** The body of every error. */
 export const ErrorBody = z.object({

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 
 /** Runs `work` after all earlier work under the same key has ended; throws if the client disconnects meanwhile. */
 export type KeyLock = <T>(key: string, signal: AbortSignal, work: () => Promise<T>) => Promise<T>

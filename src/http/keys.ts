@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { Key, type Keys, KeyUsage, NewKey } from '../manage/keys.js'
 import { auditContext, canReachOrg } from './auth.js'
 import { chooseOrg } from './org-access.js'

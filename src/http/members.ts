@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import type { Member, MemberRef, Members } from '../manage/members.js'
 import type { Orgs } from '../manage/orgs.js'
 import { ROLES } from '../manage/roles.js'

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import type { Org, Orgs } from '../manage/orgs.js'
 import type { Person } from '../manage/people.js'
 import type { Site, Sites } from '../manage/sites.js'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { networkKey } from '../address.js'
+import { networkKey } from '../base/address.js'
 
 /** Hits that a site accepts from one address in a minute. */
 const HITS_PER_MINUTE = 600

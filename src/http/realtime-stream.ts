@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
-import { createFairShare } from '../fair-share.js'
+import { ApiError } from '../base/errors.js'
+import { createFairShare } from '../base/fair-share.js'
 import type { ShareScope } from '../manage/shares.js'
 import { sourceRows, whereClause } from '../query/conditions.js'
 import { ENVELOPE_SHAPE, parseParameters, wholeNumber } from '../query/envelope.js'

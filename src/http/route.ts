@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import type { Access, Grant } from './auth.js'
 import { validate } from './validation.js'
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import type { ShipperStats } from '../ship/shipper.js'
 import type { App } from './app.js'
 import { renderError } from './error-response.js'

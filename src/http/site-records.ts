@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import type { AuditContext } from '../manage/audit.js'
 import { type Collection, type SiteRecord, type WithId, withArticle } from '../manage/collection.js'
 import { Funnel, FunnelChange, NewFunnel, normaliseFunnel } from '../manage/funnels.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { DailyDrops, type Drops } from '../manage/drops.js'
 import { IngestKey, type IngestKeys } from '../manage/ingest-keys.js'
 import { ErasureResult, type Removals } from '../manage/removals.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import type { Sites } from '../manage/sites.js'
 import { OldSite, StoreLoss, type StoreLosses } from '../manage/store-losses.js'
 import { auditContext } from './auth.js'

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { ApiError, expectation } from '../errors.js'
+import { ApiError, expectation } from '../base/errors.js'
 
 /** Writes a path of keys as error bodies do: `rows[3].name`. */
 const formatFieldPath = (path: readonly PropertyKey[]): string =>

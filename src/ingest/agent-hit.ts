@@ -1,7 +1,7 @@
 import type { Verifier } from '../agents/claim-check.js'
 import type { Identification } from '../agents/identify.js'
 import type { VerifiableRequest } from '../agents/verdict.js'
-import { createRecentCache } from '../cache.js'
+import { createRecentCache } from '../base/cache.js'
 import type { DropReason } from '../capture/drops.js'
 import { withoutFragmentRoute } from '../capture/fragment-route.js'
 import type { Hit } from '../capture/hit.js'

@@ -1,7 +1,7 @@
 import type { Catalog } from '../agents/catalog.js'
 import type { Verifier } from '../agents/claim-check.js'
 import { createIdentify, type Identification, isBuildingBlock } from '../agents/identify.js'
-import { memoize } from '../cache.js'
+import { memoize } from '../base/cache.js'
 import { createDeviceReader } from '../capture/device.js'
 import { countEndpointDrop, type DropCounts, type DropReason, type EndpointDrop } from '../capture/drops.js'
 import { type Evidence, type Hit, isHit } from '../capture/hit.js'

@@ -1,4 +1,4 @@
-import { type Address, addressKey, parseAddress } from '../address.js'
+import { type Address, addressKey, parseAddress } from '../base/address.js'
 import type { Observation } from '../capture/observation.js'
 import type { Site } from '../capture/site.js'
 import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'

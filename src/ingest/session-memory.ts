@@ -1,4 +1,4 @@
-import { createRecentCache, type RecentCache } from '../cache.js'
+import { createRecentCache, type RecentCache } from '../base/cache.js'
 import type { Arrival } from '../rows.js'
 import { hash64 } from './hash64.js'
 import { allVisitorIds, type VisitorIds } from './visitor-ids.js'

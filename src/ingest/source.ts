@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { ASSISTANT_REFERRERS } from '../capture/assistants.js'
+import { ASSISTANT_REFERRERS } from '../base/assistants.js'
 import type { Campaign } from '../capture/campaign.js'
 import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
 import type { Referrer } from './referrer.js'

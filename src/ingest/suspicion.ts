@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { createRecentCache } from '../cache.js'
+import { createRecentCache } from '../base/cache.js'
 import type { Observation } from '../capture/observation.js'
 import type { EventRow } from '../rows.js'
 import { type BrowserClaim, parseBrowserClaim } from './browser-claim.js'

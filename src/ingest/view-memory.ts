@@ -1,4 +1,4 @@
-import { createRecentCache } from '../cache.js'
+import { createRecentCache } from '../base/cache.js'
 import { withoutFragmentRoute } from '../capture/fragment-route.js'
 import type { EventRow } from '../rows.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from './session-memory.js'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { ApiError, UnusableSetting } from '../base/errors.js'
 import { createRecorder } from '../capture/recorder.js'
 import type { Engine } from '../engine/engine.js'
-import { ApiError, UnusableSetting } from '../errors.js'
 import { errorResponse } from '../http/error-response.js'
 import { createScriptHandler } from '../http/tracker-script.js'
 import { waitAtMost } from '../notify/wait-at-most.js'

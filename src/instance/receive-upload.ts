@@ -2,7 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 
 /** The free space is looked at after this many bytes of an upload. */
 const CHECKED_BYTES = 16 << 20

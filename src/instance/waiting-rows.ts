@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { ApiError } from '../base/errors.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
 import type { Engine } from '../engine/engine.js'
-import { ApiError } from '../errors.js'
 import { sql } from '../sql.js'
 import type { Log } from './instance.js'
 

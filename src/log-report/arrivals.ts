@@ -1,4 +1,4 @@
-import { memoize } from '../cache.js'
+import { memoize } from '../base/cache.js'
 import { parseCampaign } from '../capture/campaign.js'
 import { attributeVisit } from '../ingest/channel.js'
 import { parseReferrer } from '../ingest/referrer.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { AUDIENCES, quote } from '../query/dimensions.js'
 import { type Filter, parseFilters } from '../query/filters.js'
 import { requireMetric } from '../query/metrics.js'

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { join, type Param, raw, sql } from '../sql.js'
 import type { Records, ResultRow } from '../store.js'
 import { type AuditContext, auditStatements } from './audit.js'

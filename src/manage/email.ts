@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { asciiHostname } from '../hostname.js'
+import { asciiHostname } from '../base/hostname.js'
 
 /** Matches the part before the @ that needs no quotes (RFC 5321). Quoted forms are rejected: they are not in use, and quotes break mail headers. */
 const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { quote } from '../query/dimensions.js'
 import { type Filter, isBehavioural, listConditions, parseFilters } from '../query/filters.js'
 import { operatorNamed } from '../query/operators.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { parseDay } from '../query/calendar.js'
 import type { HistoryDay, SiteHistory } from '../query/history.js'
 import { join, sql } from '../sql.js'

@@ -1,5 +1,5 @@
 import { hash, parseOptions, verify } from '@node-rs/argon2'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 
 /** OWASP's parameters for argon2id, the library's default algorithm. */
 const ARGON2_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import type { LoginSession, LoginSessions } from './login-sessions.js'
 import type { Members } from './members.js'
 import type { Orgs } from './orgs.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { isIn, raw, sql } from '../sql.js'
 import type { Records, Store } from '../store.js'
 import { type AuditContext, auditStatements } from './audit.js'

@@ -1,4 +1,4 @@
-import { StoreOpenError } from '../errors.js'
+import { StoreOpenError } from '../base/errors.js'
 import { raw, sql } from '../sql.js'
 import { areEqual, createChecksum } from './checksum.js'
 import { copyRecords } from './copy-records.js'

@@ -1,6 +1,6 @@
-import type { Post } from '../outbound/guarded-outbound.js'
-import { OutboundError, type OutboundResponse } from '../outbound/outbound.js'
-import { signBody } from '../ship/signature.js'
+import type { Post } from '../base/outbound/guarded-outbound.js'
+import { OutboundError, type OutboundResponse } from '../base/outbound/outbound.js'
+import { signBody } from '../base/signature.js'
 import type { AttemptResult } from './outbox.js'
 
 const TIMEOUT_MS = 10_000

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Outbound } from '../outbound/outbound.js'
+import type { Outbound } from '../base/outbound/outbound.js'
 import type { Records } from '../store.js'
 import { changeText, firstText, type PolicyChange, stateOf } from './change.js'
 import { fetchPolicy } from './fetch-policy.js'

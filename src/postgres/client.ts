@@ -1,5 +1,5 @@
 import type { Pool, PoolClient, types } from 'pg'
-import { StoreOpenError } from '../errors.js'
+import { StoreOpenError } from '../base/errors.js'
 import type { Param, Sql } from '../sql.js'
 import { compile } from '../sql.js'
 import type { ResultRow } from '../store.js'

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg'
-import { StoreOpenError } from '../errors.js'
+import { StoreOpenError } from '../base/errors.js'
 import type { Migration } from '../records-schema.js'
 
 /** The advisory lock of all processes that migrate this database; any number will do. */

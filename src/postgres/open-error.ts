@@ -1,4 +1,4 @@
-import { StoreOpenError } from '../errors.js'
+import { StoreOpenError } from '../base/errors.js'
 
 /** Reasons for the operator, by SQLSTATE or the system's code of an error. */
 const REASONS: Readonly<Record<string, string>> = {

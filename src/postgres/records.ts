@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import { ApiError, StoreOpenError } from '../errors.js'
+import { ApiError, StoreOpenError } from '../base/errors.js'
 import { RECORDS_SCHEMA } from '../records-schema.js'
 import { type Sql, sql } from '../sql.js'
 import type { RecordStore } from '../store.js'

@@ -1,4 +1,4 @@
-import { plainAddress } from '../address.js'
+import { plainAddress } from '../base/address.js'
 import type { Incoming } from './response-writer.js'
 
 /** The facts about the connection on which a request came, which no header can forge. */

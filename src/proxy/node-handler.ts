@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { clientAddress, parseTrust } from '../address.js'
-import { describeUnknownOption } from '../option-names.js'
+import { clientAddress, parseTrust } from '../base/address.js'
+import { describeUnknownOption } from '../base/option-names.js'
 import type { Readership, TrackTarget } from '../readership.js'
 import { forEachHeader, readResponseHead } from './message-heads.js'
 import { observe } from './observe-node.js'

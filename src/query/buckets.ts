@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { type Dialect, GRANULARITIES, type Granularity, raw, type Sql, sql } from '../sql.js'
 import { type OffsetSpan, offsetSpans, startOf, type Window } from './calendar.js'
 

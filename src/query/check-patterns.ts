@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { join, raw, sql } from '../sql.js'
 import type { Store } from '../store.js'
 

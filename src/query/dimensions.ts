@@ -1,5 +1,5 @@
-import { ApiError } from '../errors.js'
-import { nearestName } from '../nearest-name.js'
+import { ApiError } from '../base/errors.js'
+import { nearestName } from '../base/nearest-name.js'
 import { FOREIGN_DIMENSIONS, foreignName } from './foreign-names.js'
 
 /** The audiences: people, agents, or both. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { ApiError, expectation } from '../errors.js'
-import { nearestName } from '../nearest-name.js'
+import { ApiError, expectation } from '../base/errors.js'
+import { nearestName } from '../base/nearest-name.js'
 import { GRANULARITIES } from '../sql.js'
 import { type LocalDay, parseDay, parseInstant, parseTimeZone, startOfDay } from './calendar.js'
 import { AUDIENCES, lookUpDimension, quote } from './dimensions.js'

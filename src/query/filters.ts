@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { type Dimension, findDimension, quote } from './dimensions.js'
 import { describeFilter, describeNode, EXAMPLE } from './foreign-filters.js'
 import {

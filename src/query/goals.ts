@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { foldCase } from '../sql.js'
 import { quote } from './dimensions.js'
 import { type Condition, type Filter, parseCondition } from './filters.js'

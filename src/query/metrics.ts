@@ -1,6 +1,6 @@
+import { ApiError } from '../base/errors.js'
+import { suggestName } from '../base/nearest-name.js'
 import { DAILY_TABLES, type DailyTableName } from '../daily-counts.js'
-import { ApiError } from '../errors.js'
-import { suggestName } from '../nearest-name.js'
 import { raw, type Sql, sql } from '../sql.js'
 import { metricsFromAggregates, pageMetricsFromAggregates } from './aggregate-metrics.js'
 import { canUseSessionAggregates, excludesMixed, splitHits, splitSessions } from './aggregate-split.js'

@@ -1,4 +1,4 @@
-import { suggestName } from '../nearest-name.js'
+import { suggestName } from '../base/nearest-name.js'
 import type { Dimension } from './dimensions.js'
 import { FOREIGN_OPERATORS, foreignName } from './foreign-names.js'
 

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import type { Dialect, Granularity } from '../sql.js'
 import { chooseGranularity } from './buckets.js'
 import { shift, startOf, startOfDay, type Window } from './calendar.js'

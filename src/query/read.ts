@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { keyOf, type Sql } from '../sql.js'
 import type { ResultRow, Store } from '../store.js'
 import { readAggregateState, readCountedDays } from './aggregate-split.js'

@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.js'
+import { ApiError } from '../base/errors.js'
 import { foldCase, NUMERAL } from '../sql.js'
 import { findDimension, propKey } from './dimensions.js'
 import { type Condition, type Filter, type FilterValue, isBehavioural, listConditions } from './filters.js'

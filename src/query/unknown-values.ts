@@ -1,4 +1,4 @@
-import { nearestName } from '../nearest-name.js'
+import { nearestName } from '../base/nearest-name.js'
 import { isIn, join, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
 import { sourceRows, whereClause } from './conditions.js'

@@ -1,3 +1,4 @@
+import { signBody } from '../base/signature.js'
 import { backOff, type Sleep } from './back-off.js'
 import type { SendBody } from './collector-client.js'
 import { type Batch, formatBody } from './delivery-body.js'
@@ -6,7 +7,6 @@ import type { RowList } from './outgoing-row.js'
 import type { Progress } from './progress-file.js'
 import { classifyResponse, type DeliveryOutcome } from './response-outcome.js'
 import type { RowQueue } from './row-queue.js'
-import { signBody } from './signature.js'
 import type { SpooledRow } from './spool-line.js'
 
 export interface DeliveryOptions {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { unlink } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { listenPrivately, shortSocketPath } from '../private-socket.js'
+import { listenPrivately, shortSocketPath } from '../base/private-socket.js'
 
 /** Longer than a process that starts at the same moment needs to replace a dead socket with its own. */
 const SETTLE_MS = 50

@@ -1,6 +1,6 @@
 import type { Catalog } from '../agents/catalog.js'
 import { createIdentify } from '../agents/identify.js'
-import { memoize } from '../cache.js'
+import { memoize } from '../base/cache.js'
 import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../capture/observation.js'
 import { createResponseReader, isNavigation, isPrefetch } from '../capture/page-response.js'
 import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'

@@ -1,5 +1,5 @@
+import { ApiError } from '../base/errors.js'
 import { machineTime } from '../engine/protocol.js'
-import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
 import type { Log, RecordStore } from '../store.js'
 import type { ParentPort } from './parent-port.js'

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
-import { UnusableSetting } from '../errors.js'
+import { UnusableSetting } from '../base/errors.js'
 import { openParentPort } from './parent-port.js'
 import type { CreateParts } from './parts.js'
 import { serve } from './serve.js'

@@ -1,5 +1,5 @@
+import { ApiError } from '../base/errors.js'
 import { type FromWorker, MAX_UNACKNOWLEDGED_CHUNKS, type Statement, type ToWorker } from '../engine/protocol.js'
-import { ApiError } from '../errors.js'
 import type { EventStore } from '../event-store.js'
 import { Sql } from '../sql.js'
 import type { Records } from '../store.js'

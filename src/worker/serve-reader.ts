@@ -1,5 +1,5 @@
+import { ApiError } from '../base/errors.js'
 import type { WorkerOptions } from '../engine/protocol.js'
-import { ApiError } from '../errors.js'
 import type { Log } from '../store.js'
 import { type LeaseStatus, logOnce, MAX_RENEWAL_AGE_SECONDS, POLL_MS } from './lease.js'
 import { listen } from './listen.js'

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { addressText, type Prefix, parseAddress, parsePrefix, prefixText } from '../../src/address.js'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { detectFormat, isKnownFormat, parseList } from '../../src/agents/ranges/formats.js'
 import { createPrefixSet } from '../../src/agents/ranges/prefix-set.js'
 import { listsOfAgent } from '../../src/agents/ranges/sources.js'
+import { addressText, type Prefix, parseAddress, parsePrefix, prefixText } from '../../src/base/address.js'
 
 const addressOf = (ip: string) => {
   const address = parseAddress(ip)

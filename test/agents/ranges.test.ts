@@ -4,13 +4,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { parseAddress } from '../../src/address.js'
 import { type Catalog, loadCatalog, parseCatalog } from '../../src/agents/catalog.js'
 import { isHelpPage } from '../../src/agents/ranges/formats.js'
 import { openListCache } from '../../src/agents/ranges/list-cache.js'
 import { createRanges, type RangesDeps } from '../../src/agents/ranges/ranges.js'
 import { listsOfAgent, sourcesOfCatalog } from '../../src/agents/ranges/sources.js'
-import { createOutbound } from '../../src/outbound/guarded-outbound.js'
+import { parseAddress } from '../../src/base/address.js'
+import { createOutbound } from '../../src/base/outbound/guarded-outbound.js'
 import { directory } from '../fixtures/files.js'
 
 const DAY = 86_400_000

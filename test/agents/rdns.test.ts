@@ -1,8 +1,8 @@
 import { Resolver } from 'node:dns/promises'
 import t from 'tap'
-import { parseAddress } from '../../src/address.js'
 import { type Agent, loadCatalog } from '../../src/agents/catalog.js'
 import { createRdns, type DnsResolver, type RdnsResult } from '../../src/agents/rdns.js'
+import { parseAddress } from '../../src/base/address.js'
 import { type DnsAnswer, reverseName, serveDns } from '../fixtures/dns.js'
 
 const catalog = loadCatalog()

@@ -1,7 +1,7 @@
-import { parseAddress, parsePrefix } from '../../src/address.js'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createVerifier } from '../../src/agents/claim-check.js'
 import { createPrefixSet } from '../../src/agents/ranges/prefix-set.js'
+import { parseAddress, parsePrefix } from '../../src/base/address.js'
 
 const PREFIXES = 50_000
 const LOOKUPS = 2_000_000

@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, writeFileSync, writeSync } from 'node
 import { join } from 'node:path'
 import t from 'tap'
 import { z } from 'zod'
-import { parseTrust } from '../../src/address.js'
+import { parseTrust } from '../../src/base/address.js'
 import { createAddressSources } from '../../src/cli/address-sources.js'
 import { checkGrowth, checkMemory } from '../../src/cli/doctor-files.js'
 import { judgeExpiry } from '../../src/cli/doctor-origin.js'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
-import { ApiError } from '../../src/errors.js'
+import { ApiError } from '../../src/base/errors.js'
 import { auditStatements } from '../../src/manage/audit.js'
 import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'

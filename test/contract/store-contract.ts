@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { ApiError } from '../../src/errors.js'
+import { ApiError } from '../../src/base/errors.js'
 import { foldCase, raw, type Sql, sql } from '../../src/sql.js'
 import type { Store } from '../../src/store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'

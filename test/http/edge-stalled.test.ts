@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ApiError } from '../../src/errors.js'
+import { ApiError } from '../../src/base/errors.js'
 import { createByteBudget } from '../../src/http/byte-budget.js'
 import { createUnconfirmed } from '../../src/http/edge/unconfirmed.js'
 import { edgeService, signBody } from '../fixtures/edge-service.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createRecentCache, memoize } from '../../src/cache.js'
+import { createRecentCache, memoize } from '../../src/base/cache.js'
 
 t.test('forgets what was not read lately', async (t) => {
   const recent = createRecentCache<string, number>(4)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ASSISTANTS } from '../../src/capture/assistants.js'
+import { ASSISTANTS } from '../../src/base/assistants.js'
 import { parseCampaign } from '../../src/capture/campaign.js'
 import { attributeVisit } from '../../src/ingest/channel.js'
 import { isOwnReferrer, parseReferrer } from '../../src/ingest/referrer.js'

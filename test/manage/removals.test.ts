@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ApiError } from '../../src/errors.js'
+import { ApiError } from '../../src/base/errors.js'
 import { createRemovals, RemovalProgress, type RemovalTarget } from '../../src/manage/removals.js'
 import { siteDeletionStatements } from '../../src/manage/site-deletion.js'
 import { sql } from '../../src/sql.js'

@@ -5,7 +5,7 @@
 import { isIP } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { addressText, clientAddress, isTrusted, parseAddress, parseTrust } from '../../src/address.js'
+import { addressText, clientAddress, isTrusted, parseAddress, parseTrust } from '../../src/base/address.js'
 
 t.test('parseAddress accepts exactly the addresses that Node accepts', async (t) => {
   const group = fc.constantFrom('', '0', '1', 'ffff', 'FfFf', '01', '00001', 'g', '1.2.3.4', '01.2.3.4', '1.2.3')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { ASSISTANTS } from '../../src/capture/assistants.js'
+import { ASSISTANTS } from '../../src/base/assistants.js'
 import type { BlockedUrls } from '../../src/query/blocked-urls.js'
 import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
-import { ASSISTANT_NAMES } from '../../src/capture/assistants.js'
+import { ASSISTANT_NAMES } from '../../src/base/assistants.js'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
 import type { Rows } from '../../src/rows.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isGlobal, type Prefix, parsePrefix } from '../../address.js'
+import { isGlobal, type Prefix, parsePrefix } from '../../base/address.js'
 
 /** The text or file is not a usable list. The message is one line and goes after the name of its source. */
 export class ListError extends Error {

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { type Prefix, parsePrefix, prefixText } from '../../address.js'
+import { type Prefix, parsePrefix, prefixText } from '../../base/address.js'
 
 /** A list as it was last fetched. */
 export interface CachedList {

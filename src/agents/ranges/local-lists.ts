@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { Prefix } from '../../address.js'
+import type { Prefix } from '../../base/address.js'
 import type { Catalog } from '../catalog.js'
 import { detectFormat, isHelpPage, ListError, parseList } from './formats.js'
 import { type ListSource, listsOfAgent, sourcesOfCatalog } from './sources.js'

@@ -1,5 +1,5 @@
-import type { Address } from '../../address.js'
-import { maskOf, type Prefix } from '../../address.js'
+import type { Address } from '../../base/address.js'
+import { maskOf, type Prefix } from '../../base/address.js'
 
 export type PrefixSet = ReturnType<typeof createPrefixSet>
 

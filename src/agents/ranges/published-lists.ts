@@ -1,4 +1,4 @@
-import { type Outbound, OutboundError } from '../../outbound/outbound.js'
+import { type Outbound, OutboundError } from '../../base/outbound/outbound.js'
 import type { Catalog } from '../catalog.js'
 import { isHelpPage, ListError, parseList } from './formats.js'
 import type { CachedList, ListCache } from './list-cache.js'

@@ -1,4 +1,4 @@
-import type { Address } from '../../address.js'
+import type { Address } from '../../base/address.js'
 import type { Agent } from '../catalog.js'
 import { type LocalList, readLocalLists } from './local-lists.js'
 import { createPrefixSet } from './prefix-set.js'

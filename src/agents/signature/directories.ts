@@ -1,4 +1,4 @@
-import { type Outbound, OutboundError } from '../../outbound/outbound.js'
+import { type Outbound, OutboundError } from '../../base/outbound/outbound.js'
 import type { Agent, Catalog } from '../catalog.js'
 import { type KeyDirectory, originOf } from './check.js'
 import { readCachedDirectories, writeCachedDirectories } from './directory-cache.js'

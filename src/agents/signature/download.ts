@@ -1,4 +1,4 @@
-import type { Outbound } from '../../outbound/outbound.js'
+import type { Outbound } from '../../base/outbound/outbound.js'
 import type { CachedDirectory } from './directory-cache.js'
 import { type Keys, readDirectory } from './keys.js'
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { listenPrivately } from '../../private-socket.js'
+import { listenPrivately } from '../../base/private-socket.js'
 import type { createPublicService } from '../public-service.js'
 import { CLIENT_FIELD, SCHEME_FIELD } from './service-relay.js'
 

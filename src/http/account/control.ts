@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import type { Accounts } from '../../manage/accounts/accounts.js'
 import { NewPassword, refuseAddressAsPassword } from '../../manage/accounts/password-rules.js'
 import { Email } from '../../manage/email.js'

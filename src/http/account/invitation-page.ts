@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import type { Invitations, ReceivedInvitation } from '../../manage/invitations.js'
 import type { Orgs } from '../../manage/orgs.js'
 import type { People, Person } from '../../manage/people.js'

@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import { createRateLimit } from '../rate-limit.js'
 
 const MINUTE_MS = 60_000

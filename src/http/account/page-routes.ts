@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import { renderError } from '../error-response.js'
 import { type Call, type Route, routeMaker } from '../route.js'
 import { sessionCookie } from '../session-cookie.js'

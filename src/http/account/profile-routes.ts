@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import type { Accounts } from '../../manage/accounts/accounts.js'
 import type { LoginSessions } from '../../manage/login-sessions.js'
 import { userView } from '../../manage/users.js'

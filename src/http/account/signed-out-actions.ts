@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import type { Accounts } from '../../manage/accounts/accounts.js'
 import { refuseAddressAsPassword } from '../../manage/accounts/password-rules.js'
 import type { PendingRegistration } from '../../manage/accounts/registration.js'

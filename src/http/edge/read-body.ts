@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import type { ByteBudget } from '../byte-budget.js'
 import { createByteBuffer } from '../byte-buffer.js'
 

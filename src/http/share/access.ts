@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import { findReport } from '../../export/report-names.js'
 import type { Collection, WithId } from '../../manage/collection.js'
 import { isExpired, SHARE_SCOPES, type Share, type ShareScope, SLUG_PATTERN } from '../../manage/shares.js'

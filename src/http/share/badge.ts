@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import { SHARE_SCOPES, type ShareScope } from '../../manage/shares.js'
 import { type ReadDependencies, runRead } from '../../query/read.js'
 import overview from '../../reads/stats/overview.js'

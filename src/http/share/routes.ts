@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import type { Collection, WithId } from '../../manage/collection.js'
 import type { Goal } from '../../manage/goals.js'
 import { createSlug, isExpired, NewShare, SHARE_SCOPES, Share, ShareChange } from '../../manage/shares.js'

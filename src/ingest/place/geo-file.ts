@@ -1,6 +1,6 @@
 import { constants, gunzipSync, gzipSync } from 'node:zlib'
 import { z } from 'zod'
-import type { Address } from '../../address.js'
+import type { Address } from '../../base/address.js'
 
 /**
  * Address ranges, each with a number. Range `i` runs from `starts[0][i]` (IPv6: `starts[0][i]`, `starts[1][i]`, the

@@ -1,4 +1,4 @@
-import { parseAddress } from '../../address.js'
+import { parseAddress } from '../../base/address.js'
 import type { MmdbFile } from './mmdb.js'
 
 /** Servers of public DNS and of the five registries: they are everywhere on earth, and every file of places has them. */

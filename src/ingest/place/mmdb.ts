@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type CityResponse, Reader } from 'mmdb-lib'
-import { type Address, addressText } from '../../address.js'
+import { type Address, addressText } from '../../base/address.js'
 
 interface MmdbPlace {
   country?: string

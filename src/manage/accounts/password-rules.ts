@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 
 /** The most common passwords, without the digits and signs that people append to them. */
 const COMMON_PASSWORDS = new Set(

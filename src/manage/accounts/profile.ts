@@ -1,4 +1,4 @@
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import { sql } from '../../sql.js'
 import type { SignInClient } from '../login-sessions.js'
 import { ORG_DELETION_GRACE_MS } from '../orgs.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import { type Sql, sql } from '../../sql.js'
 import { type AuditContext, auditStatements } from '../audit.js'
 import { insertWithNextId, lastId } from '../ids.js'

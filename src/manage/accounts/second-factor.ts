@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import { type Sql, sql } from '../../sql.js'
 import type { SignInClient } from '../login-sessions.js'
 import { createInvalidatingWrite } from '../table-cache.js'

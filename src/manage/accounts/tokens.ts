@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { ApiError } from '../../errors.js'
+import { ApiError } from '../../base/errors.js'
 import { type Sql, sql } from '../../sql.js'
 import type { Records } from '../../store.js'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { ApiError } from '../../base/errors.js'
 import type { SiteById } from '../../capture/site.js'
-import { ApiError } from '../../errors.js'
 import type { EventStore } from '../../event-store.js'
 import type { SessionMemory } from '../../ingest/session-memory.js'
 import { type ImportCounts, ImportOptions, LineBatch } from '../../log-import/batch.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../../../errors.js'
+import { ApiError } from '../../../base/errors.js'
 import { countEveryone, type Funnel, type FunnelUnit, stepsReached } from '../../../query/funnels.js'
 import type { Plan } from '../../../query/plan.js'
 import { defineRead } from '../../../query/read.js'

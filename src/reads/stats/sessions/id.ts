@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ApiError } from '../../../errors.js'
+import { ApiError } from '../../../base/errors.js'
 import type { Plan } from '../../../query/plan.js'
 import { defineRead } from '../../../query/read.js'
 import { planAround, sessionDetails } from '../../../query/session-details.js'

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer as createTcp, type Socket } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
-import { createOriginOutbound } from '../../src/outbound/origin-outbound.js'
+import { createOriginOutbound } from '../../../src/base/outbound/origin-outbound.js'
 import { createTestOutbound, LOCALHOST, OPTIONS, reasonOf, startRawServer, startServer } from './servers.js'
 
 t.test('decodes a response and cuts it at its limit', async (t) => {

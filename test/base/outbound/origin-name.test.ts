@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createOriginOutbound } from '../../src/outbound/origin-outbound.js'
+import { createOriginOutbound } from '../../../src/base/outbound/origin-outbound.js'
 
 t.test('a failed request to the origin names the origin with its port, whatever its hostname', async (t) => {
   const outbound = () => Promise.reject(new Error('no redirect'))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { asciiHostname } from '../src/hostname.js'
+import { asciiHostname } from '../../src/base/hostname.js'
 
 t.test('hostnames, and what only contains one', async (t) => {
   for (const [text, expected, why] of [

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcp, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import { createOutbound, type OutboundDeps } from '../../src/outbound/guarded-outbound.js'
-import { OutboundError } from '../../src/outbound/outbound.js'
+import { createOutbound, type OutboundDeps } from '../../../src/base/outbound/guarded-outbound.js'
+import { OutboundError } from '../../../src/base/outbound/outbound.js'
 
 export const OPTIONS = { limit: 100_000, timeout: 5_000, redirects: 5 }
 export const ANY_PORT = { port: () => true }

@@ -12,9 +12,9 @@ import { readFileSync } from 'node:fs'
 import { createServer as createHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { isPublic, parseAddress } from '../../src/address.js'
-import { createResolve } from '../../src/outbound/guarded-outbound.js'
-import { createOriginOutbound } from '../../src/outbound/origin-outbound.js'
+import { isPublic, parseAddress } from '../../../src/base/address.js'
+import { createResolve } from '../../../src/base/outbound/guarded-outbound.js'
+import { createOriginOutbound } from '../../../src/base/outbound/origin-outbound.js'
 import { ANY_PORT, createTestOutbound, LOCALHOST, OPTIONS, reasonOf, startServer } from './servers.js'
 
 t.test('refuses every spelling of an address that is not public', async (t) => {

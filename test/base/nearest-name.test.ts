@@ -1,5 +1,5 @@
 import t from 'tap'
-import { nearestName } from '../src/nearest-name.js'
+import { nearestName } from '../../src/base/nearest-name.js'
 
 t.test('the nearest name is the one with the fewest edits, if they are few', async (t) => {
   const rows: [name: string, known: readonly string[], expected: string | undefined, why: string][] = [
