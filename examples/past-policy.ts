@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { openRecords } from '../src/duckdb/records.js'
 import { POLICY_PATHS, type PolicyKind, type PolicyVersion } from '../src/policy/version.js'
 import { createVersionWriter } from '../src/policy/version-store.js'
+import { openRecords } from '../src/storage/duckdb/records.js'
 
 const DAY_MS = 86_400_000
 /** The day before the end of the history on which robots.txt got the rule about the prices. */

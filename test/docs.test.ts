@@ -127,7 +127,7 @@ t.test('what is written can be typed', async (t) => {
     'examples/fleet/Dockerfile',
     'examples/fleet/compose.yaml',
     'examples/fleet/chart/templates/readership.yaml',
-    'src/migrate/README.md',
+    'src/storage/migrate/README.md',
     'examples/demo.ts',
   ]
   const text = files.map((file) => readFileSync(file, 'utf8')).join('\n')

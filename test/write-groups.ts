@@ -13,7 +13,7 @@ const GROUPED = [
   ['access-logs', 'adapters', 'capture', 'ingest', 'log-import', 'log-report'],
   ['agents', 'history', 'manage'],
   ['cli'],
-  ['duckdb'],
+  ['storage/duckdb'],
   ['examples'],
   ['http'],
   ['notes', 'notify', 'ship'],
@@ -22,7 +22,7 @@ const GROUPED = [
   ['reads'],
   ['worker'],
   // Without an engine all of their files but one say that they are skipped.
-  existsSync('.engines/node_modules') ? [] : ['clickhouse', 'contract'],
+  existsSync('.engines/node_modules') ? [] : ['storage/clickhouse', 'contract'],
 ]
 /** Files that measure the memory or the time of their own process, or that take as long as a group. */
 const ALONE = /hostile|slow-clients|wire-bodies|spool|late-hits|worker\/reads|oracle\/(?:classified|generated|url)/

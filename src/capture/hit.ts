@@ -1,4 +1,4 @@
-import type { Vitals } from '../rows.js'
+import type { Vitals } from '../storage/rows.js'
 import type { Observation } from './observation.js'
 
 /** The kinds of messages that the browser script sends. */

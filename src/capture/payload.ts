@@ -1,4 +1,4 @@
-import type { Vitals } from '../rows.js'
+import type { Vitals } from '../storage/rows.js'
 import { fragmentRoute } from './fragment-route.js'
 import { HIT_KINDS, type Hit, type HitKind } from './hit.js'
 import { MAX_CHARACTERS, truncate } from './text-limits.js'

@@ -1,4 +1,4 @@
-import type { DropCounts, DropReason } from './drops.js'
+import type { DropCounts, DropReason } from '../storage/drops.js'
 import type { Evidence } from './hit.js'
 import { createPacker, type PackedBatch } from './packed-batch.js'
 

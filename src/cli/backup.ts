@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { ON_SERVERS } from '../backup/backups.js'
-import { BackupLine, type KnownParts, type TakenBackup } from '../backup/manifest.js'
 import { formatBytes, formatNumber } from '../export/format.js'
-import { BACKUP_DIRECTORY } from '../store.js'
+import { ON_SERVERS } from '../storage/backup/backups.js'
+import { BackupLine, type KnownParts, type TakenBackup } from '../storage/backup/manifest.js'
+import { BACKUP_DIRECTORY } from '../storage/store.js'
 import { type Client, withClient } from './client.js'
 import { type CommandCall, defineCommand } from './command.js'
 import { writeOutputFile } from './output-file.js'
@@ -39,7 +39,7 @@ export const backup = defineCommand({
 type Call = CommandCall<unknown>
 
 async function backUpToFile(client: Client, { terminal, config }: Call, file: string): Promise<void> {
-  const { countBytes, formatTar, requireDisk } = await import('../backup/write-archive.js')
+  const { countBytes, formatTar, requireDisk } = await import('../storage/backup/write-archive.js')
   for await (const taken of takeBackup(client, terminal, [])) {
     const files = { taken, directory: join(config.data, BACKUP_DIRECTORY) }
     const total = await countBytes(files)
@@ -59,7 +59,9 @@ async function backUpToFile(client: Client, { terminal, config }: Call, file: st
 }
 
 async function backUpToDirectory(client: Client, { terminal, config }: Call, target: string): Promise<void> {
-  const { countBytes, openVerifiedParts, requireDisk, writeDirectory } = await import('../backup/write-archive.js')
+  const { countBytes, openVerifiedParts, requireDisk, writeDirectory } = await import(
+    '../storage/backup/write-archive.js'
+  )
   const base = await openVerifiedParts(target)
   for await (const taken of takeBackup(client, terminal, base?.manifest.members ?? [])) {
     const files = { taken, directory: join(config.data, BACKUP_DIRECTORY) }

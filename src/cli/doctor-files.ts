@@ -152,8 +152,8 @@ export async function checkBackups(
   const directory = running?.directory ?? config.backup_dir
   if (directory === undefined) return []
   // Loaded here, because every command loads this file.
-  const { describeFailure, requireDirectory } = await import('../backup/schedule.js')
-  const { findLastBackup } = await import('../backup/kept-backups.js')
+  const { describeFailure, requireDirectory } = await import('../storage/backup/schedule.js')
+  const { findLastBackup } = await import('../storage/backup/kept-backups.js')
   try {
     await requireDirectory(directory)
     const last = await findLastBackup(directory)
@@ -214,7 +214,7 @@ export async function checkFiles(config: Config): Promise<Finding[]> {
   const { data, store, control } = config
   if (store !== undefined || control !== undefined) return []
   // Loaded here, because every command loads this file.
-  const { examineFiles } = await import('../duckdb/examine.js')
+  const { examineFiles } = await import('../storage/duckdb/examine.js')
   const files = await examineFiles(data)
   if (!files.some(({ exists }) => exists)) return []
   const hint = restoreHint(config)

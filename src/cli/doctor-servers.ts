@@ -1,6 +1,6 @@
-import type { ClickHouseFindings } from '../clickhouse/inspect.js'
 import type { Config } from '../config.js'
-import type { PostgresFindings } from '../postgres/inspect.js'
+import type { ClickHouseFindings } from '../storage/clickhouse/inspect.js'
+import type { PostgresFindings } from '../storage/postgres/inspect.js'
 import { type Finding, fail, MAX_CLOCK_SKEW_S, ok, warn } from './finding.js'
 
 /** With clocks that are further apart, readership does not start. */
@@ -28,9 +28,9 @@ export async function checkServers(
 
 /** Loads what this server alone needs. */
 const inspectStore = async (url: string, now: () => Date) =>
-  (await import('../clickhouse/inspect.js')).inspectClickHouse(url, now)
+  (await import('../storage/clickhouse/inspect.js')).inspectClickHouse(url, now)
 const inspectControl = async (url: string, now: () => Date) =>
-  (await import('../postgres/inspect.js')).inspectPostgres(url, now)
+  (await import('../storage/postgres/inspect.js')).inspectPostgres(url, now)
 
 async function look<T>(
   check: string,

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { BackupLine, EXPORTED_ROWS } from '../backup/manifest.js'
 import { formatBytes } from '../export/format.js'
-import { BACKUP_DIRECTORY } from '../store.js'
+import { BackupLine, EXPORTED_ROWS } from '../storage/backup/manifest.js'
+import { BACKUP_DIRECTORY } from '../storage/store.js'
 import { writeToOutput } from './backup.js'
 import { type Client, withClient } from './client.js'
 import { defineCommand, flag, idOf, queryString } from './command.js'
@@ -55,7 +55,7 @@ export const exportRows = defineCommand({
     const run = async (client: Client) => {
       const query = { table, range, site: flags.site ?? (await findSite(client)) }
       if (format !== 'parquet') return write(client.file(`/control/export/rows${queryString({ ...query, format })}`))
-      const { readFile } = await import('../backup/archive.js')
+      const { readFile } = await import('../storage/backup/archive.js')
       for await (const text of client.textLines(`/control/export/file${queryString(query)}`)) {
         if ('done' in BackupLine.parse(JSON.parse(text))) continue
         // The file is there until the response is closed, which leaving the loop does.

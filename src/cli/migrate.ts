@@ -2,10 +2,10 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { Config } from '../config.js'
 import { formatNumber } from '../export/format.js'
-import type { CopyResult } from '../migrate/copy.js'
-import type { Source } from '../migrate/source.js'
-import type { Target } from '../migrate/target.js'
-import type { Log } from '../store.js'
+import type { CopyResult } from '../storage/migrate/copy.js'
+import type { Source } from '../storage/migrate/source.js'
+import type { Target } from '../storage/migrate/target.js'
+import type { Log } from '../storage/store.js'
 import { withClient } from './client.js'
 import { type CommandCall, defineCommand } from './command.js'
 import { createProgress } from './progress.js'
@@ -21,7 +21,7 @@ export const migrate = defineCommand({
     const direction = chooseDirection(config)
     const progress = createProgress(terminal, 'Copying')
     const run = async (source: Source) => {
-      const { copyStore } = await import('../migrate/copy.js')
+      const { copyStore } = await import('../storage/migrate/copy.js')
       const target = await direction.openTarget()
       try {
         return await copyStore(source, target, { onProgress: progress.show })
@@ -61,7 +61,7 @@ function chooseDirection(config: Config): Direction {
           ? withInstanceSource
           : (_, use) => withServerSource(store, control, use),
       async openTarget() {
-        const { openFileTarget } = await import('../migrate/file-target.js')
+        const { openFileTarget } = await import('../storage/migrate/file-target.js')
         const { defaultMemoryLimit, inspectMachine, readThreads, usableCores } = await import('../engine/machine.js')
         const machine = inspectMachine()
         return openFileTarget(file, {
@@ -80,7 +80,7 @@ function chooseDirection(config: Config): Direction {
   return {
     start: '--store and --control',
     withSource: withInstanceSource,
-    openTarget: async () => (await import('../migrate/server-target.js')).openServerTarget(to, control, quiet),
+    openTarget: async () => (await import('../storage/migrate/server-target.js')).openServerTarget(to, control, quiet),
   }
 }
 
@@ -90,13 +90,13 @@ const TO_FORMS = 'must be clickhouse://user@host:8123/database or duckdb:DIRECTO
 const withInstanceSource: Direction['withSource'] = ({ config, terminal }, use) => {
   const { store, control, ...files } = config
   return withClient({ config: { ...files, role: 'both', offline: true }, terminal }, async (client) => {
-    const { openInstanceSource } = await import('../migrate/instance-source.js')
+    const { openInstanceSource } = await import('../storage/migrate/instance-source.js')
     return use(await openInstanceSource(client, config.data))
   })
 }
 
 async function withServerSource<T>(store: string, control: string, use: (source: Source) => Promise<T>): Promise<T> {
-  const { openServerSource } = await import('../migrate/server-source.js')
+  const { openServerSource } = await import('../storage/migrate/server-source.js')
   const source = await openServerSource(store, control, quiet)
   try {
     return await use(source)

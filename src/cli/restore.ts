@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Manifest } from '../backup/manifest.js'
 import { formatNumber } from '../export/format.js'
+import type { Manifest } from '../storage/backup/manifest.js'
 import { isRunning } from './client.js'
 import { defineCommand } from './command.js'
 import { createProgress } from './progress.js'
@@ -15,7 +15,7 @@ export const restore = defineCommand({
   async run({ args: [path = ''], config, terminal }) {
     const { data } = config
     if (await isRunning(data)) throw new Failure(`A readership runs on ${data}: name an empty directory with --data.`)
-    const { restoreBackup } = await import('../backup/restore.js')
+    const { restoreBackup } = await import('../storage/backup/restore.js')
     const { defaultMemoryLimit, inspectMachine, readThreads, usableCores } = await import('../engine/machine.js')
     const machine = inspectMachine()
     const progress = {

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
-import { ON_SERVERS } from '../backup/backups.js'
 import { type Config, isShipping } from '../config.js'
 import { listenAdmin, listenControl, socketPath } from '../http/server.js'
 import type { Instance, InstanceDeps, Log } from '../instance/instance.js'
 import { openInstance } from '../instance/open-instance.js'
 import { createOpeningInstance } from '../instance/opening-instance.js'
+import { ON_SERVERS } from '../storage/backup/backups.js'
 import { dashboardUrl, exposedDashboardUrl, listenerUrl, networkUrl, serviceUrl, siteUrl } from './client.js'
 import type { CommandCall } from './command.js'
 import {

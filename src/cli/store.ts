@@ -104,7 +104,7 @@ export const storeVacuum = defineCommand({
     }
     const file = join(config.data, 'events.duckdb')
     if (!existsSync(file)) throw new Failure(`No events.duckdb in ${config.data}: name the directory with --data.`)
-    const { vacuumFile } = await import('../duckdb/vacuum.js')
+    const { vacuumFile } = await import('../storage/duckdb/vacuum.js')
     const { before, after } = await showElapsed(
       terminal,
       () => 'Copying the store',

@@ -1,6 +1,6 @@
 import { ApiError } from '../base/errors.js'
-import type { Sql } from '../sql.js'
-import { type QueryScope, queryCancelled, type ResultRow } from '../store.js'
+import type { Sql } from '../storage/sql.js'
+import { type QueryScope, queryCancelled, type ResultRow } from '../storage/store.js'
 import { type FromWorker, machineTime, type Statement, type ToWorker } from './protocol.js'
 import { createStreamReceiver } from './stream-receiver.js'
 import type { Pulse } from './watch.js'

@@ -1,6 +1,6 @@
 import { ApiError } from '../base/errors.js'
-import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
+import type { EdgeDelivery } from '../storage/edge-delivery.js'
 import type { ToWorker } from './protocol.js'
 
 interface QueuedBatch {

@@ -1,12 +1,12 @@
 import type { Code } from '../base/errors.js'
-import type { EndpointDrop } from '../capture/drops.js'
-import type { EdgeDelivery } from '../capture/edge-delivery.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
 import type { PolicyChange } from '../policy/change.js'
-import type { AgentEventRow, EventRow } from '../rows.js'
-import type { Param } from '../sql.js'
-import type { QueryScope, ReadTimeouts, ResultRow } from '../store.js'
-import type { CommitPosition } from './commit-position.js'
+import type { CommitPosition } from '../storage/commit-position.js'
+import type { EndpointDrop } from '../storage/drops.js'
+import type { EdgeDelivery } from '../storage/edge-delivery.js'
+import type { AgentEventRow, EventRow } from '../storage/rows.js'
+import type { Param } from '../storage/sql.js'
+import type { QueryScope, ReadTimeouts, ResultRow } from '../storage/store.js'
 
 /** The worker's settings, its first message. */
 export interface WorkerOptions {

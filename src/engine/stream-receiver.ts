@@ -1,5 +1,5 @@
 import type { ApiError } from '../base/errors.js'
-import { queryCancelled, type ResultRow } from '../store.js'
+import { queryCancelled, type ResultRow } from '../storage/store.js'
 import type { ToWorker } from './protocol.js'
 
 interface Stream {

@@ -1,5 +1,5 @@
-import type { EndpointDrop } from '../capture/drops.js'
 import type { PolicyChange } from '../policy/change.js'
+import type { EndpointDrop } from '../storage/drops.js'
 import type { FromWorker, TailRow, ToWorker } from './protocol.js'
 
 /** Passes the worker's messages on to other parts of the site's process. */

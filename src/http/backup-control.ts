@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Backups } from '../backup/backups.js'
-import { type BackupLine, KnownParts } from '../backup/manifest.js'
+import type { Backups } from '../storage/backup/backups.js'
+import { type BackupLine, KnownParts } from '../storage/backup/manifest.js'
 import { parseBody, type Route, routeMaker } from './route.js'
 
 const LINES = 'application/x-ndjson'

@@ -18,7 +18,7 @@ import { MAX_PRINTED_ROWS } from '../export/sheet-tables.js'
 import { checkParameterNames, parseParameters } from '../query/envelope.js'
 import type { Plan } from '../query/plan.js'
 import { prepareRead, type ReadDependencies } from '../query/read.js'
-import type { Store } from '../store.js'
+import type { Store } from '../storage/store.js'
 import { createReadDeps, type ReadDeps } from './reads.js'
 import { type Route, routeMaker } from './route.js'
 

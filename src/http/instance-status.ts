@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ScheduleStatus } from '../backup/manifest.js'
+import { ScheduleStatus } from '../storage/backup/manifest.js'
 import { GeoSources } from './geo-control.js'
 
 const Instant = z.iso.datetime()

@@ -1,7 +1,7 @@
 import type { Hit } from '../capture/hit.js'
 import { parseLanguage } from '../capture/language.js'
 import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
-import type { EventRow, PageError, Vitals } from '../rows.js'
+import type { EventRow, PageError, Vitals } from '../storage/rows.js'
 import { errorFingerprint } from './error-fingerprint.js'
 
 /** The columns of a row that a browser fills in, whatever it sent: bounded, and null if it sent nothing of use. */

@@ -1,5 +1,5 @@
 import type { Verdict } from '../agents/verdict.js'
-import type { DropCounts, EndpointDrop } from '../capture/drops.js'
+import type { DropCounts, EndpointDrop } from '../storage/drops.js'
 import {
   type Addition,
   type AgentEventRow,
@@ -8,7 +8,7 @@ import {
   type Rows,
   SERVER_COLUMNS,
   type ViewKey,
-} from '../rows.js'
+} from '../storage/rows.js'
 import type { UnplacedRow } from './late-rows.js'
 import type { PendingView } from './view-memory.js'
 import type { VisitorIds } from './visitor-ids.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { MAX_CHARACTERS, truncate } from '../capture/text-limits.js'
-import type { PageError } from '../rows.js'
+import type { PageError } from '../storage/rows.js'
 
 /** At most this much of a message and of a frame is read: clients send them, and reading must stay cheap. */
 const MAX_READ_CHARACTERS = { message: 2000, frame: 500 }

@@ -1,4 +1,4 @@
-import type { Arrival, EventRow } from '../rows.js'
+import type { Arrival, EventRow } from '../storage/rows.js'
 import { isTimely, SESSION_TIMEOUT_MS, type SettledSession, type StoredSession } from './session-memory.js'
 import { allVisitorIds, type VisitorIds } from './visitor-ids.js'
 

@@ -1,5 +1,5 @@
 import { createRecentCache, type RecentCache } from '../base/cache.js'
-import type { Arrival } from '../rows.js'
+import type { Arrival } from '../storage/rows.js'
 import { hash64 } from './hash64.js'
 import { allVisitorIds, type VisitorIds } from './visitor-ids.js'
 

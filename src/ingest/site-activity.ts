@@ -1,5 +1,5 @@
 import type { Observation } from '../capture/observation.js'
-import type { AgentEventRow } from '../rows.js'
+import type { AgentEventRow } from '../storage/rows.js'
 import { type AssetName, readAssetName } from './asset-name.js'
 
 /** Responses of one site in one minute. */

@@ -1,6 +1,6 @@
 import { createRecentCache } from '../base/cache.js'
 import { withoutFragmentRoute } from '../capture/fragment-route.js'
-import type { EventRow } from '../rows.js'
+import type { EventRow } from '../storage/rows.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from './session-memory.js'
 
 /** A browser's hit up to this long after the server's row of a view is the same view. */

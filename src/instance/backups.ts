@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
-import { createBackups } from '../backup/backups.js'
-import { createBackupSchedule } from '../backup/schedule.js'
 import type { Config } from '../config.js'
-import { readOrigin } from '../migrate/read-records.js'
 import { waitAtMost } from '../notify/wait-at-most.js'
+import { createBackups } from '../storage/backup/backups.js'
+import { createBackupSchedule } from '../storage/backup/schedule.js'
+import { readOrigin } from '../storage/migrate/read-records.js'
 import type { Core } from './core.js'
 
 const TICK_MS = 60_000

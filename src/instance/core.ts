@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { DROP_REASONS } from '../capture/drops.js'
 import { createRecorder, type Recorder } from '../capture/recorder.js'
 import { createSiteLookup, type Site } from '../capture/site.js'
 import type { Engine, EngineStatus } from '../engine/engine.js'
@@ -8,6 +7,7 @@ import { createManage } from '../manage/manage.js'
 import { createRecordingSpans } from '../manage/recording-spans.js'
 import { createRemovals, RemovalProgress } from '../manage/removals.js'
 import { openStoreLosses } from '../manage/store-losses.js'
+import { DROP_REASONS } from '../storage/drops.js'
 import type { InstanceDeps } from './instance.js'
 
 export type Core = Awaited<ReturnType<typeof createCore>>

@@ -1,10 +1,10 @@
-import type { DropReason, IngestEndpoint } from '../capture/drops.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
 import type { RecorderStats } from '../capture/recorder.js'
 import type { Site } from '../capture/site.js'
 import type { ProxyCounts } from '../http/metrics.js'
 import type { SendMail } from '../notify/mail-message.js'
 import type { OpenReadership } from '../readership.js'
+import type { DropReason, IngestEndpoint } from '../storage/drops.js'
 import type { LoggedError } from './last-error.js'
 
 /** A running instance as its own process sees it: the public interface, and the operator's. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createIngestKeys } from '../manage/ingest-keys.js'
 import { bootstrap } from '../manage/orgs.js'
 import { createSites } from '../manage/sites.js'
-import type { Records } from '../store.js'
+import type { Records } from '../storage/store.js'
 
 /** Returns a function that adds what the records must hold before rows are stored; it runs after each opening. */
 export function createPreparation(domains: readonly string[], now: () => Date) {

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
 import type { Engine } from '../engine/engine.js'
-import { sql } from '../sql.js'
+import { sql } from '../storage/sql.js'
 import type { Log } from './instance.js'
 
 const DIRECTORY = 'waiting'

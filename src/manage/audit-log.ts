@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { join, sql } from '../sql.js'
-import type { Records } from '../store.js'
+import { join, sql } from '../storage/sql.js'
+import type { Records } from '../storage/store.js'
 import { JsonText, toApiFields } from './fields.js'
 
 /** A line of the audit log as the API shows it. */

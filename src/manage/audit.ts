@@ -1,4 +1,4 @@
-import { Sql, sql } from '../sql.js'
+import { Sql, sql } from '../storage/sql.js'
 import { insertWithNextId } from './ids.js'
 
 /** The actor of an audited action, with their address. */

@@ -1,6 +1,6 @@
 import { ApiError } from '../base/errors.js'
-import { join, type Param, raw, sql } from '../sql.js'
-import type { Records, ResultRow } from '../store.js'
+import { join, type Param, raw, sql } from '../storage/sql.js'
+import type { Records, ResultRow } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { insertWithNextId, lastId } from './ids.js'
 import { createLock } from './lock.js'

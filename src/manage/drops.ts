@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { DROP_REASONS, type DropReason, INGEST_ENDPOINTS, type IngestEndpoint } from '../capture/drops.js'
-import { join, sql } from '../sql.js'
-import type { Records } from '../store.js'
+import { DROP_REASONS, type DropReason, INGEST_ENDPOINTS, type IngestEndpoint } from '../storage/drops.js'
+import { join, sql } from '../storage/sql.js'
+import type { Records } from '../storage/store.js'
 
 /** How many hits of a site were dropped on one day, by ingest endpoint and reason. */
 export const DailyDrops = z.object({

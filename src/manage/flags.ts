@@ -3,7 +3,7 @@ import { ApiError } from '../base/errors.js'
 import { quote } from '../query/dimensions.js'
 import { type Filter, isBehavioural, listConditions, parseFilters } from '../query/filters.js'
 import { operatorNamed } from '../query/operators.js'
-import type { Records } from '../store.js'
+import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
 import { FiltersColumn, FiltersOutput, JsonText, omitNulls, SiteId, SomeFiltersInput, Version } from './fields.js'
 

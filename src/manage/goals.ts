@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { GOAL_TYPES, GoalMatch, parseGoalMatch } from '../query/goals.js'
-import type { Records } from '../store.js'
+import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
 import { JsonText, Name, omitNulls, SiteId, Version } from './fields.js'
 

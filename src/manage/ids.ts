@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../sql.js'
+import { type Sql, sql } from '../storage/sql.js'
 
 /** Kinds of records whose ids are never reused: the id of a deleted record never means another one. */
 type IdKind =

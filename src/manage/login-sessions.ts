@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
-import { type Sql, sql } from '../sql.js'
-import type { Records } from '../store.js'
+import { type Sql, sql } from '../storage/sql.js'
+import type { Records } from '../storage/store.js'
 import { insertWithNextId } from './ids.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 

@@ -1,5 +1,5 @@
 import type { randomBytes } from 'node:crypto'
-import type { Records } from '../store.js'
+import type { Records } from '../storage/store.js'
 import { createAlerts } from './alerts.js'
 import { createAnnotations } from './annotations.js'
 import { createAuditLog } from './audit-log.js'

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Window } from '../query/calendar.js'
 import { GAP_REASONS, type Gap, type GapReason } from '../query/recording.js'
-import { raw, sql } from '../sql.js'
-import type { Records } from '../store.js'
+import { raw, sql } from '../storage/sql.js'
+import type { Records } from '../storage/store.js'
 
 interface RecordingSpansDeps {
   records: Records

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Records } from '../store.js'
+import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
 import { Email } from './email.js'
 import { JsonText, Name, omitNulls, SiteId, Version } from './fields.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Filter, parseFilters } from '../query/filters.js'
-import type { Records } from '../store.js'
+import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
 import { FiltersColumn, FiltersOutput, Name, SiteId, SomeFiltersInput, Version } from './fields.js'
 

@@ -1,4 +1,4 @@
-import { join, raw, type Sql, sql } from '../sql.js'
+import { join, raw, type Sql, sql } from '../storage/sql.js'
 import { insertWithNextId } from './ids.js'
 import { DELETE_UNUSED_SECRET } from './imports.js'
 

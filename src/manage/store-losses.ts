@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
-import { isIn, raw, sql } from '../sql.js'
-import type { Records, Store } from '../store.js'
+import { isIn, raw, sql } from '../storage/sql.js'
+import type { Records, Store } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { toApiFields } from './fields.js'
 import { insertWithNextId } from './ids.js'
 import type { Sites } from './sites.js'
 
-/** The kinds of losses as `src/duckdb/binding.ts` finds them, with their meaning. */
+/** The kinds of losses as `src/storage/duckdb/binding.ts` finds them, with their meaning. */
 const KINDS = {
   records_lost:
     'control.duckdb was missing or damaged, and an empty one took its place: accounts, sites and keys are gone. The rows of the old sites are in events.duckdb and cannot be read.',

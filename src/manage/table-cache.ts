@@ -1,5 +1,5 @@
-import type { Sql } from '../sql.js'
-import type { Records } from '../store.js'
+import type { Sql } from '../storage/sql.js'
+import type { Records } from '../storage/store.js'
 
 /**
  * Keeps what `load` reads in memory. It stays true until this process writes, or hears that another has.

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { sql } from '../sql.js'
-import type { Records } from '../store.js'
+import { sql } from '../storage/sql.js'
+import type { Records } from '../storage/store.js'
 import { createTableCache } from './table-cache.js'
 
 /** A person who signs in, as the API shows them to themselves. */

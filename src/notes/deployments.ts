@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Annotations, AutomaticNote } from '../manage/annotations.js'
-import { sql } from '../sql.js'
-import type { Records } from '../store.js'
+import { sql } from '../storage/sql.js'
+import type { Records } from '../storage/store.js'
 import type { AssetActivity } from './activity.js'
 
 const MINUTE_MS = 60_000

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Annotations, AutomaticNote } from '../manage/annotations.js'
-import { sql } from '../sql.js'
-import type { Store } from '../store.js'
+import { sql } from '../storage/sql.js'
+import type { Store } from '../storage/store.js'
 
 const DAY_MS = 86_400_000
 /** Agents of a site's first days are no news: a new site would get a note for each. */

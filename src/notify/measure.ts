@@ -7,7 +7,7 @@ import { prepareRead, type Read, type ReadDependencies, runRead } from '../query
 import agentsBreakdown from '../reads/agents/breakdown.js'
 import violations from '../reads/policy/violations.js'
 import overview from '../reads/stats/overview.js'
-import type { Records } from '../store.js'
+import type { Records } from '../storage/store.js'
 
 /** The value that an alert compares, with details. */
 export interface Measurement {

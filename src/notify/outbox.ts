@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { StoredChannel } from '../manage/channels.js'
 import { JsonText, toApiFields } from '../manage/fields.js'
-import { join, type Sql, sql } from '../sql.js'
-import type { Records } from '../store.js'
+import { join, type Sql, sql } from '../storage/sql.js'
+import type { Records } from '../storage/store.js'
 
 /** Something to be delivered once, to one recipient. */
 export interface NewNotice {

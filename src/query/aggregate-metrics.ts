@@ -1,4 +1,4 @@
-import { join, raw, type Sql, sql } from '../sql.js'
+import { join, raw, type Sql, sql } from '../storage/sql.js'
 import {
   canUsePageAggregates,
   canUseSessionAggregates,

@@ -1,4 +1,4 @@
-import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { type Dialect, join, raw, type Sql, sql } from '../storage/sql.js'
 
 /** A page of the site, or any other URL requested there, without its query. */
 export interface Url {

@@ -1,5 +1,5 @@
-import { raw, sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import { raw, sql } from '../storage/sql.js'
+import type { ResultRow } from '../storage/store.js'
 import { findDimension, requireDimension } from './dimensions.js'
 import { combineDimensions, groupByDimension, selectParts } from './grouping.js'
 import { agentsOfPaths } from './late-metrics.js'

@@ -1,5 +1,5 @@
 import { ApiError } from '../base/errors.js'
-import { type Dialect, GRANULARITIES, type Granularity, raw, type Sql, sql } from '../sql.js'
+import { type Dialect, GRANULARITIES, type Granularity, raw, type Sql, sql } from '../storage/sql.js'
 import { type OffsetSpan, offsetSpans, startOf, type Window } from './calendar.js'
 
 /** A bucket of a window: its first instant, and the value of `bucketKey` for its rows. */

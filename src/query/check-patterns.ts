@@ -1,6 +1,6 @@
 import { ApiError } from '../base/errors.js'
-import { join, raw, sql } from '../sql.js'
-import type { Store } from '../store.js'
+import { join, raw, sql } from '../storage/sql.js'
+import type { Store } from '../storage/store.js'
 
 /**
  * Throws `validation_error` on `field` if a pattern is not RE2. Only the engine knows, so it compiles the patterns in a

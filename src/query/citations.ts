@@ -1,4 +1,4 @@
-import { isIn, join, raw, type Sql, sql } from '../sql.js'
+import { isIn, join, raw, type Sql, sql } from '../storage/sql.js'
 import { dailyCounts } from './daily-counts.js'
 import { type Plan, withoutUrlFilters } from './plan.js'
 import type { Assistant, ReadContext, Site } from './read-context.js'

@@ -1,4 +1,4 @@
-import { raw, type Sql, sql } from '../sql.js'
+import { raw, type Sql, sql } from '../storage/sql.js'
 import { splitSessions, staleSessions } from './aggregate-split.js'
 import { bucketKey } from './buckets.js'
 import { TOTAL } from './grouping.js'

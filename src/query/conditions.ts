@@ -1,4 +1,4 @@
-import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { type Dialect, join, raw, type Sql, sql } from '../storage/sql.js'
 import { type Dimension, findDimension, propKey, type Table } from './dimensions.js'
 import { type Condition, type Filter, type FilterValue, listConditions } from './filters.js'
 import { goalFilter } from './goals.js'

@@ -1,5 +1,5 @@
-import type { Sql } from '../sql.js'
-import type { ResultRow, Store } from '../store.js'
+import type { Sql } from '../storage/sql.js'
+import type { ResultRow, Store } from '../storage/store.js'
 
 /** Reads the rows of one statement in parts. */
 export type Cursor = ReturnType<typeof createCursor>

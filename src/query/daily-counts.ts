@@ -5,8 +5,8 @@ import {
   IS_JUDGED,
   IS_SPOOFED,
   judgedState,
-} from '../daily-counts.js'
-import { isIn, join, raw, type Sql, sql } from '../sql.js'
+} from '../storage/aggregates/daily-counts.js'
+import { isIn, join, raw, type Sql, sql } from '../storage/sql.js'
 import type { Window } from './calendar.js'
 import { filterCondition, sourceRows } from './conditions.js'
 import { findDimension } from './dimensions.js'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ApiError, expectation } from '../base/errors.js'
 import { nearestName } from '../base/nearest-name.js'
-import { GRANULARITIES } from '../sql.js'
+import { GRANULARITIES } from '../storage/sql.js'
 import { type LocalDay, parseDay, parseInstant, parseTimeZone, startOfDay } from './calendar.js'
 import { AUDIENCES, lookUpDimension, quote } from './dimensions.js'
 import { type Filter, parseFiltersJson } from './filters.js'

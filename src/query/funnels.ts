@@ -1,4 +1,4 @@
-import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { type Dialect, join, raw, type Sql, sql } from '../storage/sql.js'
 import { filterCondition } from './conditions.js'
 import { type GoalCondition, goalFilter } from './goals.js'
 import { TOTAL } from './grouping.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
-import { foldCase } from '../sql.js'
+import { foldCase } from '../storage/sql.js'
 import { quote } from './dimensions.js'
 import { type Condition, type Filter, parseCondition } from './filters.js'
 import { findOperator, operatorNamed, suggestOperator } from './operators.js'

@@ -1,4 +1,4 @@
-import { compile, type Dialect, join, raw, type Sql, sql } from '../sql.js'
+import { compile, type Dialect, join, raw, type Sql, sql } from '../storage/sql.js'
 import { type Dimension, propKey } from './dimensions.js'
 
 /** A dimension's value in a row. The SQL text comes from the dimension table, never from a request. */

@@ -1,5 +1,5 @@
-import type { Granularity } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import type { Granularity } from '../storage/sql.js'
+import type { ResultRow } from '../storage/store.js'
 import { type Bucket, bucketEnds } from './buckets.js'
 import { localDate, startOfDay, type Window } from './calendar.js'
 import type { Plan } from './plan.js'

@@ -1,5 +1,5 @@
-import { join, raw, type Sql, sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import { join, raw, type Sql, sql } from '../storage/sql.js'
+import type { ResultRow } from '../storage/store.js'
 
 /**
  * Selects the rows that have the key of a row of `page`. A key column that is absent in some rows of the page is not

@@ -1,4 +1,4 @@
-import { isIn, raw, type Sql, sql } from '../sql.js'
+import { isIn, raw, type Sql, sql } from '../storage/sql.js'
 import type { Plan } from './plan.js'
 import { beforeWindowEnd } from './window-conditions.js'
 

@@ -1,5 +1,5 @@
 import { ApiError } from '../base/errors.js'
-import type { Dialect, Granularity } from '../sql.js'
+import type { Dialect, Granularity } from '../storage/sql.js'
 import { chooseGranularity } from './buckets.js'
 import { shift, startOf, startOfDay, type Window } from './calendar.js'
 import { type Audience, findDimension, requireDimension, type Table } from './dimensions.js'

@@ -1,5 +1,5 @@
-import { type Granularity, join, raw, type Sql, sql } from '../sql.js'
-import type { ResultRow, Store } from '../store.js'
+import { type Granularity, join, raw, type Sql, sql } from '../storage/sql.js'
+import type { ResultRow, Store } from '../storage/store.js'
 import type { BlockedUrls } from './blocked-urls.js'
 import { type Bucket, bucketEnds } from './buckets.js'
 import type { Window } from './calendar.js'

@@ -1,5 +1,5 @@
-import { type Sql, sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import { type Sql, sql } from '../storage/sql.js'
+import type { ResultRow } from '../storage/store.js'
 import type { Window } from './calendar.js'
 
 /** Why a time was not recorded whole: see the README. */

@@ -1,5 +1,5 @@
 import { ApiError } from '../base/errors.js'
-import { foldCase, NUMERAL } from '../sql.js'
+import { foldCase, NUMERAL } from '../storage/sql.js'
 import { findDimension, propKey } from './dimensions.js'
 import { type Condition, type Filter, type FilterValue, isBehavioural, listConditions } from './filters.js'
 import { operatorNamed } from './operators.js'

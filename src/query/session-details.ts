@@ -1,5 +1,5 @@
-import { isIn, raw, type Sql, sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import { isIn, raw, type Sql, sql } from '../storage/sql.js'
+import type { ResultRow } from '../storage/store.js'
 import type { Plan } from './plan.js'
 import type { ReadContext } from './read-context.js'
 import { sessionsInWindow } from './sessions.js'

@@ -1,4 +1,4 @@
-import { join, raw, type Sql, sql } from '../sql.js'
+import { join, raw, type Sql, sql } from '../storage/sql.js'
 import { splitSessions } from './aggregate-split.js'
 import { TOTAL } from './grouping.js'
 import { matchingSessions } from './metrics.js'

@@ -1,5 +1,5 @@
-import { SESSION_VISITOR } from '../session-aggregates.js'
-import { type Dialect, raw, type Sql, sql } from '../sql.js'
+import { SESSION_VISITOR } from '../storage/aggregates/session-aggregates.js'
+import { type Dialect, raw, type Sql, sql } from '../storage/sql.js'
 import { splitSessions } from './aggregate-split.js'
 import type { Plan } from './plan.js'
 

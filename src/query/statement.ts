@@ -1,4 +1,4 @@
-import { compile, type Param, type Sql } from '../sql.js'
+import { compile, type Param, type Sql } from '../storage/sql.js'
 
 /** Text of a statement that a person can read and run: values as literals, one clause a line. */
 export const formatStatement = (statement: Sql): string => layOut(compile(statement, (_, value) => literal(value)).text)

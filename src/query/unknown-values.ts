@@ -1,6 +1,6 @@
 import { nearestName } from '../base/nearest-name.js'
-import { isIn, join, raw, type Sql, sql } from '../sql.js'
-import type { Store } from '../store.js'
+import { isIn, join, raw, type Sql, sql } from '../storage/sql.js'
+import type { Store } from '../storage/store.js'
 import { sourceRows, whereClause } from './conditions.js'
 import { findDimension, quote } from './dimensions.js'
 import type { Condition, Filter } from './filters.js'

@@ -1,4 +1,4 @@
-import { isIn, join, raw, type Sql, sql } from '../sql.js'
+import { isIn, join, raw, type Sql, sql } from '../storage/sql.js'
 import { whereClause } from './conditions.js'
 import { NOT_SPOOFED } from './metrics.js'
 import type { Plan } from './plan.js'

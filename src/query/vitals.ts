@@ -1,5 +1,5 @@
-import { type Dialect, join, raw, type Sql, sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import { type Dialect, join, raw, type Sql, sql } from '../storage/sql.js'
+import type { ResultRow } from '../storage/store.js'
 import { sourceRows, WITH_LOOSE_REPORTS, whereClause } from './conditions.js'
 import type { Dimension } from './dimensions.js'
 import { dimensionColumn } from './grouping.js'

@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../sql.js'
+import { type Sql, sql } from '../storage/sql.js'
 import type { Plan } from './plan.js'
 
 /** Selects the site's rows that happened in the window. */

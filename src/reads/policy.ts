@@ -3,8 +3,8 @@ import { whereClause } from '../query/conditions.js'
 import { defineRead } from '../query/read.js'
 import type { ReadContext } from '../query/read-context.js'
 import { pathFetches, SEVERITIES } from '../query/violations.js'
-import { isIn, raw, type Sql, sql } from '../sql.js'
-import type { ResultRow } from '../store.js'
+import { isIn, raw, type Sql, sql } from '../storage/sql.js'
+import type { ResultRow } from '../storage/store.js'
 import { Count, formatInstants, Instant } from './shapes.js'
 
 const Preferences = z.record(z.string(), z.string())

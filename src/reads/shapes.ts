@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { findDimension } from '../query/dimensions.js'
 import { METRIC_INFO, METRICS, type Metric, VERIFICATION_COUNTS } from '../query/metrics.js'
 import { SEVERITIES } from '../query/violations.js'
-import type { ResultRow } from '../store.js'
+import type { ResultRow } from '../storage/store.js'
 
 /** The shape of one metric. Optional, because a metric that cannot be computed is absent. */
 const metricShape = (metric: Metric): z.ZodType => {

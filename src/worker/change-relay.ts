@@ -1,4 +1,4 @@
-import type { Log } from '../store.js'
+import type { Log } from '../storage/store.js'
 
 /** Changes of other processes within this time are one: a page of settings writes several records. */
 const CHANGE_DELAY_MS = 50

@@ -1,5 +1,5 @@
-import type { EventStore } from '../event-store.js'
-import type { Log } from '../store.js'
+import type { EventStore } from '../storage/event-store.js'
+import type { Log } from '../storage/store.js'
 import { freeDisk } from './parent-port.js'
 
 /** A commit waits for at most this much more than the limit: 10 s of 2,000 rows a second are 2 MB. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Catalog } from '../agents/catalog.js'
-import type { EventStore, FetchJudgement, UnjudgedFetch } from '../event-store.js'
 import type { PolicyMonitor } from '../policy/policy-monitor.js'
 import { MAX_BACKDATING_MS } from '../policy/version.js'
-import { sql } from '../sql.js'
-import type { Log } from '../store.js'
+import type { EventStore, FetchJudgement, UnjudgedFetch } from '../storage/event-store.js'
+import { sql } from '../storage/sql.js'
+import type { Log } from '../storage/store.js'
 import type { Writer } from './writer.js'
 
 interface LateJudgementsDeps {

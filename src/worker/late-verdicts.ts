@@ -1,6 +1,6 @@
-import type { EventStore, LateVerdict } from '../event-store.js'
 import type { PendingVerification } from '../ingest/classified-batch.js'
-import type { Log } from '../store.js'
+import type { EventStore, LateVerdict } from '../storage/event-store.js'
+import type { Log } from '../storage/store.js'
 
 const VERDICTS_PER_STATEMENT = 500
 

@@ -3,7 +3,7 @@ import os = require('node:os')
 
 /*
  * Runs in the worker's process before any other module. Statements run on the threads of libuv and on those of DuckDB, and
- * both must stand behind the threads that serve the site; `duckdb/open.ts` does the same for DuckDB's. Only Linux has
+ * both must stand behind the threads that serve the site; `storage/duckdb/open.ts` does the same for DuckDB's. Only Linux has
  * priorities of threads.
  *
  * libuv starts all of its threads at its first task, and no name tells them from others: they are those that are there

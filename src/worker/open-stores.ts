@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../base/errors.js'
-import { endCopying, requireWholeCopy } from '../copy-marker.js'
-import { openStores } from '../duckdb/open-stores.js'
-import { openRecords } from '../duckdb/records.js'
 import type { WorkerOptions } from '../engine/protocol.js'
-import type { EventStore } from '../event-store.js'
-import { createFencedWrite, createReaderWrite } from '../shared-records.js'
-import type { Log, RecordStore, Store } from '../store.js'
-import { createLease, keepLease, type Lease, logOnce, POLL_MS } from './lease.js'
+import { openStores } from '../storage/duckdb/open-stores.js'
+import { openRecords } from '../storage/duckdb/records.js'
+import type { EventStore } from '../storage/event-store.js'
+import { endCopying, requireWholeCopy } from '../storage/records/copy-marker.js'
+import { createLease, keepLease, type Lease, logOnce, POLL_MS } from '../storage/records/lease.js'
+import { createFencedWrite, createReaderWrite } from '../storage/records/shared-records.js'
+import type { Log, RecordStore, Store } from '../storage/store.js'
 
 /** The worker of a killed site's process keeps its files for up to two seconds more. */
 const LOCK_WAIT_MS = 5_000
@@ -88,14 +88,14 @@ async function openOnServer(options: WorkerOptions, store: string, hooks: Hooks)
     const now = () => new Date()
     const epoch = isShared ? await (options.role === 'reader' ? lease.watch() : lease.take()) : await lease.seize()
     if (epoch === undefined) {
-      const { openClickHouse } = await import('../clickhouse/store.js')
+      const { openClickHouse } = await import('../storage/clickhouse/store.js')
       const events = readOnly(await openClickHouse(store, { limits, records }))
       return { events, records: { ...records, write: createReaderWrite(records) }, held: { lease, kept: undefined } }
     }
     // From now on, because the journal may have a commit to apply, and that may take longer than a lease lasts.
     const kept = isShared ? keepLease({ lease, epoch }, hooks.onLeaseLost) : undefined
     closing.push(async () => kept?.release())
-    const { openEventStore } = await import('../clickhouse/event-store.js')
+    const { openEventStore } = await import('../storage/clickhouse/event-store.js')
     const fenced = { ...records, write: createFencedWrite(records, epoch) }
     const common = { records: fenced, epoch, now, clock, random: randomBytes, log, limits }
     const events = await openEventStore(store, common)
@@ -123,7 +123,7 @@ async function openShared(
   control: string,
   { log, onRecordsChange }: Hooks,
 ): Promise<{ records: RecordStore; lease: Lease }> {
-  const { openPostgresRecords } = await import('../postgres/records.js')
+  const { openPostgresRecords } = await import('../storage/postgres/records.js')
   const opened = await openPostgresRecords({
     ...{ url: control, now: () => new Date(), log, instance, onChange: onRecordsChange },
   })

@@ -5,8 +5,8 @@ import { createIdentify, isBuildingBlock, UNKNOWN_AGENT } from '../agents/identi
 import { memoize } from '../base/cache.js'
 import { ApiError } from '../base/errors.js'
 import { nameSystem, TELEVISION_PORTALS } from '../capture/system-names.js'
-import type { AgentChange, Device, EventStore, FetchGroup } from '../event-store.js'
-import { sql } from '../sql.js'
+import type { AgentChange, Device, EventStore, FetchGroup } from '../storage/event-store.js'
+import { sql } from '../storage/sql.js'
 
 interface ReclassifyDeps {
   store: Pick<EventStore, 'query' | 'reclassify' | 'renameDevice'>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { SaltFile } from '../ingest/salts.js'
-import { sql } from '../sql.js'
-import type { Log, Records } from '../store.js'
+import { sql } from '../storage/sql.js'
+import type { Log, Records } from '../storage/store.js'
 
 const RETRY_MS = 1_000
 const Row = z.object({ content: z.string() })

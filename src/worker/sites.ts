@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createSiteLookup, type Site, type SiteByHostname, type SiteById } from '../capture/site.js'
-import { sql } from '../sql.js'
-import type { Records } from '../store.js'
+import { sql } from '../storage/sql.js'
+import type { Records } from '../storage/store.js'
 
 const list = z
   .string()

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { openEvents } from '../../src/duckdb/event-store.js'
+import { openEvents } from '../../src/storage/duckdb/event-store.js'
 import { generatorExists, readGeneratedRows, runGenerator } from '../fixtures/event-generator.js'
 import { compareWithGenerator } from '../oracle/generator-answers.js'
 

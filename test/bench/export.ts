@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { openEvents } from '../../src/duckdb/event-store.js'
-import { openDatabaseFile } from '../../src/duckdb/open.js'
+import { openEvents } from '../../src/storage/duckdb/event-store.js'
+import { openDatabaseFile } from '../../src/storage/duckdb/open.js'
 
 /** RSS that exporting a whole table may add to the process at its peak. */
 const LIMIT_MB = 150

@@ -1,6 +1,6 @@
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
-import { openEvents } from '../../src/duckdb/event-store.js'
-import { openDatabaseFile } from '../../src/duckdb/open.js'
+import { openEvents } from '../../src/storage/duckdb/event-store.js'
+import { openDatabaseFile } from '../../src/storage/duckdb/open.js'
 
 interface Size {
   people: number

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
 import { listenControl, socketPath } from '../../src/http/server.js'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { command } from '../fixtures/command.js'
 import { dataDir } from '../fixtures/instance.js'
 import { openStoreAt } from '../fixtures/store.js'
@@ -32,7 +32,9 @@ t.test('store vacuum gives back what erased rows have left, and no row is anothe
   for (let more = true; more; ) more = (await store.remove({ site: 1, hostnames: [] })).more
   const expected = await store.query(CONTENT)
   const size = await store.readSize?.()
-  await t.rejects((await import('../../src/duckdb/vacuum.js')).vacuumFile(file, '256MB'), { message: /still open/ })
+  await t.rejects((await import('../../src/storage/duckdb/vacuum.js')).vacuumFile(file, '256MB'), {
+    message: /still open/,
+  })
   await store.close()
   const before = statSync(file).size
   t.ok((size?.free_bytes ?? 0) > before / 4, `${size?.free_bytes} of ${before} bytes are free in the file`)

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import { type Commit, decodeCommit, encodeCommit, openJournal } from '../../src/clickhouse/journal.js'
-import { createFencedWrite } from '../../src/shared-records.js'
-import { sql } from '../../src/sql.js'
-import type { Records } from '../../src/store.js'
+import { type Commit, decodeCommit, encodeCommit, openJournal } from '../../src/storage/clickhouse/journal.js'
+import { createFencedWrite } from '../../src/storage/records/shared-records.js'
+import { sql } from '../../src/storage/sql.js'
+import type { Records } from '../../src/storage/store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
 const record = <T>(shape: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(shape, { noNullPrototype: true })

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Test } from 'tap'
 import { StoreOpenError } from '../../src/base/errors.js'
-import { openPostgresRecords } from '../../src/postgres/records.js'
-import { RECORDS_SCHEMA } from '../../src/records-schema.js'
-import { sql } from '../../src/sql.js'
+import { openPostgresRecords } from '../../src/storage/postgres/records.js'
+import { RECORDS_SCHEMA } from '../../src/storage/records/records-schema.js'
+import { sql } from '../../src/storage/sql.js'
 import { createDatabase, type PostgresServer } from '../fixtures/postgres.js'
 
 const MINUTE = 60_000

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { openRecords } from '../../src/duckdb/records.js'
+import { openRecords } from '../../src/storage/duckdb/records.js'
 import { directory } from '../fixtures/files.js'
 import { noPostgres, openRecordsOn, startPostgres } from '../fixtures/postgres.js'
 import { storeOptions } from '../fixtures/store.js'

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { ApiError } from '../../src/base/errors.js'
-import { foldCase, raw, type Sql, sql } from '../../src/sql.js'
-import type { Store } from '../../src/store.js'
+import { foldCase, raw, type Sql, sql } from '../../src/storage/sql.js'
+import type { Store } from '../../src/storage/store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
 /** A decimal numeral is a number, with spaces around it or without; no other text is. */

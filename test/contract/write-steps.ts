@@ -1,7 +1,7 @@
-import { COLUMN_TYPES, VITAL_COLUMNS } from '../../src/columns.js'
-import type { EventStore, Placement, Removal, StoredChanges } from '../../src/event-store.js'
-import type { Addition, Arrival, EventRow, Rows } from '../../src/rows.js'
-import { raw, sql } from '../../src/sql.js'
+import { COLUMN_TYPES, VITAL_COLUMNS } from '../../src/storage/columns.js'
+import type { EventStore, Placement, Removal, StoredChanges } from '../../src/storage/event-store.js'
+import type { Addition, Arrival, EventRow, Rows } from '../../src/storage/rows.js'
+import { raw, sql } from '../../src/storage/sql.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
 /** One thing that the worker has a store do; each may be repeated. */

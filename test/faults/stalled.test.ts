@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { packBatch } from '../../src/capture/packed-batch.js'
-import { raw, sql } from '../../src/sql.js'
+import { raw, sql } from '../../src/storage/sql.js'
 import { FAILING_WORKER, ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/engine.js'
 import { observation } from '../fixtures/observations.js'
 

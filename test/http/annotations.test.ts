@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { AutomaticNote } from '../../src/manage/annotations.js'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { openTenants } from '../fixtures/tenants.js'
 
 const NOW = '2026-11-21T10:00:00.000Z'

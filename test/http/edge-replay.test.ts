@@ -1,6 +1,6 @@
 import t from 'tap'
 import { ApiError } from '../../src/base/errors.js'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { edgeService, signBody } from '../fixtures/edge-service.js'
 
 /**

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { edgeService } from '../fixtures/edge-service.js'
 
 const { engine, post, fetched, viewed, fresh, key, drops } = await edgeService(t)

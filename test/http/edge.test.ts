@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { isSigned, parseSignature } from '../../src/http/edge/signature.js'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
 import { edgeService, signBody } from '../fixtures/edge-service.js'
 

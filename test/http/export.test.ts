@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { contentDisposition } from '../../src/export/filename.js'
 import { listenAdmin } from '../../src/http/server.js'
-import type { ResultRow } from '../../src/store.js'
+import type { ResultRow } from '../../src/storage/store.js'
 import { exportService } from '../fixtures/export-service.js'
 import { WORLD } from '../fixtures/world.js'
 

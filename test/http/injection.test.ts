@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { audiencesWith, DIMENSIONS } from '../../src/query/dimensions.js'
 import type { Read } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { fillPathIds, sampleRows, sampleService } from '../fixtures/sample.js'
 
 /** A text that is in no row. */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { canAssignRole, ROLES, type Role } from '../../src/manage/roles.js'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { openTenants } from '../fixtures/tenants.js'
 
 const M = { owner: 'o', admin: 'a', member: 'm', viewer: 'v' } as const

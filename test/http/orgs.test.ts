@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { openTenants } from '../fixtures/tenants.js'
 
 const DAY = 86_400_000

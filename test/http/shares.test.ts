@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
 import { openShareService } from '../fixtures/share-service.js'
 

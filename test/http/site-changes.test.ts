@@ -1,6 +1,6 @@
 import t from 'tap'
 import { z } from 'zod'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { BODIES } from '../fixtures/examples.js'
 import { eventually } from '../fixtures/instance.js'
 import { sampleService } from '../fixtures/sample.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { accountService, PASSWORD, type Visitor } from '../fixtures/account-service.js'
 import { mailServer } from '../fixtures/smtp.js'
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { assignSessions, lateRowWindows, settleSessions, type UnplacedRow } from '../../src/ingest/late-rows.js'
 import { SessionMemory, type StoredSession, startSession } from '../../src/ingest/session-memory.js'
 import type { VisitorIds } from '../../src/ingest/visitor-ids.js'
-import type { EventRow } from '../../src/rows.js'
+import type { EventRow } from '../../src/storage/rows.js'
 import { arrivalAt } from '../fixtures/arrivals.js'
 import { eventRow } from '../fixtures/rows.js'
 

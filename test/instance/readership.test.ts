@@ -11,7 +11,7 @@ import type { Engine } from '../../src/engine/engine.js'
 import { startEngine } from '../../src/engine/engine.js'
 import { openInstance } from '../../src/instance/open-instance.js'
 import { openReadership } from '../../src/instance/open-readership.js'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createGoals } from '../../src/manage/goals.js'
 import { createSegments } from '../../src/manage/segments.js'
-import { raw, sql } from '../../src/sql.js'
+import { raw, sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 

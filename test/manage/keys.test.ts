@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
-import { raw, sql } from '../../src/sql.js'
+import { raw, sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createLoginSessions, MAX_SESSIONS_PER_USER, SESSION_IDLE_MS } from '../../src/manage/login-sessions.js'
-import { raw, sql } from '../../src/sql.js'
-import type { Records } from '../../src/store.js'
+import { raw, sql } from '../../src/storage/sql.js'
+import type { Records } from '../../src/storage/store.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { seeded } from '../fixtures/random.js'
 

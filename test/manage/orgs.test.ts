@@ -4,7 +4,7 @@ import t from 'tap'
 import { createAccounts } from '../../src/manage/accounts/accounts.js'
 import { createManage } from '../../src/manage/manage.js'
 import { createPasswords } from '../../src/manage/passwords.js'
-import type { Records } from '../../src/store.js'
+import type { Records } from '../../src/storage/store.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { DAY, MINUTE, NOW, openNotes } from '../fixtures/notes.js'
 
 /** Responses since the last minute: `app-a 10` are ten with `/app-a.js`. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { copySite } from '../fixtures/copy-site.js'
 import { CATALOG, DAY, MINUTE, NOW, openNotes } from '../fixtures/notes.js'
 

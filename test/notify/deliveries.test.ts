@@ -1,6 +1,6 @@
 import t from 'tap'
 import { retryDelayMs } from '../../src/notify/outbox.js'
-import type { Records } from '../../src/store.js'
+import type { Records } from '../../src/storage/store.js'
 import { alertDeliveries, START } from '../fixtures/alert-deliveries.js'
 import { deed } from '../fixtures/audit-context.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'

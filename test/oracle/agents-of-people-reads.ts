@@ -1,4 +1,4 @@
-import type { Rows } from '../../src/rows.js'
+import type { Rows } from '../../src/storage/rows.js'
 import { type AnswerRow, withComparison } from './compare.js'
 import type { ExpectedAnswer, ExpectedRead, QuestionOptions } from './expected-reads.js'
 import { recount } from './recount.js'

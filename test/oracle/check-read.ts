@@ -1,6 +1,6 @@
 import { type Meta, type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import type { Rows } from '../../src/rows.js'
+import type { Rows } from '../../src/storage/rows.js'
 import { roundNumbers } from './compare.js'
 import { comparisonWindow, type ExpectedRead, type QuestionOptions } from './expected-reads.js'
 import { recordedPart, withoutUnrecorded } from './recorded.js'

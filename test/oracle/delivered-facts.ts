@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { EventRow } from '../../src/rows.js'
+import type { EventRow } from '../../src/storage/rows.js'
 import { eventRow } from '../fixtures/rows.js'
 import { NO_SESSION } from './site-rows.js'
 

@@ -1,6 +1,6 @@
 import type { Observation } from '../../src/capture/observation.js'
-import type { EventStore } from '../../src/event-store.js'
-import { sql } from '../../src/sql.js'
+import type { EventStore } from '../../src/storage/event-store.js'
+import { sql } from '../../src/storage/sql.js'
 import { GPTBOT } from '../fixtures/instance.js'
 import { observation } from '../fixtures/observations.js'
 import type { Random } from '../fixtures/random.js'

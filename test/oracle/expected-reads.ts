@@ -1,5 +1,5 @@
 import { DIMENSIONS } from '../../src/query/dimensions.js'
-import type { Rows } from '../../src/rows.js'
+import type { Rows } from '../../src/storage/rows.js'
 import { expectOfAgents } from './agents-of-people-reads.js'
 import { yearBefore } from './calendar.js'
 import { type AnswerRow, rank, withComparison } from './compare.js'

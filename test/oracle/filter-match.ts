@@ -1,4 +1,4 @@
-import type { AgentEventRow, EventRow } from '../../src/rows.js'
+import type { AgentEventRow, EventRow } from '../../src/storage/rows.js'
 
 /** A second implementation of filters, in plain JavaScript, one row at a time. It takes canonical names only. */
 export interface SiteRows {

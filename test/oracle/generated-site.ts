@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import type { EventStore } from '../../src/event-store.js'
 import type { ReadDependencies } from '../../src/query/read.js'
+import type { EventStore } from '../../src/storage/event-store.js'
 import { assertEqual } from '../fixtures/assert-equal.js'
 import { generateRows } from '../fixtures/generated-sessions.js'
 import { midnight } from './calendar.js'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import type { Store } from '../../src/store.js'
+import type { Store } from '../../src/storage/store.js'
 import type { Expected } from '../fixtures/event-generator.js'
 
 const Rows = z.array(

@@ -1,4 +1,4 @@
-import type { EventRow } from '../../src/rows.js'
+import type { EventRow } from '../../src/storage/rows.js'
 import { type AnswerRow, rank, withComparison } from './compare.js'
 import { type Goal, goalFilter } from './filter-match.js'
 import { visitorOf } from './people-reads.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { EventRow } from '../../src/rows.js'
+import type { EventRow } from '../../src/storage/rows.js'
 import { type AnswerRow, rank } from './compare.js'
 import type { recount } from './recount.js'
 import { countDistinct, groupBy, isAct, type Key, type Row, type SiteView, withoutAbsent } from './site-rows.js'

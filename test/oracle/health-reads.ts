@@ -1,4 +1,4 @@
-import type { EventRow } from '../../src/rows.js'
+import type { EventRow } from '../../src/storage/rows.js'
 import { bucketLabel, timeline } from './calendar.js'
 import { type AnswerRow, rank, withComparison } from './compare.js'
 import type { Part } from './recorded.js'

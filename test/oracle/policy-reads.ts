@@ -1,4 +1,4 @@
-import type { AgentEventRow } from '../../src/rows.js'
+import type { AgentEventRow } from '../../src/storage/rows.js'
 import { rank } from './compare.js'
 import { groupBy } from './site-rows.js'
 

@@ -1,4 +1,4 @@
-import type { Rows } from '../../src/rows.js'
+import type { Rows } from '../../src/storage/rows.js'
 import { bucketLabel, timeline } from './calendar.js'
 import type { Question } from './site-rows.js'
 

@@ -1,4 +1,4 @@
-import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
+import type { AgentEventRow, EventRow, Rows } from '../../src/storage/rows.js'
 import { bucketLabel, timeline } from './calendar.js'
 import { bucketParts } from './recorded.js'
 import {

@@ -1,4 +1,4 @@
-import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
+import type { AgentEventRow, EventRow, Rows } from '../../src/storage/rows.js'
 import { atEntry, dimensionValue, type Goal, goalFilter, matches, type SiteRows } from './filter-match.js'
 
 /** A question about a site, with everything resolved. */

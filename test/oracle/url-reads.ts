@@ -1,4 +1,4 @@
-import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
+import type { AgentEventRow, EventRow, Rows } from '../../src/storage/rows.js'
 import { eventRow } from '../fixtures/rows.js'
 import { matches, type SiteRows } from './filter-match.js'
 import { recountPolicyReads, recountViolations } from './policy-reads.js'

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { packBatch } from '../../src/capture/packed-batch.js'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { startTestEngine, waitFor } from '../fixtures/engine.js'
 import { agentObservation, observation } from '../fixtures/observations.js'
 import { fileResponse, startOrigin } from '../fixtures/policy-monitor.js'

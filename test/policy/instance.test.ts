@@ -1,7 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
 import type { PolicyChange } from '../../src/policy/change.js'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { startTestEngine, waitFor } from '../fixtures/engine.js'
 import { fileResponse, startOrigin } from '../fixtures/policy-monitor.js'
 

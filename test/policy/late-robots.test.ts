@@ -1,6 +1,6 @@
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
-import { sql } from '../../src/sql.js'
+import { sql } from '../../src/storage/sql.js'
 import { createLateJudgements, findUnjudgedHostnames } from '../../src/worker/late-judgements.js'
 import { openStore } from '../fixtures/open-store.js'
 import { fileResponse, START, setUpMonitor, statusResponse } from '../fixtures/policy-monitor.js'

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import type { PolicyMonitor } from '../../src/policy/policy-monitor.js'
-import { raw, sql } from '../../src/sql.js'
+import { raw, sql } from '../../src/storage/sql.js'
 import { fileResponse, setUpMonitor, statusResponse } from '../fixtures/policy-monitor.js'
 
 /**

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { duckdbDialect as dialect } from '../../src/dialects/duckdb.js'
 import { AUDIENCES, DIMENSIONS } from '../../src/query/dimensions.js'
 import { parseFiltersJson } from '../../src/query/filters.js'
 import { createPlan } from '../../src/query/plan.js'
+import { duckdbDialect as dialect } from '../../src/storage/dialects/duckdb.js'
 import { where } from '../fixtures/filters.js'
 
 const canonical: [asked: unknown, meant: unknown, why: string][] = [

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { duckdbDialect as dialect } from '../../src/dialects/duckdb.js'
 import { bucketKey, chooseGranularity, listBuckets } from '../../src/query/buckets.js'
 import { offsetSpans, parseTimeZone, startOf } from '../../src/query/calendar.js'
 import { Envelope, parseParameters, RANGES } from '../../src/query/envelope.js'
 import { createPlan, resolveWindow } from '../../src/query/plan.js'
-import { GRANULARITIES, raw, sql } from '../../src/sql.js'
+import { duckdbDialect as dialect } from '../../src/storage/dialects/duckdb.js'
+import { GRANULARITIES, raw, sql } from '../../src/storage/sql.js'
 import { openStore } from '../fixtures/open-store.js'
 import { bucketLabel, midnight, timeline } from '../oracle/calendar.js'
 

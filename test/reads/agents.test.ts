@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { AgentEventRow } from '../../src/rows.js'
+import type { AgentEventRow } from '../../src/storage/rows.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { asker, IN, proven, spoofed } from './url-rows.js'
 

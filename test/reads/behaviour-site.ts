@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { z } from 'zod'
 import { type Meta, type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import type { EventRow } from '../../src/rows.js'
+import type { EventRow } from '../../src/storage/rows.js'
 import { openStore } from '../fixtures/open-store.js'
 import { eventRow } from '../fixtures/rows.js'
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { ASSISTANTS } from '../../src/base/assistants.js'
 import type { BlockedUrls } from '../../src/query/blocked-urls.js'
-import type { AgentEventRow, EventRow, Rows } from '../../src/rows.js'
+import type { AgentEventRow, EventRow, Rows } from '../../src/storage/rows.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { all, asker, day, IN, proven, rowsWith, search, spoofed, times, user } from './url-rows.js'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import type { AgentEventRow, Rows } from '../../src/rows.js'
+import type { AgentEventRow, Rows } from '../../src/storage/rows.js'
 import { openStore } from '../fixtures/open-store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 import { all, asker, BEFORE, common, IN, rowsWith, spoofed, times } from './url-rows.js'

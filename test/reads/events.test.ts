@@ -1,6 +1,6 @@
 import t from 'tap'
 import { z } from 'zod'
-import type { EventRow } from '../../src/rows.js'
+import type { EventRow } from '../../src/storage/rows.js'
 import { filterQuery, openReads, sessionRows } from '../fixtures/ask-reads.js'
 
 const DAY = 'site=1&start=2026-10-10T00:00:00Z&end=2026-10-11T00:00:00Z'

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Funnel } from '../../src/query/funnels.js'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import funnelRead from '../../src/reads/stats/funnel/id.js'
-import type { EventRow } from '../../src/rows.js'
+import type { EventRow } from '../../src/storage/rows.js'
 import { openStore } from '../fixtures/open-store.js'
 import { eventRow } from '../fixtures/rows.js'
 

@@ -3,7 +3,7 @@ import { GoalChange, NewGoal, normaliseGoal } from '../../src/manage/goals.js'
 import type { Goal } from '../../src/query/goals.js'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import type { EventRow } from '../../src/rows.js'
+import type { EventRow } from '../../src/storage/rows.js'
 import { openStore } from '../fixtures/open-store.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { z } from 'zod'
-import type { EventRow } from '../../src/rows.js'
+import type { EventRow } from '../../src/storage/rows.js'
 import { peopleAndAgents } from '../fixtures/people-and-agents.js'
 import { asker, at, filters, is, session, THREE, WORLD } from './behaviour-site.js'
 

@@ -3,8 +3,8 @@ import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
 import { ASSISTANT_NAMES } from '../../src/base/assistants.js'
 import { type ReadDependencies, runRead } from '../../src/query/read.js'
 import { reads } from '../../src/reads/index.js'
-import type { Rows } from '../../src/rows.js'
-import { join, sql } from '../../src/sql.js'
+import type { Rows } from '../../src/storage/rows.js'
+import { join, sql } from '../../src/storage/sql.js'
 import { openStore } from '../fixtures/open-store.js'
 
 /** Small sites, counted by hand; test/oracle/url-reads.test.ts recounts a large one. */

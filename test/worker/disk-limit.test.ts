@@ -121,7 +121,7 @@ t.test('the growth of a table is the share of its rows that is of the last week'
   const insert = async (daysAgo: number, rows: number) => {
     const day = new Date(now.getTime() - daysAgo * 86_400_000).toISOString()
     await store.updateRows(async () => {
-      const { raw } = await import('../../src/sql.js')
+      const { raw } = await import('../../src/storage/sql.js')
       return [
         raw(`insert into daily_urls (site_id, day, pathname)
         select 1, timestamp '${day.slice(0, 19).replace('T', ' ')}', '/' || x from range(${rows}) t(x)`),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { ResultRow } from '../../src/store.js'
+import type { ResultRow } from '../../src/storage/store.js'
 import { openSites } from '../../src/worker/sites.js'
 
 const site = (domain: string): ResultRow => ({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createTableCache } from '../../manage/table-cache.js'
-import { sql } from '../../sql.js'
-import type { Store } from '../../store.js'
+import { sql } from '../../storage/sql.js'
+import type { Store } from '../../storage/store.js'
 import { parseSignature, SIGNATURE_TOLERANCE_S, type Signature } from './signature.js'
 
 /** The one spelling of a signature under which it is stored. */

@@ -1,4 +1,4 @@
-import type { DropReason } from '../../capture/drops.js'
+import type { DropReason } from '../../storage/drops.js'
 
 /** A response of a track endpoint. There are only these, so that a response does not tell why a hit was dropped. */
 export interface TrackResponse {

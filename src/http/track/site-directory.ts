@@ -1,8 +1,8 @@
-import type { DropReason } from '../../capture/drops.js'
 import { isExcludedPath } from '../../capture/excluded-paths.js'
 import type { Hit } from '../../capture/hit.js'
 import { hasOptOutCookie, isOptedOut } from '../../capture/opt-out.js'
 import { type Site, withoutWww } from '../../capture/site.js'
+import type { DropReason } from '../../storage/drops.js'
 
 /** The sites, indexed for the track endpoints. */
 export interface SiteDirectory {

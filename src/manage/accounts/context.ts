@@ -1,5 +1,5 @@
-import type { Sql } from '../../sql.js'
-import type { Records } from '../../store.js'
+import type { Sql } from '../../storage/sql.js'
+import type { Records } from '../../storage/store.js'
 import { type AuditActor, type AuditedAction, auditStatements } from '../audit.js'
 import type { Invitations } from '../invitations.js'
 import type { Lock } from '../lock.js'

@@ -1,5 +1,5 @@
 import { ApiError } from '../../base/errors.js'
-import { sql } from '../../sql.js'
+import { sql } from '../../storage/sql.js'
 import type { SignInClient } from '../login-sessions.js'
 import { ORG_DELETION_GRACE_MS } from '../orgs.js'
 import { createInvalidatingWrite } from '../table-cache.js'

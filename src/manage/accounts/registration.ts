@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ApiError } from '../../base/errors.js'
-import { type Sql, sql } from '../../sql.js'
+import { type Sql, sql } from '../../storage/sql.js'
 import { type AuditContext, auditStatements } from '../audit.js'
 import { insertWithNextId, lastId } from '../ids.js'
 import type { Role } from '../roles.js'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ApiError } from '../../base/errors.js'
-import { type Sql, sql } from '../../sql.js'
+import { type Sql, sql } from '../../storage/sql.js'
 import type { SignInClient } from '../login-sessions.js'
 import { createInvalidatingWrite } from '../table-cache.js'
 import type { StoredUser } from '../users.js'

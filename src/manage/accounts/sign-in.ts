@@ -1,5 +1,5 @@
 import { ApiError } from '../../base/errors.js'
-import { type Sql, sql } from '../../sql.js'
+import { type Sql, sql } from '../../storage/sql.js'
 import type { SignInClient } from '../login-sessions.js'
 import { createInvalidatingWrite } from '../table-cache.js'
 import type { AccountContext } from './context.js'

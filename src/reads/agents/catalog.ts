@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { whereClause } from '../../query/conditions.js'
 import { defineRead } from '../../query/read.js'
-import { sql } from '../../sql.js'
+import { sql } from '../../storage/sql.js'
 import { Count, Instant } from '../shapes.js'
 
 /** GET /api/agents/catalog: every known agent, and whether the site saw it in the window. */

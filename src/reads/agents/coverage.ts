@@ -7,8 +7,8 @@ import { type Plan, planForTable, planForUrlList, withWindow } from '../../query
 import { defineRead } from '../../query/read.js'
 import type { ReadContext } from '../../query/read-context.js'
 import { beforeWindowEnd } from '../../query/window-conditions.js'
-import { isIn, raw, type Sql, sql } from '../../sql.js'
-import type { ResultRow } from '../../store.js'
+import { isIn, raw, type Sql, sql } from '../../storage/sql.js'
+import type { ResultRow } from '../../storage/store.js'
 import { Count, comparableRow, formatInstants, Instant, metricShapes, urlKey } from '../shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']

@@ -3,7 +3,7 @@ import { findDimension } from '../../query/dimensions.js'
 import { groupByDimension, TOTAL } from '../../query/grouping.js'
 import { agentMetrics, VERIFICATION_COUNTS } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
-import { raw, sql } from '../../sql.js'
+import { raw, sql } from '../../storage/sql.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
 const TOP_OPERATORS = 10

@@ -5,7 +5,7 @@ import { dailyCounts } from '../../query/daily-counts.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
 import { defineRead } from '../../query/read.js'
 import { OTHER_AGENTS } from '../../query/read-context.js'
-import { GRANULARITIES, isIn, raw, sql } from '../../sql.js'
+import { GRANULARITIES, isIn, raw, sql } from '../../storage/sql.js'
 import { comparableRow, Instant, metricShapes, Partial } from '../shapes.js'
 
 const METRICS = ['fetches', 'spoofed'] as const

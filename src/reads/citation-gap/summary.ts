@@ -13,7 +13,7 @@ import {
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import type { ReadContext } from '../../query/read-context.js'
-import { raw, type Sql, sql } from '../../sql.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
 import { Arrivals, Count, comparableRow, Operator, PageReads, Ratio } from '../shapes.js'
 
 const METRICS = ['fetches', 'arrivals', 'ratio']

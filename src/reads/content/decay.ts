@@ -6,8 +6,8 @@ import { columnsMatch } from '../../query/key-match.js'
 import { type Plan, withoutUrlFilters, withWindow } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import type { ReadContext } from '../../query/read-context.js'
-import { raw, type Sql, sql } from '../../sql.js'
-import type { ResultRow } from '../../store.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
+import type { ResultRow } from '../../storage/store.js'
 import { Count, urlKey } from '../shapes.js'
 
 const VERDICTS = ['decaying', 'fading', 'insufficient', 'blocked', 'steady'] as const

@@ -4,7 +4,7 @@ import { NOT_SPOOFED } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import type { ReadContext } from '../../query/read-context.js'
 import { beforeWindowEnd } from '../../query/window-conditions.js'
-import { join, type Sql, sql } from '../../sql.js'
+import { join, type Sql, sql } from '../../storage/sql.js'
 import { Count, Instant } from '../shapes.js'
 
 const KINDS = ['robots', 'llms'] as const

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRead } from '../../query/read.js'
 import { SEVERITIES, SEVERITY_RANK, violations } from '../../query/violations.js'
-import { sql } from '../../sql.js'
+import { sql } from '../../storage/sql.js'
 import { Count, comparableRow, formatInstants, Instant, VIOLATIONS_READ } from '../shapes.js'
 
 const VIOLATION_KEY = ['agent_id', 'operator', 'verified', 'severity', 'hostname', 'pathname', 'rule', 'line']

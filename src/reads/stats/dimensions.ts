@@ -4,7 +4,7 @@ import { RANGES } from '../../query/envelope.js'
 import { METRIC_INFO, METRICS } from '../../query/metrics.js'
 import { OPERATORS, supportsOperator } from '../../query/operators.js'
 import { defineStaticRead } from '../../query/read.js'
-import { GRANULARITIES } from '../../sql.js'
+import { GRANULARITIES } from '../../storage/sql.js'
 
 const Audiences = z.array(z.enum(AUDIENCES))
 const shape = z.object({

@@ -6,8 +6,8 @@ import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
 import type { ReadContext } from '../../query/read-context.js'
-import { raw, type Sql, sql } from '../../sql.js'
-import type { ResultRow } from '../../store.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
+import type { ResultRow } from '../../storage/store.js'
 import { Count, comparableRow, formatInstants, Instant } from '../shapes.js'
 
 const METRICS = ['count', 'visitors', 'sessions'] as const

@@ -9,8 +9,8 @@ import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
 import type { ReadContext } from '../../query/read-context.js'
 import { IS_INTERACTIVE } from '../../query/sessions.js'
-import { raw, type Sql, sql } from '../../sql.js'
-import type { ResultRow } from '../../store.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
+import type { ResultRow } from '../../storage/store.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
 const PEOPLE_METRICS = ['events', 'visitors'] as const

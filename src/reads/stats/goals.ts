@@ -9,7 +9,7 @@ import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
 import type { Warning } from '../../query/read-context.js'
 import { sessionsInWindow } from '../../query/sessions.js'
-import { join, raw, type Sql, sql } from '../../sql.js'
+import { join, raw, type Sql, sql } from '../../storage/sql.js'
 import { Count, comparableRow, Share } from '../shapes.js'
 
 const METRICS = ['conversions', 'visitors', 'rate']

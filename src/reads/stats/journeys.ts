@@ -6,7 +6,7 @@ import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
 import { sessionSteps, stepColumns } from '../../query/session-steps.js'
 import { sessionsInWindow } from '../../query/sessions.js'
-import { join, raw, type Sql, sql } from '../../sql.js'
+import { join, raw, type Sql, sql } from '../../storage/sql.js'
 import { Count } from '../shapes.js'
 
 /** Paths of a step that are returned by name. */

@@ -7,7 +7,7 @@ import { hitMetrics, METRICS, matchingSessions, metricsBy } from '../../query/me
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { sessionsInWindow } from '../../query/sessions.js'
-import { raw, type Sql, sql } from '../../sql.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
 import { Count, metricsRow, Share } from '../shapes.js'
 
 const PAGE_METRICS = [

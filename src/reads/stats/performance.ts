@@ -5,8 +5,8 @@ import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
 import type { ReadContext } from '../../query/read-context.js'
 import { groupByVital, RATINGS, VITAL_METRICS, VITALS, vitalFigures, vitalSamples } from '../../query/vitals.js'
-import { raw, sql } from '../../sql.js'
-import type { ResultRow } from '../../store.js'
+import { raw, sql } from '../../storage/sql.js'
+import type { ResultRow } from '../../storage/store.js'
 import { DimensionName, DimensionValue } from '../shapes.js'
 
 const vitalShapes = (shape: z.ZodType) => Object.fromEntries(VITALS.map((vital) => [vital, shape.optional()]))

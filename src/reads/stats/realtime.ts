@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { sourceRows, whereClause } from '../../query/conditions.js'
 import { defineRead } from '../../query/read.js'
-import { raw, type Sql, sql } from '../../sql.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
 import { Count, Instant } from '../shapes.js'
 
 const WINDOW_MINUTES = 5

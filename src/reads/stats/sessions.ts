@@ -5,7 +5,7 @@ import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
 import { type SessionStart, sessionDetails } from '../../query/session-details.js'
 import { sessionsInWindow } from '../../query/sessions.js'
-import { sql } from '../../sql.js'
+import { sql } from '../../storage/sql.js'
 import { formatInstants, parseHexId, sessionShape } from '../shapes.js'
 
 /**

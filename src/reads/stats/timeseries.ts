@@ -14,7 +14,7 @@ import {
 } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
-import { GRANULARITIES, raw, type Sql, sql } from '../../sql.js'
+import { GRANULARITIES, raw, type Sql, sql } from '../../storage/sql.js'
 import { Series } from '../shapes.js'
 
 const SESSION_METRICS = ['sessions', 'bounce', 'duration', 'views_per_session']

@@ -6,8 +6,8 @@ import { peopleOnly } from '../../query/read-audience.js'
 import type { ReadContext } from '../../query/read-context.js'
 import { sessionsInWindow } from '../../query/sessions.js'
 import { beforeWindowEnd, startedInWindow } from '../../query/window-conditions.js'
-import { raw, type Sql, sql } from '../../sql.js'
-import type { ResultRow } from '../../store.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
+import type { ResultRow } from '../../storage/store.js'
 import { Count, formatInstants, HexId, Instant, parseHexId, parseJsonObject } from '../shapes.js'
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from '../../ingest/session-memory.js'
-import { raw, sql } from '../../sql.js'
-import type { Store } from '../../store.js'
+import { raw, sql } from '../../storage/sql.js'
+import type { Store } from '../../storage/store.js'
 
 const HOUR_MS = 3_600_000
 /** A number, because ClickHouse has no boolean expressions. */

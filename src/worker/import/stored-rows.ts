@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { RowError } from '../../columns.js'
-import type { EventStore, SessionMove } from '../../event-store.js'
-import { ARRIVAL_COLUMNS, type Rows } from '../../rows.js'
-import { raw, sql } from '../../sql.js'
-import { HexId, type Log } from '../../store.js'
+import { RowError } from '../../storage/columns.js'
+import type { EventStore, SessionMove } from '../../storage/event-store.js'
+import { ARRIVAL_COLUMNS, type Rows } from '../../storage/rows.js'
+import { raw, sql } from '../../storage/sql.js'
+import { HexId, type Log } from '../../storage/store.js'
 
 /** Returns those of the keys that imported rows of a site and time have, both ends included. */
 export async function findStoredKeys(

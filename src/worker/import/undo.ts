@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { EventStore, ImportPart, SessionSplit } from '../../event-store.js'
 import {
   hashSessionId,
   MAX_LATENESS_MS,
@@ -8,9 +7,10 @@ import {
   type SessionReplacement,
 } from '../../ingest/session-memory.js'
 import type { Imports } from '../../manage/imports.js'
-import { ARRIVAL_COLUMNS, type Arrival } from '../../rows.js'
-import { raw, type Sql, sql } from '../../sql.js'
-import { HexId } from '../../store.js'
+import type { EventStore, ImportPart, SessionSplit } from '../../storage/event-store.js'
+import { ARRIVAL_COLUMNS, type Arrival } from '../../storage/rows.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
+import { HexId } from '../../storage/store.js'
 import type { Writer } from '../writer.js'
 
 /** Approximate: appends wait while a step runs. */

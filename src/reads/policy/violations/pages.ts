@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineRead } from '../../../query/read.js'
 import { groupedViolations, SEVERITIES, SEVERITY_RANK, violations } from '../../../query/violations.js'
-import { raw, sql } from '../../../sql.js'
+import { raw, sql } from '../../../storage/sql.js'
 import { Count, comparableRow, formatInstants, VIOLATIONS_READ, violationSumShapes } from '../../shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']

@@ -5,7 +5,7 @@ import type { Plan } from '../../../query/plan.js'
 import { defineRead } from '../../../query/read.js'
 import { peopleOnly } from '../../../query/read-audience.js'
 import type { ReadContext } from '../../../query/read-context.js'
-import { raw, type Sql, sql } from '../../../sql.js'
+import { raw, type Sql, sql } from '../../../storage/sql.js'
 import { Count, comparableRow, Share } from '../../shapes.js'
 
 const countShapes = { sessions: Count.optional(), visitors: Count.optional() }

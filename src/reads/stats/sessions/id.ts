@@ -4,7 +4,7 @@ import type { Plan } from '../../../query/plan.js'
 import { defineRead } from '../../../query/read.js'
 import { planAround, sessionDetails } from '../../../query/session-details.js'
 import { startedInWindow } from '../../../query/window-conditions.js'
-import { raw, sql } from '../../../sql.js'
+import { raw, sql } from '../../../storage/sql.js'
 import { Count, formatInstants, HexId, Instant, parseHexId, parseJsonObject, sessionShape } from '../../shapes.js'
 
 /** A robot that passes for a person can have a session of any length. */
