@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { POLICY_PATHS, type PolicyKind, type PolicyVersion } from '../src/policy/version.js'
-import { createVersionWriter } from '../src/policy/version-store.js'
+import { POLICY_PATHS, type PolicyKind, type PolicyVersion } from '../src/agents/policy/version.js'
+import { createVersionWriter } from '../src/agents/policy/version-store.js'
 import { openRecords } from '../src/storage/duckdb/records.js'
 
 const DAY_MS = 86_400_000

@@ -55,7 +55,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/readership': ['src/capture'],
   'src/base/outbound': ['src/base/address'],
   'src/agents': ['src/base/outbound', 'src/base/address', 'src/base/cache'],
-  'src/policy': [
+  'src/agents/policy': [
     'src/agents',
     'src/base/cache',
     'src/base/outbound',
@@ -77,10 +77,25 @@ const MAY: Record<string, readonly string[]> = {
   // Exports of other tools in, days out.
   'src/history': ['src/access-logs/decompress', 'src/query', 'src/base/errors'],
   // The worker's process.
-  'src/ingest': ['src/capture', 'src/policy', 'src/agents', 'src/storage/rows', 'src/base/cache', 'src/base/address'],
+  'src/ingest': [
+    'src/capture',
+    'src/agents/policy',
+    'src/agents',
+    'src/storage/rows',
+    'src/base/cache',
+    'src/base/address',
+  ],
   // Shows access logs without a store.
   'src/log-report': [
-    ...['src/access-logs', 'src/ingest', 'src/policy', 'src/export', 'src/capture', 'src/agents', 'src/base/cache'],
+    ...[
+      'src/access-logs',
+      'src/ingest',
+      'src/agents/policy',
+      'src/export',
+      'src/capture',
+      'src/agents',
+      'src/base/cache',
+    ],
   ],
   // Lines of access logs on their way to the worker.
   'src/log-import/batch': [],
@@ -202,7 +217,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/ingest',
     'src/engine',
     'src/capture',
-    'src/policy',
+    'src/agents/policy',
     'src/agents',
     'src/base/outbound',
     'src/storage/columns',
@@ -216,7 +231,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/engine': [
     'src/storage/dialects',
     'src/capture',
-    'src/policy',
+    'src/agents/policy',
     'src/storage/rows',
     'src/storage/store',
     'src/storage/sql',
@@ -246,7 +261,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/export',
     'src/reads',
     'src/query',
-    'src/policy',
+    'src/agents/policy',
     'src/base/outbound',
     'src/base/signature',
     'src/base/address',
@@ -254,7 +269,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/storage/sql',
     'src/base/errors',
   ],
-  'src/notes': ['src/manage', 'src/policy', 'src/storage/store', 'src/storage/sql'],
+  'src/notes': ['src/manage', 'src/agents/policy', 'src/storage/store', 'src/storage/sql'],
   'src/http': [
     'src/base/fair-share',
     'src/base/hostname',
@@ -268,7 +283,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/ship/shipper',
     'src/engine',
     'src/capture',
-    'src/policy',
+    'src/agents/policy',
     'src/agents',
     'src/base/address',
     'src/base/private-socket',
@@ -302,7 +317,7 @@ const MAY: Record<string, readonly string[]> = {
 const HOME: Record<string, readonly string[]> = {
   'http-proxy': ['src/proxy/upgrade.ts'],
   'ipaddr.js': ['src/base/address.ts'],
-  'robots-parser': ['src/policy/longest-match.ts'],
+  'robots-parser': ['src/agents/policy/longest-match.ts'],
   'ua-parser-js': ['src/capture/device.ts'],
   isbot: ['src/agents/general-pattern.ts'],
   'structured-headers': ['src/agents/signature/header-fields.ts'],

@@ -18,7 +18,7 @@ const GROUPED = [
   ['http'],
   ['notes', 'notify', 'ship'],
   ['oracle'],
-  ['policy', 'proxy', 'proxy/inject'],
+  ['agents/policy', 'proxy', 'proxy/inject'],
   ['reads'],
   ['worker'],
   // Without an engine all of their files but one say that they are skipped.

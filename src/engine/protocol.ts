@@ -1,6 +1,6 @@
+import type { PolicyChange } from '../agents/policy/change.js'
 import type { Code } from '../base/errors.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
-import type { PolicyChange } from '../policy/change.js'
 import type { CommitPosition } from '../storage/commit-position.js'
 import type { EndpointDrop } from '../storage/drops.js'
 import type { EdgeDelivery } from '../storage/edge-delivery.js'

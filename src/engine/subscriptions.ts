@@ -1,4 +1,4 @@
-import type { PolicyChange } from '../policy/change.js'
+import type { PolicyChange } from '../agents/policy/change.js'
 import type { EndpointDrop } from '../storage/drops.js'
 import type { FromWorker, TailRow, ToWorker } from './protocol.js'
 

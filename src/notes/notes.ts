@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { readPolicyChanges } from '../agents/policy/stored-changes.js'
 import type { Annotations, AutomaticNote } from '../manage/annotations.js'
 import type { Sites } from '../manage/sites.js'
-import { readPolicyChanges } from '../policy/stored-changes.js'
 import { sql } from '../storage/sql.js'
 import type { Records, Store } from '../storage/store.js'
 import type { Activity } from './activity.js'

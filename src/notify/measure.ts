@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { readPolicyChanges } from '../agents/policy/stored-changes.js'
 import type { Alert } from '../manage/alerts.js'
-import { readPolicyChanges } from '../policy/stored-changes.js'
 import type { Window } from '../query/calendar.js'
 import type { Filter } from '../query/filters.js'
 import { prepareRead, type Read, type ReadDependencies, runRead } from '../query/read.js'

@@ -14,7 +14,7 @@ import { recordsContract } from './records-contract.js'
 const ON_BOTH = [
   'http/openapi',
   'http/site-records',
-  'policy/policy-monitor',
+  'agents/policy/policy-monitor',
   'manage/login-sessions',
   'manage/imports',
   'notify/deliveries',

@@ -1,9 +1,9 @@
 import { verificationMethods } from '../../agents/catalog.js'
 import type { Verifier } from '../../agents/claim-check.js'
+import { createPolicy } from '../../agents/policy/policy.js'
+import type { PolicyJudge } from '../../agents/policy/policy-judge.js'
 import { VERDICTS } from '../../agents/verdict.js'
 import type { ImportOptions } from '../../log-import/batch.js'
-import { createPolicy } from '../../policy/policy.js'
-import type { PolicyJudge } from '../../policy/policy-judge.js'
 
 const DAY_MS = 86_400_000
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { type Agent, loadCatalog } from '../../src/agents/catalog.js'
-import { createPolicy, type Decision } from '../../src/policy/policy.js'
-import { createPolicyCache } from '../../src/policy/policy-cache.js'
-import { createPolicyReport } from '../../src/policy/report.js'
+import { type Agent, loadCatalog } from '../../../src/agents/catalog.js'
+import { createPolicy, type Decision } from '../../../src/agents/policy/policy.js'
+import { createPolicyCache } from '../../../src/agents/policy/policy-cache.js'
+import { createPolicyReport } from '../../../src/agents/policy/report.js'
 
 const catalog = loadCatalog()
 const agent = (id: string): Agent => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { isIn, join, raw, type Sql, sql } from '../storage/sql.js'
-import type { Records } from '../storage/store.js'
+import { isIn, join, raw, type Sql, sql } from '../../storage/sql.js'
+import type { Records } from '../../storage/store.js'
 import { POLICY_KINDS, type PolicyVersion } from './version.js'
 
 /** Versions that are stored of one file of one hostname. */

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { loadCatalog } from '../../src/agents/catalog.js'
-import type { PolicyMonitor } from '../../src/policy/policy-monitor.js'
-import { raw, sql } from '../../src/storage/sql.js'
-import { fileResponse, setUpMonitor, statusResponse } from '../fixtures/policy-monitor.js'
+import { loadCatalog } from '../../../src/agents/catalog.js'
+import type { PolicyMonitor } from '../../../src/agents/policy/policy-monitor.js'
+import { raw, sql } from '../../../src/storage/sql.js'
+import { fileResponse, setUpMonitor, statusResponse } from '../../fixtures/policy-monitor.js'
 
 /**
  * Attacks on the policy monitor. A client can send any Host, and an origin, or a host that it redirects to, can send any

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { parseLlms } from '../../src/policy/llms.js'
-import { createPolicy } from '../../src/policy/policy.js'
+import { parseLlms } from '../../../src/agents/policy/llms.js'
+import { createPolicy } from '../../../src/agents/policy/policy.js'
 
 const text = (...lines: string[]) => lines.join('\n')
 const HOME = 'https://a.example/llms.txt'

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { type Outbound, OutboundError, type OutboundResponse } from '../base/outbound/outbound.js'
+import { type Outbound, OutboundError, type OutboundResponse } from '../../base/outbound/outbound.js'
 import { MAX_REDIRECTS } from './fetch-policy.js'
 import { createSitemapReader, parseLastmod, type SitemapEntry } from './sitemap-reader.js'
 

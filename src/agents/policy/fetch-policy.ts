@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Outbound, OutboundError } from '../base/outbound/outbound.js'
+import { type Outbound, OutboundError } from '../../base/outbound/outbound.js'
 import { POLICY_PATHS, type PolicyKind, type PolicyVersion, standingOf } from './version.js'
 
 /** Either file is read up to this length (RFC 9309 2.5: at least 500 KiB). */

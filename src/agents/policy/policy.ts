@@ -1,4 +1,4 @@
-import type { Agent } from '../agents/catalog.js'
+import type { Agent } from '../catalog.js'
 import { googleText } from './canonical.js'
 import { compileRobots } from './compiled-robots.js'
 import { type GroupSelection, modeOf } from './group-selection.js'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { type Agent, loadCatalog } from '../../src/agents/catalog.js'
-import { createPolicy } from '../../src/policy/policy.js'
+import { type Agent, loadCatalog } from '../../../src/agents/catalog.js'
+import { createPolicy } from '../../../src/agents/policy/policy.js'
 
 /**
  * Attacks by robots.txt. A site's own file can be hostile to the worker that judges by it, for example on a service with

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { sql } from '../storage/sql.js'
-import type { Records } from '../storage/store.js'
+import { sql } from '../../storage/sql.js'
+import type { Records } from '../../storage/store.js'
 import { POLICY_KINDS, POLICY_PATHS, standingOf } from './version.js'
 
 /** One side of a stored change; `sha256` is empty if the file was missing. */

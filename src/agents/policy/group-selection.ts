@@ -1,4 +1,4 @@
-import type { Agent } from '../agents/catalog.js'
+import type { Agent } from '../catalog.js'
 import type { RobotsGroup } from './parse-robots.js'
 import type { RobotsMode } from './robots-lines.js'
 import { userAgentNames } from './robots-records.js'

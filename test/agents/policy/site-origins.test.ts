@@ -1,7 +1,7 @@
 import t from 'tap'
-import { sql } from '../../src/storage/sql.js'
-import { copySite } from '../fixtures/copy-site.js'
-import { setUpMonitor } from '../fixtures/policy-monitor.js'
+import { sql } from '../../../src/storage/sql.js'
+import { copySite } from '../../fixtures/copy-site.js'
+import { setUpMonitor } from '../../fixtures/policy-monitor.js'
 
 const ROBOTS = 'User-agent: *\nDisallow: /private\n'
 

@@ -1,4 +1,4 @@
-import { type Agent, type Catalog, UNDOCUMENTED } from '../agents/catalog.js'
+import { type Agent, type Catalog, UNDOCUMENTED } from '../catalog.js'
 import { type AgentGroup, createPolicy, type Decision, type Policy, type RobotsView } from './policy.js'
 import { isAssumedGone, type PolicyVersion, standingOf } from './version.js'
 

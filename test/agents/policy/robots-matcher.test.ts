@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Agent, loadCatalog } from '../../src/agents/catalog.js'
-import { canonicalPath, canonicalPatterns } from '../../src/policy/canonical.js'
-import { compileRobots } from '../../src/policy/compiled-robots.js'
-import type { RobotsMode } from '../../src/policy/robots-lines.js'
-import { matchesPattern } from '../../src/policy/rule-matcher.js'
+import { type Agent, loadCatalog } from '../../../src/agents/catalog.js'
+import { canonicalPath, canonicalPatterns } from '../../../src/agents/policy/canonical.js'
+import { compileRobots } from '../../../src/agents/policy/compiled-robots.js'
+import type { RobotsMode } from '../../../src/agents/policy/robots-lines.js'
+import { matchesPattern } from '../../../src/agents/policy/rule-matcher.js'
 
 const gptbot = loadCatalog().agents.find((agent) => agent.id === 'gptbot')
 if (gptbot === undefined) throw new Error('no gptbot in the catalog')

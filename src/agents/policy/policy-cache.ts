@@ -1,4 +1,4 @@
-import { createRecentCache } from '../base/cache.js'
+import { createRecentCache } from '../../base/cache.js'
 import { createPolicy, type Policy } from './policy.js'
 import { type PolicyVersion, standingOf } from './version.js'
 

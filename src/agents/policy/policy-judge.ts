@@ -1,5 +1,5 @@
-import type { Agent } from '../agents/catalog.js'
-import { createRecentCache } from '../base/cache.js'
+import { createRecentCache } from '../../base/cache.js'
+import type { Agent } from '../catalog.js'
 import type { Decision, Policy } from './policy.js'
 import { activeVersion, isAssumedGone, judgedTime, type PolicyVersion, recentVersions, standingOf } from './version.js'
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import t from 'tap'
-import { loadCatalog } from '../../src/agents/catalog.js'
-import type { PolicyMonitor } from '../../src/policy/policy-monitor.js'
-import { raw, sql } from '../../src/storage/sql.js'
-import { fileResponse, START, setUpMonitor, statusResponse } from '../fixtures/policy-monitor.js'
+import { loadCatalog } from '../../../src/agents/catalog.js'
+import type { PolicyMonitor } from '../../../src/agents/policy/policy-monitor.js'
+import { raw, sql } from '../../../src/storage/sql.js'
+import { fileResponse, START, setUpMonitor, statusResponse } from '../../fixtures/policy-monitor.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Outbound } from '../base/outbound/outbound.js'
+import type { Outbound } from '../../base/outbound/outbound.js'
 import type { PolicyMonitor } from './policy-monitor.js'
 import { crawlSitemaps, type SitemapUrl } from './sitemap-crawl.js'
 import { DAY_MS, standingOf } from './version.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Catalog } from '../agents/catalog.js'
-import { ApiError } from '../base/errors.js'
+import { ApiError } from '../../base/errors.js'
+import type { Catalog } from '../catalog.js'
 import type { Policy } from './policy.js'
 import type { PolicyMonitor } from './policy-monitor.js'
 import { agentsForRobots, createPolicyReport, findAgent } from './report.js'

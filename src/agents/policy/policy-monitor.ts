@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Outbound } from '../base/outbound/outbound.js'
-import type { Records } from '../storage/store.js'
+import type { Outbound } from '../../base/outbound/outbound.js'
+import type { Records } from '../../storage/store.js'
 import { changeText, firstText, type PolicyChange, stateOf } from './change.js'
 import { fetchPolicy } from './fetch-policy.js'
 import {

@@ -1,4 +1,4 @@
-import { createRecentCache } from '../base/cache.js'
+import { createRecentCache } from '../../base/cache.js'
 import { createBestPrefix } from './best-prefix.js'
 import { type CanonicalPath, canonicalPatterns, MAX_PATH_CHARS, type Pattern } from './canonical.js'
 import { createLongestMatch, type MatchCandidate } from './longest-match.js'

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { loadCatalog } from '../../src/agents/catalog.js'
-import { sql } from '../../src/storage/sql.js'
-import { createLateJudgements, findUnjudgedHostnames } from '../../src/worker/late-judgements.js'
-import { openStore } from '../fixtures/open-store.js'
-import { fileResponse, START, setUpMonitor, statusResponse } from '../fixtures/policy-monitor.js'
-import { agentRow } from '../fixtures/rows.js'
+import { loadCatalog } from '../../../src/agents/catalog.js'
+import { sql } from '../../../src/storage/sql.js'
+import { createLateJudgements, findUnjudgedHostnames } from '../../../src/worker/late-judgements.js'
+import { openStore } from '../../fixtures/open-store.js'
+import { fileResponse, START, setUpMonitor, statusResponse } from '../../fixtures/policy-monitor.js'
+import { agentRow } from '../../fixtures/rows.js'
 
 /** Tests which fetches are judged when robots.txt becomes known late: the machine is busy, or the origin starts after us. */
 

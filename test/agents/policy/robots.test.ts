@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import type { Agent } from '../../src/agents/catalog.js'
-import { loadCatalog } from '../../src/agents/catalog.js'
-import { compileRobots } from '../../src/policy/compiled-robots.js'
-import { parseRobots } from '../../src/policy/parse-robots.js'
-import type { RobotsMode } from '../../src/policy/robots-lines.js'
+import type { Agent } from '../../../src/agents/catalog.js'
+import { loadCatalog } from '../../../src/agents/catalog.js'
+import { compileRobots } from '../../../src/agents/policy/compiled-robots.js'
+import { parseRobots } from '../../../src/agents/policy/parse-robots.js'
+import type { RobotsMode } from '../../../src/agents/policy/robots-lines.js'
 
 const gptbot = loadCatalog().agents.find((agent) => agent.id === 'gptbot')
 if (gptbot === undefined) throw new Error('no gptbot in the catalog')
@@ -24,7 +24,7 @@ const text = (...lines: string[]) => lines.join('\n')
  * converted to data.
  */
 const GOOGLE: { test: string; robots: string; ua: string; url: string; allowed: boolean }[] = JSON.parse(
-  readFileSync('test/policy/robots_google.json', 'utf8'),
+  readFileSync('test/agents/policy/robots_google.json', 'utf8'),
 )
 
 /** Returns path, parameters and query of a URL as Google's caller does: from the first of `/ ? ;` after the host. */
