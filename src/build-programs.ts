@@ -8,7 +8,7 @@ const PROGRAMS = [
   'bin/readership',
   'src/worker/entry',
   'src/cli/site-processes/entry',
-  'src/export/pdf/entry',
+  'src/analytics/export/pdf/entry',
   'src/log-import/entry',
 ]
 /** Packages that find native code or data files by their own place on the disk, or that are installed only where they are used. */

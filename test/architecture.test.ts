@@ -65,7 +65,7 @@ const MAY: Record<string, readonly string[]> = {
   ],
   // Both processes read what an exchange or a browser said.
   'src/capture': ['src/agents', 'src/storage/rows', 'src/base/cache', 'src/base/address'],
-  'src/query': [
+  'src/analytics/query': [
     'src/storage/aggregates/daily-counts',
     'src/storage/aggregates/session-aggregates',
     'src/base/nearest-name',
@@ -73,9 +73,9 @@ const MAY: Record<string, readonly string[]> = {
     'src/storage/store',
     'src/base/errors',
   ],
-  'src/reads': ['src/query', 'src/storage/sql', 'src/storage/store', 'src/base/errors'],
+  'src/analytics/reads': ['src/analytics/query', 'src/storage/sql', 'src/storage/store', 'src/base/errors'],
   // Exports of other tools in, days out.
-  'src/history': ['src/access-logs/decompress', 'src/query', 'src/base/errors'],
+  'src/history': ['src/access-logs/decompress', 'src/analytics/query', 'src/base/errors'],
   // The worker's process.
   'src/ingest': [
     'src/capture',
@@ -91,7 +91,7 @@ const MAY: Record<string, readonly string[]> = {
       'src/access-logs',
       'src/ingest',
       'src/agents/policy',
-      'src/export',
+      'src/analytics/export',
       'src/capture',
       'src/agents',
       'src/base/cache',
@@ -161,7 +161,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/storage/backup/backups': ['src/storage/backup/manifest', 'src/base/errors'],
   'src/storage/backup': [
     ...[
-      'src/export/format',
+      'src/analytics/export/format',
       'src/storage/migrate/tables',
       'src/storage/migrate/read-events',
       'src/storage/migrate/read-records',
@@ -240,7 +240,7 @@ const MAY: Record<string, readonly string[]> = {
   ],
   'src/ship': ['src/capture', 'src/agents', 'src/base/cache', 'src/base/private-socket'],
   'src/manage': [
-    'src/query',
+    'src/analytics/query',
     'src/capture',
     'src/base/hostname',
     'src/storage/rows',
@@ -248,9 +248,9 @@ const MAY: Record<string, readonly string[]> = {
     'src/storage/store',
     'src/base/errors',
   ],
-  'src/export': [
-    'src/reads',
-    'src/query',
+  'src/analytics/export': [
+    'src/analytics/reads',
+    'src/analytics/query',
     'src/storage/store',
     'src/base/slots',
     'src/base/fair-share',
@@ -258,9 +258,9 @@ const MAY: Record<string, readonly string[]> = {
   ],
   'src/notify': [
     'src/manage',
-    'src/export',
-    'src/reads',
-    'src/query',
+    'src/analytics/export',
+    'src/analytics/reads',
+    'src/analytics/query',
     'src/agents/policy',
     'src/base/outbound',
     'src/base/signature',
@@ -276,10 +276,10 @@ const MAY: Record<string, readonly string[]> = {
     ...['src/log-import/batch', 'src/storage/backup/manifest', 'src/storage/backup/backups'],
     ...['src/storage/migrate/tables', 'src/storage/migrate/read-events', 'src/storage/migrate/read-records'],
     'src/notify',
-    'src/export',
+    'src/analytics/export',
     'src/manage',
-    'src/reads',
-    'src/query',
+    'src/analytics/reads',
+    'src/analytics/query',
     'src/ship/shipper',
     'src/engine',
     'src/capture',
@@ -329,7 +329,7 @@ const HOME: Record<string, readonly string[]> = {
   // One file for each use.
   undici: ['src/base/outbound/', 'src/ship/collector-client.ts', 'src/http/to-writer.ts'],
   'mmdb-lib': ['src/ingest/place/'],
-  'temporal-polyfill': ['src/query/'],
+  'temporal-polyfill': ['src/analytics/query/'],
   '@hono/node-server': ['src/http/'],
   hono: ['src/http/', 'adapters/hono.ts'],
   express: ['adapters/express.ts'],
@@ -337,8 +337,8 @@ const HOME: Record<string, readonly string[]> = {
   pino: ['src/cli/log.ts'],
   'prom-client': ['src/http/metrics.ts', 'src/http/shared-metrics.ts'],
   yaml: ['src/config.ts'],
-  pdfkit: ['src/export/pdf/'],
-  fontkit: ['src/export/pdf/'],
+  pdfkit: ['src/analytics/export/pdf/'],
+  fontkit: ['src/analytics/export/pdf/'],
   fzstd: ['src/access-logs/zstd.ts'],
   // Used by the build only.
   rolldown: ['src/build.ts', 'src/build-programs.ts', 'src/build-licences.ts'],

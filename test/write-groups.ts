@@ -9,7 +9,7 @@ import { dirname } from 'node:path'
 
 /** Folders of small files, joined where few of them are in one; `.` has the files of no folder. */
 const GROUPED = [
-  ['.', 'dashboard', 'base/outbound', 'query', 'tracker'],
+  ['.', 'dashboard', 'base/outbound', 'analytics/query', 'tracker'],
   ['access-logs', 'adapters', 'capture', 'ingest', 'log-import', 'log-report'],
   ['agents', 'history', 'manage'],
   ['cli'],
@@ -19,7 +19,7 @@ const GROUPED = [
   ['notes', 'notify', 'ship'],
   ['oracle'],
   ['agents/policy', 'proxy', 'proxy/inject'],
-  ['reads'],
+  ['analytics/reads'],
   ['worker'],
   // Without an engine all of their files but one say that they are skipped.
   existsSync('.engines/node_modules') ? [] : ['storage/clickhouse', 'contract'],

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatNumber } from '../export/format.js'
+import { formatNumber } from '../analytics/export/format.js'
 import { ReclassifyResult } from '../http/agent-control.js'
 import { withClient } from './client.js'
 import { defineCommand, JSON_FLAG, printJson } from './command.js'

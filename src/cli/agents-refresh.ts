@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { RefreshResult } from '../agents/ranges/status.js'
-import { formatNumber } from '../export/format.js'
+import { formatNumber } from '../analytics/export/format.js'
 import { isRunning, withClient } from './client.js'
 import { defineCommand, JSON_FLAG, printJson } from './command.js'
 import { showElapsed } from './progress.js'

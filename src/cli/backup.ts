@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
-import { formatBytes, formatNumber } from '../export/format.js'
+import { formatBytes, formatNumber } from '../analytics/export/format.js'
 import { ON_SERVERS } from '../storage/backup/backups.js'
 import { BackupLine, type KnownParts, type TakenBackup } from '../storage/backup/manifest.js'
 import { BACKUP_DIRECTORY } from '../storage/store.js'

@@ -1,5 +1,5 @@
 import { connect, type TLSSocket } from 'node:tls'
-import { formatDuration } from '../export/format.js'
+import { formatDuration } from '../analytics/export/format.js'
 import { allowedNonce } from '../proxy/inject/content-security.js'
 import { errorReason, type Finding, fail, MAX_CLOCK_SKEW_S, ok, warn } from './finding.js'
 

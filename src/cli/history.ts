@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatNumber } from '../export/format.js'
+import { formatNumber } from '../analytics/export/format.js'
 import { type CollectedHistory, collectHistory } from '../history/collect.js'
 import { TOOLS } from '../history/formats.js'
 import { AddedHistory, History } from '../manage/histories.js'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { formatNumber } from '../export/format.js'
+import { formatNumber } from '../analytics/export/format.js'
 import { Import } from '../manage/imports.js'
 import { type Client, withClient } from './client.js'
 import { defineCommand, flag, idArgument, idOf, JSON_FLAG, printJson } from './command.js'

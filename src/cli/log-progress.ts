@@ -1,4 +1,4 @@
-import { formatNumber } from '../export/format.js'
+import { formatNumber } from '../analytics/export/format.js'
 import type { Terminal } from './terminal.js'
 import { cutToWidth } from './text-width.js'
 

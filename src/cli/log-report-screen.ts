@@ -1,4 +1,4 @@
-import { formatBytes, formatNumber, formatPercent, formatWindow } from '../export/format.js'
+import { formatBytes, formatNumber, formatPercent, formatWindow } from '../analytics/export/format.js'
 import type { LogReport } from '../log-report/report.js'
 import { bar, sparkline } from './charts.js'
 import { escapeText } from './escape.js'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { formatNumber } from '../analytics/export/format.js'
 import type { Config } from '../config.js'
-import { formatNumber } from '../export/format.js'
 import type { CopyResult } from '../storage/migrate/copy.js'
 import type { Source } from '../storage/migrate/source.js'
 import type { Target } from '../storage/migrate/target.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatNumber } from '../export/format.js'
+import { formatNumber } from '../analytics/export/format.js'
 import type { Manifest } from '../storage/backup/manifest.js'
 import { isRunning } from './client.js'
 import { defineCommand } from './command.js'

@@ -1,4 +1,4 @@
-import { formatAge, formatBytes, formatNumber } from '../export/format.js'
+import { formatAge, formatBytes, formatNumber } from '../analytics/export/format.js'
 import { DISK_WARNING_SHARE, type InstanceStatus, MAX_BACKUP_AGE_S } from '../http/instance-status.js'
 import { escapeText } from './escape.js'
 import { isSetAside } from './set-aside.js'

@@ -1,5 +1,5 @@
+import type { HistoryDay } from '../analytics/query/other-tools.js'
 import { UnusableSetting } from '../base/errors.js'
-import type { HistoryDay } from '../query/history.js'
 import { createDayFigures } from './day-figures.js'
 import { openExports } from './files.js'
 import { TOOL_NAMES, type Tool } from './formats.js'

@@ -1,5 +1,5 @@
+import { HISTORY_FIGURES, type HistoryFigure } from '../analytics/query/other-tools.js'
 import { UnusableSetting } from '../base/errors.js'
-import { HISTORY_FIGURES, type HistoryFigure } from '../query/history.js'
 
 /** The figures of one day that a file has. */
 export type Figures = Partial<Record<HistoryFigure, number>>

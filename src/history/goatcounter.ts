@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { localDate } from '../analytics/query/calendar.js'
 import { UnusableSetting } from '../base/errors.js'
-import { localDate } from '../query/calendar.js'
 import type { createDayFigures } from './day-figures.js'
 import { decodeText, type ExportFile } from './files.js'
 import type { ReadFile } from './read-export.js'

@@ -1,5 +1,5 @@
+import { localDate, parseDay, startOfDay } from '../analytics/query/calendar.js'
 import { UnusableSetting } from '../base/errors.js'
-import { localDate, parseDay, startOfDay } from '../query/calendar.js'
 import { createCsvReader } from './csv.js'
 import type { createDayFigures } from './day-figures.js'
 import { decodeText, type ExportFile } from './files.js'

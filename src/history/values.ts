@@ -1,4 +1,4 @@
-import { parseDay } from '../query/calendar.js'
+import { parseDay } from '../analytics/query/calendar.js'
 
 /** Parses the number of a cell: digits, perhaps with separators of thousands. Undefined if it is not a whole number. */
 export function parseCount(text: string): number | undefined {

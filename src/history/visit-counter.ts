@@ -1,5 +1,5 @@
+import { localDate } from '../analytics/query/calendar.js'
 import { UnusableSetting } from '../base/errors.js'
-import { localDate } from '../query/calendar.js'
 import type { Figures } from './day-figures.js'
 
 /** One row of an export that has a row for each hit. */

@@ -1,4 +1,7 @@
 import type { z } from 'zod'
+import { startOfDay } from '../analytics/query/calendar.js'
+import { ENVELOPE_SHAPE, parseMoment } from '../analytics/query/envelope.js'
+import { resolveBounds } from '../analytics/query/plan.js'
 import { ApiError } from '../base/errors.js'
 import {
   type Annotation,
@@ -10,9 +13,6 @@ import {
 import type { WithId } from '../manage/collection.js'
 import type { Sites } from '../manage/sites.js'
 import type { Users } from '../manage/users.js'
-import { startOfDay } from '../query/calendar.js'
-import { ENVELOPE_SHAPE, parseMoment } from '../query/envelope.js'
-import { resolveBounds } from '../query/plan.js'
 import { auditContext } from './auth.js'
 import { type Call, parseQuery, type Route, SiteQuery } from './route.js'
 import { recordRoutes } from './site-records.js'

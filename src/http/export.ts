@@ -1,9 +1,7 @@
 import { z } from 'zod'
-import { ApiError } from '../base/errors.js'
-import { createFairShare } from '../base/fair-share.js'
-import { createCsvLines } from '../export/csv-lines.js'
-import { contentDisposition } from '../export/filename.js'
-import type { PdfRenderer } from '../export/pdf.js'
+import { createCsvLines } from '../analytics/export/csv-lines.js'
+import { contentDisposition } from '../analytics/export/filename.js'
+import type { PdfRenderer } from '../analytics/export/pdf.js'
 import {
   ExportQuery,
   findReport,
@@ -12,12 +10,14 @@ import {
   type NamedReport,
   ReportParameter,
   readTitle,
-} from '../export/report-names.js'
-import { createSheet } from '../export/report-sheet.js'
-import { MAX_PRINTED_ROWS } from '../export/sheet-tables.js'
-import { checkParameterNames, parseParameters } from '../query/envelope.js'
-import type { Plan } from '../query/plan.js'
-import { prepareRead, type ReadDependencies } from '../query/read.js'
+} from '../analytics/export/report-names.js'
+import { createSheet } from '../analytics/export/report-sheet.js'
+import { MAX_PRINTED_ROWS } from '../analytics/export/sheet-tables.js'
+import { checkParameterNames, parseParameters } from '../analytics/query/envelope.js'
+import type { Plan } from '../analytics/query/plan.js'
+import { prepareRead, type ReadDependencies } from '../analytics/query/read.js'
+import { ApiError } from '../base/errors.js'
+import { createFairShare } from '../base/fair-share.js'
 import type { Store } from '../storage/store.js'
 import { createReadDeps, type ReadDeps } from './reads.js'
 import { type Route, routeMaker } from './route.js'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { localDate } from '../analytics/query/calendar.js'
 import { AddedHistory, type Histories, History, NewHistory } from '../manage/histories.js'
 import type { Sites } from '../manage/sites.js'
-import { localDate } from '../query/calendar.js'
 import { auditContext } from './auth.js'
 import { requireSite } from './org-access.js'
 import { type Call, parseBody, pathId, type Route, routeMaker, TotalMeta } from './route.js'

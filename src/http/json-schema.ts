@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { DIMENSIONS } from '../query/dimensions.js'
-import { OPERATORS } from '../query/operators.js'
+import { DIMENSIONS } from '../analytics/query/dimensions.js'
+import { OPERATORS } from '../analytics/query/operators.js'
 
 /** A JSON Schema (2020-12, the version of OpenAPI 3.1). */
 export type JsonSchema = z.core.JSONSchema.JSONSchema

@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { HexId } from '../analytics/reads/shapes.js'
 import { ApiError } from '../base/errors.js'
 import { DailyDrops, type Drops } from '../manage/drops.js'
 import { IngestKey, type IngestKeys } from '../manage/ingest-keys.js'
 import { ErasureResult, type Removals } from '../manage/removals.js'
 import { NewSite, Site, SiteChange, type Sites } from '../manage/sites.js'
-import { HexId } from '../reads/shapes.js'
 import { auditContext, canReachSite } from './auth.js'
 import { chooseOrg, requireSite } from './org-access.js'
 import {

@@ -78,7 +78,7 @@ async function loadParts({ domain, pdf_font }: InstanceConfig, now: () => Date) 
   const [{ compose }, { createPreparation }, { createPdfRenderer }] = await Promise.all([
     import('./compose.js'),
     import('./preparation.js'),
-    import('../export/pdf.js'),
+    import('../analytics/export/pdf.js'),
   ])
   return { compose, prepare: createPreparation(domain, now), pdf: createPdfRenderer(pdf_font) }
 }

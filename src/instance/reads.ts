@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { listAgents, loadCatalog } from '../agents/catalog.js'
 import { RangesStatus } from '../agents/ranges/status.js'
-import type { PdfRenderer } from '../export/pdf.js'
+import type { PdfRenderer } from '../analytics/export/pdf.js'
+import { createRecordingLookup } from '../analytics/query/recording.js'
 import { createPdfDrawer, exportRoutes } from '../http/export.js'
 import { createBlockedPaths, createReadDeps, type ReadDeps, readRoutes } from '../http/reads.js'
 import { realtimeStreamRoute } from '../http/realtime-stream.js'
 import type { ShareGrant } from '../http/share/access.js'
-import { createRecordingLookup } from '../query/recording.js'
 import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>

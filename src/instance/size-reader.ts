@@ -1,5 +1,5 @@
+import { formatBytes, formatPercent } from '../analytics/export/format.js'
 import type { Engine, EngineStatus } from '../engine/engine.js'
-import { formatBytes, formatPercent } from '../export/format.js'
 import { DISK_WARNING_SHARE, StoredSize } from '../http/instance-status.js'
 import { waitAtMost } from '../notify/wait-at-most.js'
 import type { Log } from './instance.js'

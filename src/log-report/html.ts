@@ -1,4 +1,4 @@
-import { formatBytes, formatNumber, formatPercent, formatWindow } from '../export/format.js'
+import { formatBytes, formatNumber, formatPercent, formatWindow } from '../analytics/export/format.js'
 import { escapeHtml, type Html, html, join } from './markup.js'
 import type { LogReport } from './report.js'
 import { drawSeries } from './series-picture.js'

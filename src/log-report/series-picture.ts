@@ -1,4 +1,4 @@
-import { formatNumber } from '../export/format.js'
+import { formatNumber } from '../analytics/export/format.js'
 import { type Html, html, join } from './markup.js'
 import type { LogReport } from './report.js'
 

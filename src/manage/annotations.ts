@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { describeMoment, parseMoment } from '../query/envelope.js'
+import { describeMoment, parseMoment } from '../analytics/query/envelope.js'
 import { join, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'

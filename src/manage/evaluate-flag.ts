@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Condition, Filter } from '../query/filters.js'
-import { operatorNamed } from '../query/operators.js'
+import type { Condition, Filter } from '../analytics/query/filters.js'
+import { operatorNamed } from '../analytics/query/operators.js'
 import { type Flag, type FlagDimension, isFlagDimension } from './flags.js'
 
 /** A flag's value for one visitor. */
@@ -45,7 +45,7 @@ export function evaluateFlag(
 export const hashToFraction = (purpose: 'rollout' | 'variant', site: number, key: string, id: string): number =>
   hash('sha256', JSON.stringify([purpose, site, key, id]), 'buffer').readUIntBE(0, 6) / 2 ** 48
 
-/** Filters as the store does (query/conditions.ts): an absent value passes only negative conditions. */
+/** Filters as the store does (analytics/query/conditions.ts): an absent value passes only negative conditions. */
 function matchesFilter(filter: Filter, read: DimensionReader): boolean {
   if ('and' in filter) return filter.and.every((part) => matchesFilter(part, read))
   if ('or' in filter) return filter.or.some((part) => matchesFilter(part, read))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseFilters } from '../query/filters.js'
+import { parseFilters } from '../analytics/query/filters.js'
 
 /** One line of text, trimmed and not empty, without control characters that a terminal or a page would act on. */
 const line = (what: string, most: number) =>

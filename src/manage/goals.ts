@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { GOAL_TYPES, GoalMatch, parseGoalMatch } from '../query/goals.js'
+import { GOAL_TYPES, GoalMatch, parseGoalMatch } from '../analytics/query/goals.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
 import { JsonText, Name, omitNulls, SiteId, Version } from './fields.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Window } from '../query/calendar.js'
-import { GAP_REASONS, type Gap, type GapReason } from '../query/recording.js'
+import type { Window } from '../analytics/query/calendar.js'
+import { GAP_REASONS, type Gap, type GapReason } from '../analytics/query/recording.js'
 import { raw, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 

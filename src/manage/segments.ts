@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Filter, parseFilters } from '../query/filters.js'
+import { type Filter, parseFilters } from '../analytics/query/filters.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
 import { FiltersColumn, FiltersOutput, Name, SiteId, SomeFiltersInput, Version } from './fields.js'

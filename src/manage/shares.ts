@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Filter } from '../query/filters.js'
+import type { Filter } from '../analytics/query/filters.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
 import { FiltersColumn, FiltersInput, FiltersOutput, JsonText, Name, omitNulls, SiteId, Version } from './fields.js'

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { readPolicyChanges } from '../agents/policy/stored-changes.js'
+import type { Window } from '../analytics/query/calendar.js'
+import type { Filter } from '../analytics/query/filters.js'
+import { prepareRead, type Read, type ReadDependencies, runRead } from '../analytics/query/read.js'
+import agentsBreakdown from '../analytics/reads/agents/breakdown.js'
+import violations from '../analytics/reads/policy/violations.js'
+import overview from '../analytics/reads/stats/overview.js'
 import type { Alert } from '../manage/alerts.js'
-import type { Window } from '../query/calendar.js'
-import type { Filter } from '../query/filters.js'
-import { prepareRead, type Read, type ReadDependencies, runRead } from '../query/read.js'
-import agentsBreakdown from '../reads/agents/breakdown.js'
-import violations from '../reads/policy/violations.js'
-import overview from '../reads/stats/overview.js'
 import type { Records } from '../storage/store.js'
 
 /** The value that an alert compares, with details. */

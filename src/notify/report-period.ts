@@ -1,5 +1,5 @@
+import { atLocalHour, localDate, shift, startOf, type Window } from '../analytics/query/calendar.js'
 import type { Period } from '../manage/reports.js'
-import { atLocalHour, localDate, shift, startOf, type Window } from '../query/calendar.js'
 
 /** A week or month that has ended and whose report is due. */
 export interface EndedPeriod extends Window {

@@ -1,7 +1,7 @@
+import type { ReadDependencies } from '../analytics/query/read.js'
 import type { Collection, WithId } from '../manage/collection.js'
 import type { Report } from '../manage/reports.js'
 import type { Site, Sites } from '../manage/sites.js'
-import type { ReadDependencies } from '../query/read.js'
 import { type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { noticeStatements } from './outbox.js'

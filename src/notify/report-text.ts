@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { type Read, type ReadDependencies, runRead } from '../query/read.js'
-import breakdown from '../reads/stats/breakdown.js'
-import overview from '../reads/stats/overview.js'
+import { type Read, type ReadDependencies, runRead } from '../analytics/query/read.js'
+import breakdown from '../analytics/reads/stats/breakdown.js'
+import overview from '../analytics/reads/stats/overview.js'
 import type { EndedPeriod } from './report-period.js'
 import { sanitiseLine } from './sanitise.js'
 

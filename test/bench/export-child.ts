@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
+import { createPdfRenderer } from '../../src/analytics/export/pdf.js'
 import { startEngine } from '../../src/engine/engine.js'
-import { createPdfRenderer } from '../../src/export/pdf.js'
 import { createApp } from '../../src/http/app.js'
 import { exportRoutes } from '../../src/http/export.js'
 import { listenAdmin } from '../../src/http/server.js'

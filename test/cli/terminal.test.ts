@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { formatBytes, formatDuration, formatNumber, formatPercent } from '../../src/analytics/export/format.js'
 import { bar, barWidth, sparkline } from '../../src/cli/charts.js'
 import { escapeJson, escapeText } from '../../src/cli/escape.js'
 import { showElapsed } from '../../src/cli/progress.js'
 import { formatTable } from '../../src/cli/table.js'
 import { formatTailLegend, formatTailLine } from '../../src/cli/tail-line.js'
 import { cutToWidth, fitToWidth, textWidth } from '../../src/cli/text-width.js'
-import { formatBytes, formatDuration, formatNumber, formatPercent } from '../../src/export/format.js'
 
 // Clients choose their user agent, path and referrer, and the operator prints them. Without escaping, a client could send
 // terminal escape sequences (also C1 controls, where one byte starts a sequence) to clear the screen, set the title or

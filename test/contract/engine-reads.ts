@@ -1,11 +1,17 @@
 import type { Test } from 'tap'
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
+import {
+  AUDIENCES,
+  type Audience,
+  audiencesWith,
+  DIMENSIONS,
+  type Dimension,
+} from '../../src/analytics/query/dimensions.js'
+import { METRICS } from '../../src/analytics/query/metrics.js'
+import { prepareRead, type Read, type ReadDependencies, runRead } from '../../src/analytics/query/read.js'
+import { reads } from '../../src/analytics/reads/index.js'
 import { ASSISTANTS } from '../../src/base/assistants.js'
 import { ApiError } from '../../src/base/errors.js'
-import { AUDIENCES, type Audience, audiencesWith, DIMENSIONS, type Dimension } from '../../src/query/dimensions.js'
-import { METRICS } from '../../src/query/metrics.js'
-import { prepareRead, type Read, type ReadDependencies, runRead } from '../../src/query/read.js'
-import { reads } from '../../src/reads/index.js'
 import type { EventRow, Rows } from '../../src/storage/rows.js'
 import type { Store } from '../../src/storage/store.js'
 import { assertEqual } from '../fixtures/assert-equal.js'

@@ -1,7 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Test } from 'tap'
 import { z } from 'zod'
-import { readAggregateState, readCountedDays } from '../../src/query/aggregate-split.js'
+import { readAggregateState, readCountedDays } from '../../src/analytics/query/aggregate-split.js'
 import { connect } from '../../src/storage/clickhouse/client.js'
 import { type Sql, sql } from '../../src/storage/sql.js'
 import type { Records } from '../../src/storage/store.js'

@@ -46,7 +46,7 @@ t.test('each warning of the reads has German words', async (t) => {
     'window_fixed',
     'comparison_fixed',
   ]
-  const files = ['src/reads', 'src/query'].flatMap((folder) =>
+  const files = ['src/analytics/reads', 'src/analytics/query'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
   )
   const code = files.filter((name) => name.endsWith('.ts')).map((name) => readFileSync(name, 'utf8'))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { reads } from '../../src/reads/index.js'
+import { reads } from '../../src/analytics/reads/index.js'
 import { NOW, sampleService } from '../fixtures/sample.js'
 
 const Target = z.object({

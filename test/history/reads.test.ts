@@ -1,12 +1,12 @@
 import t from 'tap'
 import { z } from 'zod'
+import { reads } from '../../src/analytics/reads/index.js'
 import { createHistories, type NewHistory } from '../../src/manage/histories.js'
-import { reads } from '../../src/reads/index.js'
 import { raw } from '../../src/storage/sql.js'
+import { asker } from '../analytics/reads/world-reads.js'
 import { deed } from '../fixtures/audit-context.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { WORLD } from '../fixtures/world.js'
-import { asker } from '../reads/world-reads.js'
 
 type Day = NewHistory['days'][number]
 

@@ -5,9 +5,9 @@
 // text or a path of the server. Every such request has to end in a 4xx that names the field, without a trace of the inside.
 import t from 'tap'
 import { z } from 'zod'
-import { DIMENSIONS } from '../../src/query/dimensions.js'
-import type { Read } from '../../src/query/read.js'
-import { reads } from '../../src/reads/index.js'
+import { DIMENSIONS } from '../../src/analytics/query/dimensions.js'
+import type { Read } from '../../src/analytics/query/read.js'
+import { reads } from '../../src/analytics/reads/index.js'
 import { fillPathIds, sampleService } from '../fixtures/sample.js'
 
 /** Longer than any value, and than any header that a listener accepts. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findReport, REPORT_NAMES } from '../../src/export/report-names.js'
+import { findReport, REPORT_NAMES } from '../../src/analytics/export/report-names.js'
 import { exportService } from '../fixtures/export-service.js'
 import { pdfText } from '../fixtures/pdf-text.js'
 import { eventRow } from '../fixtures/rows.js'

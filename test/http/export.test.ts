@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { contentDisposition } from '../../src/export/filename.js'
+import { contentDisposition } from '../../src/analytics/export/filename.js'
 import { listenAdmin } from '../../src/http/server.js'
 import type { ResultRow } from '../../src/storage/store.js'
 import { exportService } from '../fixtures/export-service.js'

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { z } from 'zod'
-import { audiencesWith, DIMENSIONS } from '../../src/query/dimensions.js'
-import type { Read } from '../../src/query/read.js'
-import { reads } from '../../src/reads/index.js'
+import { audiencesWith, DIMENSIONS } from '../../src/analytics/query/dimensions.js'
+import type { Read } from '../../src/analytics/query/read.js'
+import { reads } from '../../src/analytics/reads/index.js'
 import { sql } from '../../src/storage/sql.js'
 import { fillPathIds, sampleRows, sampleService } from '../fixtures/sample.js'
 

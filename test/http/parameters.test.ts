@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { z } from 'zod'
-import type { ENVELOPE_SHAPE, PAGING_SHAPE } from '../../src/query/envelope.js'
+import type { ENVELOPE_SHAPE, PAGING_SHAPE } from '../../src/analytics/query/envelope.js'
 import { documented } from '../fixtures/document.js'
 import { resolve } from '../fixtures/examples.js'
 import { fillPathIds } from '../fixtures/sample.js'

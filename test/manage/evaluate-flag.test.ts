@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { parseFilters } from '../../src/analytics/query/filters.js'
 import { type DimensionReader, evaluateFlag, hashToFraction } from '../../src/manage/evaluate-flag.js'
 import { type Flag, type FlagDimension, normaliseFlag } from '../../src/manage/flags.js'
-import { parseFilters } from '../../src/query/filters.js'
 
 const nobody: DimensionReader = () => null
 const flag = (given: Partial<Flag> = {}): Flag => ({ site: 1, name: 'tide-chart', enabled: true, rollout: 1, ...given })

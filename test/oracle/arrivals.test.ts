@@ -1,8 +1,8 @@
 import t from 'tap'
+import { asker, IN } from '../analytics/reads/url-rows.js'
 import { observation } from '../fixtures/observations.js'
 import { classifier, site } from '../fixtures/page-classifier.js'
 import { seeded } from '../fixtures/random.js'
-import { asker, IN } from '../reads/url-rows.js'
 
 /**
  * Arrivals with what each read must say about them, written by hand. Random visits of these kinds go through the classifier

@@ -1,5 +1,5 @@
-import { type Meta, type ReadDependencies, runRead } from '../../src/query/read.js'
-import { reads } from '../../src/reads/index.js'
+import { type Meta, type ReadDependencies, runRead } from '../../src/analytics/query/read.js'
+import { reads } from '../../src/analytics/reads/index.js'
 import type { Rows } from '../../src/storage/rows.js'
 import { roundNumbers } from './compare.js'
 import { comparisonWindow, type ExpectedRead, type QuestionOptions } from './expected-reads.js'

@@ -1,4 +1,4 @@
-import { DIMENSIONS } from '../../src/query/dimensions.js'
+import { DIMENSIONS } from '../../src/analytics/query/dimensions.js'
 import type { Rows } from '../../src/storage/rows.js'
 import { expectOfAgents } from './agents-of-people-reads.js'
 import { yearBefore } from './calendar.js'

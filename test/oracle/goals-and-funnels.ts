@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { GOAL_TYPES, GoalMatch } from '../../src/query/goals.js'
+import { GOAL_TYPES, GoalMatch } from '../../src/analytics/query/goals.js'
 import type { Goal } from './filter-match.js'
 import type { Funnel } from './goal-reads.js'
 

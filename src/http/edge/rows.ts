@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { parseInstant } from '../../analytics/query/calendar.js'
 import type { Hit } from '../../capture/hit.js'
 import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../../capture/observation.js'
 import { SiteId } from '../../manage/fields.js'
-import { parseInstant } from '../../query/calendar.js'
 import { validate, validationError } from '../validation.js'
 
 /** Fields that only the server sets. */

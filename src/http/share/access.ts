@@ -1,9 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { findReport } from '../../analytics/export/report-names.js'
+import type { Filter } from '../../analytics/query/filters.js'
 import { ApiError } from '../../base/errors.js'
-import { findReport } from '../../export/report-names.js'
 import type { Collection, WithId } from '../../manage/collection.js'
 import { isExpired, SHARE_SCOPES, type Share, type ShareScope, SLUG_PATTERN } from '../../manage/shares.js'
-import type { Filter } from '../../query/filters.js'
 import type { RateLimit } from '../rate-limit.js'
 
 /** The rights that a share link gives to one request. */

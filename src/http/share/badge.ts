@@ -1,9 +1,9 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
+import { type ReadDependencies, runRead } from '../../analytics/query/read.js'
+import overview from '../../analytics/reads/stats/overview.js'
 import { ApiError } from '../../base/errors.js'
 import { SHARE_SCOPES, type ShareScope } from '../../manage/shares.js'
-import { type ReadDependencies, runRead } from '../../query/read.js'
-import overview from '../../reads/stats/overview.js'
 import { type Route, routeMaker } from '../route.js'
 import type { ShareAccess, ShareGrant } from './access.js'
 

@@ -4,7 +4,7 @@ import type { AggregateType } from './session-aggregates.js'
 
 /*
  * Daily counts: what agents fetched and people viewed of each URL on each day (UTC) of a site, so that reads need not scan
- * every row. The `daily-step.ts` of each engine fills the tables, src/query/daily-counts.ts reads them, and all compute the
+ * every row. The `daily-step.ts` of each engine fills the tables, src/analytics/query/counted-days.ts reads them, and all compute the
  * columns as this file says. Only days are counted, because a URL has about as many counts of hours as it has rows.
  */
 

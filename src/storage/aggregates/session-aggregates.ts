@@ -5,7 +5,7 @@ import { type Dialect, raw, type Sql, sql } from '../sql.js'
 /*
  * The session aggregates: a row of `sessions` for each session that nothing more is expected of, and a row of
  * `session_pages` for each page of each session. The `aggregate-step.ts` of each engine fills the tables with what this file
- * selects, and src/query/aggregate-split.ts reads from them what it would count from every hit, with the same result.
+ * selects, and src/analytics/query/aggregate-split.ts reads from them what it would count from every hit, with the same result.
  *
  * A session is aggregated if it started before the watermark and is not in `unsealed`, which holds sessions that got a
  * hit since. `prior` is when the visitor's aggregated session before began (in `session_pages`: the one before with this

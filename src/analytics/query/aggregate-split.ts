@@ -1,0 +1,152 @@
+import { PRIOR_DIMENSIONS, SESSION_TRAITS } from '../../storage/aggregates/session-aggregates.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
+import type { Store } from '../../storage/store.js'
+import { type Dimension, findDimension } from './dimensions.js'
+import { type Filter, isBehavioural } from './filters.js'
+import type { Grouping } from './grouping.js'
+import type { AggregateState, CountedDays, Plan } from './plan.js'
+import { inWindow, startedInWindow } from './window-conditions.js'
+
+/**
+ * Asks the store how far it has aggregated sessions, once before a read. A state that is outdated by the time the read
+ * runs gives the same result, because `sessions` keeps every session that started before an earlier watermark. The watermark
+ * of a store that has aggregated nothing yet may be 1970.
+ */
+export async function readAggregateState(store: Pick<Store, 'query'>): Promise<AggregateState | undefined> {
+  const [row] = await store.query(sql`
+    select max(watermark) as watermark, (select min(session_start) from unsealed) as broken from seals`)
+  if (!(row?.watermark instanceof Date && row.watermark.getTime() > 0)) return undefined
+  return { watermark: row.watermark, staleSince: row.broken instanceof Date ? row.broken : undefined }
+}
+
+/** Asks the store which days of a site it has counted, once before a read; a changed day is right from its rows too. */
+export async function readCountedDays(store: Pick<Store, 'query'>, site: number): Promise<CountedDays | undefined> {
+  const rows = await store.query(sql`
+    select until, day from (select max(day) as until from daily_seals) s
+    left join (select distinct day from daily_changed where site_id = ${site}) c on true order by day`)
+  const until = rows[0]?.until
+  if (!(until instanceof Date && until.getTime() > 0)) return undefined
+  return { until, changed: rows.flatMap(({ day }) => (day instanceof Date ? [day] : [])) }
+}
+
+/** Splits the sessions of a read: some are read from aggregates, the others from their hits. */
+interface SessionSplit {
+  /** Rows of `sessions`, each of which replaces all hits of its session. */
+  readonly aggregates: Sql | undefined
+  /** The rows of `events` whose sessions are not in `aggregates`. */
+  readonly hits: Sql
+}
+
+/** Splits the hits of the window: only aggregates that satisfy `isWhole` replace all hits of their session. */
+interface HitSplit extends SessionSplit {
+  readonly isWhole: Sql
+}
+
+/**
+ * The `prior` column that counts visitors without a set of their ids, in total or by a dimension. Undefined if the
+ * aggregates have none for it, or if filters use a dimension other than those of the column.
+ */
+export function priorColumn(filters: readonly Filter[], dimension?: Dimension): Sql | undefined {
+  const same = (dimension?.parts ?? (dimension ? [dimension] : [])).map(({ name }) => name)
+  if (filters.some(isBehavioural) || !dimensionNames(filters).every((name) => same.includes(name))) return undefined
+  const prior = Object.entries(PRIOR_DIMENSIONS).find(
+    ([, by]) => by.length === same.length && by.every((d) => same.includes(d)),
+  )
+  return prior && raw(prior[0])
+}
+
+/** Returns true if `session_pages` can apply the filters: they use `pathname` only. */
+export const canUsePageAggregates = (filters: readonly Filter[]): boolean =>
+  filters.every((f) => !isBehavioural(f)) && dimensionNames(filters).every((name) => name === 'pathname')
+
+/** Returns true if `sessions` can apply the filters: each dimension is the same on all, or nearly all, hits of a session. */
+export const canUseSessionAggregates = (filters: readonly Filter[], also?: Dimension): boolean =>
+  dimensionsUsed(filters, also).every(({ name, level }) => level === 'session' || SESSION_TRAITS.includes(name))
+
+/**
+ * Returns true if sessions whose traits vary (`mixed`) must be read from their hits: a trait is used, or `has_done` is,
+ * which looks up the visitor id of the hit.
+ */
+export const excludesMixed = (filters: readonly Filter[], also?: Dimension): boolean =>
+  filters.some(isBehavioural) || dimensionsUsed(filters, also).some(({ name }) => SESSION_TRAITS.includes(name))
+
+const dimensionsUsed = (filters: readonly Filter[], also?: Dimension): readonly Dimension[] => [
+  ...dimensionNames(filters).map((name) => findDimension(name, 'filters')),
+  ...(also?.parts ?? (also ? [also] : [])),
+]
+
+/** The dimensions of conditions on the hit itself; `has_done` applies its conditions to other hits. */
+const dimensionNames = (filters: readonly Filter[]): string[] =>
+  filters.flatMap((f) => {
+    if ('and' in f) return dimensionNames(f.and)
+    if ('or' in f) return dimensionNames(f.or)
+    if ('not' in f) return dimensionNames([f.not])
+    if ('reached' in f) return dimensionNames([f.by])
+    return 'dimension' in f ? [f.dimension] : []
+  })
+
+/** Selects the aggregated sessions that started in the window, stale ones included. */
+const isAggregated = ({ site, window, aggregates }: Plan): Sql => {
+  if (!aggregates) return raw('false')
+  const until = new Date(Math.min(window.end.getTime(), aggregates.watermark.getTime()))
+  return sql`site_id = ${site} and started >= ${window.start} and started < ${until}`
+}
+
+/** Selects the aggregated sessions that got hits since; undefined without such sessions. */
+export const staleSessions = ({ site, aggregates }: Plan): Sql | undefined =>
+  aggregates?.staleSince &&
+  sql`select session_id from unsealed where site_id = ${site} and session_start >= ${aggregates.staleSince}`
+
+/** Splits the sessions that started in the window. With `excludeMixed`, sessions whose traits vary are read from hits. */
+export function splitSessions(plan: Plan, excludeMixed: boolean, table = 'sessions'): SessionSplit {
+  const { aggregates } = plan
+  const started = startedInWindow(plan)
+  if (!aggregates) return { aggregates: undefined, hits: sql`(select * from events where ${started})` }
+  const stale = staleSessions(plan)
+  const fromHits = [
+    ...(stale ? [stale] : []),
+    ...(excludeMixed ? [sql`select session_id from sessions where ${isAggregated(plan)} and mixed`] : []),
+  ]
+  const [first, ...more] = fromHits
+  const ids = first && more.reduce((all, one) => sql`${all} union all ${one}`, first)
+  const { watermark } = aggregates
+  return {
+    aggregates: sql`(select *, ms / 1000.0 as duration from ${raw(table)} where ${isAggregated(plan)}
+      ${stale ? sql`and session_id not in (${stale})` : raw('')} ${excludeMixed ? raw('and not mixed') : raw('')})`,
+    hits: sql`(select * from events where ${started} and session_start >= ${watermark}
+      ${ids ? sql`union all select * from events where ${started} and session_start < ${watermark} and session_id in (${ids})` : raw('')})`,
+  }
+}
+
+/**
+ * Splits what happened in the window. An aggregate replaces the hits of a session that lies in the window as a whole, has
+ * one visitor id and, if grouped by time, lies in one bucket. All hits are read if the filters or the grouping need them.
+ */
+export function splitHits(plan: Plan, { value, dimension, perHit }: Grouping): HitSplit {
+  const { aggregates, window, filters } = plan
+  if (!aggregates || perHit || !canUseSessionAggregates(filters, dimension))
+    return { aggregates: undefined, isWhole: raw('false'), hits: sql`(select * from events where ${inWindow(plan)})` }
+  const stale = staleSessions(plan)
+  const sameBucket = dimension ? raw('true') : sql`${value(raw('started'))} = ${value(raw('ended'))}`
+  const notMixed = excludesMixed(filters, dimension) ? raw('not mixed') : raw('true')
+  const isWhole = sql`(ended < ${window.end} and ids = 1 and ${notMixed} and ${sameBucket})`
+  // A late hit may change a session's source or country. The visitor's other aggregates then have an outdated `prior`.
+  const visitors =
+    stale && dimension
+      ? sql`select visitor_id from sessions where site_id = ${plan.site} and session_id in (${stale})`
+      : undefined
+  const ids = sql`select session_id from sessions where ${isAggregated(plan)} and not ${isWhole}
+    ${stale ? sql`union all ${stale}` : raw('')}
+    ${visitors ? sql`union all select session_id from sessions where ${isAggregated(plan)} and visitor_id in (${visitors})` : raw('')}`
+  const after = new Date(Math.max(window.start.getTime(), aggregates.watermark.getTime()))
+  return {
+    isWhole: visitors ? sql`(${isWhole} and not stale)` : isWhole,
+    aggregates: sql`(
+      select *, ms / 1000.0 as duration ${visitors ? sql`, visitor_id in (${visitors}) as stale` : raw('')} from sessions
+      where ${isAggregated(plan)} ${stale ? sql`and session_id not in (${stale})` : raw('')})`,
+    hits: sql`(select * from events where ${inWindow(plan)} and session_start < ${window.start}
+      union all select * from events where ${inWindow(plan)} and session_start >= ${after}
+      union all select * from events where ${inWindow(plan)} and session_start >= ${window.start}
+        and session_start < ${aggregates.watermark} and session_id in (${ids}))`,
+  }
+}

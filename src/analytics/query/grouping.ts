@@ -1,0 +1,56 @@
+import { compile, type Dialect, join, raw, type Sql, sql } from '../../storage/sql.js'
+import { type Dimension, propKey } from './dimensions.js'
+
+/** A dimension's value in a row. The SQL text comes from the dimension table, never from a request. */
+export const dimensionColumn = (dimension: Dimension, dialect: Dialect): Sql => {
+  const key = propKey(dimension)
+  return key === undefined ? raw(dimension.value ?? dimension.name) : dialect.jsonText(raw('props'), key)
+}
+
+/** Assigns each row to a result row: by a bucket of its time, by a dimension, or all rows to one. */
+export interface Grouping {
+  /** The group's value. `moment` is the column with the row's time: `timestamp`, or `session_start` for sessions. */
+  value(moment: Sql): Sql
+  /** The columns that the value is made of, if grouping aggregated sessions by them is faster than by the value. */
+  columns?: Sql
+  dimension?: Dimension
+  /** True for buckets so short that many sessions span several: every hit is read. */
+  perHit?: boolean
+}
+
+/** Puts all rows into one group. */
+export const TOTAL: Grouping = { value: () => raw('0') }
+
+export const groupByDimension = (dimension: Dimension, dialect: Dialect): Grouping => {
+  const columns = dimension.parts?.map((part) => dimensionColumn(part, dialect))
+  return {
+    value: () => dimensionColumn(dimension, dialect),
+    ...(columns ? { columns: join(columns, ', ') } : {}),
+    dimension,
+  }
+}
+
+export const groupColumns = ({ columns = raw('value') }: Grouping): Sql => columns
+
+/** Combines several dimensions into one whose value is a tuple, so that each combination is a row. */
+export function combineDimensions(dimensions: readonly Dimension[], dialect: Dialect): Dimension {
+  const [first] = dimensions
+  const columns = dimensions.map((d) => raw(d.value ?? d.name))
+  return {
+    name: dimensions.map((d) => d.name).join(', '),
+    type: 'text',
+    tables: first?.tables.filter((table) => dimensions.every((d) => d.tables.includes(table))) ?? [],
+    level: dimensions.every((d) => d.level === 'session') ? 'session' : 'row',
+    value: compile(dialect.tuple(columns), dialect.placeholder).text,
+    optional: false,
+    parts: dimensions,
+    aliases: [],
+  }
+}
+
+/** The members of a combined dimension's `value`, as columns named after its dimensions. */
+export const selectParts = (dimensions: readonly Dimension[], dialect: Dialect): Sql =>
+  join(
+    dimensions.map((d, i) => sql`${dialect.tupleMember(raw('value'), i + 1)} as ${raw(d.name)}`),
+    ', ',
+  )
