@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { Agent } from './agents/agent.js'
 import catalog from './agents/catalog.json' with { type: 'json' }
 import { describeUnknownOption } from './base/option-names.js'
-import { createWebClient } from './ship/web/web-client.js'
-import { createWebShipper, type WebShipper } from './ship/web/web-shipper.js'
+import { createWebClient } from './site/shipping/web/web-client.js'
+import { createWebShipper, type WebShipper } from './site/shipping/web/web-shipper.js'
 
-export type { WebShipperStats } from './ship/web/web-shipper.js'
+export type { WebShipperStats } from './site/shipping/web/web-shipper.js'
 export type WebReadership = WebShipper
 
 /** The collector that rows are shipped to. */

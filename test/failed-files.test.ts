@@ -5,7 +5,7 @@ const GROUP = 'dist/test/groups/1-cli-1.test.js'
 const ALONE = 'dist/test/groups/3-ship-spool.test.js'
 const FILES: Readonly<Record<string, readonly string[]>> = {
   [GROUP]: ['cli/a.test.js', 'cli/b.test.js', 'cli/c.test.js'],
-  [ALONE]: ['ship/spool.test.js'],
+  [ALONE]: ['site/shipping/spool.test.js'],
 }
 
 const START = `# Subtest: ${GROUP}`
@@ -47,10 +47,14 @@ const RUNS: readonly [lines: readonly (string | undefined)[], expected: readonly
     ['cli/a.test.js', 'cli/b.test.js', 'cli/c.test.js'],
     'a program that failed after its files ended',
   ],
-  [[`# Subtest: ${ALONE}`, '    not ok 1 - x', `not ok 2 - ${ALONE}`], ['ship/spool.test.js'], 'a file of its own'],
+  [
+    [`# Subtest: ${ALONE}`, '    not ok 1 - x', `not ok 2 - ${ALONE}`],
+    ['site/shipping/spool.test.js'],
+    'a file of its own',
+  ],
   [
     [`# Subtest: ${ALONE}`, '    ok 1 - x', `not ok 2 - ${ALONE}`],
-    ['ship/spool.test.js'],
+    ['site/shipping/spool.test.js'],
     'a file that crashed or hung',
   ],
   [

@@ -16,9 +16,9 @@ const GROUPED = [
   ['storage/duckdb'],
   ['examples'],
   ['http'],
-  ['notes', 'notify', 'ship'],
+  ['notes', 'notify', 'site/shipping'],
   ['oracle'],
-  ['agents/policy', 'proxy', 'proxy/inject'],
+  ['agents/policy', 'site/proxy', 'site/proxy/inject'],
   ['analytics/reads'],
   ['worker'],
   // Without an engine all of their files but one say that they are skipped.

@@ -1,6 +1,6 @@
 import { connect, type TLSSocket } from 'node:tls'
 import { formatDuration } from '../analytics/export/format.js'
-import { allowedNonce } from '../proxy/inject/content-security.js'
+import { allowedNonce } from '../site/proxy/inject/content-security.js'
 import { errorReason, type Finding, fail, MAX_CLOCK_SKEW_S, ok, warn } from './finding.js'
 
 /** An origin or collector that takes longer counts as down. */

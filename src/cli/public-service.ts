@@ -1,8 +1,8 @@
 import type { Config } from '../config.js'
 import { createPublicApp } from '../http/app.js'
 import type { Instance } from '../instance/instance.js'
-import { toNodeHandler } from '../proxy/node-handler.js'
-import type { Incoming, Outgoing } from '../proxy/response-writer.js'
+import { toNodeHandler } from '../site/proxy/node-handler.js'
+import type { Incoming, Outgoing } from '../site/proxy/response-writer.js'
 import type { ServiceClient } from './public-listener.js'
 
 /** Returns a function that answers requests under the base path with the parts of the service that `expose` names. */

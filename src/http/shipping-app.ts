@@ -1,5 +1,5 @@
 import { ApiError } from '../base/errors.js'
-import type { ShipperStats } from '../ship/shipper.js'
+import type { ShipperStats } from '../site/shipping/shipper.js'
 import type { App } from './app.js'
 import { renderError } from './error-response.js'
 import { addIngestDrops, addProxyMetrics, createMetricRegistry, type MetricSources, type Metrics } from './metrics.js'

@@ -3,7 +3,7 @@ import type { RecorderStats } from '../capture/recorder.js'
 import type { Site } from '../capture/site.js'
 import type { ProxyCounts } from '../http/metrics.js'
 import type { SendMail } from '../notify/mail-message.js'
-import type { OpenReadership } from '../readership.js'
+import type { OpenReadership } from '../site/readership.js'
 import type { DropReason, IngestEndpoint } from '../storage/drops.js'
 import type { LoggedError } from './last-error.js'
 

@@ -1,6 +1,6 @@
 import type { Config } from '../config.js'
 import type { InstanceStatus } from '../http/instance-status.js'
-import type { Shipper } from '../ship/shipper.js'
+import type { Shipper } from '../site/shipping/shipper.js'
 import { measureDataFiles } from './data-files.js'
 import type { InstanceDeps } from './instance.js'
 import { createRateMeter } from './rate-meter.js'

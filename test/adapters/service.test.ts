@@ -7,7 +7,7 @@ import { startCollector } from '../fixtures/collector.js'
 import { command } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
 import { eventually, GPTBOT } from '../fixtures/instance.js'
-import { exchangeBytes } from '../proxy/fixtures/sockets.js'
+import { exchangeBytes } from '../site/proxy/fixtures/sockets.js'
 import { onNode, SITES, type Start } from './sites.js'
 
 const KEY = 'ingest_5b1f0f0e8d8a4c55'

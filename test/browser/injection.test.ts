@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import t from 'tap'
 import { openBrowser } from '../fixtures/browser.js'
-import { portOf } from '../proxy/fixtures/sockets.js'
-import { PAGES, SRC } from '../proxy/inject/pages.js'
+import { portOf } from '../site/proxy/fixtures/sockets.js'
+import { PAGES, SRC } from '../site/proxy/inject/pages.js'
 
 /** Checks with a real parser that the tag of every page is in the head and nothing else is different. */
 t.test('a browser finds the tag in the head, and without it the page as it was', async (t) => {

@@ -13,7 +13,7 @@ import { command } from '../fixtures/command.js'
 import { CHROME, dataDir, eventually, GPTBOT, type Instance, startInstance } from '../fixtures/instance.js'
 import { openStoreAt, storeOptions } from '../fixtures/store.js'
 import { VITALS } from '../fixtures/tracked.js'
-import { portOf } from '../proxy/fixtures/sockets.js'
+import { portOf } from '../site/proxy/fixtures/sockets.js'
 import { applicationVisit, plainVisit, type Row, SHORT_VISIT_ROWS, shortVisit } from './sample-visits.js'
 
 /**

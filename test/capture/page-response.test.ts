@@ -4,7 +4,7 @@ import { loadCatalog } from '../../src/agents/catalog.js'
 import type { Observation } from '../../src/capture/observation.js'
 import { createLineReader, createResponseReader } from '../../src/capture/page-response.js'
 import { createDataPaths } from '../../src/capture/request-kind.js'
-import { createRowBuilder } from '../../src/ship/outgoing-row.js'
+import { createRowBuilder } from '../../src/site/shipping/outgoing-row.js'
 import { classifier, GPTBOT, view } from '../fixtures/page-classifier.js'
 
 const paths: [pathname: string, page: boolean, why: string][] = [

@@ -10,7 +10,7 @@ import { listenControl, socketPath } from '../../src/http/server.js'
 import { command } from '../fixtures/command.js'
 import { dataDir, freePort } from '../fixtures/instance.js'
 
-const TLS = 'test/proxy/fixtures/tls/first'
+const TLS = 'test/site/proxy/fixtures/tls/first'
 const Findings = z.array(
   z.object({ check: z.string(), state: z.string(), says: z.string(), mend: z.string().optional() }),
 )

@@ -5,7 +5,7 @@ import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'
 import { fileResponse, startOrigin } from '../fixtures/policy-monitor.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
-import { exchangeBytes } from '../proxy/fixtures/sockets.js'
+import { exchangeBytes } from '../site/proxy/fixtures/sockets.js'
 
 const ROBOTS =
   'User-agent: GPTBot\nDisallow: /docs\nAllow: /docs/open\n\nUser-agent: *\nCrawl-delay: 5\nContent-Usage: /docs train-ai=n\nDisallow: /a\u001b[31mb\n'

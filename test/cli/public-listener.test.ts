@@ -12,7 +12,7 @@ import { CHROME, dataDir, eventually, GPTBOT, startInstance } from '../fixtures/
 
 /** Tests the complete public listener: TLS, forwarding, upgrades, client addresses, recording. */
 
-const CERTS = 'test/proxy/fixtures/tls'
+const CERTS = 'test/site/proxy/fixtures/tls'
 
 const certificateOf = async (port: number): Promise<PeerCertificate> => {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:http2'
 import t from 'tap'
-import { toNodeHandler } from '../../src/proxy/node-handler.js'
+import { toNodeHandler } from '../../src/site/proxy/node-handler.js'
 import { CLOCK, openTrackServer, SITES, send } from '../fixtures/track-server.js'
 
 const json = (value: unknown) => JSON.stringify(value)

@@ -6,7 +6,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import t, { type Test } from 'tap'
 import { createMailer } from '../../src/notify/smtp-mailer.js'
 
-const pem = (name: string) => readFileSync(new URL(`../../../test/proxy/fixtures/tls/${name}`, import.meta.url))
+const pem = (name: string) => readFileSync(new URL(`../../../test/site/proxy/fixtures/tls/${name}`, import.meta.url))
 /** A self-signed certificate. */
 const TLS = { cert: pem('first.cert.pem'), key: pem('first.key.pem') }
 const PASSWORD = 'hunter2:/@"'

@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { pipeline } from 'node:stream'
-import { forEachHeader } from '../../proxy/message-heads.js'
-import type { Incoming, Outgoing } from '../../proxy/response-writer.js'
+import { forEachHeader } from '../../site/proxy/message-heads.js'
+import type { Incoming, Outgoing } from '../../site/proxy/response-writer.js'
 
 /** Name the client on the socket, because the connection there is the relay's. A client's own fields are left out. */
 export const CLIENT_FIELD = 'x-readership-client'

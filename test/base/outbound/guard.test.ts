@@ -222,7 +222,7 @@ t.test('checks each redirect like the first URL', async (t) => {
 
 t.test('https: the certificate must be valid for the requested name', async (t) => {
   const plain = await startServer(t, (_req, res) => void res.end('plain'))
-  const pem = (name: string) => readFileSync(`test/proxy/fixtures/tls/first.${name}.pem`, 'utf8')
+  const pem = (name: string) => readFileSync(`test/site/proxy/fixtures/tls/first.${name}.pem`, 'utf8')
   const server = createHttps({ cert: pem('cert'), key: pem('key') }, (req, res) => {
     if (req.url === '/down') res.writeHead(302, { location: `http://first.example:${plain.port}/` }).end()
     else res.end(`secure ${req.headers.host}`)

@@ -1,0 +1,57 @@
+import type { Observation } from '../../capture/observation.js'
+import type { Hop } from './hop.js'
+import { observeRequest } from './observe-request.js'
+import type { Incoming, Outgoing } from './response-writer.js'
+
+/** One request and its response. */
+export interface Exchange {
+  readonly req: Incoming
+  readonly res: Outgoing
+  readonly method: string
+  /** The target in origin-form with the query, byte for byte; of a refused request, the target as it came. */
+  readonly path: string
+  /** The host as the client named it, with or without port; empty if it named none. */
+  readonly host: string
+  /** The client's address. */
+  readonly ip: string
+  readonly hop: Hop
+  /** Wall clock at arrival, epoch ms. */
+  readonly arrivedAt: number
+  /** Monotonic clock at arrival, ms. */
+  readonly startedAt: number
+  /** The proxy refused the request instead of forwarding it. */
+  readonly refused: boolean
+  /** The response's status; 0 until there is one. */
+  status: number
+  /** Body bytes sent to the client. */
+  bytes: number
+  content_type: string
+  /** As `Observation.response`. */
+  observedHeaders: Record<string, string> | undefined
+  /** Nothing more will be written; the client may still be reading. */
+  ended: boolean
+  /** The client has to read what is buffered before more is sent. */
+  backpressured: boolean
+  /** A timeout for the client's reading is running. */
+  timerSet: boolean
+  /** Position in the list of running exchanges. */
+  index: number
+}
+
+/** Returns the record of a finished exchange; a client that left before the response has status 499. */
+export const toObservation = (exchange: Exchange, durationMs: number): Observation =>
+  Object.assign(
+    observeRequest(exchange.req, exchange.ip, exchange.arrivedAt, {
+      url: exchange.path,
+      host: exchange.host,
+      target: exchange.req.url ?? exchange.path,
+      hop: exchange.hop,
+    }),
+    {
+      status: exchange.status === 0 ? 499 : exchange.status,
+      bytes: exchange.bytes,
+      duration_ms: Math.max(0, Math.round(durationMs)),
+      content_type: exchange.content_type,
+      ...(exchange.observedHeaders && { response: exchange.observedHeaders }),
+    },
+  )

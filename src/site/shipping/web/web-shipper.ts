@@ -1,0 +1,137 @@
+import type { Agent } from '../../../agents/agent.js'
+import type { Observation } from '../../../capture/observation.js'
+import { formatBody } from '../delivery-body.js'
+import { createRowBuilder, type RowList, type UnshippedReason } from '../outgoing-row.js'
+import type { DeliveryOutcome } from '../response-outcome.js'
+import { createRowBuffer, type WebBatch } from './row-buffer.js'
+import type { SendBody } from './web-client.js'
+
+/** The reason why a row never reaches the collector; counted by name. */
+type WebLossReason =
+  | UnshippedReason
+  /** The buffer was full, and the oldest rows were deleted. */
+  | 'memory_full'
+  /** The collector refused the row. */
+  | 'refused'
+
+export interface WebShipperStats {
+  /** Rows that the collector has committed. */
+  shipped: Readonly<Record<RowList, number>>
+  waiting: number
+  losses: Readonly<Partial<Record<WebLossReason, number>>>
+  /** The reason why the collector accepted no rows in the last attempt. */
+  trouble?: string
+}
+
+export type WebShipper = ReturnType<typeof createWebShipper>
+
+/** Collects the rows of concurrent requests in one delivery, because the collector accepts 600 a minute. */
+const BATCH_WINDOW_MS = 1_000
+const MAX_ATTEMPTS = 4
+/** Workers allow thirty seconds after a response, and an attempt may take ten of them. */
+const LAST_ATTEMPT_MS = 15_000
+const FIRST_WAIT_MS = 500
+/** Pause of all flushes after one failed. */
+const PAUSE_MS = 10_000
+/** Bounds of the buffer; a Workers isolate has 128 MB in all. */
+const MEMORY_LIMIT = { rows: 5_000, characters: 8 << 20 }
+
+/**
+ * Ships rows from platforms without a disk and without a process that outlives its requests. Rows wait in memory, and each
+ * flush finishes its own deliveries, because a request must not await the work of another. Long because recording and
+ * delivering share the counts and the buffer.
+ */
+export function createWebShipper(deps: {
+  site: number
+  agents: readonly Agent[]
+  send: SendBody
+  /** Milliseconds since 1970. */
+  now(): number
+  random(): number
+  id(): string
+  sleep(ms: number): Promise<void>
+  log(message: string): void
+}) {
+  const { site, send, now, random, sleep, log } = deps
+  const items = createRowBuilder({ agents: deps.agents })
+  const shipped: Record<RowList, number> = { agent_events: 0, events: 0, hits: 0 }
+  const losses: Partial<Record<WebLossReason, number>> = {}
+  const lost = (why: WebLossReason, rows = 1) => {
+    losses[why] = (losses[why] ?? 0) + rows
+  }
+  const waiting = createRowBuffer({ most: MEMORY_LIMIT, id: deps.id, lost: (rows) => lost('memory_full', rows) })
+  let trouble: string | undefined
+  let paused = Number.NEGATIVE_INFINITY
+
+  const fails = (why: string) => {
+    if (trouble !== why) log(`the collector accepts no rows, so they wait in memory: ${why}`)
+    trouble = why
+  }
+  const accepted = ({ rows }: WebBatch) => {
+    for (const { list } of rows) shipped[list] += 1
+    trouble = undefined
+    paused = Number.NEGATIVE_INFINITY
+  }
+  /** Sends halves of a refused batch until the invalid row is alone. */
+  const refused = ({ rows }: WebBatch, why: string) => {
+    if (rows.length > 1) {
+      const half = Math.ceil(rows.length / 2)
+      waiting.giveBack({ sender: deps.id(), rows: rows.slice(half) })
+      waiting.giveBack({ sender: deps.id(), rows: rows.slice(0, half) })
+      return
+    }
+    if (losses.refused === undefined) log(`the collector refused a row, which is lost: ${why}`)
+    lost('refused', rows.length)
+  }
+
+  /** Sends a batch until its outcome is known or its time is over. */
+  const deliver = async (batch: WebBatch, end: number): Promise<void> => {
+    const body = formatBody({ number: 1, rows: batch.rows }, { site, sender: batch.sender })
+    for (let tries = 1; ; tries++) {
+      const outcome: DeliveryOutcome = await send(body)
+      if (outcome.kind === 'accepted') return accepted(batch)
+      if (outcome.kind === 'refused') return refused(batch, outcome.why)
+      fails(outcome.why)
+      const after = outcome.kind === 'later' ? outcome.after : PAUSE_MS
+      const wait = FIRST_WAIT_MS * 2 ** tries * (0.5 + random() / 2)
+      if (after !== undefined || tries === MAX_ATTEMPTS || now() + wait > end) {
+        paused = now() + (after ?? PAUSE_MS) * (1 + random() / 4)
+        return waiting.giveBack(batch)
+      }
+      await sleep(wait)
+    }
+  }
+
+  return {
+    /** Buffers a row for an observation. Never throws, never waits. */
+    record(observation: Observation): void {
+      try {
+        const item = items.of(observation)
+        if (typeof item === 'string') lost(item)
+        else waiting.add(item)
+      } catch {
+        // The caller may pass an invalid observation.
+        lost('fault')
+      }
+    },
+    /**
+     * Sends buffered rows for at most half a minute; pass its promise to `waitUntil`. Rows that could not be sent wait for
+     * the next flush. Never rejects.
+     */
+    async flush(): Promise<void> {
+      const end = now() + LAST_ATTEMPT_MS
+      await sleep(BATCH_WINDOW_MS)
+      while (now() >= paused && now() < end) {
+        const batch = waiting.take()
+        if (batch === undefined) return
+        await deliver(batch, end)
+      }
+    },
+    stats: (): WebShipperStats => ({
+      shipped: { ...shipped },
+      waiting: waiting.rows,
+      losses: { ...losses },
+      ...(trouble === undefined ? {} : { trouble }),
+    }),
+  }
+}
