@@ -108,7 +108,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/storage/event-store',
     'src/storage/dialects',
     'src/capture',
-    'src/engine',
+    'src/worker-client',
     'src/storage/aggregates/daily-counts',
     'src/storage/aggregates/session-aggregates',
     'src/storage/records/records-schema',
@@ -187,7 +187,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/storage/event-store',
     'src/storage/dialects',
     'src/capture',
-    'src/engine',
+    'src/worker-client',
     'src/storage/aggregates/daily-counts',
     'src/storage/aggregates/session-aggregates',
     'src/storage/columns',
@@ -206,7 +206,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/storage/records/lease',
     'src/storage/records/shared-records',
     'src/storage/records/copy-marker',
-    'src/engine',
+    'src/worker-client',
     'src/storage/event-store',
     'src/storage/store',
     'src/base/errors',
@@ -215,7 +215,7 @@ const MAY: Record<string, readonly string[]> = {
     ...['src/log-import/batch', 'src/storage/backup/take', 'src/manage/imports'],
     'src/storage/event-store',
     'src/ingest',
-    'src/engine',
+    'src/worker-client',
     'src/capture',
     'src/agents/policy',
     'src/agents',
@@ -228,7 +228,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/base/errors',
   ],
   // The site's process.
-  'src/engine': [
+  'src/worker-client': [
     'src/storage/dialects',
     'src/capture',
     'src/agents/policy',
@@ -281,7 +281,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/analytics/reads',
     'src/analytics/query',
     'src/site/shipping/shipper',
-    'src/engine',
+    'src/worker-client',
     'src/capture',
     'src/agents/policy',
     'src/agents',
@@ -464,7 +464,7 @@ t.test('a file has at most 400 lines', async (t) => {
 
 t.test('only bin reads process.env and process.argv', async (t) => {
   // The worker's process gets the whole environment, and one variable more.
-  const others = files.filter((file) => !file.startsWith('bin/') && file !== 'src/engine/worker-process.ts')
+  const others = files.filter((file) => !file.startsWith('bin/') && file !== 'src/worker-client/worker-process.ts')
   for (const file of others) t.notMatch(readFileSync(file, 'utf8'), /process\.(env|argv)\b/, file)
 })
 

@@ -62,7 +62,9 @@ function chooseDirection(config: Config): Direction {
           : (_, use) => withServerSource(store, control, use),
       async openTarget() {
         const { openFileTarget } = await import('../storage/migrate/file-target.js')
-        const { defaultMemoryLimit, inspectMachine, readThreads, usableCores } = await import('../engine/machine.js')
+        const { defaultMemoryLimit, inspectMachine, readThreads, usableCores } = await import(
+          '../worker-client/machine.js'
+        )
         const machine = inspectMachine()
         return openFileTarget(file, {
           memory_limit: config.memory_limit ?? defaultMemoryLimit(machine),

@@ -16,7 +16,7 @@ export const restore = defineCommand({
     const { data } = config
     if (await isRunning(data)) throw new Failure(`A readership runs on ${data}: name an empty directory with --data.`)
     const { restoreBackup } = await import('../storage/backup/restore.js')
-    const { defaultMemoryLimit, inspectMachine, readThreads, usableCores } = await import('../engine/machine.js')
+    const { defaultMemoryLimit, inspectMachine, readThreads, usableCores } = await import('../worker-client/machine.js')
     const machine = inspectMachine()
     const progress = {
       Checking: createProgress(terminal, 'Checking'),

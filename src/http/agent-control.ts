@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { RangesStatus, RefreshResult } from '../agents/ranges/status.js'
 import { VERIFICATION_STATUSES } from '../agents/verdict.js'
-import type { Engine } from '../engine/engine.js'
+import type { Engine } from '../worker-client/engine.js'
 import { parseQuery, type Route, routeMaker } from './route.js'
 
 /** The result of one step of `agents reclassify`. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
-import type { Engine } from '../engine/engine.js'
 import type { StoreLosses } from '../manage/store-losses.js'
 import { listDays, listFingerprints, streamLines } from '../storage/migrate/read-events.js'
 import { copyFormat, formatRecord, RECORD_TABLES, readOrigin, readRecords } from '../storage/migrate/read-records.js'
 import { COPIED_TABLES, type CopiedTable } from '../storage/migrate/tables.js'
+import type { Engine } from '../worker-client/engine.js'
 import { parseQuery, type Route, routeMaker } from './route.js'
 
 const EventTable = z.enum(COPIED_TABLES.map(({ name }) => name))

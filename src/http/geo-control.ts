@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Engine } from '../engine/engine.js'
+import type { Engine } from '../worker-client/engine.js'
 import { type Route, routeMaker } from './route.js'
 
 /** The files of places in use, each with the day of its facts. */

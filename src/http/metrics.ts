@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { RecorderStats } from '../capture/recorder.js'
-import type { EngineStatus } from '../engine/engine.js'
 import type { ScheduleStatus } from '../storage/backup/manifest.js'
 import type { DropReason, IngestEndpoint } from '../storage/drops.js'
+import type { EngineStatus } from '../worker-client/engine.js'
 import type { StoredSize } from './instance-status.js'
 import { addSharedMetrics } from './shared-metrics.js'
 

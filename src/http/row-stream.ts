@@ -1,5 +1,5 @@
-import type { Engine } from '../engine/engine.js'
-import type { TailRow } from '../engine/protocol.js'
+import type { Engine } from '../worker-client/engine.js'
+import type { TailRow } from '../worker-client/protocol.js'
 
 /**
  * Bounds the texts that wait for a slow reader, and the rows at once of one with a `pace`. Further rows are left out, and a

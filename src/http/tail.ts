@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { Engine } from '../engine/engine.js'
-import type { TailRow } from '../engine/protocol.js'
 import { listColumnNames } from '../storage/columns.js'
 import { foldCase, isIn, join, raw, type Sql, sql } from '../storage/sql.js'
 import type { Store } from '../storage/store.js'
+import type { Engine } from '../worker-client/engine.js'
+import type { TailRow } from '../worker-client/protocol.js'
 import { createRowStream, omitNull, type TailedEngine } from './row-stream.js'
 
 /** The query of `/control/tail`. */

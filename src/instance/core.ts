@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { createRecorder, type Recorder } from '../capture/recorder.js'
 import { createSiteLookup, type Site } from '../capture/site.js'
-import type { Engine, EngineStatus } from '../engine/engine.js'
 import { createRateLimit } from '../http/rate-limit.js'
 import { createManage } from '../manage/manage.js'
 import { createRecordingSpans } from '../manage/recording-spans.js'
 import { createRemovals, RemovalProgress } from '../manage/removals.js'
 import { openStoreLosses } from '../manage/store-losses.js'
 import { DROP_REASONS } from '../storage/drops.js'
+import type { Engine, EngineStatus } from '../worker-client/engine.js'
 import type { InstanceDeps } from './instance.js'
 
 export type Core = Awaited<ReturnType<typeof createCore>>

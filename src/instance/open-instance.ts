@@ -1,6 +1,6 @@
 import type { Recorder } from '../capture/recorder.js'
 import type { Config } from '../config.js'
-import { type Engine, startEngine } from '../engine/engine.js'
+import { type Engine, startEngine } from '../worker-client/engine.js'
 import type { BackupConfig } from './backups.js'
 import type { ServiceConfig } from './compose.js'
 import type { Instance, InstanceDeps } from './instance.js'

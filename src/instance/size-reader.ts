@@ -1,7 +1,7 @@
 import { formatBytes, formatPercent } from '../analytics/export/format.js'
-import type { Engine, EngineStatus } from '../engine/engine.js'
 import { DISK_WARNING_SHARE, StoredSize } from '../http/instance-status.js'
 import { waitAtMost } from '../notify/wait-at-most.js'
+import type { Engine, EngineStatus } from '../worker-client/engine.js'
 import type { Log } from './instance.js'
 
 /** A store of 100 million rows takes some seconds to be measured. */

@@ -1,7 +1,7 @@
 import { ApiError } from '../base/errors.js'
-import { machineTime } from '../engine/protocol.js'
 import type { EventStore } from '../storage/event-store.js'
 import type { Log, RecordStore } from '../storage/store.js'
+import { machineTime } from '../worker-client/protocol.js'
 import type { ParentPort } from './parent-port.js'
 import type { WorkerApi } from './parts.js'
 import { createRequests, toSql } from './requests.js'

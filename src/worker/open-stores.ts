@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../base/errors.js'
-import type { WorkerOptions } from '../engine/protocol.js'
 import { openStores } from '../storage/duckdb/open-stores.js'
 import { openRecords } from '../storage/duckdb/records.js'
 import type { EventStore } from '../storage/event-store.js'
@@ -8,6 +7,7 @@ import { endCopying, requireWholeCopy } from '../storage/records/copy-marker.js'
 import { createLease, keepLease, type Lease, logOnce, POLL_MS } from '../storage/records/lease.js'
 import { createFencedWrite, createReaderWrite } from '../storage/records/shared-records.js'
 import type { Log, RecordStore, Store } from '../storage/store.js'
+import type { WorkerOptions } from '../worker-client/protocol.js'
 
 /** The worker of a killed site's process keeps its files for up to two seconds more. */
 const LOCK_WAIT_MS = 5_000

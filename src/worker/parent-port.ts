@@ -1,6 +1,6 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
-import type { FromWorker, ToWorker, WorkerOptions, WorkerUsage } from '../engine/protocol.js'
+import type { FromWorker, ToWorker, WorkerOptions, WorkerUsage } from '../worker-client/protocol.js'
 
 /** The last commit after the parent's death may take this long: the next process waits for the files. */
 const ORPHAN_COMMIT_MS = 2_000

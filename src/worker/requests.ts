@@ -1,8 +1,8 @@
 import { ApiError } from '../base/errors.js'
-import { type FromWorker, MAX_UNACKNOWLEDGED_CHUNKS, type Statement, type ToWorker } from '../engine/protocol.js'
 import type { EventStore } from '../storage/event-store.js'
 import { Sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
+import { type FromWorker, MAX_UNACKNOWLEDGED_CHUNKS, type Statement, type ToWorker } from '../worker-client/protocol.js'
 
 /** Runs what the site's process requests under an id, and posts each result or error. */
 export function createRequests(deps: {

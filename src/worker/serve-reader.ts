@@ -1,7 +1,7 @@
 import { ApiError } from '../base/errors.js'
-import type { WorkerOptions } from '../engine/protocol.js'
 import { type LeaseStatus, logOnce, MAX_RENEWAL_AGE_SECONDS, POLL_MS } from '../storage/records/lease.js'
 import type { Log } from '../storage/store.js'
+import type { WorkerOptions } from '../worker-client/protocol.js'
 import { listen } from './listen.js'
 import type { WorkerStores } from './open-stores.js'
 import { createUsageReport, type ParentPort } from './parent-port.js'

@@ -1,6 +1,6 @@
-import type { WorkerOptions } from '../engine/protocol.js'
 import type { EventStore } from '../storage/event-store.js'
 import type { RecordStore } from '../storage/store.js'
+import type { WorkerOptions } from '../worker-client/protocol.js'
 import type { WorkerStores } from './open-stores.js'
 
 /**

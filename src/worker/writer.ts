@@ -1,7 +1,6 @@
 import { ApiError } from '../base/errors.js'
 import type { Hit } from '../capture/hit.js'
 import { type PackedObservation, unpackBatch } from '../capture/packed-batch.js'
-import type { ToWorker } from '../engine/protocol.js'
 import type { ClassifiedBatch, PendingVerification } from '../ingest/classified-batch.js'
 import type { Classifier } from '../ingest/classifier.js'
 import { RowError } from '../storage/columns.js'
@@ -11,6 +10,7 @@ import type { EdgeDelivery } from '../storage/edge-delivery.js'
 import type { EventStore } from '../storage/event-store.js'
 import type { AgentEventRow, EventRow, Rows } from '../storage/rows.js'
 import type { Log } from '../storage/store.js'
+import type { ToWorker } from '../worker-client/protocol.js'
 import type { Resolution, Unresolved } from './late-hits.js'
 
 export interface WriterDeps {

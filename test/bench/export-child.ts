@@ -1,13 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
 import { createPdfRenderer } from '../../src/analytics/export/pdf.js'
-import { startEngine } from '../../src/engine/engine.js'
 import { createApp } from '../../src/http/app.js'
 import { exportRoutes } from '../../src/http/export.js'
 import { listenAdmin } from '../../src/http/server.js'
 import { duckdbDialect } from '../../src/storage/dialects/duckdb.js'
 import { sql } from '../../src/storage/sql.js'
 import type { ResultRow, Store } from '../../src/storage/store.js'
+import { startEngine } from '../../src/worker-client/engine.js'
 import { usageOfAll } from './usage.js'
 
 /** The service of one site in a process of its own, over rows made as they are asked for, or over a real engine. */

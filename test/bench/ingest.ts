@@ -80,7 +80,7 @@ async function measureRows(builds: readonly string[], rounds: number, ms: number
 /** A worker of a build, with the recorder that the proxy hands its observations to. */
 async function startWorker(build: string, data: string) {
   const load = (file: string) => import(pathToFileURL(join(build, 'dist/src', file)).href)
-  const { startEngine }: typeof import('../../src/engine/engine.js') = await load('engine/engine.js')
+  const { startEngine }: typeof import('../../src/worker-client/engine.js') = await load('worker-client/engine.js')
   const { createRecorder }: typeof import('../../src/capture/recorder.js') = await load('capture/recorder.js')
   const engine = await startEngine({
     data,

@@ -8,8 +8,8 @@ import { type Dispatcher, Pool } from 'undici'
 import { clientAddress, parseTrust } from '../../src/base/address.js'
 import type { Observation } from '../../src/capture/observation.js'
 import { createRecorder } from '../../src/capture/recorder.js'
-import { startEngine } from '../../src/engine/engine.js'
 import { createProxy } from '../../src/site/proxy/proxy.js'
+import { startEngine } from '../../src/worker-client/engine.js'
 import { addSite } from '../fixtures/engine.js'
 
 /** One server of the bench in a process of its own: it says where it listens, and how many rows it dropped when asked. */

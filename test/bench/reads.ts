@@ -6,10 +6,10 @@ import type { GoalCondition } from '../../src/analytics/query/goals.js'
 import { type ReadDependencies, runRead } from '../../src/analytics/query/read.js'
 import { reads } from '../../src/analytics/reads/index.js'
 import { ASSISTANTS } from '../../src/base/assistants.js'
-import { readThreads } from '../../src/engine/machine.js'
 import { openEvents } from '../../src/storage/duckdb/event-store.js'
 import { EVENTS_SCHEMA } from '../../src/storage/duckdb/events-schema.js'
 import type { Store } from '../../src/storage/store.js'
+import { readThreads } from '../../src/worker-client/machine.js'
 import { fillTraffic } from './traffic.js'
 
 /** The end of the windows that reads ask for. */

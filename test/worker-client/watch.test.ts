@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createWatch } from '../../src/engine/watch.js'
+import { createWatch } from '../../src/worker-client/watch.js'
 
 t.test('a change of records that hangs is reported, whatever reads end meanwhile', async (t) => {
   const watch = createWatch({
