@@ -256,7 +256,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/base/fair-share',
     'src/base/errors',
   ],
-  'src/notify': [
+  'src/manage/notify': [
     'src/manage',
     'src/analytics/export',
     'src/analytics/reads',
@@ -269,13 +269,13 @@ const MAY: Record<string, readonly string[]> = {
     'src/storage/sql',
     'src/base/errors',
   ],
-  'src/notes': ['src/manage', 'src/agents/policy', 'src/storage/store', 'src/storage/sql'],
+  'src/manage/annotation-writers': ['src/manage', 'src/agents/policy', 'src/storage/store', 'src/storage/sql'],
   'src/http': [
     'src/base/fair-share',
     'src/base/hostname',
     ...['src/log-import/batch', 'src/storage/backup/manifest', 'src/storage/backup/backups'],
     ...['src/storage/migrate/tables', 'src/storage/migrate/read-events', 'src/storage/migrate/read-records'],
-    'src/notify',
+    'src/manage/notify',
     'src/analytics/export',
     'src/manage',
     'src/analytics/reads',
@@ -344,7 +344,7 @@ const HOME: Record<string, readonly string[]> = {
   rolldown: ['src/build.ts', 'src/build-programs.ts', 'src/build-licences.ts'],
   terser: ['src/build.ts'],
   '@node-rs/argon2': ['src/manage/passwords.ts'],
-  nodemailer: ['src/notify/smtp-mailer.ts'],
+  nodemailer: ['src/manage/notify/smtp-mailer.ts'],
   uqr: ['src/http/account/'],
   // The dashboard in the browser.
   preact: ['src/dashboard/'],

@@ -16,7 +16,7 @@ const GROUPED = [
   ['storage/duckdb'],
   ['examples'],
   ['http'],
-  ['notes', 'notify', 'site/shipping'],
+  ['manage/annotation-writers', 'manage/notify', 'site/shipping'],
   ['oracle'],
   ['agents/policy', 'site/proxy', 'site/proxy/inject'],
   ['analytics/reads'],

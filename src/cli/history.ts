@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { formatNumber } from '../analytics/export/format.js'
 import { type CollectedHistory, collectHistory } from '../history/collect.js'
 import { TOOLS } from '../history/formats.js'
-import { AddedHistory, History } from '../manage/histories.js'
+import { AddedHistory, History } from '../manage/other-tools.js'
 import { Site } from '../manage/sites.js'
 import { withClient } from './client.js'
 import {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { localDate } from '../analytics/query/calendar.js'
-import { AddedHistory, type Histories, History, NewHistory } from '../manage/histories.js'
+import { AddedHistory, type Histories, History, NewHistory } from '../manage/other-tools.js'
 import type { Sites } from '../manage/sites.js'
 import { auditContext } from './auth.js'
 import { requireSite } from './org-access.js'

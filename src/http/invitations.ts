@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AcceptInvitation, Invitation, type Invitations, NewInvitation } from '../manage/invitations.js'
+import type { MailMessage, SendMail } from '../manage/notify/mail-message.js'
 import { OrgOfMember, type Orgs } from '../manage/orgs.js'
-import type { MailMessage, SendMail } from '../notify/mail-message.js'
 import { auditContext } from './auth.js'
 import { inOrgOfPath, personId, requirePerson } from './org-access.js'
 import { parseBody, pathId, type Route, routeMaker, TotalMeta } from './route.js'

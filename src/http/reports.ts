@@ -1,7 +1,7 @@
 import type { Collection } from '../manage/collection.js'
+import type { Notify } from '../manage/notify/notify.js'
 import { NewReport, type Report as OneReport, Report, ReportChange } from '../manage/reports.js'
 import type { Sites } from '../manage/sites.js'
-import type { Notify } from '../notify/notify.js'
 import { deliveryRoutes } from './deliveries.js'
 import type { Route } from './route.js'
 import { createRecordAccess, recordRoutes } from './site-records.js'

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { z } from 'zod'
-import { waitAtMost } from '../notify/wait-at-most.js'
+import { waitAtMost } from '../manage/notify/wait-at-most.js'
 
 const Lease = z.object({ held: z.boolean(), epoch: z.number(), age_seconds: z.number() })
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Config } from '../config.js'
-import { waitAtMost } from '../notify/wait-at-most.js'
+import { waitAtMost } from '../manage/notify/wait-at-most.js'
 import { createBackups } from '../storage/backup/backups.js'
 import { createBackupSchedule } from '../storage/backup/schedule.js'
 import { readOrigin } from '../storage/migrate/read-records.js'

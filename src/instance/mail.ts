@@ -1,6 +1,6 @@
 import type { Config } from '../config.js'
 import { createAccountMailer, createLinkBuilder } from '../http/account/mailer.js'
-import { createMailer } from '../notify/smtp-mailer.js'
+import { createMailer } from '../manage/notify/smtp-mailer.js'
 import type { InstanceDeps } from './instance.js'
 
 export type Mail = ReturnType<typeof createMail>

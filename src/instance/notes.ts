@@ -1,6 +1,6 @@
 import { listAgents, loadCatalog } from '../agents/catalog.js'
-import { Activity } from '../notes/activity.js'
-import { createNotes } from '../notes/notes.js'
+import { Activity } from '../manage/annotation-writers/activity.js'
+import { createNotes } from '../manage/annotation-writers/notes.js'
 import type { Core } from './core.js'
 
 const NOTES_INTERVAL_MS = 10_000

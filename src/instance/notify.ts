@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { lookup, Resolver } from 'node:dns/promises'
 import { createPoster, createResolve } from '../base/outbound/guarded-outbound.js'
-import { startNotify } from '../notify/notify.js'
+import { startNotify } from '../manage/notify/notify.js'
 import type { Core } from './core.js'
 import type { Mail } from './mail.js'
 import type { Reads } from './reads.js'

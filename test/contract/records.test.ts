@@ -17,7 +17,7 @@ const ON_BOTH = [
   'agents/policy/policy-monitor',
   'manage/login-sessions',
   'manage/imports',
-  'notify/deliveries',
+  'manage/notify/deliveries',
   'history/reads',
 ]
 

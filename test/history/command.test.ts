@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { zipSync } from 'fflate'
 import t from 'tap'
 import { z } from 'zod'
-import { NewHistory } from '../../src/manage/histories.js'
+import { NewHistory } from '../../src/manage/other-tools.js'
 import { command } from '../fixtures/command.js'
 import { dataDir } from '../fixtures/instance.js'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
 import { reads } from '../../src/analytics/reads/index.js'
-import { createHistories, type NewHistory } from '../../src/manage/histories.js'
+import { createHistories, type NewHistory } from '../../src/manage/other-tools.js'
 import { raw } from '../../src/storage/sql.js'
 import { asker } from '../analytics/reads/world-reads.js'
 import { deed } from '../fixtures/audit-context.js'

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster'
 import type { Instance } from '../../instance/instance.js'
-import { waitAtMost } from '../../notify/wait-at-most.js'
+import { waitAtMost } from '../../manage/notify/wait-at-most.js'
 import type { FromSiteProcess, SiteProcessCounts, SiteProcessOptions, ToSiteProcess } from './protocol.js'
 
 /** A process that does not answer within this time is not waited for: its last counters stand. */

@@ -1,5 +1,5 @@
-import type { MailMessage, SendMail } from '../../notify/mail-message.js'
-import { waitAtMost } from '../../notify/wait-at-most.js'
+import type { MailMessage, SendMail } from '../../manage/notify/mail-message.js'
+import { waitAtMost } from '../../manage/notify/wait-at-most.js'
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 

@@ -1,0 +1,169 @@
+import type { ReadDependencies } from '../../analytics/query/read.js'
+import type { Post } from '../../base/outbound/guarded-outbound.js'
+import type { Records } from '../../storage/store.js'
+import type { Alert, Alerts } from '../alerts.js'
+import type { Collection, WithId } from '../collection.js'
+import type { RecordingSpans } from '../recording-spans.js'
+import type { Report } from '../reports.js'
+import type { Site, Sites } from '../sites.js'
+import { alertWindow, createAlertEvaluator, lastCompleteMinute } from './alert-evaluator.js'
+import { createAlertEvent } from './alert-event.js'
+import { createDeliverer } from './deliverer.js'
+import type { SendMail } from './mail-message.js'
+import { createOutbox, type NewNotice, type Notice, noticeStatements } from './outbox.js'
+import type { DrawPdf } from './report-mail.js'
+import { createReportScheduler } from './report-scheduler.js'
+import { sendNotice } from './send-notice.js'
+import { waitAtMost } from './wait-at-most.js'
+
+interface NotifyDeps {
+  records: Records
+  alerts: Alerts
+  reports: Collection<Report>
+  sites: Pick<Sites, 'list'>
+  /** Returns what reads need, with access to every site. */
+  readDependencies(signal: AbortSignal): ReadDependencies
+  /** Whether this process evaluates and delivers; otherwise another one does. */
+  isWriter(): boolean
+  /** Reports whether the store has received everything; otherwise nothing is evaluated. */
+  ready(): boolean
+  /** Extended once a minute, before alerts are evaluated. */
+  spans: RecordingSpans
+  /** Undefined without a mail server. */
+  mail: SendMail | undefined
+  post: Post
+  draw: DrawPdf
+  now(): Date
+  random(bytes: number): Buffer
+  log: { warn(details: object, message: string): void }
+}
+
+const MINUTE_MS = 60_000
+/** Runs one second after the minute, so the window has closed by any clock. */
+const AFTER_MINUTE_MS = 1_000
+/** Waits after a failure of the records. */
+const RETRY_MS = 10_000
+/** Bounds how often a busy outbox is read. */
+const MIN_PASS_INTERVAL_MS = 1_000
+const DRAIN_TIMEOUT_MS = 5_000
+/** Waits for the results of attempts that were aborted at the end. */
+const ABORT_TIMEOUT_MS = 1_000
+const MINUTES_PER_PRUNE = 60
+
+export type Notify = ReturnType<typeof startNotify>
+
+/**
+ * Evaluates alerts and reports once a minute and delivers what is due, from now until it is closed. Long because it wires
+ * the parts of this folder and their timers.
+ */
+export function startNotify(deps: NotifyDeps) {
+  const { records, now, log, random, spans } = deps
+  const fraction = () => random(4).readUInt32BE() / 2 ** 32
+  const outbox = createOutbox({ records, random: fraction })
+  const ending = new AbortController()
+  const aborting = new AbortController()
+  let passTimer: NodeJS.Timeout | undefined
+  let minuteTimer: NodeJS.Timeout | undefined
+  let minutes = 0
+  let lastTick: Promise<void> = Promise.resolve()
+
+  const warn = (error: unknown, message: string) => log.warn({ err: error }, message)
+  const post: Post = (url, body, options) => deps.post(url, body, { ...options, signal: aborting.signal })
+  const wakeDelivery = () => passAfter(0)
+  const deliverer = createDeliverer({
+    outbox,
+    send: (notice: Notice) => sendNotice(notice, { ...deps, post }),
+    now,
+    log: warn,
+    onFinish: wakeDelivery,
+  })
+  const passAfter = (ms: number) => {
+    clearTimeout(passTimer)
+    if (ending.signal.aborted) return
+    passTimer = setTimeout(() => {
+      if (!deps.isWriter()) return passAfter(RETRY_MS)
+      deliverer.pass().then(
+        (next) =>
+          passAfter(
+            Math.min(MINUTE_MS, Math.max(MIN_PASS_INTERVAL_MS, (next?.getTime() ?? Infinity) - now().getTime())),
+          ),
+        (error) => {
+          warn(error, 'the outbox cannot be read; it is retried')
+          passAfter(RETRY_MS)
+        },
+      )
+    }, ms)
+    passTimer.unref()
+  }
+  const clock = () => performance.now()
+  const common = { ...deps, log: (details: object, message: string) => log.warn(details, message), wakeDelivery }
+  const evaluator = createAlertEvaluator({ ...common, clock, missingMs: spans.missingMs })
+  const scheduler = createReportScheduler(common)
+
+  const runMinute = async () => {
+    await spans.extend()
+    if (!deps.isWriter() || !deps.ready()) return
+    await evaluator.tick(ending.signal)
+    await scheduler.tick(ending.signal)
+    if (minutes++ % MINUTES_PER_PRUNE === 0) await outbox.prune(now())
+  }
+  const scheduleMinute = () => {
+    if (ending.signal.aborted) return
+    const at = now().getTime()
+    const due = at - (at % MINUTE_MS) + MINUTE_MS
+    minuteTimer = setTimeout(
+      () => {
+        // A timer does not follow a clock that was set back.
+        if (now().getTime() < due) return scheduleMinute()
+        // A run that takes longer than a minute skips the minutes that it overlaps.
+        lastTick = runMinute()
+          .catch((error) => warn(error, 'alerts and reports could not be evaluated; they are retried'))
+          .finally(scheduleMinute)
+      },
+      due - at + AFTER_MINUTE_MS,
+    )
+    minuteTimer.unref()
+  }
+  // A process that is killed in its first minute has left a sign of life.
+  lastTick = spans.extend().catch((error) => warn(error, 'the recording span could not be written; it is retried'))
+  scheduleMinute()
+  wakeDelivery()
+
+  const randomWord = () => random(6).toString('hex')
+  return {
+    /** Whether a mail server is set. */
+    canMail: deps.mail !== undefined,
+    /** Queues a sample for each of the alert's channels; returns their number. */
+    async testAlert(alert: WithId<Alert>, site: Site): Promise<number> {
+      const window = alertWindow(alert, lastCompleteMinute(now()))
+      const payload = createAlertEvent('test', { alert, site, window, at: now() })
+      const name = `test:alert:${alert.id}:${randomWord()}`
+      const source = { alert: alert.id }
+      await records.write(
+        ...alert.channels.flatMap((channel, i) =>
+          noticeStatements({ key: `${name}:${i + 1}`, site: site.id, source, channel, payload }, now()),
+        ),
+      )
+      wakeDelivery()
+      return alert.channels.length
+    },
+    /** Queues the report of the last period for its recipients; returns their number. Throws what the reads throw. */
+    testReport: (report: WithId<Report>, site: Site) => scheduler.sendTest(report, site, randomWord()),
+    /** Returns the number of test deliveries of an alert or a report from `since` on. */
+    countTests: (source: NewNotice['source'], since: Date) => outbox.countSince(source, 'test', since),
+    /** Returns the deliveries of an alert or a report, the latest first, at most 200. */
+    deliveries: outbox.list,
+    /** Gives running attempts five seconds to end. Those whose result is then unknown are sent again after the next start. */
+    async close(): Promise<void> {
+      ending.abort()
+      clearTimeout(minuteTimer)
+      clearTimeout(passTimer)
+      const extended = lastTick
+        .then(spans.extend)
+        .catch((error) => warn(error, 'the recording span could not be written'))
+      await waitAtMost(DRAIN_TIMEOUT_MS, Promise.all([extended, deliverer.idle()]))
+      aborting.abort()
+      await waitAtMost(ABORT_TIMEOUT_MS, deliverer.idle())
+    },
+  }
+}
