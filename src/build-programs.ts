@@ -9,7 +9,7 @@ const PROGRAMS = [
   'src/worker/entry',
   'src/cli/site-processes/entry',
   'src/analytics/export/pdf/entry',
-  'src/log-import/entry',
+  'src/history/log-import/entry',
 ]
 /** Packages that find native code or data files by their own place on the disk, or that are installed only where they are used. */
 const EXTERNAL = [/^@clickhouse\//, /^@duckdb\//, /^@node-rs\//, /^fontkit$/, /^pdfkit$/, /^pg$/]

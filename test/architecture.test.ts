@@ -11,7 +11,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/base/address': [],
   'src/base/hostname': [],
   // Lines of access logs in, entries out.
-  'src/access-logs': ['src/base/address', 'src/base/nearest-name', 'src/base/errors'],
+  'src/history/access-logs': ['src/base/address', 'src/base/nearest-name', 'src/base/errors'],
   'src/base/nearest-name': [],
   'src/base/option-names': ['src/base/nearest-name'],
   'src/storage/sql': [],
@@ -75,7 +75,7 @@ const MAY: Record<string, readonly string[]> = {
   ],
   'src/analytics/reads': ['src/analytics/query', 'src/storage/sql', 'src/storage/store', 'src/base/errors'],
   // Exports of other tools in, days out.
-  'src/history': ['src/access-logs/decompress', 'src/analytics/query', 'src/base/errors'],
+  'src/history/other-tools': ['src/history/access-logs/decompress', 'src/analytics/query', 'src/base/errors'],
   // The worker's process.
   'src/ingest': [
     'src/capture',
@@ -86,9 +86,9 @@ const MAY: Record<string, readonly string[]> = {
     'src/base/address',
   ],
   // Shows access logs without a store.
-  'src/log-report': [
+  'src/history/log-report': [
     ...[
-      'src/access-logs',
+      'src/history/access-logs',
       'src/ingest',
       'src/agents/policy',
       'src/analytics/export',
@@ -98,8 +98,8 @@ const MAY: Record<string, readonly string[]> = {
     ],
   ],
   // Lines of access logs on their way to the worker.
-  'src/log-import/batch': [],
-  'src/log-import': ['src/access-logs', 'src/capture', 'src/agents', 'src/base/cache'],
+  'src/worker-client/log-batch': [],
+  'src/history/log-import': ['src/history/access-logs', 'src/capture', 'src/agents', 'src/base/cache'],
   'src/storage/duckdb': [
     'src/base/slots',
     'src/storage/records/copy-marker',
@@ -212,7 +212,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/base/errors',
   ],
   'src/worker': [
-    ...['src/log-import/batch', 'src/storage/backup/take', 'src/manage/imports'],
+    ...['src/worker-client/log-batch', 'src/storage/backup/take', 'src/manage/imports'],
     'src/storage/event-store',
     'src/ingest',
     'src/worker-client',
@@ -273,7 +273,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/http': [
     'src/base/fair-share',
     'src/base/hostname',
-    ...['src/log-import/batch', 'src/storage/backup/manifest', 'src/storage/backup/backups'],
+    ...['src/worker-client/log-batch', 'src/storage/backup/manifest', 'src/storage/backup/backups'],
     ...['src/storage/migrate/tables', 'src/storage/migrate/read-events', 'src/storage/migrate/read-records'],
     'src/manage/notify',
     'src/analytics/export',
@@ -339,7 +339,7 @@ const HOME: Record<string, readonly string[]> = {
   yaml: ['src/config.ts'],
   pdfkit: ['src/analytics/export/pdf/'],
   fontkit: ['src/analytics/export/pdf/'],
-  fzstd: ['src/access-logs/zstd.ts'],
+  fzstd: ['src/history/access-logs/zstd.ts'],
   // Used by the build only.
   rolldown: ['src/build.ts', 'src/build-programs.ts', 'src/build-licences.ts'],
   terser: ['src/build.ts'],

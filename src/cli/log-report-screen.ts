@@ -1,5 +1,5 @@
 import { formatBytes, formatNumber, formatPercent, formatWindow } from '../analytics/export/format.js'
-import type { LogReport } from '../log-report/report.js'
+import type { LogReport } from '../history/log-report/report.js'
 import { bar, sparkline } from './charts.js'
 import { escapeText } from './escape.js'
 import { formatTable, right } from './table.js'

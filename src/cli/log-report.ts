@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { LOG_FORMATS } from '../access-logs/formats.js'
-import type { LogFormat } from '../access-logs/log-format.js'
-import { readInOrder } from '../access-logs/merge.js'
 import { loadCatalog } from '../agents/catalog.js'
 import { createPolicy } from '../agents/policy/policy.js'
 import { formatCell } from '../analytics/export/csv.js'
 import { parseTimeZone } from '../analytics/query/calendar.js'
-import type { LogReport, ReadFile } from '../log-report/report.js'
-import { createTally, type Tally } from '../log-report/tally.js'
+import { LOG_FORMATS } from '../history/access-logs/formats.js'
+import type { LogFormat } from '../history/access-logs/log-format.js'
+import { readInOrder } from '../history/access-logs/merge.js'
+import type { LogReport, ReadFile } from '../history/log-report/report.js'
+import { createTally, type Tally } from '../history/log-report/tally.js'
 import { type CommandCall, defineCommand, flag, JSON_FLAG, printJson } from './command.js'
 import { DATA_PATHS_FLAG, openLogFiles, readFormat, readRobots } from './log-files.js'
 import { createLogProgress } from './log-progress.js'
@@ -78,7 +78,7 @@ export const logReport = defineCommand({
 
 async function writeOutputs({ flags, terminal }: CommandCall<LogReportFlags>, report: LogReport): Promise<void> {
   if (flags.html !== undefined) {
-    const { formatHtml } = await import('../log-report/html.js')
+    const { formatHtml } = await import('../history/log-report/html.js')
     if (flags.html === '-') return terminal.out(formatHtml(report))
     await writeReport(flags.html, formatHtml(report))
   }

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { ApiError, UnusableSetting } from '../base/errors.js'
+import { readInThread } from '../history/log-import/thread.js'
 import type { ImportJobs, NewImport, ReadSoFar } from '../http/imports.js'
-import { hasNoRequest, ImportCounts } from '../log-import/batch.js'
-import { readInThread } from '../log-import/thread.js'
 import type { AuditContext } from '../manage/audit.js'
 import type { Import, Imports } from '../manage/imports.js'
 import { createLock, type Lock } from '../manage/lock.js'
 import type { Engine } from '../worker-client/engine.js'
+import { hasNoRequest, ImportCounts } from '../worker-client/log-batch.js'
 import type { Log } from './instance.js'
 import { receiveUpload } from './receive-upload.js'
 
@@ -216,7 +216,7 @@ function createLocks(): (org: number | undefined) => Lock {
 /** Throws `validation_error` if the text is not a format. */
 async function checkFormat(format: string): Promise<void> {
   // Loaded here, because the start of the site needs no formats.
-  const { compileLogFormat } = await import('../access-logs/custom-format.js')
+  const { compileLogFormat } = await import('../history/access-logs/custom-format.js')
   try {
     compileLogFormat(format)
   } catch (error) {

@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { LogEntry } from '../../src/access-logs/log-format.js'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import type { Observation } from '../../src/capture/observation.js'
 import { createLineReader, createResponseReader } from '../../src/capture/page-response.js'
 import { createDataPaths } from '../../src/capture/request-kind.js'
+import type { LogEntry } from '../../src/history/access-logs/log-format.js'
 import { createRowBuilder } from '../../src/site/shipping/outgoing-row.js'
 import { classifier, GPTBOT, view } from '../fixtures/page-classifier.js'
 

@@ -18,7 +18,7 @@ const ON_BOTH = [
   'manage/login-sessions',
   'manage/imports',
   'manage/notify/deliveries',
-  'history/reads',
+  'history/other-tools/reads',
 ]
 
 const env = { ...process.env }

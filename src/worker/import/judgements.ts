@@ -3,7 +3,7 @@ import type { Verifier } from '../../agents/claim-check.js'
 import { createPolicy } from '../../agents/policy/policy.js'
 import type { PolicyJudge } from '../../agents/policy/policy-judge.js'
 import { VERDICTS } from '../../agents/verdict.js'
-import type { ImportOptions } from '../../log-import/batch.js'
+import type { ImportOptions } from '../../worker-client/log-batch.js'
 
 const DAY_MS = 86_400_000
 

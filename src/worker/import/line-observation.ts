@@ -1,5 +1,5 @@
 import type { Observation } from '../../capture/observation.js'
-import type { ImportedLine } from '../../log-import/batch.js'
+import type { ImportedLine } from '../../worker-client/log-batch.js'
 
 /** Returns the exchange of a line as if it had been observed. `host` is that of lines without one. */
 export function toObservation(line: ImportedLine, about: { host: string; import: number; key: bigint }): Observation {

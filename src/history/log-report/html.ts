@@ -1,0 +1,272 @@
+import { formatBytes, formatNumber, formatPercent, formatWindow } from '../../analytics/export/format.js'
+import { escapeHtml, type Html, html, join } from './markup.js'
+import type { LogReport } from './report.js'
+import { drawSeries } from './series-picture.js'
+import { STYLE } from './style.js'
+
+/** Rows of a list; agents are all listed. How many more there are is only said of lists that the report has in full. */
+const ROWS = 12
+
+/** Formats a report as one HTML page without scripts, which needs no other file and asks no other server. */
+export function formatHtml(report: LogReport): string {
+  const title =
+    report.files.length === 1 ? (report.files[0]?.name ?? 'Access log') : `${report.files.length} access logs`
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${escapeHtml(title)}: people and agents</title>
+<style>${STYLE}</style>
+${page(title, report)}
+</html>
+`
+}
+
+function page(title: string, report: LogReport): string {
+  const { window, tz, lines, files } = report
+  const span = window && formatWindow({ start: new Date(window.start), end: new Date(window.end) }, tz)
+  const formats = [...new Set(files.map(({ format }) => format))].join(', ')
+  return html`<body>
+<header><h1>${title}</h1><p>${[span && `${span} (${tz})`, formats, `${formatNumber(lines.read)} lines`].filter(Boolean).join(' · ')}</p></header>
+<main>
+${unknownSection(report)}
+<section class="totals">${peopleTotals(report)}${agentTotals(report)}</section>
+<figure>${drawSeries(report.series)}</figure>
+${agentSection(report)}
+<div class="halves">${operatorSection(report)}${purposeSection(report)}</div>
+${robotsSection(report)}
+<div class="halves">${assistantSection(report)}${arrivalSection(report)}</div>
+${errorSection(report)}
+<div class="halves">${pageSection(report)}${unnamedSection(report)}</div>
+</main>
+<footer>${notes(report)}<p>Made by <code>readership report</code> from the log alone: a request is an agent’s if its user agent says so.</p></footer>
+</body>`.text
+}
+
+const totals = (name: string, kind: string, share: number, facts: readonly (readonly [string, string])[]): Html =>
+  html`<div class="${kind}"><h2>${name} <small>${formatPercent(share)} of all requests</small></h2><dl>${join(
+    facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`),
+  )}</dl></div>`
+
+const shareOf = (part: number, { people, agents }: LogReport): number =>
+  part / Math.max(1, people.requests + agents.requests)
+
+const peopleTotals = (report: LogReport): Html =>
+  totals('People', 'people', shareOf(report.people.requests, report), [
+    ['pageviews', formatNumber(report.people.pageviews)],
+    ['visitors', formatNumber(report.people.visitors)],
+    ['sessions', formatNumber(report.people.sessions)],
+    ['sent', formatBytes(report.people.bytes)],
+  ])
+
+const agentTotals = (report: LogReport): Html =>
+  totals('Agents', 'agents', shareOf(report.agents.requests, report), [
+    ['requests', formatNumber(report.agents.requests)],
+    ['known agents', formatNumber(report.agents.agents)],
+    ['operators', formatNumber(report.agents.operators)],
+    ['sent', formatBytes(report.agents.bytes)],
+  ])
+
+interface Column<R> {
+  title: string
+  value: (row: R) => string | Html
+  isNumber?: boolean
+}
+
+/** A table of the first rows; `bars` is the number that the bar in the first column shows, in the colour of `kind`. */
+function table<R>(
+  title: string,
+  rows: readonly R[],
+  columns: readonly Column<R>[],
+  bars: (row: R) => number,
+  { limit = ROWS, kind = 'agents' }: { limit?: number; kind?: 'agents' | 'people' } = {},
+): Html {
+  const max = Math.max(...rows.map(bars), 1)
+  const cell = (row: R, { value, isNumber }: Column<R>, i: number) => {
+    const bar = i === 0 ? html` style="--share:${((bars(row) / max) * 100).toFixed(1)}%"` : ''
+    return html`<td class="${i === 0 ? 'bar' : isNumber ? 'number' : ''}"${bar}>${value(row)}</td>`
+  }
+  const body = rows
+    .slice(0, limit)
+    .map((row) => html`<tr>${join(columns.map((column, i) => cell(row, column, i)))}</tr>`)
+  const heads = columns.map(({ title, isNumber }) => html`<th class="${isNumber ? 'number' : ''}">${title}</th>`)
+  const rest = rows.length - limit
+  return html`<section class="${kind}"><h2>${title}</h2><table><thead><tr>${join(heads)}</tr></thead><tbody>${join(body)}</tbody></table>${
+    rest > 0 ? html`<p class="muted">and ${formatNumber(rest)} more</p>` : ''
+  }</section>`
+}
+
+const empty = (title: string, text: string): Html =>
+  html`<section><h2>${title}</h2><p class="muted">${text}</p></section>`
+
+const errorsOf = ({ client_errors, server_errors, requests }: LogReport['by_agent'][number]): string =>
+  formatPercent((client_errors + server_errors) / requests)
+
+function agentSection({ by_agent, robots, tz }: LogReport): Html {
+  if (by_agent.length === 0) return empty('Agents', 'No agent was seen.')
+  // Swedish writes dates as ISO 8601 does.
+  const local = new Intl.DateTimeFormat('sv-SE', { timeZone: tz, dateStyle: 'short', timeStyle: 'short' })
+  return table(
+    'Agents',
+    by_agent,
+    [
+      { title: 'Agent', value: ({ name }) => name },
+      { title: 'Requests', value: ({ requests }) => formatNumber(requests), isNumber: true },
+      { title: 'Errors', value: errorsOf, isNumber: true },
+      ...(robots
+        ? [
+            {
+              title: 'Disallowed',
+              value: (agent: LogReport['by_agent'][number]) => formatNumber(agent.disallowed ?? 0),
+              isNumber: true,
+            },
+          ]
+        : []),
+      { title: 'Purpose', value: ({ purpose }) => purpose },
+      { title: 'Operator', value: ({ operator }) => operator },
+      { title: 'Last seen', value: ({ last_seen }) => local.format(new Date(last_seen)), isNumber: true },
+    ],
+    ({ requests }) => requests,
+    { limit: Number.POSITIVE_INFINITY },
+  )
+}
+
+const operatorSection = ({ by_operator }: LogReport): Html =>
+  table(
+    'Operators',
+    by_operator,
+    [
+      { title: 'Operator', value: ({ operator }) => operator },
+      { title: 'Requests', value: ({ requests }) => formatNumber(requests), isNumber: true },
+      { title: 'Purposes', value: ({ purposes }) => purposes.join(', ') },
+    ],
+    ({ requests }) => requests,
+  )
+
+const purposeSection = ({ by_purpose }: LogReport): Html =>
+  table(
+    'Purposes',
+    by_purpose,
+    [
+      { title: 'Purpose', value: ({ purpose }) => purpose },
+      { title: 'Requests', value: ({ requests }) => formatNumber(requests), isNumber: true },
+      { title: 'Sent', value: ({ bytes }) => formatBytes(bytes), isNumber: true },
+    ],
+    ({ requests }) => requests,
+  )
+
+const OBEYS = { yes: 'says that it obeys', no: 'says that it does not obey', unknown: 'says nothing' } as const
+
+function robotsSection({ robots }: LogReport): Html {
+  if (robots === undefined) return html``
+  const title = 'Disallowed by robots.txt, and fetched'
+  if (robots.agents.length === 0) return empty(title, `Every agent obeyed ${robots.source}.`)
+  return table(
+    title,
+    robots.agents,
+    [
+      { title: 'Agent', value: ({ name }) => name },
+      { title: 'Requests', value: ({ requests }) => formatNumber(requests), isNumber: true },
+      { title: 'Rule', value: ({ rule, line }) => html`<code>${rule}</code>, line ${String(line)}` },
+      { title: 'Such as', value: ({ pathname }) => html`<code>${pathname}</code>` },
+      { title: 'Its operator', value: ({ respects_robots }) => OBEYS[respects_robots] },
+    ],
+    ({ requests }) => requests,
+  )
+}
+
+const PATH = { title: 'Path', value: ({ pathname }: { pathname: string }) => html`<code>${pathname}</code>` }
+
+function assistantSection({ read_by_assistants }: LogReport): Html {
+  const title = 'Read most by AI assistants'
+  if (read_by_assistants.length === 0) return empty(title, 'None fetched a page.')
+  const requests = {
+    title: 'Requests',
+    value: (row: { requests: number }) => formatNumber(row.requests),
+    isNumber: true,
+  }
+  return table(title, read_by_assistants.slice(0, ROWS), [PATH, requests], (row) => row.requests)
+}
+
+function arrivalSection({ arrivals }: LogReport): Html {
+  const title = `Arrivals from AI assistants: ${formatNumber(arrivals.pageviews)}`
+  if (arrivals.assistants.length === 0) return empty(title, 'No pageview names an assistant as its source.')
+  const pageviews = {
+    title: 'Pageviews',
+    value: (row: { pageviews: number }) => formatNumber(row.pageviews),
+    isNumber: true,
+  }
+  const assistant = { title: 'Assistant', value: ({ name }: { name: string }) => name }
+  return table(title, arrivals.assistants.slice(0, ROWS), [assistant, pageviews], (row) => row.pageviews, {
+    kind: 'people',
+  })
+}
+
+function errorSection({ errors }: LogReport): Html {
+  if (errors.length === 0) return html``
+  return table(
+    'Errors that agents met',
+    errors.slice(0, ROWS),
+    [
+      PATH,
+      { title: 'Requests', value: ({ requests }) => formatNumber(requests), isNumber: true },
+      { title: 'Status', value: ({ status }) => String(status), isNumber: true },
+      { title: 'By', value: ({ agents }) => agents.join(', ') },
+    ],
+    ({ requests }) => requests,
+  )
+}
+
+function unknownSection({ unknown_readers: unknown }: LogReport): Html {
+  if (unknown === undefined) return html``
+  const requests = {
+    title: 'Requests',
+    value: (row: { requests: number }) => formatNumber(row.requests),
+    isNumber: true,
+  }
+  const count = ({ requests }: { requests: number }) => requests
+  return html`<section><h2>Readers unknown</h2><p>${formatNumber(unknown.requests)} requests from ${formatNumber(unknown.addresses)} addresses are of logs without user agents, so that people and agents cannot be told apart. Have the server log them: the format combined does.</p></section><div class="halves">${table('Paths, read by unknown readers', unknown.paths.slice(0, ROWS), [PATH, requests], count)}${table('Statuses', unknown.statuses, [{ title: 'Status', value: ({ status }) => String(status) }, requests], count)}</div>`
+}
+
+const pageSection = ({ pages }: LogReport): Html =>
+  table(
+    'Read most by people',
+    pages.slice(0, ROWS),
+    [
+      PATH,
+      { title: 'Pageviews', value: ({ pageviews }) => formatNumber(pageviews), isNumber: true },
+      { title: 'Agents’ requests', value: ({ requests }) => formatNumber(requests), isNumber: true },
+    ],
+    ({ pageviews }) => pageviews,
+    { kind: 'people' },
+  )
+
+function unnamedSection({ unnamed }: LogReport): Html {
+  if (unnamed.length === 0) return html``
+  return table(
+    'Agents that the catalogue does not name',
+    unnamed.slice(0, ROWS),
+    [
+      { title: 'User agent', value: ({ user_agent }) => html`<code>${user_agent || 'none'}</code>` },
+      { title: 'Requests', value: ({ requests }) => formatNumber(requests), isNumber: true },
+    ],
+    ({ requests }) => requests,
+  )
+}
+
+function notes(report: LogReport): Html {
+  const { visitors, pageviews } = report.people.without_assets
+  const facts = [
+    visitors > 0 &&
+      `${formatNumber(pageviews)} pageviews of ${formatNumber(visitors)} visitors came without a single style, script, picture or font: probably agents that do not say so.`,
+    report.lines.broken > 0 && `${formatNumber(report.lines.broken)} lines could not be read.`,
+    report.people.data_requests > 0 &&
+      `${formatNumber(report.people.data_requests)} requests of people below paths of data, such as /api/, are not pageviews.`,
+    report.lines.other_hosts > 0 &&
+      `${formatNumber(report.lines.other_hosts)} requests of other hosts, or without one, are left out.`,
+    !report.lists_complete && 'There are very many distinct paths: rare ones may be missing from the lists.',
+  ]
+  return join(facts.flatMap((fact) => (fact ? [html`<p>${fact}</p>`] : [])))
+}

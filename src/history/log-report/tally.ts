@@ -1,0 +1,186 @@
+import type { Agent, Catalog } from '../../agents/catalog.js'
+import { createIdentify, type Identification, UNKNOWN_AGENT } from '../../agents/identify.js'
+import type { Policy } from '../../agents/policy/policy.js'
+import { createLineReader } from '../../capture/page-response.js'
+import { type DataPaths, isDelivered, type PathKind } from '../../capture/request-kind.js'
+import { detachedCopy, MAX_CHARACTERS, truncate } from '../../capture/text-limits.js'
+import type { LogEntry } from '../access-logs/log-format.js'
+import { type AgentTally, addResponse, createAgentTallies } from './agent-tally.js'
+import { createAssistantReader } from './arrivals.js'
+import type { LogReport, ReadFile } from './report.js'
+import { createSeries } from './series.js'
+import { createTopCounter } from './top-counter.js'
+import { createUnknownReaders } from './unknown-readers.js'
+import { createVisitorTable, hashText } from './visitor-table.js'
+
+export interface TallyOptions {
+  catalog: Pick<Catalog, 'agents'>
+  /** The robots.txt that requests are judged by, with its name. */
+  robots?: { policy: Policy; source: string } | undefined
+  /** Counts only the requests of this hostname; a line without one is not of it. */
+  host?: string | undefined
+  /** The paths of data; absent: the default ones. */
+  isData?: DataPaths | undefined
+  /** IANA name of the zone of the time line. */
+  tz: string
+}
+
+/** Lists of the report have at most so many entries; agents and operators are all listed. */
+const LIST_LENGTH = 100
+const MAX_PATHS = 200_000
+const MAX_ERRORS = 50_000
+const MAX_CLIENTS = 50_000
+/** An error names the agents that met it, the first ones. */
+const MAX_NAMED_AGENTS = 4
+/** Errors of these are no news: they look for holes, or are anyone's script. */
+const NO_ERRORS_OF = new Set<Agent['purpose']>(['security', 'library', 'headless', 'other'])
+
+interface PathCounts {
+  count: number
+  pageviews: number
+  requests: number
+  assistants: number
+  arrivals: number
+}
+
+export type Tally = ReturnType<typeof createTally>
+
+/** Creates the counts of a report. Memory is bounded, but for 23 to 45 bytes a visitor. Long because they share the caches. */
+export function createTally({ catalog, robots, host, isData, tz }: TallyOptions) {
+  const identify = createIdentify(catalog)
+  const tallies = createAgentTallies(robots?.policy)
+  const visitors = createVisitorTable()
+  const series = createSeries()
+  const readAssistant = createAssistantReader()
+  const kindOf = createLineReader(isData)
+  const paths = createTopCounter<PathCounts>(MAX_PATHS, () => ({
+    ...{ count: 0, pageviews: 0, requests: 0, assistants: 0, arrivals: 0 },
+  }))
+  const errors = createTopCounter(MAX_ERRORS, () => ({ count: 0, agents: new Set<string>() }))
+  const unnamed = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
+  const assistants = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
+  const unknown = createUnknownReaders()
+  const people = { requests: 0, bytes: 0, pageviews: 0, data_requests: 0 }
+  let arrivals = 0
+  const lines = { read: 0, broken: 0, skipped: 0, other_hosts: 0 }
+  let [first, last] = [Infinity, -Infinity]
+
+  let clients = new Map<string, { tally: AgentTally | undefined; seed: number }>()
+  const readClient = (text: string) => {
+    // As long as in the store: 50,000 of 8 KB each would be 400 MB.
+    const userAgent = truncate(text, MAX_CHARACTERS.user_agent)
+    const known = clients.get(userAgent)
+    if (known !== undefined) return known
+    if (clients.size >= MAX_CLIENTS) clients = new Map()
+    const found: Identification | undefined = identify(userAgent)
+    const client = { tally: found && tallies.tallyOf(found, userAgent), seed: hashText(userAgent) }
+    clients.set(detachedCopy(userAgent), client)
+    return client
+  }
+
+  const addAgent = (tally: AgentTally, entry: LogEntry, pathname: string, kind: PathKind) => {
+    const { status, timestamp, target } = entry
+    addResponse(tally, status, entry.bytes ?? 0)
+    if (timestamp < tally.first) tally.first = timestamp
+    if (timestamp > tally.last) tally.last = timestamp
+    series.at(timestamp).requests++
+    tallies.judge(tally, target, pathname)
+    if (tally.info === UNKNOWN_AGENT) unnamed.add(truncate(entry.userAgent, MAX_CHARACTERS.user_agent))
+    const path = paths.add(pathname)
+    path.requests++
+    const { purpose } = tally.info
+    if (purpose === 'assistant' && isDelivered(status)) {
+      if (kind !== 'asset' && pathname !== '/robots.txt') path.assistants++
+    }
+    if (status < 400 || NO_ERRORS_OF.has(purpose)) return
+    const { agents } = errors.add(`${status} ${pathname}`)
+    if (agents.size < MAX_NAMED_AGENTS) agents.add(tally.info.name)
+  }
+
+  const addPerson = (seed: number, entry: LogEntry, pathname: string, query: string, kind: PathKind) => {
+    people.requests++
+    people.bytes += entry.bytes ?? 0
+    const path = paths.add(pathname)
+    if (kind === 'file') return
+    if (kind === 'data') {
+      if (entry.method === 'GET' && isDelivered(entry.status)) people.data_requests++
+      return
+    }
+    const visitor = hashText(entry.address, seed)
+    if (kind === 'asset') return visitors.addAsset(visitor)
+    if (entry.method !== 'GET' || !isDelivered(entry.status)) return
+    people.pageviews++
+    path.pageviews++
+    visitors.addPageview(visitor, Math.floor(entry.timestamp / 1000))
+    series.at(entry.timestamp).pageviews++
+    const assistant = readAssistant(entry.referrer, query)
+    if (assistant === undefined) return
+    path.arrivals++
+    arrivals++
+    assistants.add(assistant)
+  }
+
+  return {
+    /** Adds what a parser returned for one line, of a log that has user agents or lacks them. */
+    add(entry: LogEntry | 'skip' | undefined, lacksUserAgents = false): void {
+      lines.read++
+      if (entry === undefined) lines.broken++
+      else if (entry === 'skip') lines.skipped++
+      else if (host !== undefined && entry.host !== host) lines.other_hosts++
+      else {
+        const { timestamp, target } = entry
+        if (timestamp < first) first = timestamp
+        if (timestamp > last) last = timestamp
+        const mark = target.indexOf('?')
+        const pathname = truncate(mark < 0 ? target : target.slice(0, mark), MAX_CHARACTERS.pathname)
+        if (lacksUserAgents) {
+          unknown.add(entry, pathname)
+          return
+        }
+        const { tally, seed } = readClient(entry.userAgent)
+        // Asked of every line, because what a 304 confirmed is what the lines before it say.
+        const kind = kindOf(entry)
+        if (tally) addAgent(tally, entry, pathname, kind)
+        else addPerson(seed, entry, pathname, mark < 0 ? '' : target.slice(mark + 1), kind)
+      }
+    },
+    /** Returns the report of all lines that were added. */
+    finish(files: readonly ReadFile[]): LogReport {
+      const { withoutAssets, ...counted } = visitors.totals()
+      const unknown_readers = unknown.finish()
+      const top = (measure: (counts: PathCounts) => number) => paths.top(LIST_LENGTH, measure)
+      return {
+        files,
+        lines: { ...lines },
+        window: last < first ? null : { start: new Date(first).toISOString(), end: new Date(last).toISOString() },
+        tz,
+        people: { ...people, ...counted, without_assets: withoutAssets },
+        ...(unknown_readers && { unknown_readers }),
+        ...tallies.finish(),
+        series: series.finish(first, last, tz),
+        ...(robots && { robots: tallies.robotsReport(robots.source) }),
+        errors: errors.top(LIST_LENGTH).map(([text, { count, agents }]) => {
+          const [status = '', ...pathname] = text.split(' ')
+          return { status: Number(status), pathname: pathname.join(' '), requests: count, agents: [...agents] }
+        }),
+        read_by_assistants: top(({ assistants }) => assistants).map(([pathname, { assistants: requests }]) => ({
+          ...{ pathname, requests },
+        })),
+        arrivals: {
+          pageviews: arrivals,
+          assistants: assistants.top(LIST_LENGTH).map(([name, { count }]) => ({ name, pageviews: count })),
+          pages: top(({ arrivals }) => arrivals).map(([pathname, { arrivals: pageviews }]) => ({
+            pathname,
+            pageviews,
+          })),
+        },
+        pages: top(({ pageviews }) => pageviews).map(([pathname, { pageviews, requests }]) => ({
+          ...{ pathname, pageviews, requests },
+        })),
+        unnamed: unnamed.top(LIST_LENGTH).map(([user_agent, { count }]) => ({ user_agent, requests: count })),
+        lists_complete:
+          unknown.isComplete() && [paths, errors, unnamed, assistants].every(({ isComplete }) => isComplete),
+      }
+    },
+  }
+}

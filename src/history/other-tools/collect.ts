@@ -1,0 +1,48 @@
+import type { HistoryDay } from '../../analytics/query/other-tools.js'
+import { UnusableSetting } from '../../base/errors.js'
+import { createDayFigures } from './day-figures.js'
+import { openExports } from './files.js'
+import { TOOL_NAMES, type Tool } from './formats.js'
+import { readEventPaths } from './goatcounter.js'
+import { type ReadFile, readExport } from './read-export.js'
+
+/** The days of an export, and what was read. */
+export interface CollectedHistory {
+  readonly tool: string
+  readonly days: readonly Omit<HistoryDay, 'tool'>[]
+  readonly files: readonly ReadFile[]
+  /** Files that have no totals of days. */
+  readonly unused: readonly string[]
+}
+
+/** Reads the files of one export of one tool. Throws `UnusableSetting` if they have no day. */
+export async function collectHistory(
+  paths: readonly string[],
+  options: { readonly tz: string; readonly tool?: Tool | undefined; readonly website?: string | undefined },
+): Promise<CollectedHistory> {
+  const days = createDayFigures()
+  const files: ReadFile[] = []
+  const unused: string[] = []
+  const opened = await openExports(paths)
+  const eventPaths = await readEventPaths(opened)
+  for (const file of opened) {
+    const read = await readExport(file, { ...options, days, eventPaths })
+    if (read) files.push(read)
+    else unused.push(file.name)
+  }
+  const tools = [...new Set(files.map(({ tool }) => tool))]
+  const [tool] = tools
+  if (tool === undefined)
+    throw new UnusableSetting(
+      `${unused.join(', ') || 'The archive'}: no file has the columns of an export with figures by day. src/history/other-tools/README.md lists them.`,
+    )
+  if (tools.length > 1)
+    throw new UnusableSetting(
+      `The files are exports of ${tools.map((one) => TOOL_NAMES[one]).join(' and ')}: add one tool at a time.`,
+    )
+  if (days.size === 0) {
+    const which = options.website === undefined ? '' : ` of website ${options.website}`
+    throw new UnusableSetting(`${files.map(({ name }) => name).join(', ')}: no row${which} with a day could be read.`)
+  }
+  return { tool: TOOL_NAMES[tool], days: days.list(), files, unused }
+}
