@@ -77,7 +77,7 @@ const MAY: Record<string, readonly string[]> = {
   // Exports of other tools in, days out.
   'src/history/other-tools': ['src/history/access-logs/decompress', 'src/analytics/query', 'src/base/errors'],
   // The worker's process.
-  'src/ingest': [
+  'src/worker/ingest': [
     'src/capture',
     'src/agents/policy',
     'src/agents',
@@ -89,7 +89,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/history/log-report': [
     ...[
       'src/history/access-logs',
-      'src/ingest',
+      'src/worker/ingest',
       'src/agents/policy',
       'src/analytics/export',
       'src/capture',
@@ -137,7 +137,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/storage/clickhouse',
     'src/storage/duckdb',
     'src/storage/postgres',
-    'src/ingest/salts',
+    'src/worker/ingest/salts',
     'src/storage/records/lease',
     'src/storage/records/shared-records',
     'src/storage/dialects',
@@ -214,7 +214,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/worker': [
     ...['src/worker-client/log-batch', 'src/storage/backup/take', 'src/manage/imports'],
     'src/storage/event-store',
-    'src/ingest',
+    'src/worker/ingest',
     'src/worker-client',
     'src/capture',
     'src/agents/policy',
@@ -297,7 +297,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/instance': ['src'],
   'src/site/proxy': ['src/site/readership', 'src/capture', 'src/base/address', 'src/base/option-names'],
   'src/cli': ['src'],
-  'src/build': ['src/ingest/place', 'src/build-dashboard', 'src/build-programs'],
+  'src/build': ['src/worker/ingest/place', 'src/build-dashboard', 'src/build-programs'],
   'src/index': [
     'src/base/errors',
     'src/base/address',
@@ -328,7 +328,7 @@ const HOME: Record<string, readonly string[]> = {
   pg: ['src/storage/postgres/'],
   // One file for each use.
   undici: ['src/base/outbound/', 'src/site/shipping/collector-client.ts', 'src/http/to-writer.ts'],
-  'mmdb-lib': ['src/ingest/place/'],
+  'mmdb-lib': ['src/worker/ingest/place/'],
   'temporal-polyfill': ['src/analytics/query/'],
   '@hono/node-server': ['src/http/'],
   hono: ['src/http/', 'adapters/hono.ts'],
@@ -402,7 +402,13 @@ t.test('code of the site’s process never imports code of the worker’s proces
   const SITE = ['capture', 'engine', 'proxy', 'http', 'manage', 'notes', 'notify', 'export', 'ship'].map(
     (name) => `src/${name}`,
   )
-  const WORKER = ['src/ingest', 'src/worker', 'src/storage/duckdb', 'src/storage/clickhouse', 'src/storage/postgres']
+  const WORKER = [
+    'src/worker/ingest',
+    'src/worker',
+    'src/storage/duckdb',
+    'src/storage/clickhouse',
+    'src/storage/postgres',
+  ]
   for (const file of files.filter((file) => SITE.some((place) => within(file, place))))
     t.same(
       importedFiles(file).filter((to) => WORKER.some((place) => within(to, place))),

@@ -6,7 +6,7 @@ import { listsOfAgent } from '../agents/ranges/sources.js'
 import type { RangesStatus } from '../agents/ranges/status.js'
 import { OutboundError } from '../base/outbound/outbound.js'
 import type { Config } from '../config.js'
-import { openPlaceLookup } from '../ingest/place/place-lookup.js'
+import { openPlaceLookup } from '../worker/ingest/place/place-lookup.js'
 import { type Finding, fail, ok, warn } from './finding.js'
 
 /** A year and a month; networks move to other countries and operators. */

@@ -1,6 +1,6 @@
-import type { PendingVerification } from '../ingest/classified-batch.js'
 import type { EventStore, LateVerdict } from '../storage/event-store.js'
 import type { Log } from '../storage/store.js'
+import type { PendingVerification } from './ingest/classified-batch.js'
 
 const VERDICTS_PER_STATEMENT = 500
 

@@ -1,9 +1,9 @@
 import { withoutFragmentRoute } from '../capture/fragment-route.js'
-import { type PageReport, UNNAMED_PAGE, type UnplacedRow } from '../ingest/late-rows.js'
-import { MAX_OVERTAKING_MS } from '../ingest/session-memory.js'
-import { allVisitorIds, type VisitorIds } from '../ingest/visitor-ids.js'
 import type { EventStore, Placement } from '../storage/event-store.js'
 import type { EventRow } from '../storage/rows.js'
+import { type PageReport, UNNAMED_PAGE, type UnplacedRow } from './ingest/late-rows.js'
+import { MAX_OVERTAKING_MS } from './ingest/session-memory.js'
+import { allVisitorIds, type VisitorIds } from './ingest/visitor-ids.js'
 import {
   type FoundView,
   findReports,

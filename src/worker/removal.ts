@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { hashSessionId, type SessionMemory } from '../ingest/session-memory.js'
-import type { ViewMemory } from '../ingest/view-memory.js'
 import type { Imports } from '../manage/imports.js'
 import type { EventStore } from '../storage/event-store.js'
 import { toHexId } from '../storage/store.js'
+import { hashSessionId, type SessionMemory } from './ingest/session-memory.js'
+import type { ViewMemory } from './ingest/view-memory.js'
 import type { Writer } from './writer.js'
 
 const key = z.string().optional()

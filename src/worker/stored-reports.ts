@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { MAX_LATENESS_MS, MAX_OVERTAKING_MS, MAX_REPORTING_VISITORS } from '../ingest/session-memory.js'
 import type { EventStore } from '../storage/event-store.js'
 import { raw, type Sql, sql } from '../storage/sql.js'
 import { HexId, type Store } from '../storage/store.js'
+import { MAX_LATENESS_MS, MAX_OVERTAKING_MS, MAX_REPORTING_VISITORS } from './ingest/session-memory.js'
 
 const StoredReport = z.object({
   is_loose: z.boolean(),

@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import type { SearchWindow } from '../ingest/late-rows.js'
-import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS, type StoredSession } from '../ingest/session-memory.js'
 import type { EventStore } from '../storage/event-store.js'
 import { ARRIVAL_COLUMNS } from '../storage/rows.js'
 import { raw, sql } from '../storage/sql.js'
 import { HexId, type ResultRow, type Store } from '../storage/store.js'
+import type { SearchWindow } from './ingest/late-rows.js'
+import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS, type StoredSession } from './ingest/session-memory.js'
 
 const text = z.string().nullable()
 const SessionRow = z.object({

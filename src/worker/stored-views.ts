@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { createAddition, type UnmatchedView } from '../ingest/classified-batch.js'
-import { MAX_LATENESS_MS } from '../ingest/session-memory.js'
-import { pageKey, SAME_VIEW_MS, type StoredViews, viewDistance, withoutRoute } from '../ingest/view-memory.js'
-import { allVisitorIds } from '../ingest/visitor-ids.js'
 import type { EventStore } from '../storage/event-store.js'
 import { type Addition, type EventRow, SERVER_COLUMNS } from '../storage/rows.js'
 import { join, raw, sql } from '../storage/sql.js'
 import { HexId, type Store } from '../storage/store.js'
+import { createAddition, type UnmatchedView } from './ingest/classified-batch.js'
+import { MAX_LATENESS_MS } from './ingest/session-memory.js'
+import { pageKey, SAME_VIEW_MS, type StoredViews, viewDistance, withoutRoute } from './ingest/view-memory.js'
+import { allVisitorIds } from './ingest/visitor-ids.js'
 
 const text = z.string().nullable()
 const HalfView = z.object({

@@ -1,8 +1,6 @@
 import { ApiError } from '../base/errors.js'
 import type { Hit } from '../capture/hit.js'
 import { type PackedObservation, unpackBatch } from '../capture/packed-batch.js'
-import type { ClassifiedBatch, PendingVerification } from '../ingest/classified-batch.js'
-import type { Classifier } from '../ingest/classifier.js'
 import { RowError } from '../storage/columns.js'
 import type { CommitPosition } from '../storage/commit-position.js'
 import { countEndpointDrop, type DropCounts, type DropReason, type EndpointDrop } from '../storage/drops.js'
@@ -11,6 +9,8 @@ import type { EventStore } from '../storage/event-store.js'
 import type { AgentEventRow, EventRow, Rows } from '../storage/rows.js'
 import type { Log } from '../storage/store.js'
 import type { ToWorker } from '../worker-client/protocol.js'
+import type { ClassifiedBatch, PendingVerification } from './ingest/classified-batch.js'
+import type { Classifier } from './ingest/classifier.js'
 import type { Resolution, Unresolved } from './late-hits.js'
 
 export interface WriterDeps {

@@ -1,7 +1,7 @@
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createIdentify } from '../../src/agents/identify.js'
 import { memoize } from '../../src/base/cache.js'
-import { createSuspicion } from '../../src/ingest/suspicion.js'
+import { createSuspicion } from '../../src/worker/ingest/suspicion.js'
 import { browsers, crawlers, recallTable } from '../fixtures/recall.js'
 
 /**

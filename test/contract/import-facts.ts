@@ -1,6 +1,6 @@
-import { hashSessionId } from '../../src/ingest/session-memory.js'
 import type { SessionMove } from '../../src/storage/event-store.js'
 import type { Arrival, EventRow } from '../../src/storage/rows.js'
+import { hashSessionId } from '../../src/worker/ingest/session-memory.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
 /* Things that people did, recorded live or in logs, and the rows that a store has of them. */

@@ -103,6 +103,6 @@ export function recountRows(facts: readonly Fact[], visitorAt: (at: number) => b
   })
 }
 
-/** A session's name: the README of src/ingest has it. */
+/** A session's name: the README of src/worker/ingest has it. */
 const sessionId = (visitor: bigint, start: number): bigint =>
   createHash('sha256').update(`${visitor} ${start}`).digest().readBigUInt64BE(0)

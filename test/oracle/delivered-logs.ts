@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { Site } from '../../src/capture/site.js'
-import type { SaltStore } from '../../src/ingest/salts.js'
 import type { EventStore } from '../../src/storage/event-store.js'
+import type { SaltStore } from '../../src/worker/ingest/salts.js'
 import { createImporter, logLine, type Recording } from '../fixtures/importer.js'
 import { observation } from '../fixtures/observations.js'
 import type { Random } from '../fixtures/random.js'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { hashSessionId } from '../../src/ingest/session-memory.js'
 import { createImports } from '../../src/manage/imports.js'
+import { hashSessionId } from '../../src/worker/ingest/session-memory.js'
 import { createRemovalStep } from '../../src/worker/removal.js'
 import { undoContract } from '../contract/undo-contract.js'
 import { directory } from '../fixtures/files.js'

@@ -12,7 +12,7 @@ const AssetActivity = z.object({
 })
 export type AssetActivity = z.infer<typeof AssetActivity>
 
-/** Responses and agents of each site since the last call, as the worker counts them (`src/ingest/site-activity.ts`). */
+/** Responses and agents of each site since the last call, as the worker counts them (`src/worker/ingest/site-activity.ts`). */
 export const Activity = z.array(
   z.object({
     site: z.number(),

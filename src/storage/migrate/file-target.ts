@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openSaltFile } from '../../ingest/salts.js'
+import { openSaltFile } from '../../worker/ingest/salts.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { DEFAULT_READ_TIMEOUTS } from '../duckdb/database.js'
 import { type FilePairOptions, openFilePair } from '../duckdb/file-pair.js'

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Site } from '../../capture/site.js'
-import { type HeldSalt, type PeriodSalts, saltPeriodOf } from '../../ingest/salts.js'
-import { SESSION_TIMEOUT_MS } from '../../ingest/session-memory.js'
+import { type HeldSalt, type PeriodSalts, saltPeriodOf } from '../ingest/salts.js'
+import { SESSION_TIMEOUT_MS } from '../ingest/session-memory.js'
 
 type Policy = Site['visitor_salt']
 

@@ -1,6 +1,6 @@
-import type { HeldSalt } from '../../ingest/salts.js'
 import type { EventStore } from '../../storage/event-store.js'
 import type { AgentEventRow, EventRow, Rows } from '../../storage/rows.js'
+import type { HeldSalt } from '../ingest/salts.js'
 import { createRecordedRows } from './recorded-rows.js'
 import type { StoredHours } from './stored-hours.js'
 import { findStoredKeys } from './stored-rows.js'

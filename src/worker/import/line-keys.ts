@@ -1,5 +1,5 @@
-import { hash64 } from '../../ingest/hash64.js'
 import type { ImportedLine } from '../../worker-client/log-batch.js'
+import { hash64 } from '../ingest/hash64.js'
 
 /** Lines of a log this far apart are in order: servers write a line when the response ends, some with the time of its beginning. */
 const DISORDER_MS = 10 * 60_000

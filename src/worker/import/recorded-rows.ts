@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { HeldSalt } from '../../ingest/salts.js'
 import type { EventStore } from '../../storage/event-store.js'
 import type { AgentEventRow, EventRow, Rows } from '../../storage/rows.js'
 import { raw, sql } from '../../storage/sql.js'
 import { HexId } from '../../storage/store.js'
+import type { HeldSalt } from '../ingest/salts.js'
 
 /** A log has whole seconds, of the request's beginning or of the response's end, by another machine's clock. */
 const TOLERANCE_MS = 2_000

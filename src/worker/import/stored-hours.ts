@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from '../../ingest/session-memory.js'
 import { raw, sql } from '../../storage/sql.js'
 import type { Store } from '../../storage/store.js'
+import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from '../ingest/session-memory.js'
 
 const HOUR_MS = 3_600_000
 /** A number, because ClickHouse has no boolean expressions. */

@@ -1,16 +1,16 @@
 import { z } from 'zod'
+import type { Imports } from '../../manage/imports.js'
+import type { EventStore, ImportPart, SessionSplit } from '../../storage/event-store.js'
+import { ARRIVAL_COLUMNS, type Arrival } from '../../storage/rows.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
+import { HexId } from '../../storage/store.js'
 import {
   hashSessionId,
   MAX_LATENESS_MS,
   SESSION_TIMEOUT_MS,
   type SessionMemory,
   type SessionReplacement,
-} from '../../ingest/session-memory.js'
-import type { Imports } from '../../manage/imports.js'
-import type { EventStore, ImportPart, SessionSplit } from '../../storage/event-store.js'
-import { ARRIVAL_COLUMNS, type Arrival } from '../../storage/rows.js'
-import { raw, type Sql, sql } from '../../storage/sql.js'
-import { HexId } from '../../storage/store.js'
+} from '../ingest/session-memory.js'
 import type { Writer } from '../writer.js'
 
 /** Approximate: appends wait while a step runs. */
@@ -112,7 +112,7 @@ const Piece = z
 type Piece = z.output<typeof Piece>
 
 /**
- * Finds the sessions with rows of the import and others, and divides the others by the rule of sessions (src/ingest): acts less
+ * Finds the sessions with rows of the import and others, and divides the others by the rule of sessions (src/worker/ingest): acts less
  * than 30 minutes apart, and the reports between them that found their session running.
  */
 async function findPieces(store: UndoStore, slice: Slice): Promise<Piece[]> {

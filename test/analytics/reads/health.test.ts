@@ -1,7 +1,7 @@
 import t from 'tap'
 import { z } from 'zod'
-import { errorFingerprint } from '../../../src/ingest/error-fingerprint.js'
 import type { EventRow, Vitals } from '../../../src/storage/rows.js'
+import { errorFingerprint } from '../../../src/worker/ingest/error-fingerprint.js'
 import { filterQuery, openReads, sessionRows } from '../../fixtures/ask-reads.js'
 
 const DAY = 'site=1&start=2026-10-10T00:00:00Z&end=2026-10-11T00:00:00Z'

@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { type Address, isGlobal, parseAddress } from '../../../base/address.js'
+import { MAX_CHARACTERS, truncate } from '../../../capture/text-limits.js'
+import { decodeGeoFile, findValue, type GeoFile } from './geo-file.js'
+import { type MmdbFile, openMmdb } from './mmdb.js'
+
+/** The location of an address; null where it is not known, never guessed. */
+export interface Place {
+  /** ISO 3166-1 alpha-2. */
+  country: string | null
+  /** English names. */
+  region: string | null
+  city: string | null
+  /** Autonomous system number. */
+  asn: number | null
+}
+
+export type PlaceLookup = ReturnType<typeof openPlaceLookup>
+
+export const UNKNOWN_PLACE: Place = { country: null, region: null, city: null, asn: null }
+
+/** The folder that `npm run build` writes the geo file to, relative to the compiled code. */
+const DATA_FOLDER = new URL('../../../../data/', import.meta.url)
+
+/**
+ * Opens the geo data that ships with the package, and the operator's own file (`--geoip`), which wins and alone knows
+ * regions and cities. Throws one line if that file cannot be read. Without shipped data (the build did not run) countries
+ * and networks are unknown and `sources` is empty.
+ */
+export function openPlaceLookup(options: { geoip?: string | undefined; folder?: URL } = {}) {
+  const shipped = openShippedFile(options.folder ?? DATA_FOLDER)
+  const openOwn = () => (options.geoip === undefined ? undefined : openMmdb(options.geoip))
+  let own = openOwn()
+  return {
+    /** The files that are used, each with the day of its facts. */
+    get sources(): readonly { name: string; date: string }[] {
+      const ofOwn = own ? [{ name: own.type, date: own.date }] : []
+      return shipped ? [...ofOwn, shipped.sources.country, shipped.sources.asn] : ofOwn
+    },
+    /** Reads the operator's file again. Throws one line if it cannot be read; the old one is used then. */
+    reload(): void {
+      own = openOwn()
+    },
+    /** Returns nothing known for a missing, private or reserved address. */
+    locate: (address: Address | undefined): Place =>
+      address !== undefined && isGlobal(address) ? findPlace(address, shipped, own) : UNKNOWN_PLACE,
+  }
+}
+
+/** Returns a function for the site's process: the country of an address that is given as text. */
+export const createCountryApi =
+  ({ locate }: Pick<PlaceLookup, 'locate'>) =>
+  async (ip: unknown): Promise<string | null> =>
+    locate(parseAddress(String(ip))).country
+
+function openShippedFile(folder: URL): GeoFile | undefined {
+  try {
+    const [name] = readdirSync(folder)
+      .filter((file) => /^geo-.*\.bin$/.test(file))
+      .sort()
+      .reverse()
+    return name === undefined ? undefined : decodeGeoFile(readFileSync(new URL(name, folder)))
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function findPlace(address: Address, shipped: GeoFile | undefined, own: MmdbFile | undefined): Place {
+  const place = shipped ? findInShippedFile(address, shipped) : UNKNOWN_PLACE
+  if (own === undefined) return place
+  const found = own.find(address)
+  const name = (text: string | undefined) => (text === undefined ? null : truncate(text, MAX_CHARACTERS.text))
+  // A region belongs to the country of the same file: combined with another file's country, it may not exist.
+  return {
+    country: found.country ?? place.country,
+    region: name(found.region),
+    city: name(found.city),
+    asn: found.asn ?? place.asn,
+  }
+}
+
+function findInShippedFile(address: Address, geo: GeoFile): Place {
+  const isIpv4 = address.family === 4
+  const country = findValue(isIpv4 ? geo.country4 : geo.country6, address)
+  const asn = findValue(isIpv4 ? geo.asn4 : geo.asn6, address)
+  return { country: geo.countries[country - 1] ?? null, region: null, city: null, asn: asn || null }
+}
