@@ -29,7 +29,7 @@ buildGeo('dist/data')
 await buildScript('dist/src/tracker')
 await buildDashboard()
 // The recorded calls of the API document, which stand next to the test that records them.
-cpSync('test/http/api-examples.json', 'dist/data/api-examples.json')
+cpSync('test/api/api-examples.json', 'dist/data/api-examples.json')
 // The fonts of PDFs, with the licence that every copy must carry.
 for (const [from, to] of [
   ['ttf/DejaVuSansCondensed.ttf', 'DejaVuSansCondensed.ttf'],

@@ -270,7 +270,7 @@ const MAY: Record<string, readonly string[]> = {
     'src/base/errors',
   ],
   'src/manage/annotation-writers': ['src/manage', 'src/agents/policy', 'src/storage/store', 'src/storage/sql'],
-  'src/http': [
+  'src/api': [
     'src/base/fair-share',
     'src/base/hostname',
     ...['src/worker-client/log-batch', 'src/storage/backup/manifest', 'src/storage/backup/backups'],
@@ -327,15 +327,15 @@ const HOME: Record<string, readonly string[]> = {
   '@clickhouse/client': ['src/storage/clickhouse/'],
   pg: ['src/storage/postgres/'],
   // One file for each use.
-  undici: ['src/base/outbound/', 'src/site/shipping/collector-client.ts', 'src/http/to-writer.ts'],
+  undici: ['src/base/outbound/', 'src/site/shipping/collector-client.ts', 'src/api/to-writer.ts'],
   'mmdb-lib': ['src/worker/ingest/place/'],
   'temporal-polyfill': ['src/analytics/query/'],
-  '@hono/node-server': ['src/http/'],
-  hono: ['src/http/', 'adapters/hono.ts'],
+  '@hono/node-server': ['src/api/'],
+  hono: ['src/api/', 'adapters/hono.ts'],
   express: ['adapters/express.ts'],
   commander: ['src/cli/'],
   pino: ['src/cli/log.ts'],
-  'prom-client': ['src/http/metrics.ts', 'src/http/shared-metrics.ts'],
+  'prom-client': ['src/api/metrics.ts', 'src/api/shared-metrics.ts'],
   yaml: ['src/config.ts'],
   pdfkit: ['src/analytics/export/pdf/'],
   fontkit: ['src/analytics/export/pdf/'],
@@ -345,7 +345,7 @@ const HOME: Record<string, readonly string[]> = {
   terser: ['src/build.ts'],
   '@node-rs/argon2': ['src/manage/passwords.ts'],
   nodemailer: ['src/manage/notify/smtp-mailer.ts'],
-  uqr: ['src/http/account/'],
+  uqr: ['src/api/account/'],
   // The dashboard in the browser.
   preact: ['src/dashboard/'],
   '@preact/signals': ['src/dashboard/'],

@@ -102,7 +102,7 @@ t.test('the table of endpoints is what the service says of itself', async (t) =>
     }),
   )
   // `GET` where a row names no method; else the methods named last before a word in backticks are its.
-  const endpoints = readFileSync('src/http/README.md', 'utf8')
+  const endpoints = readFileSync('src/api/README.md', 'utf8')
   const written = table('Endpoints', endpoints).flatMap(([under = '', scope = '', words = '']) => {
     let methods = ['GET']
     return [...words.matchAll(/((?:GET|POST|PATCH|DELETE)(?: and (?:GET|POST|PATCH|DELETE))*)|`([^`]+)`/g)].flatMap(

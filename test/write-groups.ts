@@ -15,7 +15,7 @@ const GROUPED = [
   ['cli'],
   ['storage/duckdb'],
   ['examples'],
-  ['http'],
+  ['api'],
   ['manage/annotation-writers', 'manage/notify', 'site/shipping'],
   ['oracle'],
   ['agents/policy', 'site/proxy', 'site/proxy/inject'],

@@ -15,7 +15,7 @@ export const STATUS = {
 } as const
 export type Code = keyof typeof STATUS
 
-/** The only error whose message reaches a client; `src/http/error-response.ts` turns it into a response. */
+/** The only error whose message reaches a client; `src/api/error-response.ts` turns it into a response. */
 export class ApiError extends Error {
   /** Seconds after which a retry can succeed, if known. */
   readonly retry_after?: number

@@ -1,5 +1,5 @@
+import type { ProxyCounts } from '../api/metrics.js'
 import { isGlobal, isTrusted, parseAddress, type Trust } from '../base/address.js'
-import type { ProxyCounts } from '../http/metrics.js'
 
 /**
  * Counts how the clients of the site's requests become known, so that `doctor` can say which address is believed and why.

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { UserLink, UserView } from '../http/account/control.js'
+import { UserLink, UserView } from '../api/account/control.js'
 import type { Instance, Log } from '../instance/instance.js'
 import { defineRequest, flag } from './command.js'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MemberView } from '../http/members.js'
+import { MemberView } from '../api/members.js'
 import { OrgOfMember } from '../manage/orgs.js'
 import { defineRequest, flag, idOf } from './command.js'
 import { printTable, right } from './table.js'

@@ -1,5 +1,5 @@
+import { createPublicApp } from '../api/app.js'
 import type { Config } from '../config.js'
-import { createPublicApp } from '../http/app.js'
 import type { Instance } from '../instance/instance.js'
 import { toNodeHandler } from '../site/proxy/node-handler.js'
 import type { Incoming, Outgoing } from '../site/proxy/response-writer.js'

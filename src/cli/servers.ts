@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
+import { listenAdmin, listenControl, socketPath } from '../api/server.js'
 import { type Config, isShipping } from '../config.js'
-import { listenAdmin, listenControl, socketPath } from '../http/server.js'
 import type { Instance, InstanceDeps, Log } from '../instance/instance.js'
 import { openInstance } from '../instance/open-instance.js'
 import { createOpeningInstance } from '../instance/opening-instance.js'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { InstanceStatus } from '../http/instance-status.js'
+import { InstanceStatus } from '../api/instance-status.js'
 import { isRunning, withClient } from './client.js'
 import { type CommandCall, defineCommand, flag, JSON_FLAG, printJson } from './command.js'
 import { escapeJson } from './escape.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { UserLink, UserView } from '../http/account/control.js'
+import { UserLink, UserView } from '../api/account/control.js'
 import { ROLES } from '../manage/roles.js'
 import { defineRequest, flag, idOf } from './command.js'
 import { printTable, right } from './table.js'

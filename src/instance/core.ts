@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { createRateLimit } from '../api/rate-limit.js'
 import { createRecorder, type Recorder } from '../capture/recorder.js'
 import { createSiteLookup, type Site } from '../capture/site.js'
-import { createRateLimit } from '../http/rate-limit.js'
 import { createManage } from '../manage/manage.js'
 import { createRecordingSpans } from '../manage/recording-spans.js'
 import { createRemovals, RemovalProgress } from '../manage/removals.js'

@@ -1,5 +1,5 @@
+import { createAccountMailer, createLinkBuilder } from '../api/account/mailer.js'
 import type { Config } from '../config.js'
-import { createAccountMailer, createLinkBuilder } from '../http/account/mailer.js'
 import { createMailer } from '../manage/notify/smtp-mailer.js'
 import type { InstanceDeps } from './instance.js'
 

@@ -1,5 +1,5 @@
+import type { InstanceStatus } from '../api/instance-status.js'
 import type { Config } from '../config.js'
-import type { InstanceStatus } from '../http/instance-status.js'
 import type { Shipper } from '../site/shipping/shipper.js'
 import { measureDataFiles } from './data-files.js'
 import type { InstanceDeps } from './instance.js'

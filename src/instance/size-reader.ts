@@ -1,5 +1,5 @@
 import { formatBytes, formatPercent } from '../analytics/export/format.js'
-import { DISK_WARNING_SHARE, StoredSize } from '../http/instance-status.js'
+import { DISK_WARNING_SHARE, StoredSize } from '../api/instance-status.js'
 import { waitAtMost } from '../manage/notify/wait-at-most.js'
 import type { Engine, EngineStatus } from '../worker-client/engine.js'
 import type { Log } from './instance.js'

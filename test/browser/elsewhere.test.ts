@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
-import { listenAdmin } from '../../src/http/server.js'
+import { listenAdmin } from '../../src/api/server.js'
 import { openBrowser } from '../fixtures/browser.js'
 import { sampleService } from '../fixtures/sample.js'
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import t from 'tap'
+import { socketPath } from '../../src/api/server.js'
 import { withClient } from '../../src/cli/client.js'
 import { loadConfig } from '../../src/config.js'
-import { socketPath } from '../../src/http/server.js'
 import { createTerminal } from '../fixtures/command.js'
 import { directory } from '../fixtures/files.js'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createTailStream, TailQuery } from '../../src/http/tail.js'
+import { createTailStream, TailQuery } from '../../src/api/tail.js'
 import { command } from '../fixtures/command.js'
 import { createInProcessEngine } from '../fixtures/in-process-engine.js'
 import { dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { connect, type PeerCertificate } from 'node:tls'
 import t from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
-import { scriptName } from '../../src/http/tracker-script.js'
+import { scriptName } from '../../src/api/tracker-script.js'
 import { CHROME, dataDir, eventually, GPTBOT, startInstance } from '../fixtures/instance.js'
 
 /** Tests the complete public listener: TLS, forwarding, upgrades, client addresses, recording. */

@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs'
 import t from 'tap'
+import type { InstanceStatus } from '../../src/api/instance-status.js'
+import { listenControl, socketPath } from '../../src/api/server.js'
 import { runProgram } from '../../src/cli/index.js'
 import { formatStatus } from '../../src/cli/status-screen.js'
 import { textWidth } from '../../src/cli/text-width.js'
-import type { InstanceStatus } from '../../src/http/instance-status.js'
-import { listenControl, socketPath } from '../../src/http/server.js'
 import { dataDir, eventually } from '../fixtures/instance.js'
 
 const NOW = '2026-11-24T12:00:00.000Z'

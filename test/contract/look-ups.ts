@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { createTailStream } from '../../src/http/tail.js'
+import { createTailStream } from '../../src/api/tail.js'
 import { openStoreLosses } from '../../src/manage/store-losses.js'
 import type { EventStore } from '../../src/storage/event-store.js'
 import type { AgentEventRow, EventRow, Rows } from '../../src/storage/rows.js'

@@ -12,8 +12,8 @@ import { recordsContract } from './records-contract.js'
  * the one that DuckDB gave; the others change records in ways that no single call shows.
  */
 const ON_BOTH = [
-  'http/openapi',
-  'http/site-records',
+  'api/openapi',
+  'api/site-records',
   'agents/policy/policy-monitor',
   'manage/login-sessions',
   'manage/imports',

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { z } from 'zod'
+import { createTrackEndpoints } from '../../src/api/track/endpoints.js'
 import type { Hit } from '../../src/capture/hit.js'
-import { createTrackEndpoints } from '../../src/http/track/endpoints.js'
 import { sql } from '../../src/storage/sql.js'
 import { findReports } from '../../src/worker/stored-reports.js'
 import { browserHit } from '../fixtures/hits.js'

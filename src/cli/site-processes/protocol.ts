@@ -1,8 +1,8 @@
+import type { ProxyCounts } from '../../api/metrics.js'
 import type { PackedBatch } from '../../capture/packed-batch.js'
 import type { RecorderStats } from '../../capture/recorder.js'
 import type { Site } from '../../capture/site.js'
 import type { Config } from '../../config.js'
-import type { ProxyCounts } from '../../http/metrics.js'
 import type { DropReason, EndpointDrop } from '../../storage/drops.js'
 import type { Terminal } from '../terminal.js'
 

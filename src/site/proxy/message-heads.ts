@@ -159,7 +159,7 @@ export function readRequestHead(raw: readonly string[], hop: Hop): RequestHead {
   return head
 }
 
-/** Matches the service's session cookie (src/http/session-cookie.ts), but not a site's cookie of the same name. */
+/** Matches the service's session cookie (src/api/session-cookie.ts), but not a site's cookie of the same name. */
 const OWN_SESSION_COOKIE = /(?:^|;)\s*service_session="?[\w-]{43}"?\s*(?=;|$)/g
 
 /**

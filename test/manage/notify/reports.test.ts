@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createReadDeps } from '../../../src/http/reads.js'
+import { createReadDeps } from '../../../src/api/reads.js'
 import { createOutbox } from '../../../src/manage/notify/outbox.js'
 import { ReportNotice, reportMail } from '../../../src/manage/notify/report-mail.js'
 import { lastEndedPeriod } from '../../../src/manage/notify/report-period.js'

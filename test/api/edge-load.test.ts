@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { createByteBudget } from '../../src/http/byte-budget.js'
+import { createByteBudget } from '../../src/api/byte-budget.js'
 import { edgeService, signBody } from '../fixtures/edge-service.js'
 
 /**

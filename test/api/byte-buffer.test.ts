@@ -2,10 +2,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
-import { createByteBudget } from '../../src/http/byte-budget.js'
-import { createByteBuffer } from '../../src/http/byte-buffer.js'
-import { readBody } from '../../src/http/edge/read-body.js'
-import { createBodyCollector } from '../../src/http/track/body-collector.js'
+import { createByteBudget } from '../../src/api/byte-budget.js'
+import { createByteBuffer } from '../../src/api/byte-buffer.js'
+import { readBody } from '../../src/api/edge/read-body.js'
+import { createBodyCollector } from '../../src/api/track/body-collector.js'
 
 t.test('the parts make the whole, however they are cut', async () => {
   fc.assert(

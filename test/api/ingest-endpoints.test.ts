@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { z } from 'zod'
-import { listenAdmin } from '../../src/http/server.js'
+import { listenAdmin } from '../../src/api/server.js'
 import { openInstance } from '../../src/instance/open-instance.js'
 import { CHROME, GPTBOT, signBody } from '../fixtures/edge-service.js'
 import { directory } from '../fixtures/files.js'

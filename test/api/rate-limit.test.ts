@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createRateLimit } from '../../src/http/rate-limit.js'
+import { createRateLimit } from '../../src/api/rate-limit.js'
 
 const MINUTE = 60_000
 function open(more: { per?: number; most?: number } = {}) {

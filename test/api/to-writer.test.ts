@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import t from 'tap'
-import { listenAdmin } from '../../src/http/server.js'
-import { passToWriter } from '../../src/http/to-writer.js'
+import { listenAdmin } from '../../src/api/server.js'
+import { passToWriter } from '../../src/api/to-writer.js'
 
 /** A writer that says what it was asked, and streams at `/api/stats/realtime/stream`. */
 async function startWriter() {

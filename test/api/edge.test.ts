@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { isSigned, parseSignature } from '../../src/http/edge/signature.js'
+import { isSigned, parseSignature } from '../../src/api/edge/signature.js'
 import { sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
 import { edgeService, signBody } from '../fixtures/edge-service.js'

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { addSharedMetrics } from '../../src/http/shared-metrics.js'
+import { addSharedMetrics } from '../../src/api/shared-metrics.js'
 
 const LEASE = { held: true, epoch: 7, age_seconds: 1.5 }
 const SERVER = { parts: { events: 12, sessions: 3 }, unfinished_mutations: 2 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { contentDisposition } from '../../src/analytics/export/filename.js'
-import { listenAdmin } from '../../src/http/server.js'
+import { listenAdmin } from '../../src/api/server.js'
 import type { ResultRow } from '../../src/storage/store.js'
 import { exportService } from '../fixtures/export-service.js'
 import { WORLD } from '../fixtures/world.js'

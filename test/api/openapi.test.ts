@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import t, { type Test } from 'tap'
-import { loadExamples } from '../../src/http/examples.js'
+import { loadExamples } from '../../src/api/examples.js'
 import { recordAccountExamples } from '../fixtures/account-examples.js'
 import { clientTypes } from '../fixtures/client-types.js'
 import { answerOf, documented, validator } from '../fixtures/document.js'
@@ -27,7 +27,7 @@ if (process.argv.includes('--write'))
   t.test('records the examples and the types of the client', SLOW, async (t) => {
     const { record, document } = await open(t)
     const text = `${JSON.stringify(Object.fromEntries(await record()), null, 1)}\n`
-    for (const file of ['test/http/api-examples.json', 'dist/data/api-examples.json']) writeFileSync(file, text)
+    for (const file of ['test/api/api-examples.json', 'dist/data/api-examples.json']) writeFileSync(file, text)
     writeFileSync(CLIENT_TYPES, await clientTypes(document))
   })
 else {
@@ -103,7 +103,7 @@ else {
     const recorded = await record()
     const shipped = loadExamples()
     for (const [name, example] of recorded)
-      t.same(shipped.get(name), example, `${name}: else \`node dist/test/http/openapi.test.js --write\``)
+      t.same(shipped.get(name), example, `${name}: else \`node dist/test/api/openapi.test.js --write\``)
     for (const name of shipped.keys()) t.ok(recorded.has(name), `${name} is a route`)
     const check = validator(document)
     for (const { name, path, method, operation } of operations) {

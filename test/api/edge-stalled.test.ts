@@ -1,7 +1,7 @@
 import t from 'tap'
+import { createByteBudget } from '../../src/api/byte-budget.js'
+import { createUnconfirmed } from '../../src/api/edge/unconfirmed.js'
 import { ApiError } from '../../src/base/errors.js'
-import { createByteBudget } from '../../src/http/byte-budget.js'
-import { createUnconfirmed } from '../../src/http/edge/unconfirmed.js'
 import { edgeService, signBody } from '../fixtures/edge-service.js'
 
 /**

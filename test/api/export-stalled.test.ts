@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { listenAdmin } from '../../src/http/server.js'
+import { listenAdmin } from '../../src/api/server.js'
 import type { ResultRow } from '../../src/storage/store.js'
 import { exportService } from '../fixtures/export-service.js'
 import { eventually } from '../fixtures/instance.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { loadExamples } from '../../src/http/examples.js'
+import { loadExamples } from '../../src/api/examples.js'
 import { answerOf, documented, validator } from '../fixtures/document.js'
 import { recordExamples, resolve, slugOf } from '../fixtures/examples.js'
 

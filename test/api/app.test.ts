@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
+import { createApp } from '../../src/api/app.js'
+import { createMetrics } from '../../src/api/metrics.js'
+import { readRoutes } from '../../src/api/reads.js'
+import type { Route } from '../../src/api/route.js'
+import { type ServiceDeps, serviceRoutes } from '../../src/api/service-routes.js'
+import { dropRoutes } from '../../src/api/sites.js'
+import { createTrackEndpoints } from '../../src/api/track/endpoints.js'
+import { trackRoutes } from '../../src/api/track/routes.js'
 import { ApiError } from '../../src/base/errors.js'
-import { createApp } from '../../src/http/app.js'
-import { createMetrics } from '../../src/http/metrics.js'
-import { readRoutes } from '../../src/http/reads.js'
-import type { Route } from '../../src/http/route.js'
-import { type ServiceDeps, serviceRoutes } from '../../src/http/service-routes.js'
-import { dropRoutes } from '../../src/http/sites.js'
-import { createTrackEndpoints } from '../../src/http/track/endpoints.js'
-import { trackRoutes } from '../../src/http/track/routes.js'
 import { createDrops } from '../../src/manage/drops.js'
 import { createIngestKeys } from '../../src/manage/ingest-keys.js'
 import { createKeys } from '../../src/manage/keys.js'
@@ -85,7 +85,7 @@ async function open(t: Test, more: readonly Route[] = []) {
 
 const bodyOf = async (response: Response) => JSON.parse((await response.text()) || '{}')
 
-t.test('only the operator reaches control routes; test/http/access-matrix.ts has the other routes', async (t) => {
+t.test('only the operator reaches control routes; test/api/access-matrix.ts has the other routes', async (t) => {
   const { ask, bearer, keys, table } = await open(t)
   const all = await keys.create({ org: 1, name: 'all', scopes: ['stats:read', 'manage:read', 'manage:write'] }, deed)
   const callers = { nobody: {}, unknown: bearer(`svcg_00000000_${'a'.repeat(43)}`), all: bearer(all.secret) }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
-import { splitPayloads } from '../../src/http/track/split-payloads.js'
+import { splitPayloads } from '../../src/api/track/split-payloads.js'
 
 const split = (text: string) => [...splitPayloads(text)]
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createDescribeMe } from '../../src/http/account/session.js'
+import { createDescribeMe } from '../../src/api/account/session.js'
 import { accountService, PASSWORD } from '../fixtures/account-service.js'
 
 const MINUTE = 60_000

@@ -14,7 +14,7 @@ let cachedExamples: ReadonlyMap<string, Example> | undefined
 
 /**
  * Returns one recorded call of each route, by `get /api/stats/overview`. The calls are made against the tests' sample rows:
- * `node dist/test/http/openapi.test.js --write` records them again, and the test fails while they differ.
+ * `node dist/test/api/openapi.test.js --write` records them again, and the test fails while they differ.
  */
 export function loadExamples(): ReadonlyMap<string, Example> {
   const file = new URL('../../data/api-examples.json', import.meta.url)
