@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
-import { runProgram, type Terminal } from '../src/cli/index.js'
+import { runProgram, type Terminal } from '../src/app/cli/index.js'
 
 /** Reads `process`, as no other file of the program does; everything else gets a `Terminal`. */
 const { version }: { version: string } = JSON.parse(

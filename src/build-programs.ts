@@ -7,7 +7,7 @@ import { listLicences } from './build-licences.js'
 const PROGRAMS = [
   'bin/readership',
   'src/worker/entry',
-  'src/cli/site-processes/entry',
+  'src/app/cli/site-processes/entry',
   'src/analytics/export/pdf/entry',
   'src/history/log-import/entry',
 ]

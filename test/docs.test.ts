@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { z } from 'zod'
-import { listFlags, listSettings } from '../src/cli/command.js'
-import { COMMANDS } from '../src/cli/program.js'
-import { loadConfig, SETTINGS } from '../src/config.js'
-import { openInstance } from '../src/instance/open-instance.js'
+import { listFlags, listSettings } from '../src/app/cli/command.js'
+import { COMMANDS } from '../src/app/cli/program.js'
+import { loadConfig, SETTINGS } from '../src/app/config.js'
+import { openInstance } from '../src/app/instance/open-instance.js'
 
 const README = readFileSync('README.md', 'utf8')
-const CLI_README = readFileSync('src/cli/README.md', 'utf8')
+const CLI_README = readFileSync('src/app/cli/README.md', 'utf8')
 const section = (title: string, text: string): string => text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
 /** The cells of a section's table, without its head; the formatter's padding is not a difference. */
 const table = (title: string, text = README): string[][] =>
@@ -118,7 +118,7 @@ t.test('the table of endpoints is what the service says of itself', async (t) =>
 t.test('what is written can be typed', async (t) => {
   const files = [
     'README.md',
-    'src/cli/README.md',
+    'src/app/cli/README.md',
     'examples/nginx-systemd/readership.service',
     'examples/nginx-systemd/nginx.conf',
     'examples/container/Dockerfile',

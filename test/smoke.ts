@@ -9,7 +9,7 @@ import { delimiter, dirname, resolve } from 'node:path'
  */
 
 const RELEASES = ['22', '24']
-const TESTS = ['package/pack', 'adapters/express', 'adapters/hono', 'cli/public-listener', 'examples/mounted']
+const TESTS = ['package/pack', 'adapters/express', 'adapters/hono', 'app/cli/public-listener', 'examples/mounted']
 
 const asked = process.argv.slice(2)
 let failed = false

@@ -12,7 +12,7 @@ const GROUPED = [
   ['.', 'dashboard', 'base/outbound', 'analytics/query', 'tracker'],
   ['history/access-logs', 'adapters', 'capture', 'worker/ingest', 'history/log-import', 'history/log-report'],
   ['agents', 'history/other-tools', 'manage'],
-  ['cli'],
+  ['app/cli'],
   ['storage/duckdb'],
   ['examples'],
   ['api'],

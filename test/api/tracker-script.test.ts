@@ -5,8 +5,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { createPublicApp } from '../../src/api/app.js'
 import { createScriptHandler, isScriptPath, scriptName } from '../../src/api/tracker-script.js'
-import { loadConfig } from '../../src/config.js'
-import { openInstance } from '../../src/instance/open-instance.js'
+import { loadConfig } from '../../src/app/config.js'
+import { openInstance } from '../../src/app/instance/open-instance.js'
 import { directory } from '../fixtures/files.js'
 
 const content = readFileSync('dist/src/tracker/script.js')

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync }
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
-import { isSetAside } from '../../src/cli/set-aside.js'
+import { isSetAside } from '../../src/app/cli/set-aside.js'
 import { openDataFile } from '../../src/storage/duckdb/datafile.js'
 import { examineFiles } from '../../src/storage/duckdb/examine.js'
 import { runQuery } from '../../src/storage/duckdb/query.js'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import t from 'tap'
 import { VERDICTS } from '../../../src/agents/verdict.js'
-import { receiveUpload } from '../../../src/instance/receive-upload.js'
+import { receiveUpload } from '../../../src/app/instance/receive-upload.js'
 import { directory } from '../../fixtures/files.js'
 import {
   ABOUT,

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, statSync, truncateSync, utimesSync,
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createMetrics } from '../../../src/api/metrics.js'
-import { checkBackups } from '../../../src/cli/doctor-files.js'
+import { checkBackups } from '../../../src/app/cli/doctor-files.js'
 import { formatSum, listBackups, listOwnBackups, openArchive } from '../../../src/storage/backup/archive.js'
 import { createBackups } from '../../../src/storage/backup/backups.js'
 import { findLastBackup } from '../../../src/storage/backup/kept-backups.js'

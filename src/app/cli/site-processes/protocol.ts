@@ -1,0 +1,49 @@
+import type { ProxyCounts } from '../../../api/metrics.js'
+import type { PackedBatch } from '../../../capture/packed-batch.js'
+import type { RecorderStats } from '../../../capture/recorder.js'
+import type { Site } from '../../../capture/site.js'
+import type { DropReason, EndpointDrop } from '../../../storage/drops.js'
+import type { Config } from '../../config.js'
+import type { Terminal } from '../terminal.js'
+
+/** The first message to a process of the site, once it is ready. */
+export interface SiteProcessOptions {
+  config: Config
+  /** How log lines look: both processes write to the same terminal. */
+  terminal: Pick<Terminal, 'columns' | 'colour'>
+  /** Number of files the process may open; undefined if the system does not say. */
+  openFiles: number | undefined
+  /** The socket at which the instance answers requests of the service. */
+  socket: string
+  sites: readonly Site[]
+}
+
+export type ToSiteProcess =
+  | { type: 'sites'; sites: readonly Site[] }
+  /** The batch is stored; with `failure` it is lost. */
+  | { type: 'settled'; sequence: number; failure?: string }
+  /** Asks for `counts`; with `flush`, when every row that was recorded before is stored. */
+  | { type: 'count'; id: number; flush: boolean }
+  /** Reads the certificate again. */
+  | { type: 'reload' }
+  /** Running requests may continue for `grace_ms`; then the process ends. */
+  | { type: 'stop'; grace_ms: number }
+
+export type FromSiteProcess =
+  /** The process hears messages from now on: those before are lost in a child of node:cluster. */
+  | { type: 'ready' }
+  | { type: 'listening'; port: number }
+  /** The process cannot listen, and ends; `code` is Node's. */
+  | { type: 'failed'; code: string; message: string }
+  | { type: 'batch'; sequence: number; batch: PackedBatch }
+  | { type: 'policy_seen'; hostname: string; path: string; at: number }
+  /** `id` is that of the question, absent if nothing was asked. */
+  | { type: 'counts'; id?: number; counts: SiteProcessCounts }
+
+/** The counters of one process of the site since its start. */
+export interface SiteProcessCounts {
+  proxy: ProxyCounts
+  recorder: RecorderStats
+  /** Dropped hits since the last message. */
+  drops: readonly (Pick<EndpointDrop, 'door' | 'count'> & { site: number | undefined; reason: DropReason })[]
+}

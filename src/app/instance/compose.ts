@@ -1,0 +1,235 @@
+import { fileURLToPath } from 'node:url'
+import type { PdfRenderer } from '../../analytics/export/pdf.js'
+import { alertRoutes } from '../../api/alerts.js'
+import { annotationRoutes } from '../../api/annotations.js'
+import { createApp } from '../../api/app.js'
+import { createDashboard } from '../../api/dashboard-files.js'
+import { flagRoutes } from '../../api/flags.js'
+import { importControlRoutes, importRoutes } from '../../api/imports.js'
+import { createMetrics } from '../../api/metrics.js'
+import { historyRoutes } from '../../api/other-tools.js'
+import { reportRoutes } from '../../api/reports.js'
+import { serviceRoutes } from '../../api/service-routes.js'
+import { badgeRoute } from '../../api/share/badge.js'
+import { siteRecordRoutes } from '../../api/site-records.js'
+import { dropRoutes, visitorRoutes } from '../../api/sites.js'
+import { passToWriter } from '../../api/to-writer.js'
+import { createScriptHandler } from '../../api/tracker-script.js'
+import type { Recorder } from '../../capture/recorder.js'
+import { waitAtMost } from '../../manage/notify/wait-at-most.js'
+import type { Engine } from '../../worker-client/engine.js'
+import type { Config } from '../config.js'
+import { createAccountArea } from './accounts.js'
+import { type BackupConfig, startBackups } from './backups.js'
+import { type Core, createCore } from './core.js'
+import { createImportJobs } from './import-jobs.js'
+import { createIngest } from './ingest.js'
+import type { Instance, InstanceDeps } from './instance.js'
+import { createMail } from './mail.js'
+import { startNotes } from './notes.js'
+import { startNotifications } from './notify.js'
+import { createReads } from './reads.js'
+import { createSizeReader, createVacuum } from './size-reader.js'
+import { createStatusReader } from './status.js'
+import { startTimers } from './timers.js'
+
+/** The settings of the service over a store; each is optional. */
+export type ServiceConfig = Partial<
+  Pick<Config, 'cors_origins' | 'public_url' | 'smtp' | 'mail_from' | 'disable_registration' | 'private_webhooks'>
+>
+
+/** The folder into which the build writes the dashboard. */
+const DASHBOARD = new URL('../../../dashboard/', import.meta.url)
+/** Milliseconds that `close` waits for buffered rows; a full store accepts none, and the engine has a timeout of its own. */
+const DRAIN_TIMEOUT_MS = 5_000
+/** Policy changes on their way to the worker. Beyond this bound the worker finds changes at its own interval. */
+const MAX_POLICY_NOTES = 64
+
+/** Puts the areas of an instance together over a running engine. */
+export async function compose(
+  engine: Engine,
+  config: { pdf: PdfRenderer; data: string; max_disk?: number | undefined } & BackupConfig & ServiceConfig,
+  deps: InstanceDeps & {
+    /** A recorder that was there before the engine. */
+    recorder?: Recorder
+  },
+): Promise<Instance> {
+  const { log, now = () => new Date(), version = '0' } = deps
+  const { disable_registration = false, private_webhooks = false } = config
+  const { recorder: given, otherRecorders } = deps
+  const core = await createCore(engine, {
+    log,
+    now,
+    ...(given && { recorder: given }),
+    ...(otherRecorders && { otherRecorders }),
+  })
+  const mail = createMail(config, deps, now)
+  const accounts = await createAccountArea(core, mail, disable_registration)
+  await core.refreshSites()
+  const ingest = createIngest(core)
+  const streams = new AbortController()
+  const reads = createReads(core, config.pdf, streams.signal)
+  const notify = startNotifications(core, reads, mail, { private_webhooks, version })
+  const { max_disk } = config
+  const sizes = createSizeReader(engine, { max_disk, log, clock: () => performance.now() })
+  const health = () => sizes.warn(core.health())
+  const backups = startBackups(core, config)
+  const status = createStatusReader(core, { ...deps, data: config.data, health, sizes, backups: backups.schedule })
+  const { data, min_free_disk } = config
+  const { imports, sites } = core.manage
+  const orgOf = async (site: number) => (await sites.get(site))?.org
+  const importJobs = createImportJobs({ engine, imports, orgOf, data, min_free_disk, now, log })
+  await core.whenWriting(importJobs.resume)
+  const app = passToWriter(
+    createServiceApp(
+      { core, health, sizes, backups, accounts, ingest, reads, notify, status, importJobs },
+      config,
+      deps,
+    ),
+    {
+      ...engine,
+      log: (reason) => log.warn({ reason }, 'requests cannot be passed on to the writer'),
+    },
+  )
+  const notes = startNotes(core)
+  const timers = startTimers(core)
+  const { recorder } = core
+  const script = createScriptHandler()
+  const notePolicy = createPolicyNotes(engine)
+  return {
+    record: (observation) => recorder.record(observation),
+    hit: (req, res, to) => engine.isWriter() && ingest.hit(req, res, to),
+    fetch: async (request, { ip }) => script(request) ?? app(request, { ip, operator: false }),
+    control: (request) => app(request, { ip: '', operator: true }),
+    policySeen: (hostname, path, at) => notePolicy({ hostname, path, at }),
+    siteOf: (hostname) => core.siteOf(hostname)?.id,
+    recordBatch: (batch) => engine.record(batch),
+    countDrop: core.manage.drops.add,
+    watchSites: core.watchSites,
+    endStreams: () => streams.abort(),
+    async close() {
+      streams.abort()
+      status.stop()
+      sizes.stop()
+      await Promise.all([timers.stop(), notes.stop(), backups.stop()])
+      await Promise.all([notify.close(), mail.post.close()])
+      mail.close()
+      const stored = recorder.close()
+      await waitAtMost(DRAIN_TIMEOUT_MS, stored)
+      await timers.flush()
+      const { fault: before = 0 } = recorder.stats().drops
+      await engine.close()
+      // The engine has given up the rows that the store did not accept.
+      await stored
+      const { fault = 0 } = recorder.stats().drops
+      if (fault > before) log.error({ rows: fault - before }, 'rows that waited for the store are lost')
+    },
+  }
+}
+
+interface Areas {
+  core: Core
+  health: Core['health']
+  sizes: ReturnType<typeof createSizeReader>
+  backups: ReturnType<typeof startBackups>
+  accounts: Awaited<ReturnType<typeof createAccountArea>>
+  ingest: ReturnType<typeof createIngest>
+  reads: ReturnType<typeof createReads>
+  notify: ReturnType<typeof startNotifications>
+  status: ReturnType<typeof createStatusReader>
+  importJobs: ReturnType<typeof createImportJobs>
+}
+
+/** The HTTP application over the areas: the route table in the order of the API document. */
+function createServiceApp(
+  { core, health, sizes, backups, accounts, ingest, reads, notify, status, importJobs }: Areas,
+  { cors_origins = [] }: ServiceConfig,
+  deps: InstanceDeps,
+) {
+  const { engine, manage, recorder, removals, losses, log, now } = core
+  const {
+    sites,
+    keys,
+    ingestKeys,
+    people,
+    users,
+    drops,
+    managed,
+    annotations,
+    flags,
+    alerts,
+    reports,
+    imports,
+    histories,
+  } = manage
+  const { version = '0' } = deps
+  const metrics = createMetrics({
+    health,
+    isWriter: engine.isWriter,
+    recorder: () => recorder.stats(),
+    ingestDrops: drops.totals,
+    proxy: () => deps.proxy?.(),
+    refresh: async () => deps.otherRecorders?.()?.refresh(),
+    size: sizes.read,
+    ...(backups.schedule && { backups: backups.schedule }),
+    ...(engine.isShared && { shared: () => engine.call('shared_status', undefined) }),
+  })
+  return createApp({
+    routes: [
+      ...reads.routes,
+      ingest.edgeRoute,
+      ...siteRecordRoutes({ ...managed, sites, store: engine.events }),
+      ...annotationRoutes({ sites, annotations, users }),
+      ...accounts.shareRoutes,
+      badgeRoute({ access: accounts.shareAccess, readsOf: reads.asShare, now }),
+      // Before the routes of flags, where `evaluate` would be read as an id.
+      ingest.evaluationRoute,
+      ...flagRoutes({ sites, flags }),
+      ...alertRoutes({ sites, alerts, notify, readDependencies: reads.asOperator, now }),
+      ...reportRoutes({ sites, reports, notify }),
+      ...ingest.trackRoutes,
+      ...serviceRoutes({
+        engine,
+        health,
+        losses,
+        backups: backups.backups,
+        keys,
+        sites,
+        ingestKeys,
+        metrics,
+        status: status.read,
+        vacuum: createVacuum(engine, sizes),
+      }),
+      ...importRoutes({ sites, imports, jobs: importJobs }),
+      ...importControlRoutes({ jobs: importJobs, sites }),
+      ...dropRoutes({ sites, drops }),
+      ...historyRoutes({ sites, histories }),
+      ...accounts.routes,
+      ...visitorRoutes({ sites, removals }),
+      ...accounts.accountRoutes,
+    ],
+    credentials: { keys, people, shares: accounts.shareAccess },
+    version,
+    now,
+    cors_origins,
+    dashboard: createDashboard(fileURLToPath(deps.dashboard ?? DASHBOARD), accounts.shareAccess.embedOrigins),
+    log: (error) => log.error({ err: error }, 'a request failed'),
+  })
+}
+
+/**
+ * Returns a function that tells the worker of a changed robots.txt or llms.txt, at most `MAX_POLICY_NOTES` at a time: a
+ * client that sends a new `Host` with each request must not queue work before a busy worker.
+ */
+function createPolicyNotes(engine: Engine) {
+  let pending = 0
+  return (note: { hostname: string; path: string; at: number }) => {
+    if (pending >= MAX_POLICY_NOTES) return
+    pending += 1
+    const done = () => {
+      pending -= 1
+    }
+    // A restarting worker does not hear it, and asks the origin itself when it is ready.
+    engine.call('policy_seen', note).then(done, done)
+  }
+}

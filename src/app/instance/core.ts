@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto'
+import { createRateLimit } from '../../api/rate-limit.js'
+import { createRecorder, type Recorder } from '../../capture/recorder.js'
+import { createSiteLookup, type Site } from '../../capture/site.js'
+import { createManage } from '../../manage/manage.js'
+import { createRecordingSpans } from '../../manage/recording-spans.js'
+import { createRemovals, RemovalProgress } from '../../manage/removals.js'
+import { openStoreLosses } from '../../manage/store-losses.js'
+import { DROP_REASONS } from '../../storage/drops.js'
+import type { Engine, EngineStatus } from '../../worker-client/engine.js'
+import type { InstanceDeps } from './instance.js'
+
+export type Core = Awaited<ReturnType<typeof createCore>>
+
+interface CoreDeps extends Pick<InstanceDeps, 'log' | 'otherRecorders'> {
+  now(): Date
+  /** A recorder that was there before the engine. */
+  recorder?: Recorder
+}
+
+/** The parts that every area of an instance uses: the recorder, the records, the sites by hostname and the removals. */
+export async function createCore(engine: Engine, { log, now, otherRecorders, recorder: given }: CoreDeps) {
+  const { records } = engine
+  const clock = () => now().getTime()
+  const own =
+    given ?? createRecorder({ send: (batch) => engine.record(batch), now: clock, log, isFollowed: engine.isTailed })
+  const recorder = joinRecorders(own, () => otherRecorders?.())
+  const spans = createSpans(engine, recorder, now)
+  const current = createCurrentSites()
+  const refreshSites = async () => current.set(await manage.sites.list())
+  const manage = createManage({
+    records,
+    isWriter: engine.isWriter,
+    now,
+    random: randomBytes,
+    async onSitesChanged() {
+      // A deleted site's rows are removed from now on.
+      removals.wake()
+      // The change is written even where it cannot be read back; the timer reads it again.
+      await refreshSites().catch(() => {})
+    },
+  })
+  const { sites, drops } = manage
+  const removals = createRemovals({
+    records,
+    sites,
+    now,
+    isWriter: engine.isWriter,
+    mayRemoveSites: () => losses.list().length === 0,
+    remove: async (leaving) => RemovalProgress.parse(await engine.call('remove', leaving)),
+    forget: async (key) => void (await engine.call('forget_removals', key)),
+    onSiteDeleted: drops.forgetSite,
+    settle: () => recorder.flush(),
+    after,
+    log: (message, error) => log.warn({ err: error }, message),
+  })
+  const losses = await openStoreLosses({
+    records,
+    events: engine.events,
+    sites,
+    assignStep: (argument) => engine.call('assign', argument),
+    wakeRemovals: () => removals.wake(),
+  })
+  engine.onRestart(() => {
+    void manage.invalidate()
+    void losses.refresh().catch(() => {})
+  })
+  engine.onRecordsChange(() => {
+    void manage.reload().catch(() => {})
+    void losses.refresh().catch(() => {})
+  })
+  onRoleChange(engine, () => {
+    if (engine.isWriter()) removals.takeOver()
+    else drops.yield()
+  })
+  engine.onDrop(({ site, door, reason, count }) => drops.add(site, door, reason, count))
+  return {
+    engine,
+    recorder,
+    spans,
+    manage,
+    removals,
+    losses,
+    log,
+    now,
+    clock,
+    after,
+    refreshSites,
+    whenWriting: createWhenWriting(engine, log),
+    /** Returns the site that a hostname belongs to. */
+    siteOf: current.siteOf,
+    /** Calls the listener with the sites, now and whenever they were read again. */
+    watchSites: current.watch,
+    /** Makes a rate limit: by default the number of hits that a site accepts from one address in a minute. */
+    newLimit: (bounds: { per?: number; window?: number } = {}) =>
+      createRateLimit({ now: clock, random: randomBytes, ...bounds }),
+    health: () => healthOf(engine.status(), recorder, losses.list()),
+  }
+}
+
+/** Runs a function after some milliseconds; the returned function cancels it. */
+const after = (ms: number, run: () => void) => {
+  const timer = setTimeout(run, ms).unref()
+  return () => clearTimeout(timer)
+}
+
+/** Calls the listener when this process has become the one that writes, or is it no longer. */
+function onRoleChange(engine: Pick<Engine, 'isWriter' | 'onRestart'>, listener: () => void): void {
+  let wasWriter = engine.isWriter()
+  engine.onRestart(() => {
+    if (engine.isWriter() === wasWriter) return
+    wasWriter = !wasWriter
+    listener()
+  })
+}
+
+/**
+ * Returns a function that does `work` if this process writes, and again when it has become the one that does. A later failure
+ * is logged.
+ */
+const createWhenWriting =
+  (engine: Engine, log: CoreDeps['log']) =>
+  async (work: () => Promise<void>): Promise<void> => {
+    const onError = (error: unknown) => log.warn({ err: error }, 'the start as the writer is not complete')
+    engine.onRestart(() => {
+      if (engine.isWriter()) work().catch(onError)
+    })
+    if (engine.isWriter()) await work()
+  }
+
+/** Returns the engine's status; a recorder that switched itself off and an undecided loss make it degraded. */
+function healthOf(status: EngineStatus, recorder: Recorder, [loss]: readonly { message: string }[]): EngineStatus {
+  if (status.state !== 'ready') return status
+  const reason = !recorder.stats().on
+    ? 'recording is off after repeated faults; it is retried automatically'
+    : loss && `${loss.message} Rows are recorded; \`readership store status\` says what to decide.`
+  return reason === undefined ? status : { ...status, state: 'degraded', reason }
+}
+
+/** Keeps the sites as they were read last. */
+function createCurrentSites() {
+  let sites: readonly Site[] = []
+  let siteOf = createSiteLookup(sites)
+  const listeners: ((sites: readonly Site[]) => void)[] = []
+  return {
+    set(read: readonly Site[]): void {
+      sites = read
+      siteOf = createSiteLookup(sites)
+      for (const listener of listeners) listener(sites)
+    },
+    siteOf: (hostname: string) => siteOf(hostname),
+    watch(listener: (sites: readonly Site[]) => void): void {
+      listeners.push(listener)
+      listener(sites)
+    },
+  }
+}
+
+/** Joins this process's recorder with those of the site's other processes, whose rows come as batches. */
+const joinRecorders = (own: Recorder, others: NonNullable<InstanceDeps['otherRecorders']>): Recorder => ({
+  ...own,
+  stats() {
+    const [mine, theirs] = [own.stats(), others()?.stats()]
+    if (theirs === undefined) return mine
+    const drops = { ...mine.drops }
+    for (const reason of DROP_REASONS)
+      if (theirs.drops[reason] !== undefined) drops[reason] = (drops[reason] ?? 0) + theirs.drops[reason]
+    return { waiting: mine.waiting + theirs.waiting, drops, on: mine.on && theirs.on }
+  },
+  async flush() {
+    await Promise.all([own.flush(), others()?.flush()])
+  },
+})
+
+/** Keeps the times in which everything that this instance observed was stored. */
+const createSpans = (engine: Engine, recorder: Recorder, now: () => Date) =>
+  createRecordingSpans({
+    records: engine.records,
+    isWriter: engine.isWriter,
+    ready: () => engine.status().state === 'ready',
+    settle: () => recorder.flush(),
+    lost() {
+      const { queue_full = 0, recorder_off = 0, fault = 0 } = recorder.stats().drops
+      return { rows: queue_full + recorder_off + fault, files: engine.status().losses?.length ?? 0 }
+    },
+    now,
+    clock: () => performance.now(),
+  })

@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { createByteBudget } from '../../api/byte-budget.js'
+import { createReplayGuard } from '../../api/edge/replay-guard.js'
+import { edgeRoute } from '../../api/edge/route.js'
+import { createUnconfirmed } from '../../api/edge/unconfirmed.js'
+import { createExposureDedupe, evaluationRoute } from '../../api/flags.js'
+import { createKeyLock } from '../../api/key-lock.js'
+import { createTrackEndpoints } from '../../api/track/endpoints.js'
+import { createNodeTrackHandler } from '../../api/track/node-handler.js'
+import { trackRoutes } from '../../api/track/routes.js'
+import { createDeviceReader } from '../../capture/device.js'
+import { readPayload } from '../../capture/payload.js'
+import type { Core } from './core.js'
+
+/** Invalid signatures that one address may send in a minute. */
+const MAX_INVALID_SIGNATURES = 60
+/** Bytes that bodies of other servers may take in memory together, and each of them. */
+const MAX_EDGE_BYTES = { total: 64 << 20, each: 32 << 20 }
+
+const Country = z.string().nullable()
+
+/** The endpoints that accept data: from the tracker, from other servers, and exposures of flags. */
+export function createIngest({ engine, manage, recorder, log, now, clock, after, newLimit }: Core) {
+  const { sites, ingestKeys, drops, flags } = manage
+  const hits = newLimit()
+  const rejected = newLimit({ per: MAX_INVALID_SIGNATURES })
+  const endpoints = createTrackEndpoints({
+    sites: sites.list,
+    record: (hit) => recorder.record(hit),
+    drop: drops.add,
+    limit: hits,
+    now: clock,
+    log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
+  })
+  const replay = createReplayGuard({ store: engine.events, now })
+  engine.onRestart(replay.reload)
+  return {
+    /** Answers tracker requests on Node's own objects. */
+    hit: createNodeTrackHandler(endpoints),
+    trackRoutes: trackRoutes(endpoints),
+    edgeRoute: edgeRoute({
+      engine,
+      sites,
+      keys: ingestKeys,
+      replay,
+      unconfirmed: createUnconfirmed(),
+      lock: createKeyLock(),
+      budget: createByteBudget(MAX_EDGE_BYTES),
+      now,
+      after,
+      takeRequest: newLimit().take,
+      rejected: { spent: (ip) => rejected.isExhausted(0, ip), add: (ip) => void rejected.take(0, ip) },
+      decode: readPayload,
+      drop: (site, reason, count) => drops.add(site, 'edge', reason, count),
+    }),
+    evaluationRoute: evaluationRoute({
+      sites: sites.list,
+      flags,
+      record: (hit) => recorder.record(hit),
+      device: createDeviceReader({ clock: () => performance.now() }),
+      country: async (ip) => Country.parse(await engine.call('country', ip)),
+      isNew: createExposureDedupe({ now: clock }),
+      limits: { evaluations: newLimit(), hits },
+    }),
+  }
+}

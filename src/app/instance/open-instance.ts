@@ -1,0 +1,84 @@
+import type { Recorder } from '../../capture/recorder.js'
+import { type Engine, startEngine } from '../../worker-client/engine.js'
+import type { Config } from '../config.js'
+import type { BackupConfig } from './backups.js'
+import type { ServiceConfig } from './compose.js'
+import type { Instance, InstanceDeps } from './instance.js'
+import { rememberLastError } from './last-error.js'
+
+/** The settings of an instance that has a store of its own. */
+export type InstanceConfig = Pick<
+  Config,
+  'data' | 'domain' | 'memory_limit' | 'min_free_disk' | 'geoip' | 'ranges' | 'offline' | 'origin'
+> &
+  Partial<
+    Pick<
+      Config,
+      'max_disk' | 'pdf_font' | 'spam_referrers' | 'trusted_referrers' | 'store' | 'control' | 'role' | 'advertise'
+    >
+  > &
+  BackupConfig &
+  ServiceConfig
+
+/**
+ * Opens the data directory, starts the worker and puts the parts together. Rejects with an error of one line where the
+ * store cannot be opened, because another process holds it or its directory cannot be written.
+ */
+export async function openInstance(
+  config: InstanceConfig,
+  deps: InstanceDeps & {
+    /** Starts the worker; tests give another. */
+    start?: typeof startEngine
+    /** A recorder that exists already; its batches are for the engine that `onEngine` gets. */
+    recorder?: Recorder
+    onEngine?(engine: Engine): void
+    /** The origin is the application that opens this instance. */
+    inApplication?: boolean
+  },
+): Promise<Instance> {
+  const { version, start = startEngine, now = () => new Date(), recorder } = deps
+  const { log, last: lastError } = rememberLastError(deps.log, now)
+  const { data, memory_limit, min_free_disk, geoip, ranges, offline, origin, domain } = config
+  const { max_disk, spam_referrers, trusted_referrers, store, control, role, advertise } = config
+  // Loaded once the worker starts: most of the program is here, and neither the proxy nor the worker waits for it.
+  const parts = Promise.resolve().then(() => loadParts(config, now))
+  // An unusable setting is reported below, once the worker runs and can be closed.
+  parts.catch(() => {})
+  const starting = start({
+    data,
+    memory_limit,
+    min_free_disk,
+    geoip,
+    ranges,
+    ...(max_disk !== undefined && { max_disk }),
+    ...(spam_referrers && { spam_referrers }),
+    ...(trusted_referrers && { trusted_referrers }),
+    ...(store !== undefined && { store }),
+    ...(control !== undefined && { control, role, address: advertise ?? deps.address?.() }),
+    offline,
+    origin,
+    domain,
+    in_application: deps.inApplication === true,
+    version,
+    log,
+    prepare: async (records) => (await parts).prepare(records),
+  })
+  const engine = await starting
+  try {
+    const { compose, pdf } = await parts
+    deps.onEngine?.(engine)
+    return await compose(engine, { ...config, pdf }, { ...deps, log, lastError, ...(recorder && { recorder }) })
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}
+
+async function loadParts({ domain, pdf_font }: InstanceConfig, now: () => Date) {
+  const [{ compose }, { createPreparation }, { createPdfRenderer }] = await Promise.all([
+    import('./compose.js'),
+    import('./preparation.js'),
+    import('../../analytics/export/pdf.js'),
+  ])
+  return { compose, prepare: createPreparation(domain, now), pdf: createPdfRenderer(pdf_font) }
+}

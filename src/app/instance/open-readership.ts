@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { listenControl, socketPath } from '../../api/server.js'
+import { plainAddress } from '../../base/address.js'
+import { describeUnknownOption } from '../../base/option-names.js'
+import { userAgent } from '../../base/outbound/guarded-outbound.js'
+import { BASE_PATH } from '../../site/proxy/node-handler.js'
+import type { MountPoint, OpenReadership } from '../../site/readership.js'
+import { type Config, ConfigError, isShipping, loadConfig } from '../config.js'
+import type { Log } from './instance.js'
+import { openInstance } from './open-instance.js'
+import { openShipping } from './open-shipping.js'
+
+const OPTIONS = [
+  ...([
+    'data',
+    'domain',
+    'memory_limit',
+    'min_free_disk',
+    'max_disk',
+    'backup_dir',
+    'backup_keep',
+    'geoip',
+    'pdf_font',
+    'ranges',
+    'offline',
+    'origin',
+  ] as const),
+  ...(['spam_referrers', 'trusted_referrers'] as const),
+  ...(['cors_origins', 'public_url', 'smtp', 'mail_from', 'disable_registration', 'private_webhooks'] as const),
+  ...(['collector', 'site', 'ingest_key', 'ingest_key_file', 'spool_limit'] as const),
+] as const
+
+/** The settings that an application may pass to `openReadership`; the defaults are those of the command line. */
+export type ReadershipOptions = Partial<Pick<Config, (typeof OPTIONS)[number]>> & {
+  /** Receives warnings and errors; the default writes them to the console. */
+  log?: Log
+}
+
+/**
+ * Opens readership inside an application, for the adapters. The store is opened in `data`, and the command line reaches
+ * it through the control socket there. With a `collector` there is no store: rows wait in `data` until they are shipped.
+ * Throws `ConfigError` for a wrong option, and an error of one line where the store or the spool cannot be opened.
+ */
+export async function openReadership({ log = toConsole, ...options }: ReadershipOptions = {}): Promise<OpenReadership> {
+  const unknown = describeUnknownOption('openReadership', options, [...OPTIONS, 'log'])
+  if (unknown !== undefined) throw new ConfigError(unknown, 'options')
+  const config = loadConfig({ flags: options, env: {}, read: () => undefined })
+  const socket = socketPath(config.data)
+  // `origin` names the site itself, so until the first request its pages are expected there.
+  let service = config.origin === undefined ? undefined : config.origin.replace(/\/$/, '') + BASE_PATH
+  const deps = {
+    log,
+    version,
+    status: () => (config.origin === undefined ? {} : { origin: config.origin }),
+    service: () => service,
+  }
+  const instance = isShipping(config)
+    ? await openShipping(config, deps)
+    : await openInstance(config, { ...deps, inApplication: true })
+  try {
+    const control = await listenControl((request) => instance.control(request), socket)
+    return {
+      record(observation) {
+        // readership asks the application for robots.txt and llms.txt: these requests are not the site's traffic.
+        if (observation.user_agent === USER_AGENT && isLoopback(plainAddress(observation.ip))) return
+        instance.record(observation)
+      },
+      fetch: (request, peer) => instance.fetch(request, peer),
+      hit: (req, res, to) => instance.hit(req, res, to),
+      mounted(at) {
+        if (isShipping(config)) return
+        service = localUrl(at) ?? service
+        const url = (config.public_url ?? requestUrl(at) ?? service ?? at.basePath).replace(/\/$/, '')
+        log.info({}, `dashboard at ${url}/; to sign in, run: npx readership login-link --data ${config.data}`)
+      },
+      endStreams: () => instance.endStreams(),
+      async close() {
+        await control.close()
+        await instance.close()
+      },
+    }
+  } catch (error) {
+    await instance.close()
+    throw error
+  }
+}
+
+const { version } = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')))
+
+const USER_AGENT = userAgent(version)
+const isLoopback = (ip: string): boolean => ip === '::1' || ip.startsWith('127.')
+
+/**
+ * Returns the service's URL by the port of the application's own socket. Links with a token begin with it, and never with
+ * a request's `Host`: the sender of the first request could send the operator's token elsewhere.
+ */
+const localUrl = ({ scheme, port, basePath }: MountPoint): string | undefined =>
+  port === undefined ? undefined : `${scheme}://localhost:${port}${basePath}`
+
+/**
+ * Returns the service's URL as the first request named it; undefined unless its host is a plain name or address. A name of
+ * this machine without a port is not a URL of the service, unless the application listens on the default port: a client left
+ * the port out.
+ */
+function requestUrl({ scheme, host, port, basePath }: MountPoint): string | undefined {
+  if (!/^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i.test(host)) return undefined
+  const isDefaultPort = port === undefined || port === (scheme === 'https' ? 443 : 80)
+  return LOCAL_NAME.test(host) && !isDefaultPort ? undefined : `${scheme}://${host}${basePath}`
+}
+const LOCAL_NAME = /^(localhost|127\.[\d.]+|\[::1\])$/i
+
+/** Details of information are left out, because the console is the application's. */
+const toConsole: Log = {
+  info: (_, message) => console.info(`readership: ${message}`),
+  warn: (details, message) => console.warn(`readership: ${message}`, details),
+  error: (details, message) => console.error(`readership: ${message}`, details),
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { createRateLimit } from '../../api/rate-limit.js'
+import { createShippingApp } from '../../api/shipping-app.js'
+import { createTrackEndpoints } from '../../api/track/endpoints.js'
+import { createNodeTrackHandler } from '../../api/track/node-handler.js'
+import { createScriptHandler } from '../../api/tracker-script.js'
+import { type Hit, isHit } from '../../capture/hit.js'
+import { readEvidence, unpackBatch } from '../../capture/packed-batch.js'
+import { writePayload } from '../../capture/payload.js'
+import type { Site } from '../../capture/site.js'
+import { sleep } from '../../site/shipping/back-off.js'
+import { createCollectorClient } from '../../site/shipping/collector-client.js'
+import { createFixedKey, watchKeyFile } from '../../site/shipping/ingest-key.js'
+import { createShipper } from '../../site/shipping/shipper.js'
+import type { DropReason } from '../../storage/drops.js'
+import type { Config } from '../config.js'
+import type { Instance, InstanceDeps } from './instance.js'
+import { rememberLastError } from './last-error.js'
+import { createShippingStatus } from './shipping-status.js'
+
+/** The settings of an instance that ships its rows to a collector. */
+type ShippingConfig = Pick<
+  Config,
+  'data' | 'min_free_disk' | 'site' | 'ingest_key' | 'ingest_key_file' | 'spool_limit'
+> & { collector: string }
+
+/**
+ * Opens the spool in the data directory and ships rows to the collector. Rejects with an error of one line where the key
+ * cannot be read, or where the spool cannot be written or belongs to another process.
+ */
+export async function openShipping(
+  config: ShippingConfig,
+  deps: Pick<InstanceDeps, 'log' | 'version' | 'now' | 'proxy' | 'otherRecorders' | 'status'>,
+): Promise<Instance> {
+  const { version = '0', now = () => new Date() } = deps
+  const { log, last: lastError } = rememberLastError(deps.log, now)
+  const { collector, site, ingest_key, ingest_key_file, spool_limit, min_free_disk } = config
+  const key = ingest_key_file === undefined ? createFixedKey(ingest_key ?? '') : watchKeyFile(ingest_key_file, log)
+  const transport = createCollectorClient(collector, version)
+  const shipper = await createShipper({
+    site,
+    key,
+    send: transport.send,
+    directory: join(config.data, 'spool'),
+    spool_limit,
+    min_free_disk,
+    now: () => now().getTime(),
+    clock: () => performance.now(),
+    random: Math.random,
+    id: () => randomBytes(8).toString('hex'),
+    sleep,
+    log,
+  }).catch(async (error) => {
+    await transport.close()
+    throw error
+  })
+  const drops = new Map<DropReason, number>()
+  const localSite = createLocalSite(site)
+  const recordHit = ({ timestamp, ip, user_agent, headers, ...payload }: Hit) =>
+    shipper.hit({ timestamp, ip, user_agent, ...(headers && { headers }), payload: writePayload(payload) })
+  const countDrop = (_site: unknown, _door: unknown, reason: DropReason, count = 1) =>
+    void drops.set(reason, (drops.get(reason) ?? 0) + count)
+  const endpoints = createTrackEndpoints({
+    sites: async () => [localSite],
+    record: recordHit,
+    drop: countDrop,
+    limit: createRateLimit({ now: () => now().getTime(), random: randomBytes }),
+    now: () => now().getTime(),
+    log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
+  })
+  const status = createShippingStatus(shipper, { ...config, ...deps, version, now, lastError })
+  const app = createShippingApp({
+    collector,
+    shipping: () => shipper.stats(),
+    ingestDrops: () => [...drops].map(([reason, count]) => ({ door: 'track', reason, count })),
+    proxy: () => deps.proxy?.(),
+    refresh: async () => deps.otherRecorders?.()?.refresh(),
+    status: status.read,
+  })
+  const script = createScriptHandler()
+  return {
+    record: (observation) => shipper.record(observation),
+    hit: createNodeTrackHandler(endpoints),
+    fetch: async (request, { ip }) => script(request) ?? app(request, { ip, operator: false }),
+    siteOf: () => site,
+    async recordBatch(batch) {
+      for (const packed of unpackBatch(batch)) {
+        const evidence = readEvidence(packed)
+        if (isHit(evidence)) recordHit(evidence)
+        else shipper.record(evidence)
+      }
+    },
+    countDrop,
+    watchSites: (listener) => listener([localSite]),
+    control: (request) => app(request, { ip: '', operator: true }),
+    // The collector fetches the site's policies itself.
+    policySeen() {},
+    endStreams() {},
+    async close() {
+      status.stop()
+      await shipper.close()
+      await transport.close()
+    },
+  }
+}
+
+/** The collector applies its site's excluded paths and opt-outs; any hostname is accepted here. */
+const createLocalSite = (id: number): Site => ({
+  id,
+  domains: [],
+  timezone: 'UTC',
+  respect_gpc: false,
+  visitor_salt: 'month',
+  excluded_paths: [],
+})

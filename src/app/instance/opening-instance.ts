@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto'
+import { errorResponse } from '../../api/error-response.js'
+import { createScriptHandler } from '../../api/tracker-script.js'
+import { ApiError, UnusableSetting } from '../../base/errors.js'
+import { createRecorder } from '../../capture/recorder.js'
+import { waitAtMost } from '../../manage/notify/wait-at-most.js'
+import { sleep } from '../../site/shipping/back-off.js'
+import type { Engine } from '../../worker-client/engine.js'
+import type { Instance, InstanceDeps } from './instance.js'
+import { type InstanceConfig, openInstance } from './open-instance.js'
+import { createWaitingRows } from './waiting-rows.js'
+
+/** Requests of the service wait this long for a store that is being opened. */
+const OPENING_TIMEOUT_MS = 10_000
+const FIRST_RETRY_MS = 1_000
+const MAX_RETRY_MS = 10_000
+
+/**
+ * Returns an instance whose store is opened by `open`, while the site is served already: observations wait in the
+ * recorder and, after a second, on disk; and requests of the service wait until the store is open. A store that cannot be opened is logged and tried
+ * again for as long as the process runs, but not where a setting is at fault. Long because every method has two states.
+ */
+export function createOpeningInstance(
+  config: InstanceConfig,
+  deps: InstanceDeps & {
+    /** Runs when the store is open, before requests of the service are served. A rejection is logged. */
+    onOpen?(instance: Instance): Promise<void>
+    /** Opens the store; tests give another. */
+    openStore?: typeof openInstance
+  },
+): Instance & { open(): Promise<void> } {
+  const { log, now = () => new Date(), openStore = openInstance } = deps
+  const ending = new AbortController()
+  let engine: Engine | undefined
+  let instance: Instance | undefined
+  let failure: string | undefined
+  let opening: Promise<void> = Promise.resolve()
+  let resolveEngine = (_: Engine) => {}
+  let rejectEngine = (_: Error) => {}
+  const engineOpened = new Promise<Engine>((resolve, reject) => {
+    resolveEngine = resolve
+    rejectEngine = reject
+  })
+  engineOpened.catch(() => {})
+  const siteListeners: Parameters<Instance['watchSites']>[0][] = []
+  const clock = () => now().getTime()
+  const waiting = createWaitingRows({ data: config.data, sender: randomBytes(8).toString('hex'), now: clock, log })
+  const store: Instance['recordBatch'] = (batch) => engine?.record(batch) ?? waiting.store(batch, engineOpened)
+  const recorder = createRecorder({
+    send: store,
+    now: clock,
+    log,
+    isFollowed: () => engine?.isTailed() ?? false,
+  })
+
+  const openOnce = async () => {
+    let found: Engine | undefined
+    const opened = await openStore(config, {
+      ...deps,
+      recorder,
+      onEngine: (running) => {
+        found = running
+      },
+    })
+    engine = found
+    if (found) {
+      const running = found
+      resolveEngine(running)
+      running.onRestart(() => waiting.recover(running))
+      void waiting.recover(running)
+    }
+    await deps.onOpen?.(opened).catch((error) => log.error({ err: error }, 'the start is not complete'))
+    instance = opened
+    for (const listener of siteListeners) opened.watchSites(listener)
+    if (failure !== undefined) log.info({}, 'the store is open: rows that waited are stored')
+  }
+  const openRepeatedly = async () => {
+    for (let delay = FIRST_RETRY_MS; !ending.signal.aborted && !instance; delay = Math.min(delay * 2, MAX_RETRY_MS)) {
+      try {
+        await openOnce()
+      } catch (error) {
+        if (error instanceof UnusableSetting) throw error
+        const reason = error instanceof Error ? error.message : String(error)
+        if (reason !== failure)
+          log.error({ reason }, 'the store cannot be opened and is tried again; the site is served, and rows wait')
+        failure = reason
+        await sleep(delay, ending.signal)
+      }
+    }
+  }
+  const script = createScriptHandler()
+  const answer = async (request: Request, pass: (opened: Instance) => Promise<Response>): Promise<Response> => {
+    if (instance) return pass(instance)
+    const { pathname } = new URL(request.url)
+    if (pathname === '/healthz') return new Response('ok\n')
+    if (pathname === '/readyz') {
+      const state = failure === undefined ? { state: 'starting' } : { state: 'degraded', reason: STORE_CLOSED }
+      return Response.json({ data: state }, { status: 503 })
+    }
+    if (failure === undefined) await waitAtMost(OPENING_TIMEOUT_MS, opening)
+    return instance ? pass(instance) : errorResponse('database_error', STORE_CLOSED)
+  }
+
+  return {
+    /** Resolves when the store is open or was closed before; rejects with `UnusableSetting`, for which no retry helps. */
+    open() {
+      opening = openRepeatedly()
+      return opening
+    },
+    record: (observation) => recorder.record(observation),
+    hit: (req, res, to) => instance?.hit(req, res, to) ?? false,
+    fetch: async (request, peer) => script(request) ?? answer(request, (opened) => opened.fetch(request, peer)),
+    control: (request) => answer(request, (opened) => opened.control(request)),
+    policySeen: (hostname, path, at) => instance?.policySeen(hostname, path, at),
+    siteOf: (hostname) => instance?.siteOf(hostname),
+    recordBatch: store,
+    countDrop: (site, door, reason, count) => instance?.countDrop(site, door, reason, count),
+    watchSites(listener) {
+      if (instance) return instance.watchSites(listener)
+      siteListeners.push(listener)
+      listener([])
+    },
+    endStreams: () => instance?.endStreams(),
+    async close() {
+      ending.abort()
+      await opening.catch(() => {})
+      if (instance) return instance.close()
+      rejectEngine(new ApiError('database_error', 'The store was never opened.'))
+      await recorder.close()
+      const { fault = 0 } = recorder.stats().drops
+      if (fault > 0) log.error({ rows: fault }, 'rows that waited for the store are lost')
+    },
+  }
+}
+
+/** The reason is in the log alone: it names files and processes, and `/readyz` may be exposed. */
+const STORE_CLOSED = 'The store is not open; the log says why.'

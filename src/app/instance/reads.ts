@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { listAgents, loadCatalog } from '../../agents/catalog.js'
+import { RangesStatus } from '../../agents/ranges/status.js'
+import type { PdfRenderer } from '../../analytics/export/pdf.js'
+import { createRecordingLookup } from '../../analytics/query/recording.js'
+import { createPdfDrawer, exportRoutes } from '../../api/export.js'
+import { createBlockedPaths, createReadDeps, type ReadDeps, readRoutes } from '../../api/reads.js'
+import { realtimeStreamRoute } from '../../api/realtime-stream.js'
+import type { ShareGrant } from '../../api/share/access.js'
+import type { Core } from './core.js'
+
+export type Reads = ReturnType<typeof createReads>
+
+/** No proxy in common use closes a connection that was silent for less. */
+const HEARTBEAT_MS = 15_000
+
+/**
+ * The routes of reads, exports and the stream of rows, and the same reads with the operator's rights, for alerts and
+ * reports. Streams of rows end when `ended` aborts.
+ */
+export function createReads({ engine, manage, recorder, spans, log, now }: Core, pdf: PdfRenderer, ended: AbortSignal) {
+  const clock = () => performance.now()
+  const read = {
+    store: noteReads(engine.events, recorder.noteRead),
+    now,
+    catalog: listAgents(loadCatalog()),
+    sites: manage.sites,
+    ...manage.managed,
+    blockedUrls: createBlockedPaths(engine),
+    policy: (site: number, question: object) => engine.call('policy', { site, ...question }),
+    policyVersions: (site: number, question: object) => engine.call('policy_versions', { site, ...question }),
+    recording: createRecordingLookup({
+      query: (statement) => engine.events.query(statement),
+      gaps: spans.gaps,
+      began: spans.began,
+      clock,
+    }),
+    history: manage.histories.ofSite,
+    imports: manage.imports.ofSite,
+    agentRanges: async () => z.array(RangesStatus).parse(await engine.call('holdings')),
+  } satisfies ReadDeps
+  /** The reads with the rights of the operator, who may ask about every site. */
+  const asOperator = (signal: AbortSignal) =>
+    createReadDeps(read, {
+      principal: { kind: 'operator' },
+      access: 'stats:read',
+      request: new Request('http://localhost/', { signal }),
+    })
+  /** The reads with the rights of a share link, for its badge. */
+  const asShare = (share: ShareGrant) =>
+    createReadDeps(read, {
+      principal: { kind: 'share', share },
+      access: 'stats:read',
+      request: new Request('http://localhost/'),
+    })
+  return {
+    asOperator,
+    asShare,
+    /** Draws a report as PDF, for mails. */
+    draw: createPdfDrawer({ ...read, pdf }, asOperator),
+    routes: [
+      ...readRoutes(read),
+      realtimeStreamRoute({ ...read, engine, ended, heartbeat_ms: HEARTBEAT_MS, clock }),
+      ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
+    ],
+  }
+}
+
+/** Returns the store, with a call of `note` before each query. */
+const noteReads = (store: Core['engine']['events'], note: () => void): Core['engine']['events'] => ({
+  ...store,
+  query(...query) {
+    note()
+    return store.query(...query)
+  },
+})
