@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { listLicences } from './build-licences.js'
 
-const SOURCE = 'src/dashboard'
+const SOURCE = 'src/browser/dashboard'
 const TARGET = 'dist/dashboard'
 const STAMP = `${TARGET}/.sources`
 
@@ -23,7 +23,7 @@ export async function buildDashboard(): Promise<void> {
     plugins: [listLicences('LICENSES.txt')],
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
-      outDir: `../../${TARGET}`,
+      outDir: `../../../${TARGET}`,
       emptyOutDir: true,
       target: 'es2022',
       assetsInlineLimit: 0,

@@ -20,13 +20,13 @@ import { encodeGeoFile, GEO_FILE_FORMAT } from './worker/ingest/place/geo-file.j
 /** The part of `npm run build` that is not compilation: copies data files next to the code that reads them. */
 cpSync('src', 'dist/src', {
   recursive: true,
-  filter: (file) => !/\.tsx?$|\.md$|\/tsconfig\.json$|^src\/dashboard$/.test(file),
+  filter: (file) => !/\.tsx?$|\.md$|\/tsconfig\.json$|^src\/browser\/dashboard$/.test(file),
 })
 await buildPrograms()
 // npm marks the program executable when it links it, but each build writes a new file.
 chmodSync('dist/bin/readership.js', 0o755)
 buildGeo('dist/data')
-await buildScript('dist/src/tracker')
+await buildScript('dist/src/browser/tracker')
 await buildDashboard()
 // The recorded calls of the API document, which stand next to the test that records them.
 cpSync('test/api/api-examples.json', 'dist/data/api-examples.json')

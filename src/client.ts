@@ -1,1 +1,1 @@
-export * from './dashboard/client/index.js'
+export * from './browser/dashboard/client/index.js'

@@ -28,10 +28,10 @@ const MAY: Record<string, readonly string[]> = {
     'src/storage/aggregates/session-aggregates',
     'src/storage/sql',
   ],
-  'src/tracker': [],
+  'src/browser/tracker': [],
   // The app in the browser, a client of the API like any other.
-  'src/dashboard': [],
-  'src/client': ['src/dashboard/client'],
+  'src/browser/dashboard': [],
+  'src/client': ['src/browser/dashboard/client'],
   'src/build-licences': [],
   'src/build-dashboard': ['src/build-licences'],
   'src/build-programs': ['src/build-licences'],
@@ -347,21 +347,21 @@ const HOME: Record<string, readonly string[]> = {
   nodemailer: ['src/manage/notify/smtp-mailer.ts'],
   uqr: ['src/api/account/'],
   // The dashboard in the browser.
-  preact: ['src/dashboard/'],
-  '@preact/signals': ['src/dashboard/'],
-  'd3-scale': ['src/dashboard/charts/'],
-  'd3-shape': ['src/dashboard/charts/'],
-  'd3-sankey': ['src/dashboard/views/'],
-  'd3-geo': ['src/dashboard/views/'],
-  'topojson-client': ['src/dashboard/views/'],
-  'topojson-specification': ['src/dashboard/views/'],
-  'world-atlas': ['src/dashboard/views/'],
-  'openapi-fetch': ['src/dashboard/client/'],
+  preact: ['src/browser/dashboard/'],
+  '@preact/signals': ['src/browser/dashboard/'],
+  'd3-scale': ['src/browser/dashboard/charts/'],
+  'd3-shape': ['src/browser/dashboard/charts/'],
+  'd3-sankey': ['src/browser/dashboard/views/'],
+  'd3-geo': ['src/browser/dashboard/views/'],
+  'topojson-client': ['src/browser/dashboard/views/'],
+  'topojson-specification': ['src/browser/dashboard/views/'],
+  'world-atlas': ['src/browser/dashboard/views/'],
+  'openapi-fetch': ['src/browser/dashboard/client/'],
   vite: ['src/build-dashboard.ts'],
 }
 
 /** The types of the API for its client, written by `npm run client`. */
-const GENERATED = 'dashboard/client/schema.ts'
+const GENERATED = 'browser/dashboard/client/schema.ts'
 const listFiles = (root: string) =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.tsx?$/.test(file) && file !== GENERATED)

@@ -9,7 +9,7 @@ import { dirname } from 'node:path'
 
 /** Folders of small files, joined where few of them are in one; `.` has the files of no folder. */
 const GROUPED = [
-  ['.', 'dashboard', 'base/outbound', 'analytics/query', 'tracker'],
+  ['.', 'browser/dashboard', 'base/outbound', 'analytics/query', 'browser/tracker'],
   ['history/access-logs', 'adapters', 'capture', 'worker/ingest', 'history/log-import', 'history/log-report'],
   ['agents', 'history/other-tools', 'manage'],
   ['app/cli'],

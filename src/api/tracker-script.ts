@@ -6,7 +6,7 @@ import { acceptsEncoding, CACHE_IMMUTABLE, matchesEtag } from './static-file.js'
 /** For `/script.js`; the name with the content's hash is cached permanently. */
 const CACHE_ONE_HOUR = 'public, max-age=3600'
 
-const readScript = (): Buffer => readFileSync(new URL('../tracker/script.js', import.meta.url))
+const readScript = (): Buffer => readFileSync(new URL('../browser/tracker/script.js', import.meta.url))
 const digest = (content: Buffer): string => createHash('sha256').update(content).digest('hex').slice(0, 8)
 
 /** Whether a path, without its base path, is the tracker script's: `/script.js`, or the hashed name of any version. */

@@ -9,7 +9,7 @@ import { recordExamples, resolve } from '../fixtures/examples.js'
 import { NOW } from '../fixtures/sample.js'
 
 /** The types of `readership/client`. */
-const CLIENT_TYPES = 'src/dashboard/client/schema.ts'
+const CLIENT_TYPES = 'src/browser/dashboard/client/schema.ts'
 
 async function open(t: Test) {
   const service = await documented(t)

@@ -9,7 +9,7 @@ import { loadConfig } from '../../src/app/config.js'
 import { openInstance } from '../../src/app/instance/open-instance.js'
 import { directory } from '../fixtures/files.js'
 
-const content = readFileSync('dist/src/tracker/script.js')
+const content = readFileSync('dist/src/browser/tracker/script.js')
 const hash = createHash('sha256').update(content).digest('hex').slice(0, 8)
 const script = createScriptHandler()
 const ask = (path: string, headers: Record<string, string> = {}, method = 'GET') =>

@@ -51,7 +51,9 @@ t.test('each warning of the reads has German words', async (t) => {
   )
   const code = files.filter((name) => name.endsWith('.ts')).map((name) => readFileSync(name, 'utf8'))
   const codes = code.flatMap((text) => [...text.matchAll(/(?:\bcode: |\bwarn\()'([a-z_]+)'/g)].map(([, name]) => name))
-  const german = /\n {2}warning: \{\n([\s\S]*?)\n {2}\}/.exec(readFileSync('src/dashboard/texts/de/parts.ts', 'utf8'))
+  const german = /\n {2}warning: \{\n([\s\S]*?)\n {2}\}/.exec(
+    readFileSync('src/browser/dashboard/texts/de/parts.ts', 'utf8'),
+  )
   const known = [...(german?.[1] ?? '').matchAll(/^ {4}(\w+):/gm)].map(([, name]) => name)
   t.ok(codes.length > 10, `${codes.length} codes are found`)
   t.same(

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { z } from 'zod'
 
-const script = readFileSync('dist/src/tracker/script.js', 'utf8')
+const script = readFileSync('dist/src/browser/tracker/script.js', 'utf8')
 
 t.test('the whole tracker is at most 2,380 bytes of gzip', async (t) => {
   const size = gzipSync(script, { level: 9 }).length
@@ -12,7 +12,7 @@ t.test('the whole tracker is at most 2,380 bytes of gzip', async (t) => {
 
 t.test('the tracker reports the version of the package', async (t) => {
   const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync('package.json', 'utf8')))
-  t.ok(script.includes(`"${version}"`), 'src/tracker/version.ts and package.json agree')
+  t.ok(script.includes(`"${version}"`), 'src/browser/tracker/version.ts and package.json agree')
 })
 
 t.test('the script defines nothing but window.readership', async (t) => {
