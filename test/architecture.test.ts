@@ -32,9 +32,9 @@ const MAY: Record<string, readonly string[]> = {
   // The app in the browser, a client of the API like any other.
   'src/browser/dashboard': [],
   'src/client': ['src/browser/dashboard/client'],
-  'src/build-licences': [],
-  'src/build-dashboard': ['src/build-licences'],
-  'src/build-programs': ['src/build-licences'],
+  'src/build/licences': [],
+  'src/build/dashboard': ['src/build/licences'],
+  'src/build/programs': ['src/build/licences'],
   'src/app/config': ['src/app/config-values', 'src/base/nearest-name'],
   'src/app/config-values': ['src/base/hostname'],
   'src/storage/store': ['src/storage/sql', 'src/storage/rows', 'src/base/errors'],
@@ -297,7 +297,7 @@ const MAY: Record<string, readonly string[]> = {
   'src/app/instance': ['src'],
   'src/site/proxy': ['src/site/readership', 'src/capture', 'src/base/address', 'src/base/option-names'],
   'src/app/cli': ['src'],
-  'src/build': ['src/worker/ingest/place', 'src/build-dashboard', 'src/build-programs'],
+  'src/build/main': ['src/worker/ingest/place', 'src/build/dashboard', 'src/build/programs'],
   'src/index': [
     'src/base/errors',
     'src/base/address',
@@ -341,8 +341,8 @@ const HOME: Record<string, readonly string[]> = {
   fontkit: ['src/analytics/export/pdf/'],
   fzstd: ['src/history/access-logs/zstd.ts'],
   // Used by the build only.
-  rolldown: ['src/build.ts', 'src/build-programs.ts', 'src/build-licences.ts'],
-  terser: ['src/build.ts'],
+  rolldown: ['src/build/main.ts', 'src/build/programs.ts', 'src/build/licences.ts'],
+  terser: ['src/build/main.ts'],
   '@node-rs/argon2': ['src/manage/passwords.ts'],
   nodemailer: ['src/manage/notify/smtp-mailer.ts'],
   uqr: ['src/api/account/'],
@@ -357,7 +357,7 @@ const HOME: Record<string, readonly string[]> = {
   'topojson-specification': ['src/browser/dashboard/views/'],
   'world-atlas': ['src/browser/dashboard/views/'],
   'openapi-fetch': ['src/browser/dashboard/client/'],
-  vite: ['src/build-dashboard.ts'],
+  vite: ['src/build/dashboard.ts'],
 }
 
 /** The types of the API for its client, written by `npm run client`. */

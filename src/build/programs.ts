@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
-import { listLicences } from './build-licences.js'
+import { listLicences } from './licences.js'
 
 /** The programs: each starts in a process or thread of its own, and shares no objects with what else it imports. */
 const PROGRAMS = [

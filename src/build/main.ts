@@ -12,10 +12,10 @@ import {
 import { rolldown } from 'rolldown'
 import { minify } from 'terser'
 import { z } from 'zod'
-import { buildDashboard } from './build-dashboard.js'
-import { buildPrograms } from './build-programs.js'
-import { compileGeoFile } from './worker/ingest/place/geo-compiler.js'
-import { encodeGeoFile, GEO_FILE_FORMAT } from './worker/ingest/place/geo-file.js'
+import { compileGeoFile } from '../worker/ingest/place/geo-compiler.js'
+import { encodeGeoFile, GEO_FILE_FORMAT } from '../worker/ingest/place/geo-file.js'
+import { buildDashboard } from './dashboard.js'
+import { buildPrograms } from './programs.js'
 
 /** The part of `npm run build` that is not compilation: copies data files next to the code that reads them. */
 cpSync('src', 'dist/src', {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import { listLicences } from './build-licences.js'
+import { listLicences } from './licences.js'
 
 const SOURCE = 'src/browser/dashboard'
 const TARGET = 'dist/dashboard'
@@ -44,7 +44,7 @@ const listFiles = (folder: string): string[] =>
 
 function hashSources(): string {
   const hash = createHash('sha256')
-  for (const file of [...listFiles(SOURCE), 'package-lock.json', 'src/build-dashboard.ts'])
+  for (const file of [...listFiles(SOURCE), 'package-lock.json', 'src/build/dashboard.ts'])
     hash.update(file).update(readFileSync(file))
   return hash.digest('hex')
 }
