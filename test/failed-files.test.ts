@@ -62,6 +62,16 @@ const RUNS: readonly [lines: readonly (string | undefined)[], expected: readonly
     ['cli/a.test.js', 'cli/b.test.js', 'cli/c.test.js'],
     'a program that could not be loaded',
   ],
+  [
+    [`# Subtest: ${ALONE}`, '    ok 1 - x', `ok 88 - ${ALONE} # time=9ms`, 'not ok 89 - timeout!'],
+    [],
+    'a line of the runner itself, after the last program has passed',
+  ],
+  [
+    [`# Subtest: ${ALONE}`, '    not ok 1 - x', 'not ok 1 - timeout!', `not ok 2 - ${ALONE} # time=9ms`],
+    ['ship/spool.test.js'],
+    'a line of the runner itself, while a program runs',
+  ],
 ]
 
 t.test('a run of all tests names the files that failed', (t) => {
@@ -70,4 +80,12 @@ t.test('a run of all tests names the files that failed', (t) => {
     t.strictSame(found, expected, why)
   }
   t.end()
+})
+
+t.test('a program that never began, because the runner ran out of time, names its files', async (t) => {
+  const log = [`# Subtest: ${ALONE}`, '    ok 1 - x', `ok 1 - ${ALONE}`, 'not ok 2 - timeout!'].join('\n')
+  t.strictSame(
+    failedFiles(log, (program) => FILES[program] ?? [], [ALONE, GROUP]),
+    FILES[GROUP],
+  )
 })
