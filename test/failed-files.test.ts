@@ -69,7 +69,7 @@ const RUNS: readonly [lines: readonly (string | undefined)[], expected: readonly
   ],
   [
     [`# Subtest: ${ALONE}`, '    not ok 1 - x', 'not ok 1 - timeout!', `not ok 2 - ${ALONE} # time=9ms`],
-    ['ship/spool.test.js'],
+    ['site/shipping/spool.test.js'],
     'a line of the runner itself, while a program runs',
   ],
 ]
