@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ReadDependencies } from '../analytics/query/read.js'
+import type { ReadDependencies } from '../analytics/query/prepare-read.js'
 import { Alert, AlertChange, AlertSecret, type Alerts, NewAlert, normaliseAlert } from '../manage/alerts.js'
 import { alertWindow, lastCompleteMinute } from '../manage/notify/alert-evaluator.js'
 import { checkAlertQuery } from '../manage/notify/measure.js'

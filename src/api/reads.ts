@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { quote } from '../analytics/query/dimensions.js'
 import { checkParameterNames } from '../analytics/query/envelope.js'
-import { type ReadDependencies, runRead } from '../analytics/query/read.js'
+import { type ReadDependencies, runRead } from '../analytics/query/prepare-read.js'
 import { GAP_REASONS, MAX_LISTED_GAPS } from '../analytics/query/recording.js'
 import { formatStatement } from '../analytics/query/statement.js'
 import { reads } from '../analytics/reads/index.js'

@@ -8,7 +8,8 @@ import {
   type Dimension,
 } from '../../src/analytics/query/dimensions.js'
 import { METRICS } from '../../src/analytics/query/metrics.js'
-import { prepareRead, type Read, type ReadDependencies, runRead } from '../../src/analytics/query/read.js'
+import { prepareRead, type ReadDependencies, runRead } from '../../src/analytics/query/prepare-read.js'
+import type { Read } from '../../src/analytics/query/read.js'
 import { reads } from '../../src/analytics/reads/index.js'
 import { ASSISTANTS } from '../../src/base/assistants.js'
 import { ApiError } from '../../src/base/errors.js'

@@ -1,4 +1,4 @@
-import { type Meta, type ReadDependencies, runRead } from '../../src/analytics/query/read.js'
+import { type Meta, type ReadDependencies, runRead } from '../../src/analytics/query/prepare-read.js'
 import { reads } from '../../src/analytics/reads/index.js'
 import type { Rows } from '../../src/storage/rows.js'
 import { roundNumbers } from './compare.js'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
 import { z } from 'zod'
-import type { ReadDependencies } from '../../src/analytics/query/read.js'
+import type { ReadDependencies } from '../../src/analytics/query/prepare-read.js'
 import type { Evidence } from '../../src/capture/hit.js'
 import type { Site } from '../../src/capture/site.js'
 import type { CommitPosition } from '../../src/storage/commit-position.js'

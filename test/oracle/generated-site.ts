@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { ReadDependencies } from '../../src/analytics/query/read.js'
+import type { ReadDependencies } from '../../src/analytics/query/prepare-read.js'
 import type { EventStore } from '../../src/storage/event-store.js'
 import { assertEqual } from '../fixtures/assert-equal.js'
 import { generateRows } from '../fixtures/generated-sessions.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ReadDependencies, runRead } from '../../src/analytics/query/read.js'
+import { type ReadDependencies, runRead } from '../../src/analytics/query/prepare-read.js'
 import { reads } from '../../src/analytics/reads/index.js'
 import type { Store } from '../../src/storage/store.js'
 import type { Expected } from '../fixtures/event-generator.js'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { ReadDependencies } from '../../src/analytics/query/read.js'
+import type { ReadDependencies } from '../../src/analytics/query/prepare-read.js'
 import { createRecordingLookup } from '../../src/analytics/query/recording.js'
 import type { EventStore } from '../../src/storage/event-store.js'
 import type { EventRow, Rows } from '../../src/storage/rows.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
-import { runRead } from '../../src/analytics/query/read.js'
+import { runRead } from '../../src/analytics/query/prepare-read.js'
 import { reads } from '../../src/analytics/reads/index.js'
 import type { Evidence, Hit } from '../../src/capture/hit.js'
 import type { Observation } from '../../src/capture/observation.js'

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { Read, ReadResponse } from '../query/read.js'
+import type { ReadResponse } from '../query/prepare-read.js'
+import type { Read } from '../query/read.js'
 import { formatBucket, formatNumber, formatPercent } from './format.js'
 import type { Flow, Grid } from './sheet.js'
 

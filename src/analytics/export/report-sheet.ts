@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Plan } from '../query/plan.js'
-import type { Read, ReadResponse } from '../query/read.js'
+import type { ReadResponse } from '../query/prepare-read.js'
+import type { Read } from '../query/read.js'
 import {
   AUDIENCE_NAMES,
   columnFormat,

@@ -1,5 +1,5 @@
 import type { Window } from './calendar.js'
-import type { Warning } from './read-context.js'
+import type { Warning } from './read-warnings.js'
 import type { Gap, Recording } from './recording.js'
 
 /** An import of access logs that has rows. */

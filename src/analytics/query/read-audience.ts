@@ -1,6 +1,6 @@
 import { AUDIENCES, type Audience } from './dimensions.js'
 import { ENVELOPE_SHAPE, type Envelope } from './envelope.js'
-import type { Warning } from './read-context.js'
+import type { Warning } from './read-warnings.js'
 
 /**
  * The audiences that a read accepts. `only`: the read is about this audience, whatever is requested; with `mixesAudiences` it

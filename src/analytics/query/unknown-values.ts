@@ -6,7 +6,7 @@ import { findDimension, quote } from './dimensions.js'
 import type { Condition, Filter } from './filters.js'
 import { dimensionColumn } from './grouping.js'
 import type { Plan } from './plan.js'
-import type { Warning } from './read-context.js'
+import type { Warning } from './read-warnings.js'
 
 /** Conditions that are looked up; a question with more was written by a program. */
 const MAX_CONDITIONS = 3

@@ -1,6 +1,6 @@
 import { html } from 'hono/html'
 import { z } from 'zod'
-import { type ReadDependencies, runRead } from '../../analytics/query/read.js'
+import { type ReadDependencies, runRead } from '../../analytics/query/prepare-read.js'
 import overview from '../../analytics/reads/stats/overview.js'
 import { ApiError } from '../../base/errors.js'
 import { SHARE_SCOPES, type ShareScope } from '../../manage/shares.js'

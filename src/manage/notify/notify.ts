@@ -1,4 +1,4 @@
-import type { ReadDependencies } from '../../analytics/query/read.js'
+import type { ReadDependencies } from '../../analytics/query/prepare-read.js'
 import type { Post } from '../../base/outbound/guarded-outbound.js'
 import type { Records } from '../../storage/store.js'
 import type { Alert, Alerts } from '../alerts.js'

@@ -1,4 +1,4 @@
-import type { ReadDependencies } from '../../analytics/query/read.js'
+import type { ReadDependencies } from '../../analytics/query/prepare-read.js'
 import { type Sql, sql } from '../../storage/sql.js'
 import type { Records } from '../../storage/store.js'
 import type { Collection, WithId } from '../collection.js'

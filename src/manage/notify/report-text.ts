@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type Read, type ReadDependencies, runRead } from '../../analytics/query/read.js'
+import { type ReadDependencies, runRead } from '../../analytics/query/prepare-read.js'
+import type { Read } from '../../analytics/query/read.js'
 import breakdown from '../../analytics/reads/stats/breakdown.js'
 import overview from '../../analytics/reads/stats/overview.js'
 import type { EndedPeriod } from './report-period.js'

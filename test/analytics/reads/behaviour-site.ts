@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { z } from 'zod'
-import { type Meta, type ReadDependencies, runRead } from '../../../src/analytics/query/read.js'
+import { type Meta, type ReadDependencies, runRead } from '../../../src/analytics/query/prepare-read.js'
 import { reads } from '../../../src/analytics/reads/index.js'
 import type { EventRow } from '../../../src/storage/rows.js'
 import { openStore } from '../../fixtures/open-store.js'

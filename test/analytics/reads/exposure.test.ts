@@ -1,5 +1,5 @@
 import t from 'tap'
-import { runRead } from '../../../src/analytics/query/read.js'
+import { runRead } from '../../../src/analytics/query/prepare-read.js'
 import { reads } from '../../../src/analytics/reads/index.js'
 import { sessionRows } from '../../fixtures/ask-reads.js'
 import { openStore } from '../../fixtures/open-store.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Funnel } from '../../../src/analytics/query/funnels.js'
-import { type ReadDependencies, runRead } from '../../../src/analytics/query/read.js'
+import { type ReadDependencies, runRead } from '../../../src/analytics/query/prepare-read.js'
 import funnelRead from '../../../src/analytics/reads/stats/funnel/id.js'
 import type { EventRow } from '../../../src/storage/rows.js'
 import { openStore } from '../../fixtures/open-store.js'

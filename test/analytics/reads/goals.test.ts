@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Goal } from '../../../src/analytics/query/goals.js'
-import { type ReadDependencies, runRead } from '../../../src/analytics/query/read.js'
+import { type ReadDependencies, runRead } from '../../../src/analytics/query/prepare-read.js'
 import { reads } from '../../../src/analytics/reads/index.js'
 import { GoalChange, NewGoal, normaliseGoal } from '../../../src/manage/goals.js'
 import type { EventRow } from '../../../src/storage/rows.js'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { z } from 'zod'
-import { runRead } from '../../../src/analytics/query/read.js'
+import { runRead } from '../../../src/analytics/query/prepare-read.js'
 import { reads } from '../../../src/analytics/reads/index.js'
 import { openStore } from '../../fixtures/open-store.js'
 import {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { type ReadDependencies, runRead } from '../../../src/analytics/query/read.js'
+import { type ReadDependencies, runRead } from '../../../src/analytics/query/prepare-read.js'
 import { formatStatement } from '../../../src/analytics/query/statement.js'
 import { reads } from '../../../src/analytics/reads/index.js'
 import { duckdbDialect } from '../../../src/storage/dialects/duckdb.js'

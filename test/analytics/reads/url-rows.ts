@@ -1,6 +1,6 @@
 import t from 'tap'
 import { listAgents, loadCatalog } from '../../../src/agents/catalog.js'
-import { type ReadDependencies, runRead } from '../../../src/analytics/query/read.js'
+import { type ReadDependencies, runRead } from '../../../src/analytics/query/prepare-read.js'
 import { reads } from '../../../src/analytics/reads/index.js'
 import { ASSISTANT_NAMES } from '../../../src/base/assistants.js'
 import type { Rows } from '../../../src/storage/rows.js'

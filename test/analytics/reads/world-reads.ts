@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type ReadDependencies, runRead } from '../../../src/analytics/query/read.js'
+import { type ReadDependencies, runRead } from '../../../src/analytics/query/prepare-read.js'
 import { createRecordingLookup, type Gap } from '../../../src/analytics/query/recording.js'
 import { reads } from '../../../src/analytics/reads/index.js'
 import type { Rows } from '../../../src/storage/rows.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { runRead } from '../../../src/analytics/query/read.js'
+import { runRead } from '../../../src/analytics/query/prepare-read.js'
 import overview from '../../../src/analytics/reads/stats/overview.js'
 import type { Alert } from '../../../src/manage/alerts.js'
 import type { AgentEventRow, EventRow } from '../../../src/storage/rows.js'

@@ -8,7 +8,7 @@ import { hitMetrics, matchingSessions } from '../../query/metrics.js'
 import { type Plan, withoutGoalFilters, withWindow } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
-import type { Warning } from '../../query/read-context.js'
+import type { Warning } from '../../query/read-warnings.js'
 import { sessionsInWindow } from '../../query/sessions.js'
 import { Count, comparableRow, Share } from '../shapes.js'
 
