@@ -3,6 +3,6 @@ export { openReadership, type ReadershipOptions } from './app/instance/open-read
 export { clientAddress, parseTrust, type Trust } from './base/address.js'
 export { ApiError } from './base/errors.js'
 export { OBSERVED_HEADERS, type Observation } from './capture/observation.js'
+export type { OpenReadership, Readership, TrackTarget } from './capture/readership-interface.js'
 export { BASE_PATH, type MountOptions, mount, peerAddress, toNodeHandler } from './site/proxy/node-handler.js'
 export { observe } from './site/proxy/observe-node.js'
-export type { OpenReadership, Readership, TrackTarget } from './site/readership.js'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { RangesStatus, RefreshResult } from '../agents/ranges/status.js'
 import { VERIFICATION_STATUSES } from '../agents/verdict.js'
-import type { Engine } from '../worker-client/engine.js'
+import type { WorkerClient } from '../worker-client/worker-client.js'
 import { parseQuery, type Route, routeMaker } from './route.js'
 
 /** The result of one step of `agents reclassify`. */
@@ -30,29 +30,30 @@ const IdentifyQuery = z.object({
 })
 
 /** `/control/agents/*`, for the operator. The worker does the work. */
-export function agentControlRoutes(engine: Pick<Engine, 'call'>): Route[] {
+export function agentControlRoutes(workerClient: Pick<WorkerClient, 'call'>): Route[] {
   const route = routeMaker('control')
   return [
     route('post', '/control/agents/refresh', 'operator', {
       summary: 'Fetch the published IP ranges of agents now',
       data: z.array(RefreshResult),
-      run: async () => z.array(RefreshResult).parse(await engine.call('refresh')),
+      run: async () => z.array(RefreshResult).parse(await workerClient.call('refresh')),
     }),
     route('get', '/control/agents/holdings', 'operator', {
       summary: 'List the stored IP ranges of agents and their age',
       data: z.array(RangesStatus),
-      run: async () => z.array(RangesStatus).parse(await engine.call('holdings')),
+      run: async () => z.array(RangesStatus).parse(await workerClient.call('holdings')),
     }),
     route('post', '/control/agents/reclassify', 'operator', {
       summary: 'Identify stored rows again, one bounded step; repeat while rows remain',
       data: ReclassifyResult,
-      run: async () => ReclassifyResult.parse(await engine.call('reclassify')),
+      run: async () => ReclassifyResult.parse(await workerClient.call('reclassify')),
     }),
     route('get', '/control/agents/identify', 'operator', {
       summary: 'Identify a user agent and verify its claim for an address',
       query: IdentifyQuery,
       data: AgentIdentification,
-      run: async (call) => AgentIdentification.parse(await engine.call('identify', parseQuery(call, IdentifyQuery))),
+      run: async (call) =>
+        AgentIdentification.parse(await workerClient.call('identify', parseQuery(call, IdentifyQuery))),
     }),
   ]
 }

@@ -4,7 +4,7 @@ import type { StoreLosses } from '../manage/store-losses.js'
 import { listDays, listFingerprints, streamLines } from '../storage/migrate/read-events.js'
 import { copyFormat, formatRecord, RECORD_TABLES, readOrigin, readRecords } from '../storage/migrate/read-records.js'
 import { COPIED_TABLES, type CopiedTable } from '../storage/migrate/tables.js'
-import type { Engine } from '../worker-client/engine.js'
+import type { WorkerClient } from '../worker-client/worker-client.js'
 import { parseQuery, type Route, routeMaker } from './route.js'
 
 const EventTable = z.enum(COPIED_TABLES.map(({ name }) => name))
@@ -43,7 +43,7 @@ function requireWhole(isShared: boolean, losses: Pick<StoreLosses, 'list'>): voi
 
 /** `/control/copy/*`: everything that `readership migrate` copies, secrets included. */
 export function copyControlRoutes(
-  { events, records, isShared }: Pick<Engine, 'events' | 'records' | 'isShared'>,
+  { events, records, isShared }: Pick<WorkerClient, 'events' | 'records' | 'isShared'>,
   losses: Pick<StoreLosses, 'list'>,
 ): Route[] {
   const route = routeMaker('control')

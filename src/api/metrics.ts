@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { RecorderStats } from '../capture/recorder.js'
 import type { ScheduleStatus } from '../storage/backup/manifest.js'
 import type { DropReason, IngestEndpoint } from '../storage/drops.js'
-import type { EngineStatus } from '../worker-client/engine.js'
+import type { WorkerClientStatus } from '../worker-client/worker-client.js'
 import type { StoredSize } from './instance-status.js'
 import { addSharedMetrics } from './shared-metrics.js'
 
@@ -25,7 +25,7 @@ export interface ProxyCounts {
 
 /** The counters that metrics are read from at each scrape, so that no hot path depends on this file. */
 export interface MetricSources {
-  health(): EngineStatus
+  health(): WorkerClientStatus
   recorder(): RecorderStats
   /** Drops of the ingest endpoints, over all sites. */
   ingestDrops?(): readonly { door: IngestEndpoint; reason: DropReason; count: number }[]

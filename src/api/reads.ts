@@ -11,7 +11,7 @@ import { createSiteLookup } from '../capture/site.js'
 import type { Collection, SiteRecord } from '../manage/collection.js'
 import type { Sites } from '../manage/sites.js'
 import type { Sql } from '../storage/sql.js'
-import type { Engine } from '../worker-client/engine.js'
+import type { WorkerClient } from '../worker-client/worker-client.js'
 import { canReachSite, type Principal } from './auth.js'
 import { type Call, jsonResponse, parseQuery, type Route, routeMaker } from './route.js'
 import type { SiteRecords } from './site-records.js'
@@ -178,15 +178,15 @@ const BlockedPatterns = z.array(z.object({ hostname: z.string(), patterns: z.arr
 
 /** Asks the worker which URLs robots.txt blocks: parsing a large robots.txt would hold this thread up. */
 export const createBlockedPaths =
-  (engine: Pick<Engine, 'call'>): NonNullable<ReadDependencies['blockedUrls']> =>
+  (workerClient: Pick<WorkerClient, 'call'>): NonNullable<ReadDependencies['blockedUrls']> =>
   async (site, operator) => {
-    const candidates = BlockedPatterns.parse(await engine.call('blocked_within', { site, operator }))
+    const candidates = BlockedPatterns.parse(await workerClient.call('blocked_within', { site, operator }))
     if (candidates.length === 0) return undefined
     return {
       candidates,
       areBlocked: async (rows) => {
         const urls = rows.map(({ hostname, pathname }) => ({ hostname, pathname }))
-        return z.array(z.boolean()).parse(await engine.call('blocked', { site, operator, urls }))
+        return z.array(z.boolean()).parse(await workerClient.call('blocked', { site, operator, urls }))
       },
     }
   }

@@ -14,7 +14,7 @@ import { isIn, raw, type Sql, sql } from '../storage/sql.js'
 import type { Store } from '../storage/store.js'
 import { createReadDeps, type ReadDeps } from './reads.js'
 import { type Route, routeMaker } from './route.js'
-import { createRowStream, type TailedEngine } from './row-stream.js'
+import { createRowStream, type TailSource } from './row-stream.js'
 
 /**
  * Streams that are open at once. One organisation alone has half: 100, of which 50 by share links, so that those leave room
@@ -51,7 +51,7 @@ const envelope = defineRead({
 })
 
 interface StreamDeps extends ReadDeps {
-  readonly engine: TailedEngine
+  readonly workerClient: TailSource
   /** Aborts when the service stops. */
   readonly ended: AbortSignal
   readonly heartbeat_ms: number
@@ -61,7 +61,7 @@ interface StreamDeps extends ReadDeps {
 
 /** GET /api/stats/realtime/stream: each row of a site as it is committed, for one reader. */
 export function realtimeStreamRoute(deps: StreamDeps): Route {
-  const { engine, ended, heartbeat_ms, clock, store, catalog, sites } = deps
+  const { workerClient, ended, heartbeat_ms, clock, store, catalog, sites } = deps
   const streams = createFairShare(MAX_STREAMS)
   const sharedStreams = createFairShare(MAX_SHARED_STREAMS)
   /** Counts a stream of the site's organisation; the returned function ends it. Throws `rate_limited`. */
@@ -91,7 +91,7 @@ export function realtimeStreamRoute(deps: StreamDeps): Route {
         const shows = (scope: ShareScope) => principal.kind !== 'share' || principal.share.includes(scope)
         const stream = createRowStream(
           {
-            engine,
+            workerClient,
             readRecent: async () => (n === 0 ? [] : readRecentRows(store, plan, n)),
             matches: (row) => isInPlan(plan, row) && rowMatches(plan.filters, row),
             format: (row) => formatEvent('row', describeRow(row, catalog, shows)),

@@ -9,7 +9,7 @@ import type { Backups } from '../storage/backup/backups.js'
 import { listColumnNames } from '../storage/columns.js'
 import { raw, sql } from '../storage/sql.js'
 import type { ResultRow } from '../storage/store.js'
-import type { Engine } from '../worker-client/engine.js'
+import type { WorkerClient } from '../worker-client/worker-client.js'
 import { streamWhileFilesAreThere } from './backup-control.js'
 import { type Call, parseQuery, type Route, routeMaker } from './route.js'
 
@@ -21,7 +21,7 @@ const RowsQuery = FileQuery.extend({ format: z.enum(['csv', 'ndjson']) })
 type Table = (typeof TABLES)[keyof typeof TABLES]
 
 interface RowExportDeps {
-  events: Engine['events']
+  events: WorkerClient['events']
   sites: Pick<Sites, 'get'>
   backups: Backups
 }
@@ -80,7 +80,7 @@ const formatJson = (row: ResultRow): string => `${JSON.stringify(row)}\n`
 
 /** Yields rows in the order of time, one day (UTC) after the other, so that no statement sorts or holds more than a day. */
 async function* streamRows(
-  { stream }: Pick<Engine['events'], 'stream'>,
+  { stream }: Pick<WorkerClient['events'], 'stream'>,
   table: Table,
   site: number,
   { start, end, first }: Window & { first: Date | undefined },

@@ -1,5 +1,5 @@
-import type { Engine } from '../worker-client/engine.js'
 import type { TailRow } from '../worker-client/protocol.js'
+import type { WorkerClient } from '../worker-client/worker-client.js'
 
 /**
  * Bounds the texts that wait for a slow reader, and the rows at once of one with a `pace`. Further rows are left out, and a
@@ -7,12 +7,12 @@ import type { TailRow } from '../worker-client/protocol.js'
  */
 const MAX_WAITING_TEXTS = 2_000
 
-/** The engine of a process that sees the rows while it writes them. */
-export type TailedEngine = Pick<Engine, 'tail' | 'onRestart' | 'isWriter'>
+/** The worker client of a process that sees the rows while it writes them. */
+export type TailSource = Pick<WorkerClient, 'tail' | 'onRestart' | 'isWriter'>
 
 /** The rows of a stream, and how they are written. */
 interface RowStream {
-  engine: TailedEngine
+  workerClient: TailSource
   /** Returns the rows before the live ones, oldest first. */
   readRecent(): Promise<readonly Readonly<Record<string, unknown>>[]>
   matches(row: TailRow): boolean
@@ -58,7 +58,7 @@ function createAllowance({ perSecond, clock }: Pace): () => boolean {
  * process writes, which the reader finds by asking again.
  */
 export function createRowStream(rows: RowStream, signal?: AbortSignal): ReadableStream<Uint8Array> {
-  const { engine, readRecent, matches, format, formatMissed, follow, pace, head, heartbeat, onEnd } = rows
+  const { workerClient, readRecent, matches, format, formatMissed, follow, pace, head, heartbeat, onEnd } = rows
   const encoder = new TextEncoder()
   let stop = () => {}
   let isOver = false
@@ -82,7 +82,7 @@ export function createRowStream(rows: RowStream, signal?: AbortSignal): Readable
         // Listens before it reads, so that no row falls between the recent and the live ones.
         let early: TailRow[] | undefined = []
         const leave = follow
-          ? engine.tail((row) => {
+          ? workerClient.tail((row) => {
               if (!early) sendLive(row)
               else if (early.length < MAX_WAITING_TEXTS) early.push(row)
               else missed++
@@ -92,7 +92,7 @@ export function createRowStream(rows: RowStream, signal?: AbortSignal): Readable
           stop()
           controller.close()
         }
-        const stopHearing = engine.onRestart(() => engine.isWriter() || close())
+        const stopHearing = workerClient.onRestart(() => workerClient.isWriter() || close())
         const onBeat = async ({ text, goesOn }: NonNullable<typeof heartbeat>) => {
           const mayGoOn = await goesOn().catch(() => true)
           if (isOver) return

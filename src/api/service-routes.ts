@@ -4,7 +4,7 @@ import type { Keys } from '../manage/keys.js'
 import type { Sites } from '../manage/sites.js'
 import type { StoreLosses } from '../manage/store-losses.js'
 import type { Backups } from '../storage/backup/backups.js'
-import type { Engine, EngineStatus } from '../worker-client/engine.js'
+import type { WorkerClient, WorkerClientStatus } from '../worker-client/worker-client.js'
 import { agentControlRoutes } from './agent-control.js'
 import { backupControlRoute } from './backup-control.js'
 import { copyControlRoutes } from './copy-control.js'
@@ -13,16 +13,16 @@ import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
 import { parseQuery, type Route, routeMaker } from './route.js'
 import { rowExportRoutes } from './row-export.js'
-import type { TailedEngine } from './row-stream.js'
+import type { TailSource } from './row-stream.js'
 import { siteRoutes } from './sites.js'
 import { storeControlRoutes, type VacuumResult } from './store-control.js'
 import { createTailStream, TailQuery } from './tail.js'
 
 /** The dependencies of the service's own routes. */
 export interface ServiceDeps {
-  engine: Pick<Engine, 'events' | 'records' | 'call' | 'isShared'> & TailedEngine
+  workerClient: Pick<WorkerClient, 'events' | 'records' | 'call' | 'isShared'> & TailSource
   /** Whether rows are being stored and no loss waits for the operator, and the reason if not. */
-  health(): EngineStatus
+  health(): WorkerClientStatus
   losses: StoreLosses
   backups: Backups
   keys: Keys
@@ -43,7 +43,7 @@ const control = routeMaker('control')
 
 /** Sites, keys, health, metrics and control routes. */
 export const serviceRoutes = ({
-  engine,
+  workerClient,
   health,
   losses,
   backups,
@@ -91,7 +91,7 @@ export const serviceRoutes = ({
     run: async (call) =>
       new Response(
         createTailStream(
-          engine,
+          workerClient,
           parseQuery(call, TailQuery),
           (await sites.list()).map(({ id }) => id),
         ),
@@ -99,9 +99,9 @@ export const serviceRoutes = ({
       ),
   }),
   ...storeControlRoutes(losses, sites, vacuum),
-  ...copyControlRoutes(engine, losses),
+  ...copyControlRoutes(workerClient, losses),
   backupControlRoute(backups),
-  ...rowExportRoutes({ events: engine.events, sites, backups }),
-  ...agentControlRoutes(engine),
-  ...geoControlRoutes(engine),
+  ...rowExportRoutes({ events: workerClient.events, sites, backups }),
+  ...agentControlRoutes(workerClient),
+  ...geoControlRoutes(workerClient),
 ]

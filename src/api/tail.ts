@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { listColumnNames } from '../storage/columns.js'
 import { foldCase, isIn, join, raw, type Sql, sql } from '../storage/sql.js'
 import type { Store } from '../storage/store.js'
-import type { Engine } from '../worker-client/engine.js'
 import type { TailRow } from '../worker-client/protocol.js'
-import { createRowStream, omitNull, type TailedEngine } from './row-stream.js'
+import type { WorkerClient } from '../worker-client/worker-client.js'
+import { createRowStream, omitNull, type TailSource } from './row-stream.js'
 
 /** The query of `/control/tail`. */
 export const TailQuery = z.object({
@@ -24,13 +24,13 @@ export type TailQuery = z.infer<typeof TailQuery>
 
 /** Streams rows as NDJSON: the recent ones of `sites`, then each row as it is committed, until the reader disconnects. */
 export const createTailStream = (
-  engine: Pick<Engine, 'events'> & TailedEngine,
+  workerClient: Pick<WorkerClient, 'events'> & TailSource,
   query: TailQuery,
   sites: readonly number[],
 ): ReadableStream<Uint8Array> =>
   createRowStream({
-    engine,
-    readRecent: async () => (query.n === 0 ? [] : recentRows(engine.events, query, sites)),
+    workerClient,
+    readRecent: async () => (query.n === 0 ? [] : recentRows(workerClient.events, query, sites)),
     matches: (row) => matchesTailQuery(query, row),
     format: formatLine,
     formatMissed: (missed) => formatLine({ missed }),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseDay } from '../analytics/query/calendar.js'
-import type { HistoryDay, SiteHistory } from '../analytics/query/other-tools.js'
+import type { HistoryDay, SiteHistory } from '../analytics/query/histories.js'
 import { ApiError } from '../base/errors.js'
 import { join, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'

@@ -3,8 +3,8 @@ import type { FromWorker, ToWorker, WorkerUsage } from './protocol.js'
 import { HEALTHY_UPTIME_MS, restartDelay } from './restart-delay.js'
 import type { WorkerEnd, WorkerProcess } from './worker-process.js'
 
-/** The logger of the engine; `details` are the fields of a structured log line. */
-export interface EngineLog {
+/** The logger of the worker client; `details` are the fields of a structured log line. */
+export interface WorkerClientLog {
   info(details: object, message: string): void
   warn(details: object, message: string): void
   error(details: object, message: string): void
@@ -23,7 +23,7 @@ interface SupervisorDeps {
   onEnd: (end: WorkerEnd) => void
   /** A worker that follows a crashed one is ready. */
   onRestart: () => void
-  log: EngineLog
+  log: WorkerClientLog
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { EngineStatus } from './engine.js'
 import type { FromWorker, ToWorker } from './protocol.js'
+import type { WorkerClientStatus } from './worker-client.js'
 
 /** Milliseconds between two beats. */
 export const BEAT_MS = 2_000
@@ -87,7 +87,7 @@ export function createWatch(deps: {
       forget()
     },
     /** The state with what hangs. A worker that reports why it stores nothing knows better, while it responds. */
-    judge<S extends Pick<EngineStatus, 'state' | 'reason'>>(status: S): S {
+    judge<S extends Pick<WorkerClientStatus, 'state' | 'reason'>>(status: S): S {
       const reason = describe()
       if (reason === undefined || (status.state !== 'ready' && !isSilent())) return status
       return { ...status, state: 'degraded', reason }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../base/errors.js'
-import { openStores } from '../storage/duckdb/open-stores.js'
+import { openStores } from '../storage/duckdb/open-files.js'
 import { openRecords } from '../storage/duckdb/records.js'
 import type { EventStore } from '../storage/event-store.js'
 import { endCopying, requireWholeCopy } from '../storage/records/copy-marker.js'

@@ -11,7 +11,7 @@ import { serve } from './serve.js'
  */
 const HEAP_GROWTH_PERCENT = 100
 
-/** Runs this process as the worker of `startEngine`. */
+/** Runs this process as the worker of `startWorkerClient`. */
 export async function runWorkerProcess(createParts: CreateParts): Promise<void> {
   // Signals reach every process of a terminal or a unit: the site's process drains first, and then sends `close`.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})

@@ -10,7 +10,7 @@ import { createPublicListener, parseTrustedProxies } from '../../src/app/cli/pub
 import { createPublicService } from '../../src/app/cli/public-service.js'
 import { loadConfig } from '../../src/app/config.js'
 import { openInstance } from '../../src/app/instance/open-instance.js'
-import { startEngine } from '../../src/worker-client/engine.js'
+import { startWorkerClient } from '../../src/worker-client/worker-client.js'
 import { type DnsAnswer, serveDns } from '../fixtures/dns.js'
 import { directory } from '../fixtures/files.js'
 import { CHROME, GPTBOT } from '../fixtures/instance.js'
@@ -61,7 +61,7 @@ async function openLocalInstance(t: Test, origin: string, outside: { web: string
   const say = (_details: object, message: string) => void lines.push(message)
   const log = { info: say, warn: say, error: say }
   const entry = new URL('../fixtures/local-network-worker.js', import.meta.url)
-  const instance = await openInstance(config, { log, start: (options) => startEngine({ ...options, entry }) })
+  const instance = await openInstance(config, { log, start: (options) => startWorkerClient({ ...options, entry }) })
   t.teardown(() => instance.close())
   const front = createPublicListener(config, {
     origin: new URL(origin),

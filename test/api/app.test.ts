@@ -21,32 +21,32 @@ import { createBackups } from '../../src/storage/backup/backups.js'
 import { sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
 import { copySite } from '../fixtures/copy-site.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
 
 /** The service with two organisations: sites 1 and 2 belong to the first, site 3 to the second. */
 async function open(t: Test, more: readonly Route[] = []) {
   const parts = await createInProcessEngine(t)
-  const { engine } = parts
-  await bootstrap(engine.records, { domains: [], timezone: 'UTC', now: now() })
-  await engine.records.write(
+  const { workerClient } = parts
+  await bootstrap(workerClient.records, { domains: [], timezone: 'UTC', now: now() })
+  await workerClient.records.write(
     sql`insert into organisations (id, name, created_at, require_totp) values (2, 'Other', ${now()}, false)`,
     copySite(2, { org: 1, name: 'second' }),
     copySite(3, { org: 2, name: 'foreign' }),
   )
-  const sites = createSites(engine.records)
-  const keys = createKeys({ records: engine.records, sites, now, random: (n) => randomBytes(n) })
-  const losses = await openStoreLosses({ ...engine, sites, assignStep: async () => ({}), wakeRemovals() {} })
+  const sites = createSites(workerClient.records)
+  const keys = createKeys({ records: workerClient.records, sites, now, random: (n) => randomBytes(n) })
+  const losses = await openStoreLosses({ ...workerClient, sites, assignStep: async () => ({}), wakeRemovals() {} })
   const service: ServiceDeps = {
-    engine: {
-      ...engine,
+    workerClient: {
+      ...workerClient,
       call: async (name) =>
         name === 'reclassify' ? { catalog_version: '', rows: 0, changed: 0, remaining: 0, moves: [] } : [],
     },
     health: () => parts.status,
-    ...{ losses, sites, keys, backups: createBackups(engine, losses) },
-    ingestKeys: createIngestKeys({ records: engine.records, now, random: (n) => randomBytes(n) }),
+    ...{ losses, sites, keys, backups: createBackups(workerClient, losses) },
+    ingestKeys: createIngestKeys({ records: workerClient.records, now, random: (n) => randomBytes(n) }),
     metrics: createMetrics({
       ...{ health: () => parts.status, isWriter: () => true },
       recorder: () => ({ waiting: 3, drops: { queue_full: 2 }, on: true }),
@@ -56,7 +56,7 @@ async function open(t: Test, more: readonly Route[] = []) {
     ...{ status: async () => ({ version: '0' }), vacuum: async () => undefined },
   }
   const logged: unknown[] = []
-  const drops = createDrops({ records: engine.records, now })
+  const drops = createDrops({ records: workerClient.records, now })
   const endpoints = createTrackEndpoints({
     sites: sites.list,
     record: () => {},
@@ -66,7 +66,7 @@ async function open(t: Test, more: readonly Route[] = []) {
     log: (error) => logged.push(error),
   })
   const table = [
-    ...readRoutes({ store: engine.events, now, catalog: listAgents(loadCatalog()), sites }),
+    ...readRoutes({ store: workerClient.events, now, catalog: listAgents(loadCatalog()), sites }),
     ...serviceRoutes(service),
     ...trackRoutes(endpoints),
     ...dropRoutes({ sites, drops }),

@@ -12,17 +12,17 @@ import { edgeService, signBody } from '../fixtures/edge-service.js'
  * has a share of every budget, aborted requests release theirs, and rows are stored whole or not at all.
  */
 const service = await edgeService(t)
-const { engine, send, post, rows, fetched, viewed, fresh, key, seconds, clock, faults, url } = service
+const { workerClient, send, post, rows, fetched, viewed, fresh, key, seconds, clock, faults, url } = service
 
 const V1 = 'a4431947109bdcf9146e3714d9a317291048991ca961d408407b516f85d1b662'
 /** An engine whose commits wait until the test releases them. */
 function createWaitingEngine() {
   const releases: (() => void)[] = []
-  const record: typeof engine.record = async (...args) => {
+  const record: typeof workerClient.record = async (...args) => {
     await new Promise<void>((resolve) => releases.push(resolve))
-    await engine.record(...args)
+    await workerClient.record(...args)
   }
-  return { releases, engine: { ...engine, record } }
+  return { releases, workerClient: { ...workerClient, record } }
 }
 
 t.test('load is bounded', async (t) => {
@@ -73,8 +73,8 @@ t.test('load is bounded', async (t) => {
     t.strictSame(missed, ['127.0.0.1', '127.0.0.1'])
   })
   await t.test('by bytes', async (t) => {
-    const { releases, engine } = createWaitingEngine()
-    fresh({ engine, budget: createByteBudget({ total: 5_000, each: 3_000 }) })
+    const { releases, workerClient } = createWaitingEngine()
+    fresh({ workerClient, budget: createByteBudget({ total: 5_000, each: 3_000 }) })
     const body = { site_id: 1, agent_events: [fetched()], pad: 'x'.repeat(2_000) }
     const waiting = post(body)
     while (releases.length === 0) await sleep(5)
@@ -111,7 +111,12 @@ t.test('load is bounded', async (t) => {
     t.ok(room.reserve(50, '2001:db8:1:2::1'))
   })
   await t.test('while rows cannot be stored', async (t) => {
-    fresh({ engine: { ...engine, status: () => ({ ...engine.status(), state: 'degraded', reason: 'secret' }) } })
+    fresh({
+      workerClient: {
+        ...workerClient,
+        status: () => ({ ...workerClient.status(), state: 'degraded', reason: 'secret' }),
+      },
+    })
     const answer = await post({ site_id: 1, agent_events: [fetched()] })
     t.equal(answer.status, 503)
     t.notMatch(answer.error?.message, 'secret')
@@ -119,8 +124,8 @@ t.test('load is bounded', async (t) => {
 })
 
 t.test('a client that disconnects early can retry', async (t) => {
-  const { releases, engine } = createWaitingEngine()
-  fresh({ engine })
+  const { releases, workerClient } = createWaitingEngine()
+  fresh({ workerClient })
   const value = { site_id: 1, batch: { sender: '1'.repeat(16), number: 1 }, agent_events: [fetched()] }
   const body = JSON.stringify(value)
   const leaving = new AbortController()

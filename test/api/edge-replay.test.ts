@@ -8,9 +8,9 @@ import { edgeService, signBody } from '../fixtures/edge-service.js'
  * once in both cases, also after errors, restarts and two requests at the same moment.
  */
 const service = await edgeService(t)
-const { engine, send, post, rows, fetched, fresh, key, seconds, clock, faults } = service
+const { workerClient, send, post, rows, fetched, fresh, key, seconds, clock, faults } = service
 
-const refusing = (error: ApiError) => ({ ...engine, record: () => Promise.reject(error) })
+const refusing = (error: ApiError) => ({ ...workerClient, record: () => Promise.reject(error) })
 
 t.test('an accepted request cannot be repeated', async (t) => {
   fresh()
@@ -57,7 +57,7 @@ t.test('a numbered delivery is stored once, however often it is sent', async (t)
   }
   t.equal((await post(batch('a', 1, 2), key.two)).status, 202)
   const ofTwo = sql`select pathname from agent_events where site_id = 2`
-  t.strictSame(await engine.events.query(ofTwo), [{ pathname: '/a1' }], 'numbers are of a site')
+  t.strictSame(await workerClient.events.query(ofTwo), [{ pathname: '/a1' }], 'numbers are of a site')
   const retries = await Promise.all(Array.from({ length: 6 }, () => post(batch('c', 1))))
   t.ok(retries.every(({ status }) => status === 202))
   t.equal((await rows()).filter((path) => path === '/c1').length, 1, 'also all at once')
@@ -77,8 +77,8 @@ t.test('a look-up from before a commit is not used after it', async (t) => {
     asked = resolve
   })
   let questions = 0
-  const query: typeof engine.events.query = async (statement) => {
-    const found = await engine.events.query(statement)
+  const query: typeof workerClient.events.query = async (statement) => {
+    const found = await workerClient.events.query(statement)
     if (!statement.text.join('?').includes('max(number)')) return found
     questions += 1
     if (questions === 1) {
@@ -115,20 +115,20 @@ t.test('a process that writes again asks what another one has stored meanwhile',
 })
 
 t.test('a failed delivery is not accepted, and may be retried', async (t) => {
-  fresh({ engine: refusing(new ApiError('database_error', 'Closed.')) })
+  fresh({ workerClient: refusing(new ApiError('database_error', 'Closed.')) })
   const body = JSON.stringify({ site_id: 1, batch: { sender: '0'.repeat(16), number: 1 }, agent_events: [fetched()] })
   const header = { 'x-service-signature': signBody(key.one, seconds(), body) }
   const failed = await send(body, header)
   t.match(failed, { status: 503, error: { code: 'database_error' } })
   t.equal(failed.headers.get('retry-after'), '5')
-  service.edge.engine = engine
+  service.edge.workerClient = workerClient
   t.equal((await send(body, header)).status, 202, 'the very same')
   t.strictSame(await rows(), ['/agent'])
   t.equal(faults.length, 1)
 })
 
 t.test('rows that crash the worker again and again are refused for good', async (t) => {
-  fresh({ engine: refusing(new ApiError('internal_error', 'The worker crashed repeatedly on this batch.')) })
+  fresh({ workerClient: refusing(new ApiError('internal_error', 'The worker crashed repeatedly on this batch.')) })
   const answer = await post({ site_id: 1, agent_events: [fetched()] })
   t.match(answer, { status: 422, error: { code: 'validation_error' } }, 'the sender retries with fewer rows')
   t.strictSame(faults, [])
@@ -141,14 +141,14 @@ t.test('signatures and numbers are remembered after a restart', async (t) => {
   const header = { 'x-service-signature': signBody(key.one, seconds() + 300, body) }
   t.equal((await send(body, header)).status, 202)
   const { now } = clock
-  await engine.close()
+  await workerClient.close()
   const second = await edgeService(t, { data: service.data })
   second.clock.now = now
   t.not(second.key.one, undefined)
   t.equal((await second.send(body, header)).status, 409, 'the repeat')
   const later = second.fetched({ pathname: '/later' })
   t.equal((await second.post({ site_id: 1, batch, agent_events: [later] }, second.key.one)).status, 202)
-  t.strictSame(await second.engine.events.query(sql`select * from agent_events where pathname = '/later'`), [])
+  t.strictSame(await second.workerClient.events.query(sql`select * from agent_events where pathname = '/later'`), [])
   second.clock.now = new Date(now.getTime() + 600_000)
   t.equal((await second.send(body, header)).status, 409, 'of a time ahead, ten minutes later')
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { sql } from '../../src/storage/sql.js'
 import { edgeService } from '../fixtures/edge-service.js'
 
-const { engine, post, fetched, viewed, fresh, key, drops } = await edgeService(t)
+const { workerClient, post, fetched, viewed, fresh, key, drops } = await edgeService(t)
 
 t.test('rows of hostnames that the site does not list are refused alone', async (t) => {
   fresh()
@@ -28,7 +28,7 @@ t.test('rows of hostnames that the site does not list are refused alone', async 
   t.strictSame(drops, [[2, 'foreign_host', 8]], 'and the refused ones are counted')
   const stored = sql`select distinct hostname from (select site_id, hostname from events union all
     select site_id, hostname from agent_events) b where site_id = 2 order by hostname`
-  t.strictSame(await engine.events.query(stored), [{ hostname: 'two.example' }, { hostname: 'www.two.example' }])
+  t.strictSame(await workerClient.events.query(stored), [{ hostname: 'two.example' }, { hostname: 'www.two.example' }])
   fresh()
   const any = await post({ site_id: 1, agent_events: of(['any.example', 'two.example'], fetched) })
   t.strictSame(any.data?.refused, refused('agent_events', 1), 'a site without hostnames has all but those of others')
@@ -47,7 +47,7 @@ t.test('rows without an address are accepted', async (t) => {
     status: 202,
     data: { agent_events: 1, events: 3 },
   })
-  const found = await engine.events.query(
+  const found = await workerClient.events.query(
     sql`select pathname, country, dense_rank() over (order by visitor_id) as visitor from events where hostname = ${person.hostname} order by pathname`,
   )
   const [a, c, d] = found

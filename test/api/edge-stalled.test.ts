@@ -10,18 +10,18 @@ import { edgeService, signBody } from '../fixtures/edge-service.js'
  * stored twice, or if an acknowledged delivery is not stored.
  */
 const service = await edgeService(t)
-const { engine, send, rows, fetched, fresh, key, seconds, clock, edge } = service
+const { workerClient, send, rows, fetched, fresh, key, seconds, clock, edge } = service
 
 /** A store whose commits wait for `release`, which stores them or refuses them. */
 function stalling() {
   const waiting: (() => void)[] = []
   let isStalled = true
   return {
-    engine: {
-      ...engine,
-      record: async (...one: Parameters<typeof engine.record>) => {
+    workerClient: {
+      ...workerClient,
+      record: async (...one: Parameters<typeof workerClient.record>) => {
         if (isStalled) await new Promise<void>((resolve) => waiting.push(resolve))
-        return engine.record(...one)
+        return workerClient.record(...one)
       },
     },
     waiting: () => waiting.length,
@@ -61,7 +61,7 @@ const make = (pathname: string, more: object = {}) =>
 t.test('a delivery that is not stored in time is 503, and its repeat is confirmed once', async (t) => {
   const store = stalling()
   const time = makeDeadlines()
-  fresh({ engine: store.engine, after: time.after })
+  fresh({ workerClient: store.workerClient, after: time.after })
   const [plain, numbered] = [make('/a'), make('/n', { batch: { sender: '0'.repeat(16), number: 1 } })]
   for (const [body, waiting, why] of [
     [plain, 1, 'the first'],
@@ -92,7 +92,7 @@ t.test('a delivery that is not stored in time is 503, and its repeat is confirme
 
 t.test('the repeat of a sender that left before its response is confirmed too', async (t) => {
   const store = stalling()
-  fresh({ engine: store.engine })
+  fresh({ workerClient: store.workerClient })
   const body = make('/left')
   const leaving = new AbortController()
   const left = t.rejects(deliver(body, { signal: leaving.signal }))
@@ -109,7 +109,7 @@ t.test('the repeat of a sender that left before its response is confirmed too', 
 
 t.test('two equal deliveries at the same moment that both get their 202 are both stored', async (t) => {
   const store = stalling()
-  fresh({ engine: store.engine })
+  fresh({ workerClient: store.workerClient })
   const body = make('/two')
   const both = [deliver(body), deliver(body)]
   await until(() => store.waiting() === 1)
@@ -132,14 +132,14 @@ t.test('a delivery that was not stored after all is stored by its repeat', async
     isRecording = true
     return failing
   }
-  fresh({ engine: { ...engine, record }, after: time.after })
+  fresh({ workerClient: { ...workerClient, record }, after: time.after })
   const body = make('/lost')
   const answer = deliver(body)
   await until(() => isRecording)
   time.expire()
   t.equal((await answer).status, 503)
   fail(new ApiError('database_error', 'The store closed before these rows were stored.'))
-  edge.engine = engine
+  edge.workerClient = workerClient
   t.equal((await deliver(body)).status, 202)
   t.strictSame(await rows(), ['/lost'])
 })
@@ -147,7 +147,11 @@ t.test('a delivery that was not stored after all is stored by its repeat', async
 t.test('bodies that wait count until their rows are stored', async (t) => {
   const store = stalling()
   const time = makeDeadlines()
-  fresh({ engine: store.engine, after: time.after, budget: createByteBudget({ total: 3_000, each: 3_000 }) })
+  fresh({
+    workerClient: store.workerClient,
+    after: time.after,
+    budget: createByteBudget({ total: 3_000, each: 3_000 }),
+  })
   const [body, other] = ['/big', '/other'].map((pathname) => make(pathname, { pad: 'x'.repeat(2_000) }))
   const answer = deliver(body ?? '')
   await until(() => store.waiting() === 1)

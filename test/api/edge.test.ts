@@ -12,7 +12,8 @@ import { edgeService, signBody } from '../fixtures/edge-service.js'
  * writes nothing, refusals look alike, and what one sender uses up is not missing for another.
  */
 const service = await edgeService(t)
-const { engine, send, post, rows, fetched, viewed, fresh, key, keys, seconds, clock, faults, drops, url } = service
+const { workerClient, send, post, rows, fetched, viewed, fresh, key, keys, seconds, clock, faults, drops, url } =
+  service
 
 const V1 = 'a4431947109bdcf9146e3714d9a317291048991ca961d408407b516f85d1b662'
 
@@ -82,11 +83,11 @@ t.test('accepted rows are committed as they were sent', async (t) => {
   t.match(answer, { status: 202, data: { agent_events: 2, events: 1 } })
   t.strictSame(Object.keys(answer.data ?? {}), ['agent_events', 'events'])
   t.strictSame(await rows(), ['/agent', '/person', '/with'], 'all are there when it is answered')
-  t.match(await engine.events.query(sql`select * from agent_events order by pathname`), [
+  t.match(await workerClient.events.query(sql`select * from agent_events order by pathname`), [
     { site_id: 1, agent_id: 'gptbot', timestamp: clock.now, bytes: 1234, x_robots_tag: 'noindex', content_type: null },
     { pathname: '/with' },
   ])
-  t.match(await engine.events.query(sql`select * from events`), [
+  t.match(await workerClient.events.query(sql`select * from events`), [
     { kind: 'pageview', utm_source: 'letter', language: 'de', browser: 'Chrome', status: 200 },
   ])
   for (const [body, why] of [
@@ -145,7 +146,7 @@ t.test('only a signature or a key with the scope is accepted', async (t) => {
   t.equal(said.size, 1, 'every wrong signature gets the same error')
   t.equal((await rows()).length, 3, 'and nothing is written but what was let in')
   const ofTwo = sql`select count(*) as n from agent_events where site_id = 2`
-  t.match(await engine.events.query(ofTwo), [{ n: 1 }], 'nor for the other site')
+  t.match(await workerClient.events.query(ofTwo), [{ n: 1 }], 'nor for the other site')
 
   const clocks: [number, number][] = [
     [0, 202],
@@ -253,7 +254,7 @@ t.test('of a refused delivery no row is written', async (t) => {
   ]
   for (const [row, why] of taken) t.equal((await post({ site_id: 1, agent_events: [row] })).status, 202, why)
   t.strictSame(await rows(), ['/ahead', '/offset', '/old'])
-  t.match(await engine.events.query(sql`select agent_id from agent_events where hostname = ''`), [
+  t.match(await workerClient.events.query(sql`select agent_id from agent_events where hostname = ''`), [
     { agent_id: 'other' },
   ])
   const most = await post({ site_id: 1, agent_events: Array(500).fill(good), events: Array(500).fill(viewed()) })
@@ -323,7 +324,7 @@ t.test('content type, encoding and size are checked, and any origin may send', a
   t.match(preflight.headers.get('access-control-allow-headers'), /content-type.*authorization.*x-service-signature/)
   t.equal((await send('{}')).headers.get('access-control-allow-origin'), '*', 'failures can be read too')
   t.equal((await fetch(url)).status, 404, 'nothing is read here')
-  t.equal(engine.status().state, 'ready')
+  t.equal(workerClient.status().state, 'ready')
 })
 
 t.test('two ingest keys are valid during a rotation, never three', async (t) => {
@@ -351,10 +352,10 @@ t.test('two ingest keys are valid during a rotation, never three', async (t) => 
 
 t.test('browser hits are accepted for the site of the signature only', async (t) => {
   const recorded: number[] = []
-  const record: typeof engine.record = async (parcel) => {
+  const record: typeof workerClient.record = async (parcel) => {
     recorded.push(parcel.count)
   }
-  fresh({ engine: { ...engine, record } })
+  fresh({ workerClient: { ...workerClient, record } })
   const hit = (payload: unknown) => ({
     timestamp: clock.now.toISOString(),
     ip: '203.0.113.7',

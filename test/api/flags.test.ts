@@ -13,7 +13,7 @@ import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
 import { copySite } from '../fixtures/copy-site.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 
 const START = Date.parse('2026-11-21T10:00:00.000Z')
 const MINUTE = 60_000
@@ -24,8 +24,8 @@ const PAGE = 'https://example.com/articles/tides?utm_source=mail'
 
 /** Site 1 is example.com, honours GPC and excludes /private/**; site 2 is other.example, site 3 the second organisation's. */
 async function open(t: Test) {
-  const { engine } = await createInProcessEngine(t)
-  const { records } = engine
+  const { workerClient } = await createInProcessEngine(t)
+  const { records } = workerClient
   const clock = { at: START }
   const now = () => new Date(clock.at)
   await bootstrap(records, { domains: ['example.com'], timezone: 'UTC', now: now() })

@@ -85,11 +85,11 @@ const properties = (text: string): object[] => [
 const encoded = (value: unknown) => encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))
 
 t.test('values of queries never become SQL, patterns or paths', { timeout: 300_000 }, async (t) => {
-  const { ask, engine, logged, makeRecords } = await sampleService(t)
+  const { ask, workerClient, logged, makeRecords } = await sampleService(t)
   await makeRecords()
   const counts = async () =>
     (
-      await engine.events.query(sql`
+      await workerClient.events.query(sql`
       select (select count(*) from events) as people, (select count(*) from agent_events) as agents`)
     )[0]
   const before = await counts()

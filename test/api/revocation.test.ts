@@ -20,7 +20,7 @@ import { createSites } from '../../src/manage/sites.js'
 import { createUsers } from '../../src/manage/users.js'
 import { sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 import { eventRow } from '../fixtures/rows.js'
 
 /** Revocation takes effect on the next request, and cuts a response under way. */
@@ -54,8 +54,8 @@ const endless: Route = {
 async function open(t: Test) {
   const clock = { now: NOW }
   const now = () => clock.now
-  const { engine, commit } = await createInProcessEngine(t)
-  const { records } = engine
+  const { workerClient, commit } = await createInProcessEngine(t)
+  const { records } = workerClient
   await bootstrap(records, { domains: [], timezone: 'UTC', now: NOW })
   const sites = createSites(records)
   const deps = { records, now, random: randomBytes }
@@ -71,7 +71,7 @@ async function open(t: Test) {
     },
   }
   const credentials = { keys, shares, people: createPeople({ sessions, users, members, orgs }) }
-  const reads = { store: engine.events, now, catalog: [], sites }
+  const reads = { store: workerClient.events, now, catalog: [], sites }
   const app = createApp({
     routes: [...readRoutes(reads), ...exportRoutes({ ...reads, pdf: createPdfRenderer(undefined), log() {} }), endless],
     ...{ credentials, version: '0', now, log: (error) => t.fail('nothing is our own fault', { error }) },
@@ -259,14 +259,14 @@ t.test('a stream under way is cut off', { timeout: 300_000 }, async (t) => {
 })
 
 t.test('1,000 requests are counted, and written together', async (t) => {
-  const { engine } = await createInProcessEngine(t)
-  await bootstrap(engine.records, { domains: [], timezone: 'UTC', now: NOW })
+  const { workerClient } = await createInProcessEngine(t)
+  await bootstrap(workerClient.records, { domains: [], timezone: 'UTC', now: NOW })
   let writes = 0
   const records = {
-    ...engine.records,
-    write(...given: Parameters<typeof engine.records.write>) {
+    ...workerClient.records,
+    write(...given: Parameters<typeof workerClient.records.write>) {
       writes += 1
-      return engine.records.write(...given)
+      return workerClient.records.write(...given)
     },
   }
   const deps = { records, now: () => NOW, random: randomBytes }

@@ -12,7 +12,7 @@ import { createTailStream, TailQuery } from '../../src/api/tail.js'
 import { clientAddress, parseTrust } from '../../src/base/address.js'
 import { createEventLoopQueue } from '../../src/base/event-loop-queue.js'
 import { directory } from '../fixtures/files.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
 const whoAmI = async (_: Request, peer: { ip: string; operator: boolean }) => Response.json(peer)
@@ -214,7 +214,7 @@ async function startTail(t: Test) {
   const path = join(directory(t), 'control.sock')
   const control = await listenControl(async (request) => {
     const query = TailQuery.parse(Object.fromEntries(new URL(request.url).searchParams))
-    return new Response(createTailStream(parts.engine, query, [1]))
+    return new Response(createTailStream(parts.workerClient, query, [1]))
   }, path)
   t.teardown(() => control.close())
   return { ...parts, path }
@@ -272,15 +272,15 @@ t.test('tail sends the recent rows, oldest first, then each row as it is committ
 })
 
 t.test('tail sends a row once that is committed while the recent ones are read', async (t) => {
-  const { engine, commit, listeners } = await createInProcessEngine(t)
+  const { workerClient, commit, listeners } = await createInProcessEngine(t)
   const slow = {
-    ...engine,
+    ...workerClient,
     events: {
-      ...engine.events,
-      async query(...args: Parameters<typeof engine.events.query>) {
+      ...workerClient.events,
+      async query(...args: Parameters<typeof workerClient.events.query>) {
         // Committed before the read: the row is in its result, and arrives live as well.
         await commit({ agent_events: [agentRow({ pathname: '/both' })] })
-        const rows = await engine.events.query(...args)
+        const rows = await workerClient.events.query(...args)
         await commit({ agent_events: [agentRow({ pathname: '/after' })] })
         return rows
       },
@@ -304,10 +304,10 @@ t.test('tail sends a row once that is committed while the recent ones are read',
 })
 
 t.test('tail ends in order when another process writes, and goes on while this one is started again', async (t) => {
-  const { engine, commit, listeners } = await createInProcessEngine(t)
+  const { workerClient, commit, listeners } = await createInProcessEngine(t)
   let [isWriter, restart] = [true, () => {}]
   const shared = {
-    ...engine,
+    ...workerClient,
     isWriter: () => isWriter,
     onRestart(listener: () => void) {
       restart = listener
@@ -328,8 +328,8 @@ t.test('tail ends in order when another process writes, and goes on while this o
 })
 
 t.test('tail bounds the lines for a slow reader, and says how many it missed', async (t) => {
-  const { engine, commit, listeners } = await createInProcessEngine(t)
-  const reader = createTailStream(engine, TailQuery.parse({ n: '0' }), [1]).getReader()
+  const { workerClient, commit, listeners } = await createInProcessEngine(t)
+  const reader = createTailStream(workerClient, TailQuery.parse({ n: '0' }), [1]).getReader()
   await until(t, 'listening', () => listeners.size === 1)
   await sleep(10)
   await commit({ agent_events: Array.from({ length: 5_000 }, () => agentRow()) })

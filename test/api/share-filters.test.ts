@@ -16,7 +16,7 @@ import { createSites } from '../../src/manage/sites.js'
 import type { AgentEventRow, EventRow } from '../../src/storage/rows.js'
 import { sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 import { agentRow, eventRow } from '../fixtures/rows.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
@@ -96,8 +96,8 @@ async function open(
   { mapped = [], ...rows }: { events: EventRow[]; agent_events: AgentEventRow[]; mapped?: string[] },
   filters: Filter[] = [german],
 ) {
-  const { engine, commit } = await createInProcessEngine(t)
-  const { records, events } = engine
+  const { workerClient, commit } = await createInProcessEngine(t)
+  const { records, events } = workerClient
   await bootstrap(records, { domains: ['example.com'], timezone: 'UTC', now: now() })
   await commit(rows)
   for (const path of mapped) await events.query(sql`insert into sitemap_urls values ('example.com', ${path}, null)`)

@@ -8,7 +8,7 @@ import { sampleService } from '../fixtures/sample.js'
 const HOST = 'https://slackwater.example'
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'
 t.test('a changed or deleted site takes effect at every endpoint on the next request', async (t) => {
-  const { instance, operator, engine } = await sampleService(t)
+  const { instance, operator, workerClient } = await sampleService(t)
   const make = async (path: string, body: object) => {
     const response = await operator(path, { method: 'POST', body: JSON.stringify(body) })
     const text = await response.text()
@@ -74,7 +74,7 @@ t.test('a changed or deleted site takes effect at every endpoint on the next req
   await eventually(
     'its rows to be removed, long before the timer of a minute',
     async () => {
-      const [row] = await engine.events.query(
+      const [row] = await workerClient.events.query(
         sql`select (select count(*) from events where site_id = 1) + (select count(*) from agent_events where site_id = 1) as n`,
       )
       return Number(row?.n) === 0

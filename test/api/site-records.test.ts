@@ -12,15 +12,15 @@ import { createSites } from '../../src/manage/sites.js'
 import { sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
 import { copySite } from '../fixtures/copy-site.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 import { eventRow } from '../fixtures/rows.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
 
 /** Sites 1 and 2 belong to the first organisation, site 3 to the second. */
 async function open(t: Test) {
-  const { engine, commit } = await createInProcessEngine(t)
-  const { records } = engine
+  const { workerClient, commit } = await createInProcessEngine(t)
+  const { records } = workerClient
   await bootstrap(records, { domains: [], timezone: 'UTC', now: now() })
   const like1 = (id: number, org: number) => copySite(id, { org, name: 'x' })
   await records.write(
@@ -32,8 +32,8 @@ async function open(t: Test) {
   const keys = createKeys({ records, sites, now, random: (n) => randomBytes(n) })
   const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
   const routes = [
-    ...readRoutes({ store: engine.events, now, catalog: [], sites, ...managed }),
-    ...siteRecordRoutes({ ...managed, sites, store: engine.events }),
+    ...readRoutes({ store: workerClient.events, now, catalog: [], sites, ...managed }),
+    ...siteRecordRoutes({ ...managed, sites, store: workerClient.events }),
   ]
   const logged: unknown[] = []
   const app = createApp({ routes, credentials: { keys }, version: '0', log: (error) => logged.push(error) })

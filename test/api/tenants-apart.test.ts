@@ -7,7 +7,7 @@ import { listenAdmin } from '../../src/api/server.js'
 import { openInstance } from '../../src/app/instance/open-instance.js'
 import { sql } from '../../src/storage/sql.js'
 import type { ResultRow } from '../../src/storage/store.js'
-import { startEngine } from '../../src/worker-client/engine.js'
+import { startWorkerClient } from '../../src/worker-client/worker-client.js'
 import { exportService } from '../fixtures/export-service.js'
 import { directory } from '../fixtures/files.js'
 import { logLine } from '../fixtures/importer.js'
@@ -32,7 +32,7 @@ async function openInstanceOfTwo(t: Test) {
   const log = { info() {}, warn() {}, error() {} }
   const instance = await openInstance(
     { data, domain: ['a.example'], min_free_disk: 0, offline: true, ranges: [] },
-    { log, start: startEngine, service: () => 'http://127.0.0.1:8081' },
+    { log, start: startWorkerClient, service: () => 'http://127.0.0.1:8081' },
   )
   const listener = await listenAdmin((incoming, peer) => instance.fetch(incoming, peer), '127.0.0.1', 0)
   t.teardown(async () => {

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { openStores } from '../../src/storage/duckdb/open-stores.js'
+import { openStores } from '../../src/storage/duckdb/open-files.js'
 import { storeOptions } from '../fixtures/store.js'
 import { openBenchFile } from './reads.js'
 

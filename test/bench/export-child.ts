@@ -7,7 +7,7 @@ import { listenAdmin } from '../../src/api/server.js'
 import { duckdbDialect } from '../../src/storage/dialects/duckdb.js'
 import { sql } from '../../src/storage/sql.js'
 import type { ResultRow, Store } from '../../src/storage/store.js'
-import { startEngine } from '../../src/worker-client/engine.js'
+import { startWorkerClient } from '../../src/worker-client/worker-client.js'
 import { usageOfAll } from './usage.js'
 
 /** The service of one site in a process of its own, over rows made as they are asked for, or over a real engine. */
@@ -41,7 +41,7 @@ const quiet = { info() {}, warn: console.error, error: console.error }
 const engine =
   data === undefined
     ? undefined
-    : await startEngine({ data, log: quiet, offline: true, min_free_disk: 0, memory_limit: '1GB' })
+    : await startWorkerClient({ data, log: quiet, offline: true, min_free_disk: 0, memory_limit: '1GB' })
 const store = engine?.events ?? { dialect: duckdbDialect, query: async () => [], stream: made }
 if (engine) await engine.events.query(sql`select 1`)
 const site = {

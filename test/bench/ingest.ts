@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Observation } from '../../src/capture/observation.js'
-import { addSite } from '../fixtures/engine.js'
 import { freePort, type Instance, startOrigin, startProxy } from '../fixtures/instance.js'
+import { addSite } from '../fixtures/worker-client.js'
 import { printAims } from './aims.js'
 import { type Contender, createEdge, slice } from './track.js'
 import { preciseCpu } from './usage.js'
@@ -80,9 +80,11 @@ async function measureRows(builds: readonly string[], rounds: number, ms: number
 /** A worker of a build, with the recorder that the proxy hands its observations to. */
 async function startWorker(build: string, data: string) {
   const load = (file: string) => import(pathToFileURL(join(build, 'dist/src', file)).href)
-  const { startEngine }: typeof import('../../src/worker-client/engine.js') = await load('worker-client/engine.js')
+  const { startWorkerClient }: typeof import('../../src/worker-client/worker-client.js') = await load(
+    'worker-client/worker-client.js',
+  )
   const { createRecorder }: typeof import('../../src/capture/recorder.js') = await load('capture/recorder.js')
-  const engine = await startEngine({
+  const engine = await startWorkerClient({
     data,
     offline: true,
     log: { info() {}, warn: console.warn, error: console.error },

@@ -9,8 +9,8 @@ import { clientAddress, parseTrust } from '../../src/base/address.js'
 import type { Observation } from '../../src/capture/observation.js'
 import { createRecorder } from '../../src/capture/recorder.js'
 import { createProxy } from '../../src/site/proxy/proxy.js'
-import { startEngine } from '../../src/worker-client/engine.js'
-import { addSite } from '../fixtures/engine.js'
+import { startWorkerClient } from '../../src/worker-client/worker-client.js'
+import { addSite } from '../fixtures/worker-client.js'
 
 /** One server of the bench in a process of its own: it says where it listens, and how many rows it dropped when asked. */
 const [kind = '', originPort = '0'] = process.argv.slice(2)
@@ -50,7 +50,7 @@ const servers: Record<string, () => Server | Promise<Server>> = {
   async readership() {
     const data = mkdtempSync(join(tmpdir(), 'readership-bench-'))
     process.on('exit', () => rmSync(data, { recursive: true, force: true }))
-    const engine = await startEngine({
+    const engine = await startWorkerClient({
       data,
       offline: true,
       log: { info() {}, warn: console.warn, error: console.error },

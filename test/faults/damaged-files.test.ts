@@ -9,7 +9,7 @@ import { runQuery } from '../../src/storage/duckdb/query.js'
 import { sql } from '../../src/storage/sql.js'
 import { DAMAGES, damageFile } from '../fixtures/file-damage.js'
 import { directory } from '../fixtures/files.js'
-import { openInProcessEngine } from '../fixtures/in-process-engine.js'
+import { openInProcessEngine } from '../fixtures/in-process-worker.js'
 import { cli, freePort, startInstance, startOrigin, startService } from '../fixtures/instance.js'
 import { seeded } from '../fixtures/random.js'
 import { eventRow } from '../fixtures/rows.js'
@@ -127,9 +127,9 @@ t.test('serve and proxy end in the same way, and name the file and the command t
 t.test('both files damaged are two losses', async (t) => {
   const data = await createData(t)
   for (const [name] of FILES) await damageFile(data, name, 'directory', random)
-  const { engine } = await openInProcessEngine(data)
-  t.teardown(() => engine.close())
-  const rows = await engine.records.query(sql`select kind from losses order by kind`)
+  const { workerClient } = await openInProcessEngine(data)
+  t.teardown(() => workerClient.close())
+  const rows = await workerClient.records.query(sql`select kind from losses order by kind`)
   t.strictSame(rows, [{ kind: 'events_lost' }, { kind: 'records_lost' }])
 })
 

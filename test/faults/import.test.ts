@@ -11,7 +11,7 @@ import type { Site } from '../../src/capture/site.js'
 import { CHROME, FIREFOX } from '../fixtures/browser-headers.js'
 import { directory } from '../fixtures/files.js'
 import { createImporter, logLine, readRows } from '../fixtures/importer.js'
-import { openInProcessEngine } from '../fixtures/in-process-engine.js'
+import { openInProcessEngine } from '../fixtures/in-process-worker.js'
 import { cli, eventually, freePort, GPTBOT, startService } from '../fixtures/instance.js'
 import { openStore } from '../fixtures/open-store.js'
 import { seeded } from '../fixtures/random.js'
@@ -76,7 +76,7 @@ t.test('an import that is killed anywhere, and run again, ends as one run', { ti
   await writeLog(log)
   const killed = join(folder, 'killed')
   mkdirSync(killed)
-  await (await openInProcessEngine(killed)).engine.close()
+  await (await openInProcessEngine(killed)).workerClient.close()
   const clean = await openStore(t)
   const { add } = await createImporter(t, { store: clean, site: SITE, now: Date.now, salts: createTestSalts(Date.now) })
   const whole = await add([readFileSync(log)])

@@ -8,7 +8,7 @@ import { openEvents } from '../../src/storage/duckdb/event-store.js'
 import { openRecords } from '../../src/storage/duckdb/records.js'
 import { sql } from '../../src/storage/sql.js'
 import { directory } from '../fixtures/files.js'
-import { openInProcessEngine } from '../fixtures/in-process-engine.js'
+import { openInProcessEngine } from '../fixtures/in-process-worker.js'
 import { seeded } from '../fixtures/random.js'
 import { storeOptions } from '../fixtures/store.js'
 import {
@@ -290,9 +290,13 @@ t.test(`pairs of files, seed ${SEED}: no row reaches a site that it does not bel
     const before = await openEvents(storeOptions(join(data, 'events.duckdb')).options)
     await before.updateRows(async () => [sql`insert into sitemap_urls values ('own-A2.example', '/plan', null)`])
     await before.close()
-    const { engine } = await openInProcessEngine(data)
-    t.teardown(() => engine.close())
-    t.strictSame(await engine.events.query(sql`select * from sitemap_urls`), [], 'a new tenant may name the hostname')
+    const { workerClient } = await openInProcessEngine(data)
+    t.teardown(() => workerClient.close())
+    t.strictSame(
+      await workerClient.events.query(sql`select * from sitemap_urls`),
+      [],
+      'a new tenant may name the hostname',
+    )
   })
 
   await t.test(`${SERVED_PAIRS} pairs are served and read`, async (t) => {

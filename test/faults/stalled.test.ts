@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { packBatch } from '../../src/capture/packed-batch.js'
 import { raw, sql } from '../../src/storage/sql.js'
-import { FAILING_WORKER, ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/engine.js'
 import { observation } from '../fixtures/observations.js'
+import { FAILING_WORKER, ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/worker-client.js'
 
 /*
  * The attack: the worker's process is stopped, so that it neither answers nor ends, or a commit of the store hangs, as on a

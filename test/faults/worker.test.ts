@@ -5,9 +5,9 @@ import t from 'tap'
 import { packBatch } from '../../src/capture/packed-batch.js'
 import { createRecorder } from '../../src/capture/recorder.js'
 import { sql } from '../../src/storage/sql.js'
-import { FAILING_WORKER, ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/engine.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
+import { FAILING_WORKER, ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/worker-client.js'
 
 /*
  * The attacks on the worker's process: batches that kill it (an exception, an exit, a full heap), SIGKILL and other signals

@@ -3,12 +3,12 @@ import { createGoals } from '../../src/manage/goals.js'
 import { createSegments } from '../../src/manage/segments.js'
 import { raw, sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 
 const goal = { site: 1, name: 'Thanks', type: 'page' as const, match: { op: 'is', value: '/thanks' } }
 
 t.test('a failed write changes nothing and does not block the next one', async (t) => {
-  const { records } = (await createInProcessEngine(t)).engine
+  const { records } = (await createInProcessEngine(t)).workerClient
   const goals = createGoals(records)
   t.equal((await goals.create(goal, deed)).id, 1)
   await records.write(raw('alter table goals rename to gone'))
@@ -28,7 +28,7 @@ t.test('a failed write changes nothing and does not block the next one', async (
 })
 
 t.test('concurrent changes build on one another', async (t) => {
-  const { records } = (await createInProcessEngine(t)).engine
+  const { records } = (await createInProcessEngine(t)).workerClient
   const segments = createSegments(records)
   const german = { dimension: 'country', op: 'is' as const, value: 'DE' }
   await segments.create({ site: 1, name: 'All', filters: [], shared: true }, deed)
@@ -41,7 +41,7 @@ t.test('concurrent changes build on one another', async (t) => {
 })
 
 t.test('a record whose site is deleted while it is created returns not_found, not another record', async (t) => {
-  const { records } = (await createInProcessEngine(t)).engine
+  const { records } = (await createInProcessEngine(t)).workerClient
   await createGoals(records).create(goal, deed)
   const goals = createGoals({
     query: records.query,

@@ -5,18 +5,18 @@ import { bootstrap } from '../../src/manage/orgs.js'
 import { createSites } from '../../src/manage/sites.js'
 import { raw, sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 
 const START = new Date('2026-11-21T10:00:00.000Z')
 
 async function open(t: Test) {
-  const { engine } = await createInProcessEngine(t)
+  const { workerClient } = await createInProcessEngine(t)
   const clock = { now: START }
-  await bootstrap(engine.records, { domains: ['a.com'], timezone: 'Europe/Berlin', now: START })
-  const sites = createSites(engine.records)
+  await bootstrap(workerClient.records, { domains: ['a.com'], timezone: 'Europe/Berlin', now: START })
+  const sites = createSites(workerClient.records)
   const make = () =>
-    createKeys({ records: engine.records, sites, now: () => clock.now, random: (bytes) => randomBytes(bytes) })
-  return { records: engine.records, clock, sites, keys: make(), again: make }
+    createKeys({ records: workerClient.records, sites, now: () => clock.now, random: (bytes) => randomBytes(bytes) })
+  return { records: workerClient.records, clock, sites, keys: make(), again: make }
 }
 
 t.test('the first start creates organisation 1 and site 1, once', async (t) => {

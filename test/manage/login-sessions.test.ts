@@ -3,13 +3,13 @@ import t, { type Test } from 'tap'
 import { createLoginSessions, MAX_SESSIONS_PER_USER, SESSION_IDLE_MS } from '../../src/manage/login-sessions.js'
 import { raw, sql } from '../../src/storage/sql.js'
 import type { Records } from '../../src/storage/store.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 import { seeded } from '../fixtures/random.js'
 
 const from = { agent: 'test', ip: '198.51.100.1' }
 
 async function open(t: Test) {
-  const { records } = (await createInProcessEngine(t)).engine
+  const { records } = (await createInProcessEngine(t)).workerClient
   const world = { at: Date.UTC(2026, 10, 22), rows: 0, broken: false }
   const counted: Records = {
     async query(asked) {

@@ -5,12 +5,12 @@ import { createAccounts } from '../../src/manage/accounts/accounts.js'
 import { createManage } from '../../src/manage/manage.js'
 import { createPasswords } from '../../src/manage/passwords.js'
 import type { Records } from '../../src/storage/store.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 
 const now = () => new Date('2026-11-21T10:00:00.000Z')
 
 t.test('an organisation that is created during a registration goes to its own creator', async (t) => {
-  const { records } = (await createInProcessEngine(t)).engine
+  const { records } = (await createInProcessEngine(t)).workerClient
   let meanwhile: (() => Promise<unknown>) | undefined
   const slow: Records = {
     query: records.query,

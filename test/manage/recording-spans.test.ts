@@ -8,7 +8,7 @@ import { openRecords } from '../../src/storage/duckdb/records.js'
 import { sql } from '../../src/storage/sql.js'
 import type { Records } from '../../src/storage/store.js'
 import { directory } from '../fixtures/files.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 import { observation } from '../fixtures/observations.js'
 import { storeOptions } from '../fixtures/store.js'
 
@@ -17,7 +17,7 @@ const MINUTE = 60_000
 const at = (minutes: number) => new Date(Date.UTC(2026, 10, 21, 10) + minutes * MINUTE)
 
 async function open(t: Test) {
-  const { engine } = await createInProcessEngine(t)
+  const { workerClient } = await createInProcessEngine(t)
   const world = {
     minute: 0,
     /** Minutes by which the wall clock alone is ahead. */ jumped: 0,
@@ -28,9 +28,9 @@ async function open(t: Test) {
   }
   const fate = { /** Whether the next write is stored and its response lost. */ lost: false }
   const records: Records = {
-    ...engine.records,
+    ...workerClient.records,
     async write(...statements) {
-      await engine.records.write(...statements)
+      await workerClient.records.write(...statements)
       if (!fate.lost) return
       fate.lost = false
       throw new Error('the store is being opened again')

@@ -5,7 +5,7 @@ import { siteDeletionStatements } from '../../src/manage/site-deletion.js'
 import { sql } from '../../src/storage/sql.js'
 import type { Records } from '../../src/storage/store.js'
 import { deed } from '../fixtures/audit-context.js'
-import { createInProcessEngine } from '../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../fixtures/in-process-worker.js'
 import type { openStore } from '../fixtures/open-store.js'
 import { eventRow } from '../fixtures/rows.js'
 
@@ -25,7 +25,7 @@ async function open(
     mayRemoveSites?: () => boolean
   },
 ) {
-  const records = given.records ?? (await createInProcessEngine(t)).engine.records
+  const records = given.records ?? (await createInProcessEngine(t)).workerClient.records
   const asked: RemovalTarget[] = []
   const timers = new Map<() => void, number>()
   let time = Date.parse('2026-11-21T10:00:00Z')
@@ -229,7 +229,7 @@ for (const dies of [false, true])
     t.test(
       `cut off ${cut}, ${dies ? 'by the end of the process' : 'and asked again'}: done once, and counted`,
       async (t) => {
-        const { engine, commit } = await createInProcessEngine(t)
+        const { workerClient, commit } = await createInProcessEngine(t)
         const views = (visitor_id: bigint, session_id: bigint, count: number) =>
           commit({ events: Array.from({ length: count }, () => eventRow({ visitor_id, session_id })) })
         await views(10n, 1n, 7)
@@ -245,21 +245,21 @@ for (const dies of [false, true])
           const removals = createRemovals({
             isWriter: () => true,
             records: {
-              query: engine.records.query,
+              query: workerClient.records.query,
               async write(...statements) {
                 if (statements[0]?.text[0]?.startsWith('update removals')) at('unwritten')
-                await engine.records.write(...statements)
+                await workerClient.records.write(...statements)
               },
             },
             mayRemoveSites: () => true,
             sites: { list: async () => [] },
             async remove(leaving) {
               at('before')
-              const removed = RemovalProgress.parse(await engine.call('remove', leaving))
+              const removed = RemovalProgress.parse(await workerClient.call('remove', leaving))
               at('behind')
               return removed
             },
-            forget: async (key) => void (await engine.call('forget_removals', key)),
+            forget: async (key) => void (await workerClient.call('forget_removals', key)),
             onSiteDeleted: () => {},
             settle: async () => {},
             now: () => new Date(),
@@ -287,13 +287,13 @@ for (const dies of [false, true])
           t.match(await erased, { rows: 7, visitor_ids: [ANN] })
         }
         const done = () =>
-          engine.records.query(sql`select rows from removals where done_at is not null and visitor is null`)
-        const noted = () => engine.events.query(sql`select key, visitor_ids from removed`)
+          workerClient.records.query(sql`select rows from removals where done_at is not null and visitor is null`)
+        const noted = () => workerClient.events.query(sql`select key, visitor_ids from removed`)
         await until(async () => (await done()).length > 0 && (await noted()).length === 0)
         t.strictSame(await done(), [{ rows: 7 }])
         t.strictSame(await noted(), [], 'the store does not keep who it was')
         t.strictSame(
-          await engine.events.query(sql`select visitor_id, count(*) as n from events group by 1 order by 1`),
+          await workerClient.events.query(sql`select visitor_id, count(*) as n from events group by 1 order by 1`),
           [...(cut === 'before' ? [] : [{ visitor_id: ANN, n: 2 }]), { visitor_id: BOB, n: 3 }],
           'who comes again behind the step is somebody new',
         )

@@ -5,11 +5,11 @@ import { createMetrics } from '../../src/api/metrics.js'
 import { createSizeReader } from '../../src/app/instance/size-reader.js'
 import { packBatch } from '../../src/capture/packed-batch.js'
 import { createDiskLimit } from '../../src/worker/disk-limit.js'
-import { startTestEngine } from '../fixtures/engine.js'
 import { directory } from '../fixtures/files.js'
 import { eventually } from '../fixtures/instance.js'
 import { observation } from '../fixtures/observations.js'
 import { openStoreAt } from '../fixtures/store.js'
+import { startTestEngine } from '../fixtures/worker-client.js'
 
 const STATUS = { state: 'ready', rows: { human: 0, agent: 0 }, drops: {}, restarts: 0, flush_ms: [] } as const
 

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { packBatch } from '../../src/capture/packed-batch.js'
-import { startEngine } from '../../src/worker-client/engine.js'
-import { ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/engine.js'
+import { startWorkerClient } from '../../src/worker-client/worker-client.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
 import { openStoreAt } from '../fixtures/store.js'
+import { ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/worker-client.js'
 
 /* The worker's process ends with the process that started it, and never delays its end. */
 
@@ -24,7 +24,7 @@ const isRunning = (pid: number): boolean => {
 
 /** A process in its own group with an engine that has recorded some rows. */
 async function startEngineProcess(t: Test, data: string) {
-  const parent: ChildProcess = fork(new URL('../fixtures/engine-process.js', import.meta.url), [data], {
+  const parent: ChildProcess = fork(new URL('../fixtures/worker-client-process.js', import.meta.url), [data], {
     detached: true,
   })
   t.teardown(() => parent.kill('SIGKILL'))
@@ -80,14 +80,17 @@ t.test('a worker that does not end is killed, and nothing is lost', async (t) =>
 t.test('a data directory has one engine, also within one process', async (t) => {
   const { engine, options } = await startTestEngine(t)
   const { pid = 0 } = engine.status().worker ?? {}
-  await t.rejects(startEngine({ ...options, lock_ms: 100 }), {
+  await t.rejects(startWorkerClient({ ...options, lock_ms: 100 }), {
     message: new RegExp(`in use by another process \\(PID ${pid}, \\S+, started by ${process.pid}\\)$`),
   })
   await engine.record(packBatch([observation()]))
   t.match(engine.status(), { restarts: 0, rows: { human: 1 } })
 
   await t.test('a failed start reports why, and a message that cannot be serialised only fails itself', async (t) => {
-    await t.rejects(startEngine({ ...options, data: directory(t), entry: new URL('data:text/javascript,') }), Error)
+    await t.rejects(
+      startWorkerClient({ ...options, data: directory(t), entry: new URL('data:text/javascript,') }),
+      Error,
+    )
     await t.rejects(
       engine.call('policy', () => {}),
       Error,

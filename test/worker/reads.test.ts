@@ -12,12 +12,12 @@ import { packBatch } from '../../src/capture/packed-batch.js'
 import { toNodeHandler } from '../../src/site/proxy/node-handler.js'
 import { raw, type Sql, sql } from '../../src/storage/sql.js'
 import type { ResultRow } from '../../src/storage/store.js'
-import type { Engine } from '../../src/worker-client/engine.js'
 import { defaultMemoryLimit, usableCores } from '../../src/worker-client/machine.js'
 import { MAX_UNACKNOWLEDGED_CHUNKS } from '../../src/worker-client/protocol.js'
-import { FAILING_WORKER, startTestEngine, waitFor } from '../fixtures/engine.js'
+import type { WorkerClient } from '../../src/worker-client/worker-client.js'
 import { directory } from '../fixtures/files.js'
 import { observation } from '../fixtures/observations.js'
+import { FAILING_WORKER, startTestEngine, waitFor } from '../fixtures/worker-client.js'
 
 const endless = sql`select count(*) as n from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3`
 
@@ -34,7 +34,7 @@ const count = async (stream: AsyncIterable<ResultRow[]>): Promise<number> => {
 }
 
 /** Checks that all reading connections are free: the maximum of concurrent queries, and a stream. */
-async function isFree(t: Test, engine: Engine, why: string) {
+async function isFree(t: Test, engine: WorkerClient, why: string) {
   const queries = [1, 2, 3, 4].map((n) => engine.events.query(sql`select ${n} as n`))
   const answers = await Promise.all(queries)
   t.strictSame(answers, [[{ n: 1 }], [{ n: 2 }], [{ n: 3 }], [{ n: 4 }]], `free ${why}`)

@@ -1,7 +1,7 @@
 import type { Granularity } from '../../storage/sql.js'
 import { type Bucket, bucketEnds } from './buckets.js'
 import type { Window } from './calendar.js'
-import type { ReadHistory } from './other-tools.js'
+import type { ReadHistory } from './histories.js'
 import type { Warning } from './read-warnings.js'
 import { describeUnrecorded, gapsWithin, intersect, joinGaps, type Recording, recordedPart } from './recording.js'
 

@@ -7,7 +7,7 @@ import { createSiteLookup } from '../../capture/site.js'
 import type { IngestKeys } from '../../manage/ingest-keys.js'
 import type { Sites } from '../../manage/sites.js'
 import type { DropReason } from '../../storage/drops.js'
-import type { Engine } from '../../worker-client/engine.js'
+import type { WorkerClient } from '../../worker-client/worker-client.js'
 import { SIGNATURE_HEADER } from '../auth.js'
 import type { ByteBudget } from '../byte-budget.js'
 import { errorResponse } from '../error-response.js'
@@ -23,7 +23,7 @@ import { type After, createDeadline, type Deadline, type Unconfirmed } from './u
 
 /** The dependencies of the endpoint for other servers. */
 export interface EdgeDeps {
-  readonly engine: Pick<Engine, 'record' | 'status'>
+  readonly workerClient: Pick<WorkerClient, 'record' | 'status'>
   readonly sites: Pick<Sites, 'get' | 'list'>
   readonly keys: Pick<IngestKeys, 'listValid'>
   readonly replay: ReplayGuard
@@ -83,7 +83,7 @@ async function acceptDelivery(edge: EdgeDeps, call: Call): Promise<Response> {
   const signature =
     call.principal.kind === 'signer' ? readSignature(edge, headers.get(SIGNATURE_HEADER) ?? '') : undefined
   // Rows that cannot be stored now are better kept by the sender than queued here.
-  if (edge.engine.status().state !== 'ready')
+  if (edge.workerClient.status().state !== 'ready')
     throw new ApiError('database_error', 'Rows cannot be stored at the moment.')
   const attempt = { bytes: 0, deadline: createDeadline(request.signal, RESPONSE_MS, edge.after) }
   // Goes on after a late response, because rows that were handed over may be stored at any time.
@@ -183,7 +183,7 @@ const replayConflict = () =>
  * the sender is told that nothing is known yet: what is recorded after that is confirmed to the next request with its body.
  */
 async function storeDelivery(edge: EdgeDeps, delivery: PendingDelivery, late: AbortSignal): Promise<Response> {
-  const { engine, replay, lock, unconfirmed } = edge
+  const { workerClient, replay, lock, unconfirmed } = edge
   const { site, signature, batch, body, packed, drops, counts } = delivery
   if (late.aborted) throw new ApiError('database_error', 'The rows were not stored in time.')
   const record = async (isStored = false) => {
@@ -194,7 +194,7 @@ async function storeDelivery(edge: EdgeDeps, delivery: PendingDelivery, late: Ab
       number: batch?.number ?? null,
       accepted_at: edge.now().getTime(),
     }
-    await engine.record(isStored ? createPacker().take() : packed, identity).catch((error: unknown) => {
+    await workerClient.record(isStored ? createPacker().take() : packed, identity).catch((error: unknown) => {
       // The rows crash the worker again and again; this error tells the sender not to send them again.
       if (error instanceof ApiError && error.code === 'internal_error')
         throw new ApiError('validation_error', 'These rows cannot be stored.', undefined, { cause: error })

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import type { TrackTarget } from '../../site/readership.js'
+import type { TrackTarget } from '../../capture/readership-interface.js'
 import { type BodyLimits, createBodyCollector, type TrackBody } from './body-collector.js'
 import type { TrackEndpoints, TrackRequest } from './endpoints.js'
 import { PIXEL, PREFLIGHT_GET, PREFLIGHT_POST, type TrackResponse } from './responses.js'

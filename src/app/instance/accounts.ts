@@ -14,7 +14,7 @@ import type { Mail } from './mail.js'
 
 /** People and their rights: accounts, organisations, members, invitations, share links and the audit log. */
 export async function createAccountArea(
-  { engine, manage, losses, whenWriting, log, now, clock, newLimit }: Core,
+  { workerClient, manage, losses, whenWriting, log, now, clock, newLimit }: Core,
   { post, linkTo }: Mail,
   disable_registration: boolean,
 ) {
@@ -23,7 +23,7 @@ export async function createAccountArea(
   const passwords = createPasswords()
   const limits = createAccountLimits({ now: clock, random })
   const accounts = createAccounts({
-    records: engine.records,
+    records: workerClient.records,
     users,
     members,
     orgs,
@@ -52,7 +52,7 @@ export async function createAccountArea(
       shares,
       goals: managed.goals,
       access: shareAccess,
-      store: engine.events,
+      store: workerClient.events,
       hash: passwords.hash,
       now,
       random,

@@ -14,16 +14,16 @@ export type BackupConfig = Partial<Pick<Config, 'backup_dir' | 'backup_keep' | '
 
 /** Creates the backups of the operator, and with `--backup-dir` takes one each night, the first a minute after the start. */
 export function startBackups(
-  { engine, losses, log, now }: Pick<Core, 'engine' | 'losses' | 'log' | 'now'>,
+  { workerClient, losses, log, now }: Pick<Core, 'workerClient' | 'losses' | 'log' | 'now'>,
   { data, backup_dir, backup_keep: keep = 7, min_free_disk = 0 }: BackupConfig & { data: string },
 ) {
-  const backups = createBackups(engine, losses)
+  const backups = createBackups(workerClient, losses)
   // A process that ended during a backup has left its files.
-  engine.call('drop_backup').catch(() => {})
+  workerClient.call('drop_backup').catch(() => {})
   if (backup_dir === undefined) return { backups, async stop() {} }
   const schedule = createBackupSchedule(
     { directory: resolve(backup_dir), keep, data, min_free_disk },
-    { backups, recordsBorn: () => readOrigin(engine.records), now, log },
+    { backups, recordsBorn: () => readOrigin(workerClient.records), now, log },
   )
   const timer = setInterval(() => void schedule.tick(), TICK_MS).unref()
   return {

@@ -5,9 +5,9 @@ import { annotationRoutes } from '../../api/annotations.js'
 import { createApp } from '../../api/app.js'
 import { createDashboard } from '../../api/dashboard-files.js'
 import { flagRoutes } from '../../api/flags.js'
+import { historyRoutes } from '../../api/histories.js'
 import { importControlRoutes, importRoutes } from '../../api/imports.js'
 import { createMetrics } from '../../api/metrics.js'
-import { historyRoutes } from '../../api/other-tools.js'
 import { reportRoutes } from '../../api/reports.js'
 import { serviceRoutes } from '../../api/service-routes.js'
 import { badgeRoute } from '../../api/share/badge.js'
@@ -17,16 +17,16 @@ import { passToWriter } from '../../api/to-writer.js'
 import { createScriptHandler } from '../../api/tracker-script.js'
 import type { Recorder } from '../../capture/recorder.js'
 import { waitAtMost } from '../../manage/notify/wait-at-most.js'
-import type { Engine } from '../../worker-client/engine.js'
+import type { WorkerClient } from '../../worker-client/worker-client.js'
 import type { Config } from '../config.js'
 import { createAccountArea } from './accounts.js'
+import { startNotes } from './annotation-writers.js'
 import { type BackupConfig, startBackups } from './backups.js'
 import { type Core, createCore } from './core.js'
 import { createImportJobs } from './import-jobs.js'
 import { createIngest } from './ingest.js'
 import type { Instance, InstanceDeps } from './instance.js'
 import { createMail } from './mail.js'
-import { startNotes } from './notes.js'
 import { startNotifications } from './notify.js'
 import { createReads } from './reads.js'
 import { createSizeReader, createVacuum } from './size-reader.js'
@@ -40,24 +40,24 @@ export type ServiceConfig = Partial<
 
 /** The folder into which the build writes the dashboard. */
 const DASHBOARD = new URL('../../../dashboard/', import.meta.url)
-/** Milliseconds that `close` waits for buffered rows; a full store accepts none, and the engine has a timeout of its own. */
+/** Milliseconds that `close` waits for buffered rows; a full store accepts none, and the worker client has a timeout of its own. */
 const DRAIN_TIMEOUT_MS = 5_000
 /** Policy changes on their way to the worker. Beyond this bound the worker finds changes at its own interval. */
 const MAX_POLICY_NOTES = 64
 
-/** Puts the areas of an instance together over a running engine. */
+/** Puts the areas of an instance together over a running worker client. */
 export async function compose(
-  engine: Engine,
+  workerClient: WorkerClient,
   config: { pdf: PdfRenderer; data: string; max_disk?: number | undefined } & BackupConfig & ServiceConfig,
   deps: InstanceDeps & {
-    /** A recorder that was there before the engine. */
+    /** A recorder that was there before the worker client. */
     recorder?: Recorder
   },
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const { disable_registration = false, private_webhooks = false } = config
   const { recorder: given, otherRecorders } = deps
-  const core = await createCore(engine, {
+  const core = await createCore(workerClient, {
     log,
     now,
     ...(given && { recorder: given }),
@@ -71,14 +71,14 @@ export async function compose(
   const reads = createReads(core, config.pdf, streams.signal)
   const notify = startNotifications(core, reads, mail, { private_webhooks, version })
   const { max_disk } = config
-  const sizes = createSizeReader(engine, { max_disk, log, clock: () => performance.now() })
+  const sizes = createSizeReader(workerClient, { max_disk, log, clock: () => performance.now() })
   const health = () => sizes.warn(core.health())
   const backups = startBackups(core, config)
   const status = createStatusReader(core, { ...deps, data: config.data, health, sizes, backups: backups.schedule })
   const { data, min_free_disk } = config
   const { imports, sites } = core.manage
   const orgOf = async (site: number) => (await sites.get(site))?.org
-  const importJobs = createImportJobs({ engine, imports, orgOf, data, min_free_disk, now, log })
+  const importJobs = createImportJobs({ workerClient, imports, orgOf, data, min_free_disk, now, log })
   await core.whenWriting(importJobs.resume)
   const app = passToWriter(
     createServiceApp(
@@ -87,7 +87,7 @@ export async function compose(
       deps,
     ),
     {
-      ...engine,
+      ...workerClient,
       log: (reason) => log.warn({ reason }, 'requests cannot be passed on to the writer'),
     },
   )
@@ -95,15 +95,15 @@ export async function compose(
   const timers = startTimers(core)
   const { recorder } = core
   const script = createScriptHandler()
-  const notePolicy = createPolicyNotes(engine)
+  const notePolicy = createPolicyNotes(workerClient)
   return {
     record: (observation) => recorder.record(observation),
-    hit: (req, res, to) => engine.isWriter() && ingest.hit(req, res, to),
+    hit: (req, res, to) => workerClient.isWriter() && ingest.hit(req, res, to),
     fetch: async (request, { ip }) => script(request) ?? app(request, { ip, operator: false }),
     control: (request) => app(request, { ip: '', operator: true }),
     policySeen: (hostname, path, at) => notePolicy({ hostname, path, at }),
     siteOf: (hostname) => core.siteOf(hostname)?.id,
-    recordBatch: (batch) => engine.record(batch),
+    recordBatch: (batch) => workerClient.record(batch),
     countDrop: core.manage.drops.add,
     watchSites: core.watchSites,
     endStreams: () => streams.abort(),
@@ -118,8 +118,8 @@ export async function compose(
       await waitAtMost(DRAIN_TIMEOUT_MS, stored)
       await timers.flush()
       const { fault: before = 0 } = recorder.stats().drops
-      await engine.close()
-      // The engine has given up the rows that the store did not accept.
+      await workerClient.close()
+      // The worker client has given up the rows that the store did not accept.
       await stored
       const { fault = 0 } = recorder.stats().drops
       if (fault > before) log.error({ rows: fault - before }, 'rows that waited for the store are lost')
@@ -146,7 +146,7 @@ function createServiceApp(
   { cors_origins = [] }: ServiceConfig,
   deps: InstanceDeps,
 ) {
-  const { engine, manage, recorder, removals, losses, log, now } = core
+  const { workerClient, manage, recorder, removals, losses, log, now } = core
   const {
     sites,
     keys,
@@ -165,20 +165,20 @@ function createServiceApp(
   const { version = '0' } = deps
   const metrics = createMetrics({
     health,
-    isWriter: engine.isWriter,
+    isWriter: workerClient.isWriter,
     recorder: () => recorder.stats(),
     ingestDrops: drops.totals,
     proxy: () => deps.proxy?.(),
     refresh: async () => deps.otherRecorders?.()?.refresh(),
     size: sizes.read,
     ...(backups.schedule && { backups: backups.schedule }),
-    ...(engine.isShared && { shared: () => engine.call('shared_status', undefined) }),
+    ...(workerClient.isShared && { shared: () => workerClient.call('shared_status', undefined) }),
   })
   return createApp({
     routes: [
       ...reads.routes,
       ingest.edgeRoute,
-      ...siteRecordRoutes({ ...managed, sites, store: engine.events }),
+      ...siteRecordRoutes({ ...managed, sites, store: workerClient.events }),
       ...annotationRoutes({ sites, annotations, users }),
       ...accounts.shareRoutes,
       badgeRoute({ access: accounts.shareAccess, readsOf: reads.asShare, now }),
@@ -189,7 +189,7 @@ function createServiceApp(
       ...reportRoutes({ sites, reports, notify }),
       ...ingest.trackRoutes,
       ...serviceRoutes({
-        engine,
+        workerClient,
         health,
         losses,
         backups: backups.backups,
@@ -198,7 +198,7 @@ function createServiceApp(
         ingestKeys,
         metrics,
         status: status.read,
-        vacuum: createVacuum(engine, sizes),
+        vacuum: createVacuum(workerClient, sizes),
       }),
       ...importRoutes({ sites, imports, jobs: importJobs }),
       ...importControlRoutes({ jobs: importJobs, sites }),
@@ -221,7 +221,7 @@ function createServiceApp(
  * Returns a function that tells the worker of a changed robots.txt or llms.txt, at most `MAX_POLICY_NOTES` at a time: a
  * client that sends a new `Host` with each request must not queue work before a busy worker.
  */
-function createPolicyNotes(engine: Engine) {
+function createPolicyNotes(workerClient: WorkerClient) {
   let pending = 0
   return (note: { hostname: string; path: string; at: number }) => {
     if (pending >= MAX_POLICY_NOTES) return
@@ -230,6 +230,6 @@ function createPolicyNotes(engine: Engine) {
       pending -= 1
     }
     // A restarting worker does not hear it, and asks the origin itself when it is ready.
-    engine.call('policy_seen', note).then(done, done)
+    workerClient.call('policy_seen', note).then(done, done)
   }
 }

@@ -7,30 +7,31 @@ import { createRecordingSpans } from '../../manage/recording-spans.js'
 import { createRemovals, RemovalProgress } from '../../manage/removals.js'
 import { openStoreLosses } from '../../manage/store-losses.js'
 import { DROP_REASONS } from '../../storage/drops.js'
-import type { Engine, EngineStatus } from '../../worker-client/engine.js'
+import type { WorkerClient, WorkerClientStatus } from '../../worker-client/worker-client.js'
 import type { InstanceDeps } from './instance.js'
 
 export type Core = Awaited<ReturnType<typeof createCore>>
 
 interface CoreDeps extends Pick<InstanceDeps, 'log' | 'otherRecorders'> {
   now(): Date
-  /** A recorder that was there before the engine. */
+  /** A recorder that was there before the worker client. */
   recorder?: Recorder
 }
 
 /** The parts that every area of an instance uses: the recorder, the records, the sites by hostname and the removals. */
-export async function createCore(engine: Engine, { log, now, otherRecorders, recorder: given }: CoreDeps) {
-  const { records } = engine
+export async function createCore(workerClient: WorkerClient, { log, now, otherRecorders, recorder: given }: CoreDeps) {
+  const { records } = workerClient
   const clock = () => now().getTime()
   const own =
-    given ?? createRecorder({ send: (batch) => engine.record(batch), now: clock, log, isFollowed: engine.isTailed })
+    given ??
+    createRecorder({ send: (batch) => workerClient.record(batch), now: clock, log, isFollowed: workerClient.isTailed })
   const recorder = joinRecorders(own, () => otherRecorders?.())
-  const spans = createSpans(engine, recorder, now)
+  const spans = createSpans(workerClient, recorder, now)
   const current = createCurrentSites()
   const refreshSites = async () => current.set(await manage.sites.list())
   const manage = createManage({
     records,
-    isWriter: engine.isWriter,
+    isWriter: workerClient.isWriter,
     now,
     random: randomBytes,
     async onSitesChanged() {
@@ -45,10 +46,10 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
     records,
     sites,
     now,
-    isWriter: engine.isWriter,
+    isWriter: workerClient.isWriter,
     mayRemoveSites: () => losses.list().length === 0,
-    remove: async (leaving) => RemovalProgress.parse(await engine.call('remove', leaving)),
-    forget: async (key) => void (await engine.call('forget_removals', key)),
+    remove: async (leaving) => RemovalProgress.parse(await workerClient.call('remove', leaving)),
+    forget: async (key) => void (await workerClient.call('forget_removals', key)),
     onSiteDeleted: drops.forgetSite,
     settle: () => recorder.flush(),
     after,
@@ -56,26 +57,26 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
   })
   const losses = await openStoreLosses({
     records,
-    events: engine.events,
+    events: workerClient.events,
     sites,
-    assignStep: (argument) => engine.call('assign', argument),
+    assignStep: (argument) => workerClient.call('assign', argument),
     wakeRemovals: () => removals.wake(),
   })
-  engine.onRestart(() => {
+  workerClient.onRestart(() => {
     void manage.invalidate()
     void losses.refresh().catch(() => {})
   })
-  engine.onRecordsChange(() => {
+  workerClient.onRecordsChange(() => {
     void manage.reload().catch(() => {})
     void losses.refresh().catch(() => {})
   })
-  onRoleChange(engine, () => {
-    if (engine.isWriter()) removals.takeOver()
+  onRoleChange(workerClient, () => {
+    if (workerClient.isWriter()) removals.takeOver()
     else drops.yield()
   })
-  engine.onDrop(({ site, door, reason, count }) => drops.add(site, door, reason, count))
+  workerClient.onDrop(({ site, door, reason, count }) => drops.add(site, door, reason, count))
   return {
-    engine,
+    workerClient,
     recorder,
     spans,
     manage,
@@ -86,7 +87,7 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
     clock,
     after,
     refreshSites,
-    whenWriting: createWhenWriting(engine, log),
+    whenWriting: createWhenWriting(workerClient, log),
     /** Returns the site that a hostname belongs to. */
     siteOf: current.siteOf,
     /** Calls the listener with the sites, now and whenever they were read again. */
@@ -94,7 +95,7 @@ export async function createCore(engine: Engine, { log, now, otherRecorders, rec
     /** Makes a rate limit: by default the number of hits that a site accepts from one address in a minute. */
     newLimit: (bounds: { per?: number; window?: number } = {}) =>
       createRateLimit({ now: clock, random: randomBytes, ...bounds }),
-    health: () => healthOf(engine.status(), recorder, losses.list()),
+    health: () => healthOf(workerClient.status(), recorder, losses.list()),
   }
 }
 
@@ -105,10 +106,10 @@ const after = (ms: number, run: () => void) => {
 }
 
 /** Calls the listener when this process has become the one that writes, or is it no longer. */
-function onRoleChange(engine: Pick<Engine, 'isWriter' | 'onRestart'>, listener: () => void): void {
-  let wasWriter = engine.isWriter()
-  engine.onRestart(() => {
-    if (engine.isWriter() === wasWriter) return
+function onRoleChange(workerClient: Pick<WorkerClient, 'isWriter' | 'onRestart'>, listener: () => void): void {
+  let wasWriter = workerClient.isWriter()
+  workerClient.onRestart(() => {
+    if (workerClient.isWriter() === wasWriter) return
     wasWriter = !wasWriter
     listener()
   })
@@ -119,17 +120,21 @@ function onRoleChange(engine: Pick<Engine, 'isWriter' | 'onRestart'>, listener: 
  * is logged.
  */
 const createWhenWriting =
-  (engine: Engine, log: CoreDeps['log']) =>
+  (workerClient: WorkerClient, log: CoreDeps['log']) =>
   async (work: () => Promise<void>): Promise<void> => {
     const onError = (error: unknown) => log.warn({ err: error }, 'the start as the writer is not complete')
-    engine.onRestart(() => {
-      if (engine.isWriter()) work().catch(onError)
+    workerClient.onRestart(() => {
+      if (workerClient.isWriter()) work().catch(onError)
     })
-    if (engine.isWriter()) await work()
+    if (workerClient.isWriter()) await work()
   }
 
-/** Returns the engine's status; a recorder that switched itself off and an undecided loss make it degraded. */
-function healthOf(status: EngineStatus, recorder: Recorder, [loss]: readonly { message: string }[]): EngineStatus {
+/** Returns the worker client's status; a recorder that switched itself off and an undecided loss make it degraded. */
+function healthOf(
+  status: WorkerClientStatus,
+  recorder: Recorder,
+  [loss]: readonly { message: string }[],
+): WorkerClientStatus {
   if (status.state !== 'ready') return status
   const reason = !recorder.stats().on
     ? 'recording is off after repeated faults; it is retried automatically'
@@ -173,15 +178,15 @@ const joinRecorders = (own: Recorder, others: NonNullable<InstanceDeps['otherRec
 })
 
 /** Keeps the times in which everything that this instance observed was stored. */
-const createSpans = (engine: Engine, recorder: Recorder, now: () => Date) =>
+const createSpans = (workerClient: WorkerClient, recorder: Recorder, now: () => Date) =>
   createRecordingSpans({
-    records: engine.records,
-    isWriter: engine.isWriter,
-    ready: () => engine.status().state === 'ready',
+    records: workerClient.records,
+    isWriter: workerClient.isWriter,
+    ready: () => workerClient.status().state === 'ready',
     settle: () => recorder.flush(),
     lost() {
       const { queue_full = 0, recorder_off = 0, fault = 0 } = recorder.stats().drops
-      return { rows: queue_full + recorder_off + fault, files: engine.status().losses?.length ?? 0 }
+      return { rows: queue_full + recorder_off + fault, files: workerClient.status().losses?.length ?? 0 }
     },
     now,
     clock: () => performance.now(),

@@ -9,8 +9,8 @@ import { readInThread } from '../../history/log-import/thread.js'
 import type { AuditContext } from '../../manage/audit.js'
 import type { Import, Imports } from '../../manage/imports.js'
 import { createLock, type Lock } from '../../manage/lock.js'
-import type { Engine } from '../../worker-client/engine.js'
 import { hasNoRequest, ImportCounts } from '../../worker-client/log-batch.js'
+import type { WorkerClient } from '../../worker-client/worker-client.js'
 import type { Log } from './instance.js'
 import { receiveUpload } from './receive-upload.js'
 
@@ -27,7 +27,7 @@ const UPLOADS = 'uploads.tmp'
 const REMOVAL_MS = 5_000
 
 interface JobDeps {
-  engine: Pick<Engine, 'call'>
+  workerClient: Pick<WorkerClient, 'call'>
   imports: Imports
   /** Returns the organisation of a site; undefined if the site does not exist. */
   orgOf(site: number): Promise<number | undefined>
@@ -43,14 +43,14 @@ interface JobDeps {
  * has one upload, one import and one undo at a time, whatever others do. Long because it lists all jobs.
  */
 export function createImportJobs(deps: JobDeps): ImportJobs {
-  const { engine, imports, orgOf, data, now, log } = deps
+  const { workerClient, imports, orgOf, data, now, log } = deps
   const uploads = join(data, UPLOADS)
   // A process that was killed has left them. A reader removes them too: it may have been the writer.
   const emptied = rm(uploads, { recursive: true, force: true }).catch((error: unknown) =>
     log.warn({ err: error }, `${uploads} cannot be removed`),
   )
   const lockOf = createLocks()
-  const undo = createUndo({ engine, imports, log })
+  const undo = createUndo({ workerClient, imports, log })
   /** Organisations that upload a log. */
   const uploading = new Set<number>()
   /** The organisations of the imports that run. */
@@ -58,7 +58,7 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
   let trials = 0
   const recordedAt = new Map<number, number>()
   const call = async (name: string, argument: unknown): Promise<WorkerState> =>
-    WorkerState.parse(await engine.call(name, argument))
+    WorkerState.parse(await workerClient.call(name, argument))
 
   const record = async (id: number, read: ReadSoFar, { counts, first_at, last_at }: WorkerState): Promise<void> => {
     const { known, human, agent, own_salts, other_hosts, dropped } = counts
@@ -109,12 +109,12 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
     if (options.dry_run) {
       const id = -++trials
       const secret = (await imports.secret()) ?? randomBytes(32).toString('base64')
-      await engine.call('import_begin', { id, org, site: about.site, secret, options })
+      await workerClient.call('import_begin', { id, org, site: about.site, secret, options })
       return id
     }
     const { id } = await imports.create({ ...about, created_at: now() })
     try {
-      await engine.call('import_begin', { id, org, site: about.site, secret: await imports.secret(), options })
+      await workerClient.call('import_begin', { id, org, site: about.site, secret: await imports.secret(), options })
     } catch (error) {
       await imports.delete({ site: about.site, id })
       throw error
@@ -166,7 +166,7 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
         // Reasons to refuse the log that are known before it has arrived.
         if (read.format !== undefined) await checkFormat(read.format)
         await requireNoRemoval(org)
-        await engine.call('import_stop', { id: null, org })
+        await workerClient.call('import_stop', { id: null, org })
         await emptied
         await mkdir(uploads, { recursive: true, mode: 0o700 })
         await receiveUpload(body, file, deps)
@@ -186,7 +186,7 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
     async undo({ site, id, source }, audit) {
       const org = await requireOrg(site)
       await lockOf(org)(async () => {
-        await engine.call('import_stop', { id, org })
+        await workerClient.call('import_stop', { id, org })
         // None of the organisation runs any more: the commands of others that say so were stopped.
         await failRunning(await listUnfinished(org))
         await imports.audit(audit, 'delete', { site, id, source })
@@ -274,13 +274,13 @@ const NO_COUNTS: ImportCounts = { human: 0, agent: 0, known: 0, other_hosts: 0, 
  * Creates the function that removes imports in steps: of one organisation one import after the other, and of all organisations
  * one step at a time, in turns. Live rows wait for one step at most, and no organisation waits for all rows of another.
  */
-function createUndo({ engine, imports, log }: Pick<JobDeps, 'engine' | 'imports' | 'log'>) {
+function createUndo({ workerClient, imports, log }: Pick<JobDeps, 'workerClient' | 'imports' | 'log'>) {
   const lockOf = createLocks()
   const step = createLock()
   /** Removes the rows of an import, and its record with the last of them. After a fault the import may be removed again. */
   const removeInSteps = async ({ site, id }: Pick<Import, 'site' | 'id'>): Promise<void> => {
     try {
-      const remove = () => engine.call('remove_import', { site, import: id })
+      const remove = () => workerClient.call('remove_import', { site, import: id })
       while (UndoStep.parse(await step(remove)).more);
       await imports.delete({ site, id })
     } catch (error) {

@@ -20,7 +20,7 @@ const MAX_EDGE_BYTES = { total: 64 << 20, each: 32 << 20 }
 const Country = z.string().nullable()
 
 /** The endpoints that accept data: from the tracker, from other servers, and exposures of flags. */
-export function createIngest({ engine, manage, recorder, log, now, clock, after, newLimit }: Core) {
+export function createIngest({ workerClient, manage, recorder, log, now, clock, after, newLimit }: Core) {
   const { sites, ingestKeys, drops, flags } = manage
   const hits = newLimit()
   const rejected = newLimit({ per: MAX_INVALID_SIGNATURES })
@@ -32,14 +32,14 @@ export function createIngest({ engine, manage, recorder, log, now, clock, after,
     now: clock,
     log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
   })
-  const replay = createReplayGuard({ store: engine.events, now })
-  engine.onRestart(replay.reload)
+  const replay = createReplayGuard({ store: workerClient.events, now })
+  workerClient.onRestart(replay.reload)
   return {
     /** Answers tracker requests on Node's own objects. */
     hit: createNodeTrackHandler(endpoints),
     trackRoutes: trackRoutes(endpoints),
     edgeRoute: edgeRoute({
-      engine,
+      workerClient,
       sites,
       keys: ingestKeys,
       replay,
@@ -58,7 +58,7 @@ export function createIngest({ engine, manage, recorder, log, now, clock, after,
       flags,
       record: (hit) => recorder.record(hit),
       device: createDeviceReader({ clock: () => performance.now() }),
-      country: async (ip) => Country.parse(await engine.call('country', ip)),
+      country: async (ip) => Country.parse(await workerClient.call('country', ip)),
       isNew: createExposureDedupe({ now: clock }),
       limits: { evaluations: newLimit(), hits },
     }),

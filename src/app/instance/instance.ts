@@ -1,9 +1,9 @@
 import type { ProxyCounts } from '../../api/metrics.js'
 import type { PackedBatch } from '../../capture/packed-batch.js'
+import type { OpenReadership } from '../../capture/readership-interface.js'
 import type { RecorderStats } from '../../capture/recorder.js'
 import type { Site } from '../../capture/site.js'
 import type { SendMail } from '../../manage/notify/mail-message.js'
-import type { OpenReadership } from '../../site/readership.js'
 import type { DropReason, IngestEndpoint } from '../../storage/drops.js'
 import type { LoggedError } from './last-error.js'
 

@@ -10,13 +10,13 @@ const systemLookup = async (hostname: string) => (await lookup(hostname, { all: 
 
 /** Starts the evaluation of alerts and the sending of reports. */
 export function startNotifications(
-  { engine, manage, spans, health, log, now }: Core,
+  { workerClient, manage, spans, health, log, now }: Core,
   { asOperator, draw }: Reads,
   { send }: Mail,
   { private_webhooks, version }: { private_webhooks: boolean; version: string },
 ) {
   return startNotify({
-    records: engine.records,
+    records: workerClient.records,
     alerts: manage.alerts,
     reports: manage.reports,
     sites: manage.sites,
@@ -24,7 +24,7 @@ export function startNotifications(
     now,
     log,
     random: randomBytes,
-    isWriter: engine.isWriter,
+    isWriter: workerClient.isWriter,
     ready: () => health().state === 'ready',
     spans,
     mail: send,

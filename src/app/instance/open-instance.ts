@@ -1,5 +1,5 @@
 import type { Recorder } from '../../capture/recorder.js'
-import { type Engine, startEngine } from '../../worker-client/engine.js'
+import { startWorkerClient, type WorkerClient } from '../../worker-client/worker-client.js'
 import type { Config } from '../config.js'
 import type { BackupConfig } from './backups.js'
 import type { ServiceConfig } from './compose.js'
@@ -28,15 +28,15 @@ export async function openInstance(
   config: InstanceConfig,
   deps: InstanceDeps & {
     /** Starts the worker; tests give another. */
-    start?: typeof startEngine
-    /** A recorder that exists already; its batches are for the engine that `onEngine` gets. */
+    start?: typeof startWorkerClient
+    /** A recorder that exists already; its batches are for the worker client that `onWorkerClient` gets. */
     recorder?: Recorder
-    onEngine?(engine: Engine): void
+    onWorkerClient?(workerClient: WorkerClient): void
     /** The origin is the application that opens this instance. */
     inApplication?: boolean
   },
 ): Promise<Instance> {
-  const { version, start = startEngine, now = () => new Date(), recorder } = deps
+  const { version, start = startWorkerClient, now = () => new Date(), recorder } = deps
   const { log, last: lastError } = rememberLastError(deps.log, now)
   const { data, memory_limit, min_free_disk, geoip, ranges, offline, origin, domain } = config
   const { max_disk, spam_referrers, trusted_referrers, store, control, role, advertise } = config
@@ -63,13 +63,13 @@ export async function openInstance(
     log,
     prepare: async (records) => (await parts).prepare(records),
   })
-  const engine = await starting
+  const workerClient = await starting
   try {
     const { compose, pdf } = await parts
-    deps.onEngine?.(engine)
-    return await compose(engine, { ...config, pdf }, { ...deps, log, lastError, ...(recorder && { recorder }) })
+    deps.onWorkerClient?.(workerClient)
+    return await compose(workerClient, { ...config, pdf }, { ...deps, log, lastError, ...(recorder && { recorder }) })
   } catch (error) {
-    await engine.close()
+    await workerClient.close()
     throw error
   }
 }

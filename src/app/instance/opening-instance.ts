@@ -5,7 +5,7 @@ import { ApiError, UnusableSetting } from '../../base/errors.js'
 import { createRecorder } from '../../capture/recorder.js'
 import { waitAtMost } from '../../manage/notify/wait-at-most.js'
 import { sleep } from '../../site/shipping/back-off.js'
-import type { Engine } from '../../worker-client/engine.js'
+import type { WorkerClient } from '../../worker-client/worker-client.js'
 import type { Instance, InstanceDeps } from './instance.js'
 import { type InstanceConfig, openInstance } from './open-instance.js'
 import { createWaitingRows } from './waiting-rows.js'
@@ -31,41 +31,42 @@ export function createOpeningInstance(
 ): Instance & { open(): Promise<void> } {
   const { log, now = () => new Date(), openStore = openInstance } = deps
   const ending = new AbortController()
-  let engine: Engine | undefined
+  let workerClient: WorkerClient | undefined
   let instance: Instance | undefined
   let failure: string | undefined
   let opening: Promise<void> = Promise.resolve()
-  let resolveEngine = (_: Engine) => {}
-  let rejectEngine = (_: Error) => {}
-  const engineOpened = new Promise<Engine>((resolve, reject) => {
-    resolveEngine = resolve
-    rejectEngine = reject
+  let resolveOpened = (_: WorkerClient) => {}
+  let rejectOpened = (_: Error) => {}
+  const workerClientOpened = new Promise<WorkerClient>((resolve, reject) => {
+    resolveOpened = resolve
+    rejectOpened = reject
   })
-  engineOpened.catch(() => {})
+  workerClientOpened.catch(() => {})
   const siteListeners: Parameters<Instance['watchSites']>[0][] = []
   const clock = () => now().getTime()
   const waiting = createWaitingRows({ data: config.data, sender: randomBytes(8).toString('hex'), now: clock, log })
-  const store: Instance['recordBatch'] = (batch) => engine?.record(batch) ?? waiting.store(batch, engineOpened)
+  const store: Instance['recordBatch'] = (batch) =>
+    workerClient?.record(batch) ?? waiting.store(batch, workerClientOpened)
   const recorder = createRecorder({
     send: store,
     now: clock,
     log,
-    isFollowed: () => engine?.isTailed() ?? false,
+    isFollowed: () => workerClient?.isTailed() ?? false,
   })
 
   const openOnce = async () => {
-    let found: Engine | undefined
+    let found: WorkerClient | undefined
     const opened = await openStore(config, {
       ...deps,
       recorder,
-      onEngine: (running) => {
+      onWorkerClient: (running) => {
         found = running
       },
     })
-    engine = found
+    workerClient = found
     if (found) {
       const running = found
-      resolveEngine(running)
+      resolveOpened(running)
       running.onRestart(() => waiting.recover(running))
       void waiting.recover(running)
     }
@@ -125,7 +126,7 @@ export function createOpeningInstance(
       ending.abort()
       await opening.catch(() => {})
       if (instance) return instance.close()
-      rejectEngine(new ApiError('database_error', 'The store was never opened.'))
+      rejectOpened(new ApiError('database_error', 'The store was never opened.'))
       await recorder.close()
       const { fault = 0 } = recorder.stats().drops
       if (fault > 0) log.error({ rows: fault }, 'rows that waited for the store are lost')

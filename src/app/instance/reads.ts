@@ -18,26 +18,30 @@ const HEARTBEAT_MS = 15_000
  * The routes of reads, exports and the stream of rows, and the same reads with the operator's rights, for alerts and
  * reports. Streams of rows end when `ended` aborts.
  */
-export function createReads({ engine, manage, recorder, spans, log, now }: Core, pdf: PdfRenderer, ended: AbortSignal) {
+export function createReads(
+  { workerClient, manage, recorder, spans, log, now }: Core,
+  pdf: PdfRenderer,
+  ended: AbortSignal,
+) {
   const clock = () => performance.now()
   const read = {
-    store: noteReads(engine.events, recorder.noteRead),
+    store: noteReads(workerClient.events, recorder.noteRead),
     now,
     catalog: listAgents(loadCatalog()),
     sites: manage.sites,
     ...manage.managed,
-    blockedUrls: createBlockedPaths(engine),
-    policy: (site: number, question: object) => engine.call('policy', { site, ...question }),
-    policyVersions: (site: number, question: object) => engine.call('policy_versions', { site, ...question }),
+    blockedUrls: createBlockedPaths(workerClient),
+    policy: (site: number, question: object) => workerClient.call('policy', { site, ...question }),
+    policyVersions: (site: number, question: object) => workerClient.call('policy_versions', { site, ...question }),
     recording: createRecordingLookup({
-      query: (statement) => engine.events.query(statement),
+      query: (statement) => workerClient.events.query(statement),
       gaps: spans.gaps,
       began: spans.began,
       clock,
     }),
     history: manage.histories.ofSite,
     imports: manage.imports.ofSite,
-    agentRanges: async () => z.array(RangesStatus).parse(await engine.call('holdings')),
+    agentRanges: async () => z.array(RangesStatus).parse(await workerClient.call('holdings')),
   } satisfies ReadDeps
   /** The reads with the rights of the operator, who may ask about every site. */
   const asOperator = (signal: AbortSignal) =>
@@ -60,14 +64,14 @@ export function createReads({ engine, manage, recorder, spans, log, now }: Core,
     draw: createPdfDrawer({ ...read, pdf }, asOperator),
     routes: [
       ...readRoutes(read),
-      realtimeStreamRoute({ ...read, engine, ended, heartbeat_ms: HEARTBEAT_MS, clock }),
+      realtimeStreamRoute({ ...read, workerClient, ended, heartbeat_ms: HEARTBEAT_MS, clock }),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
     ],
   }
 }
 
 /** Returns the store, with a call of `note` before each query. */
-const noteReads = (store: Core['engine']['events'], note: () => void): Core['engine']['events'] => ({
+const noteReads = (store: Core['workerClient']['events'], note: () => void): Core['workerClient']['events'] => ({
   ...store,
   query(...query) {
     note()

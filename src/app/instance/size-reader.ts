@@ -1,7 +1,7 @@
 import { formatBytes, formatPercent } from '../../analytics/export/format.js'
 import { DISK_WARNING_SHARE, StoredSize } from '../../api/instance-status.js'
 import { waitAtMost } from '../../manage/notify/wait-at-most.js'
-import type { Engine, EngineStatus } from '../../worker-client/engine.js'
+import type { WorkerClient, WorkerClientStatus } from '../../worker-client/worker-client.js'
 import type { Log } from './instance.js'
 
 /** A store of 100 million rows takes some seconds to be measured. */
@@ -12,7 +12,7 @@ const CALM_SHARE = 0.75
 
 /** Reads the size of a store in a file, and warns before it reaches `--max-disk`. */
 export function createSizeReader(
-  engine: Pick<Engine, 'call' | 'isWriter'>,
+  workerClient: Pick<WorkerClient, 'call' | 'isWriter'>,
   { max_disk, log, clock }: { max_disk?: number | undefined; log: Log; clock: () => number },
 ) {
   let size: StoredSize | undefined
@@ -24,12 +24,12 @@ export function createSizeReader(
     return `the store takes ${formatPercent(share())} of --max-disk (${formatBytes(used_bytes)} of ${formatBytes(max_disk ?? 0)})`
   }
   const refresh = async () => {
-    size = StoredSize.nullable().parse(await engine.call('store_size')) ?? undefined
+    size = StoredSize.nullable().parse(await workerClient.call('store_size')) ?? undefined
     if (share() >= DISK_WARNING_SHARE && !isWarned) log.warn({}, `${describe()}; when it is full, rows are not stored`)
     isWarned = share() >= (isWarned ? CALM_SHARE : DISK_WARNING_SHARE)
   }
   const read = async (): Promise<StoredSize | undefined> => {
-    if (engine.isWriter() && (!reading || clock() - reading.since > CACHE_MS))
+    if (workerClient.isWriter() && (!reading || clock() - reading.since > CACHE_MS))
       // The last size stands while the worker does not respond.
       reading = { since: clock(), done: refresh().catch(() => {}) }
     if (reading) await waitAtMost(WAIT_MS, reading.done)
@@ -41,7 +41,7 @@ export function createSizeReader(
     /** Returns the size as it was within a minute; undefined while it is not known, or on a server. */
     read,
     /** Adds the warning to a status that has no other reason. */
-    warn: (status: EngineStatus): EngineStatus =>
+    warn: (status: WorkerClientStatus): WorkerClientStatus =>
       status.state === 'ready' && status.reason === undefined && isWarned ? { ...status, reason: describe() } : status,
     /** Measures again at the next reading. */
     forget(): void {
@@ -53,11 +53,11 @@ export function createSizeReader(
 
 /** The checkpoint of `store vacuum`, and the sizes before and after it. */
 export const createVacuum =
-  (engine: Pick<Engine, 'call'>, sizes: Pick<ReturnType<typeof createSizeReader>, 'read' | 'forget'>) =>
+  (workerClient: Pick<WorkerClient, 'call'>, sizes: Pick<ReturnType<typeof createSizeReader>, 'read' | 'forget'>) =>
   async (): Promise<{ before: StoredSize; after: StoredSize } | undefined> => {
     sizes.forget()
     const before = await sizes.read()
-    await engine.call('checkpoint')
+    await workerClient.call('checkpoint')
     sizes.forget()
     const after = await sizes.read()
     return before && after && { before, after }

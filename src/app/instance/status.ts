@@ -5,7 +5,7 @@ import type { InstanceStatus } from '../../api/instance-status.js'
 import { FleetStatus, SharedStatus } from '../../api/shared-metrics.js'
 import { waitAtMost } from '../../manage/notify/wait-at-most.js'
 import type { ScheduleStatus } from '../../storage/backup/manifest.js'
-import type { EngineStatus } from '../../worker-client/engine.js'
+import type { WorkerClientStatus } from '../../worker-client/worker-client.js'
 import type { Core } from './core.js'
 import { measureDataFiles } from './data-files.js'
 import type { InstanceDeps } from './instance.js'
@@ -47,11 +47,13 @@ export const describeProcess = (deps: Pick<InstanceDeps, 'proxy'>): Pick<Instanc
 }
 
 /** Returns functions that read the parts of the status which only the worker knows; empty while it does not respond. */
-function createWorkerFacts(engine: Pick<Core['engine'], 'call' | 'isShared' | 'isWriter' | 'writerAddress'>) {
+function createWorkerFacts(
+  workerClient: Pick<Core['workerClient'], 'call' | 'isShared' | 'isWriter' | 'writerAddress'>,
+) {
   /** Asks the worker; undefined if it does not respond in time. */
   const askWorker = async <T>(name: string, shape: z.ZodType<T>): Promise<T | undefined> => {
     let found: T | undefined
-    const reading = engine.call(name).then((value) => {
+    const reading = workerClient.call(name).then((value) => {
       found = shape.parse(value)
     })
     await waitAtMost(
@@ -71,19 +73,21 @@ function createWorkerFacts(engine: Pick<Core['engine'], 'call' | 'isShared' | 'i
   const fleet = async (): Promise<Pick<InstanceStatus, 'engines' | 'fleet'>> => {
     const [known, servers] = await Promise.all([
       askWorker('fleet_status', FleetStatus),
-      engine.isShared ? askWorker('shared_status', SharedStatus) : undefined,
+      workerClient.isShared ? askWorker('shared_status', SharedStatus) : undefined,
     ])
     if (!known) return {}
     const { engines, lease } = known
     const { server, records_bytes } = servers ?? {}
-    const writer = engine.writerAddress()
+    const writer = workerClient.writerAddress()
     return {
       engines: {
         ...engines,
         ...(server?.bytes !== undefined && { rows_bytes: server.bytes }),
         ...(records_bytes !== undefined && { records_bytes }),
       },
-      ...(lease && { fleet: { role: engine.isWriter() ? 'writer' : 'reader', ...(writer && { writer }), ...lease } }),
+      ...(lease && {
+        fleet: { role: workerClient.isWriter() ? 'writer' : 'reader', ...(writer && { writer }), ...lease },
+      }),
     }
   }
   return { freshness, fleet }
@@ -91,20 +95,20 @@ function createWorkerFacts(engine: Pick<Core['engine'], 'call' | 'isShared' | 'i
 
 /** Returns the function that describes the running instance to the operator, and the one that ends its measuring. */
 export function createStatusReader(
-  { engine, recorder, spans, now }: Core,
+  { workerClient, recorder, spans, now }: Core,
   deps: Pick<InstanceDeps, 'version' | 'status' | 'proxy' | 'lastError' | 'otherRecorders'> & {
     data: string
-    health(): EngineStatus
+    health(): WorkerClientStatus
     sizes: Pick<ReturnType<typeof createSizeReader>, 'read'>
     backups?: (() => ScheduleStatus) | undefined
   },
 ) {
   const started = now().toISOString()
   const countRows = () => {
-    const { human, agent } = engine.status().rows
+    const { human, agent } = workerClient.status().rows
     return human + agent
   }
-  const facts = createWorkerFacts(engine)
+  const facts = createWorkerFacts(workerClient)
   const rate = createRateMeter(countRows, () => performance.now())
 
   const readGap = async () => {

@@ -7,7 +7,7 @@ const UPKEEP_INTERVAL_MS = 3_600_000
 const REMOVALS_INTERVAL_MS = 60_000
 
 /** Starts the repeated work of an instance; `stop` ends it and resolves when the clean-up in progress is done. */
-export function startTimers({ engine, manage, removals, losses, refreshSites, log, now }: Core) {
+export function startTimers({ workerClient, manage, removals, losses, refreshSites, log, now }: Core) {
   const { keys, sessions, drops } = manage
   const writers = [
     { name: 'the use of keys', write: keys.flush },
@@ -16,7 +16,7 @@ export function startTimers({ engine, manage, removals, losses, refreshSites, lo
   ]
   const cleanUp = async () => {
     // An older copy of the records may name organisations to delete that were restored since.
-    if (!engine.isWriter() || losses.list().length > 0) return
+    if (!workerClient.isWriter() || losses.list().length > 0) return
     await manage
       .cleanUp(now())
       .catch((error) => log.warn({ err: error }, 'the hourly clean-up failed and is repeated in an hour'))

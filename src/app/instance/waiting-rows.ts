@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { ApiError } from '../../base/errors.js'
 import type { PackedBatch } from '../../capture/packed-batch.js'
 import { sql } from '../../storage/sql.js'
-import type { Engine } from '../../worker-client/engine.js'
+import type { WorkerClient } from '../../worker-client/worker-client.js'
 import type { Log } from './instance.js'
 
 const DIRECTORY = 'waiting'
@@ -12,7 +12,7 @@ const DIRECTORY = 'waiting'
 const NAME = /^1-([0-9a-f]{16})-(\d{1,9})-(\d{1,9})\.rows$/
 const HighestNumber = z.object({ number: z.number().nullable() })
 
-type Target = Pick<Engine, 'record' | 'events' | 'isWriter'>
+type Target = Pick<WorkerClient, 'record' | 'events' | 'isWriter'>
 
 /**
  * Keeps batches in files of the data directory until they are stored, so that a process that is killed while its store is
@@ -69,13 +69,13 @@ export function createWaitingRows({
   /** Only the store's faults leave a batch for the next start. */
   const isKept = (error: unknown) => error instanceof ApiError && error.code === 'database_error'
 
-  const recoverFile = async (engine: Target, name: string, highest: Map<string, number>): Promise<void> => {
+  const recoverFile = async (workerClient: Target, name: string, highest: Map<string, number>): Promise<void> => {
     const file = join(directory, name)
     const [, from = '', number, count] = NAME.exec(name) ?? []
-    if (!highest.has(from)) highest.set(from, await highestStored(engine, from))
+    if (!highest.has(from)) highest.set(from, await highestStored(workerClient, from))
     if (Number(number) > (highest.get(from) ?? 0)) {
       const batch = { count: Number(count), bytes: new Uint8Array(await readFile(file)) }
-      await engine.record(batch, identify(from, Number(number))).catch((error) => {
+      await workerClient.record(batch, identify(from, Number(number))).catch((error) => {
         if (isKept(error)) throw error
         log.error({ err: error, rows: batch.count }, `${file} cannot be stored and is given up`)
       })
@@ -83,8 +83,8 @@ export function createWaitingRows({
     await remove(file)
   }
 
-  const recoverAll = async (engine: Target): Promise<void> => {
-    if (!engine.isWriter()) return
+  const recoverAll = async (workerClient: Target): Promise<void> => {
+    if (!workerClient.isWriter()) return
     const found = (await readdir(directory).catch(() => [])).filter((name) => !name.includes(sender))
     const numberOf = (name: string) => Number(NAME.exec(name)?.[2])
     const highest = new Map<string, number>()
@@ -93,7 +93,7 @@ export function createWaitingRows({
     for (const name of found.filter((one) => NAME.test(one)).sort((a, b) => numberOf(a) - numberOf(b))) {
       const from = NAME.exec(name)?.[1]
       if (failed.has(from)) continue
-      await recoverFile(engine, name, highest).catch((error) => {
+      await recoverFile(workerClient, name, highest).catch((error) => {
         failed.add(from)
         log.warn({ err: error, file: name }, 'rows on disk wait for the next start')
       })
@@ -121,9 +121,9 @@ export function createWaitingRows({
         lastWrite = lastWrite.then(() => remove(file)).catch(() => {})
       }
       try {
-        const engine = await opened
-        storedByOthers ??= highestStored(engine, sender).catch(() => 0)
-        if (!isWritten || number > (await storedByOthers)) await engine.record(batch, identify(sender, number))
+        const workerClient = await opened
+        storedByOthers ??= highestStored(workerClient, sender).catch(() => 0)
+        if (!isWritten || number > (await storedByOthers)) await workerClient.record(batch, identify(sender, number))
       } catch (error) {
         if (isKept(error) && (await written)) return
         finish()
@@ -132,8 +132,8 @@ export function createWaitingRows({
       finish()
     },
     /** Stores what earlier processes have left, if this process writes. Never rejects. Call it again after a change of roles. */
-    recover(engine: Target): Promise<void> {
-      recovering = recovering.then(() => recoverAll(engine))
+    recover(workerClient: Target): Promise<void> {
+      recovering = recovering.then(() => recoverAll(workerClient))
       return recovering
     },
   }

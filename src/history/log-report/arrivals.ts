@@ -1,8 +1,8 @@
 import { memoize } from '../../base/cache.js'
 import { parseCampaign } from '../../capture/campaign.js'
-import { attributeVisit } from '../../sources/channel.js'
-import { parseReferrer } from '../../sources/referrer.js'
-import { sourceOfReferrer } from '../../sources/source.js'
+import { attributeVisit } from '../../capture/sources/channel.js'
+import { parseReferrer } from '../../capture/sources/referrer.js'
+import { sourceOfReferrer } from '../../capture/sources/source.js'
 
 const MAX_CACHED_REFERRERS = 8192
 

@@ -1,4 +1,4 @@
-import type { HistoryDay } from '../../analytics/query/other-tools.js'
+import type { HistoryDay } from '../../analytics/query/histories.js'
 import { UnusableSetting } from '../../base/errors.js'
 import { createDayFigures } from './day-figures.js'
 import { openExports } from './files.js'

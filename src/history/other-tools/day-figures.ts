@@ -1,4 +1,4 @@
-import { HISTORY_FIGURES, type HistoryFigure } from '../../analytics/query/other-tools.js'
+import { HISTORY_FIGURES, type HistoryFigure } from '../../analytics/query/histories.js'
 import { UnusableSetting } from '../../base/errors.js'
 
 /** The figures of one day that a file has. */

@@ -1,4 +1,4 @@
-import { HISTORY_FIGURES } from '../../analytics/query/other-tools.js'
+import { HISTORY_FIGURES } from '../../analytics/query/histories.js'
 import type { Figures } from './day-figures.js'
 import { parseCount, parseDecimal, parseSeconds, parseShare, parseTime } from './values.js'
 import type { Countable, ExportedHit } from './visit-counter.js'

@@ -9,7 +9,7 @@ import type { Sites } from '../sites.js'
 import { type AlertEvent, createAlertEvent } from './alert-event.js'
 import { AlertState, nextAlertState, quietPeriodMs } from './hysteresis.js'
 import { type MeasureDeps, measureAlert } from './measure.js'
-import { noticeStatements } from './outbox.js'
+import { noticeStatements } from './notices.js'
 
 const MINUTE_MS = 60_000
 /** Rows are stored at most this long after their time, except those that other servers send late. */

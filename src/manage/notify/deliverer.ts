@@ -1,4 +1,4 @@
-import type { AttemptResult, Notice, Outbox } from './outbox.js'
+import type { AttemptResult, Notice, Outbox } from './notices.js'
 
 interface DelivererDeps {
   outbox: Outbox

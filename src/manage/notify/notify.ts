@@ -10,7 +10,7 @@ import { alertWindow, createAlertEvaluator, lastCompleteMinute } from './alert-e
 import { createAlertEvent } from './alert-event.js'
 import { createDeliverer } from './deliverer.js'
 import type { SendMail } from './mail-message.js'
-import { createOutbox, type NewNotice, type Notice, noticeStatements } from './outbox.js'
+import { createOutbox, type NewNotice, type Notice, noticeStatements } from './notices.js'
 import type { DrawPdf } from './report-mail.js'
 import { createReportScheduler } from './report-scheduler.js'
 import { sendNotice } from './send-notice.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { MailAttachment, MailMessage } from './mail-message.js'
-import { MAX_ATTEMPTS } from './outbox.js'
+import { MAX_ATTEMPTS } from './notices.js'
 import { sanitiseLine } from './sanitise.js'
 
 /** A report in the outbox: its text as written, and the queries of its PDFs, which are drawn when it is sent. */

@@ -1,7 +1,7 @@
 import type { Post } from '../../base/outbound/guarded-outbound.js'
 import { OutboundError, type OutboundResponse } from '../../base/outbound/outbound.js'
 import { signBody } from '../../base/signature.js'
-import type { AttemptResult } from './outbox.js'
+import type { AttemptResult } from './notices.js'
 
 const TIMEOUT_MS = 10_000
 const MAX_RESPONSE_BYTES = 4_096

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clientAddress, parseTrust } from '../../base/address.js'
 import { describeUnknownOption } from '../../base/option-names.js'
-import type { Readership, TrackTarget } from '../readership.js'
+import type { Readership, TrackTarget } from '../../capture/readership-interface.js'
 import { forEachHeader, readResponseHead } from './message-heads.js'
 import { observe } from './observe-node.js'
 import { type RequestOverrides, schemeAndTarget, schemeOf, splitTarget } from './observe-request.js'

@@ -1,7 +1,7 @@
 import { type Identification, UNKNOWN_AGENT } from '../../agents/identify.js'
 import type { PolicyJudge } from '../../agents/policy/policy-judge.js'
 import type { Verdict } from '../../agents/verdict.js'
-import { mediaType } from '../../capture/page-response.js'
+import { mediaType } from '../../capture/response-type.js'
 import { MAX_CHARACTERS, truncate } from '../../capture/text-limits.js'
 import type { AgentEventRow } from '../../storage/rows.js'
 import type { PlaceLookup } from './place/place-lookup.js'

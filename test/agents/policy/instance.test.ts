@@ -2,8 +2,8 @@ import t from 'tap'
 import { z } from 'zod'
 import type { PolicyChange } from '../../../src/agents/policy/change.js'
 import { sql } from '../../../src/storage/sql.js'
-import { startTestEngine, waitFor } from '../../fixtures/engine.js'
 import { fileResponse, startOrigin } from '../../fixtures/policy-monitor.js'
+import { startTestEngine, waitFor } from '../../fixtures/worker-client.js'
 
 t.test(
   'the worker stores the policies of the site’s hostnames, reports changes, and has them after a restart',

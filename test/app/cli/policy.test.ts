@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createTailStream, TailQuery } from '../../../src/api/tail.js'
 import { command } from '../../fixtures/command.js'
-import { createInProcessEngine } from '../../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../../fixtures/in-process-worker.js'
 import { dataDir, eventually, GPTBOT, startInstance } from '../../fixtures/instance.js'
 import { fileResponse, startOrigin } from '../../fixtures/policy-monitor.js'
 import { agentRow, eventRow } from '../../fixtures/rows.js'
@@ -102,10 +102,10 @@ t.test('policy of the running instance, and tail --violations', { timeout: 300_0
 })
 
 t.test('tail --violations filters recent and live rows', async (t) => {
-  const { engine, commit } = await createInProcessEngine(t)
+  const { workerClient, commit } = await createInProcessEngine(t)
   const fetched = (pathname: string, robots_allowed: boolean | null) => agentRow({ pathname, robots_allowed })
   await commit({ events: [eventRow()], agent_events: [fetched('/1', false), fetched('/2', true), fetched('/3', null)] })
-  const reader = createTailStream(engine, TailQuery.parse({ violations: '1' }), [1]).getReader()
+  const reader = createTailStream(workerClient, TailQuery.parse({ violations: '1' }), [1]).getReader()
   const next = async () => JSON.parse(Buffer.from((await reader.read()).value ?? []).toString()).pathname
   t.equal(await next(), '/1')
   await commit({ events: [eventRow()], agent_events: [fetched('/4', true), fetched('/5', null), fetched('/6', false)] })

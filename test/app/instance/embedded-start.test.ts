@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { listener } from '../../../adapters/node.js'
 import { openReadership } from '../../../src/app/instance/open-readership.js'
-import { waitFor } from '../../fixtures/engine.js'
 import { directory } from '../../fixtures/files.js'
+import { waitFor } from '../../fixtures/worker-client.js'
 
 /** Tests an application that opens readership before it listens, as the README shows it. */
 

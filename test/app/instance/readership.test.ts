@@ -10,16 +10,16 @@ import { loadConfig } from '../../../src/app/config.js'
 import { openInstance } from '../../../src/app/instance/open-instance.js'
 import { openReadership } from '../../../src/app/instance/open-readership.js'
 import { sql } from '../../../src/storage/sql.js'
-import type { Engine } from '../../../src/worker-client/engine.js'
-import { startEngine } from '../../../src/worker-client/engine.js'
+import type { WorkerClient } from '../../../src/worker-client/worker-client.js'
+import { startWorkerClient } from '../../../src/worker-client/worker-client.js'
 import { directory } from '../../fixtures/files.js'
 import { observation } from '../../fixtures/observations.js'
 
 t.test('a recorder that switched itself off makes the instance not ready, with the reason and a gauge', async (t) => {
   const config = loadConfig({ flags: { data: directory(t), offline: true }, env: {}, read: () => undefined })
   const log = { info() {}, warn() {}, error() {} }
-  const start: typeof startEngine = async (options) => ({
-    ...(await startEngine(options)),
+  const start: typeof startWorkerClient = async (options) => ({
+    ...(await startWorkerClient(options)),
     record: () => Promise.reject(new Error('the batch cannot be stored')),
   })
   const instance = await openInstance(config, { log, start })
@@ -49,9 +49,9 @@ t.test('after a worker crash the records are reloaded and belong to their owner'
   const config = loadConfig({ flags, env: {}, read: () => undefined })
   const log = { info() {}, warn() {}, error() {} }
   let opened = 0
-  const engines: Engine[] = []
-  const start: typeof startEngine = async (options) => {
-    const engine = await startEngine({
+  const engines: WorkerClient[] = []
+  const start: typeof startWorkerClient = async (options) => {
+    const engine = await startWorkerClient({
       ...options,
       async prepare(records) {
         opened += 1
@@ -89,8 +89,8 @@ t.test('policy changes that a hostile client invents do not pile up before a bus
   const config = loadConfig({ flags: { data: directory(t), offline: true }, env: {}, read: () => undefined })
   const log = { info() {}, warn() {}, error() {} }
   const heard: (() => void)[] = []
-  const start: typeof startEngine = async (options) => {
-    const engine = await startEngine(options)
+  const start: typeof startWorkerClient = async (options) => {
+    const engine = await startWorkerClient(options)
     const call: typeof engine.call = (name, argument) =>
       name === 'policy_seen'
         ? new Promise((resolve) => heard.push(() => resolve(undefined)))
@@ -191,7 +191,7 @@ t.test('a store that accepts nothing, as on a full disk, does not delay close', 
   const config = loadConfig({ flags, env: {}, read: () => undefined })
   const said: [object, string][] = []
   const log = { info() {}, warn() {}, error: (details: object, message: string) => void said.push([details, message]) }
-  const instance = await openInstance(config, { log, start: (given) => startEngine({ ...given, drain_ms: 200 }) })
+  const instance = await openInstance(config, { log, start: (given) => startWorkerClient({ ...given, drain_ms: 200 }) })
   instance.record(observation())
   const ready = async () => (await instance.control(new Request('http://localhost/readyz'))).status
   for (let n = 0; n < 100 && (await ready()) !== 503; n++) await sleep(50)

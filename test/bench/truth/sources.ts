@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { parseCampaign } from '../../../src/capture/campaign.js'
-import { channelOf } from '../../../src/sources/channel.js'
-import { parseReferrer } from '../../../src/sources/referrer.js'
-import { sourceOfReferrer } from '../../../src/sources/source.js'
+import { channelOf } from '../../../src/capture/sources/channel.js'
+import { parseReferrer } from '../../../src/capture/sources/referrer.js'
+import { sourceOfReferrer } from '../../../src/capture/sources/source.js'
 import type { TruthFigure } from '../truth.js'
 import { KNOWN_HOSTS } from './known-hosts.js'
 

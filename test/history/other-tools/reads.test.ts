@@ -5,7 +5,7 @@ import { createHistories, type NewHistory } from '../../../src/manage/other-tool
 import { raw } from '../../../src/storage/sql.js'
 import { asker } from '../../analytics/reads/world-reads.js'
 import { deed } from '../../fixtures/audit-context.js'
-import { createInProcessEngine } from '../../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../../fixtures/in-process-worker.js'
 import { WORLD } from '../../fixtures/world.js'
 
 type Day = NewHistory['days'][number]
@@ -25,7 +25,7 @@ const GOATCOUNTER: Day[] = Array.from({ length: 8 }, (_, i) => ({
 /** The days that reads may show: each once, and none from the day of the first row on. */
 const SHOWN = [...PLAUSIBLE, ...GOATCOUNTER.filter(({ day }) => day > dayOf(20) && day < dayOf(24))]
 
-const { records } = (await createInProcessEngine(t)).engine
+const { records } = (await createInProcessEngine(t)).workerClient
 let queries = 0
 const histories = createHistories({
   ...records,

@@ -39,7 +39,7 @@ t.test('the first fetch of a catalogued agent is a note', async (t) => {
 })
 
 t.test('a note says who it was, and comes when the claim is verified', async (t) => {
-  const { commit, pass, annotations, engine } = await openNotes(t)
+  const { commit, pass, annotations, workerClient } = await openNotes(t)
   await commit({ ...person(30), agent_events: [row('gptbot', NOW, 'indeterminate')] })
   await pass(NOW + 1, { agents: ['gptbot'] })
   await commit({ agent_events: [row('gptbot', NOW + MINUTE, 'rdns')] })
@@ -50,8 +50,8 @@ t.test('a note says who it was, and comes when the claim is verified', async (t)
     data: { agent_id: 'gptbot', name: 'GPTBOT', operator: 'Op', verification: 'rdns', pathname: '/gptbot' },
   })
   let asked = 0
-  const { query } = engine.events
-  engine.events.query = (...parameters) => {
+  const { query } = workerClient.events
+  workerClient.events.query = (...parameters) => {
     asked += 1
     return query(...parameters)
   }

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { socketPath } from '../../../src/api/server.js'
 import { bootstrap } from '../../../src/manage/orgs.js'
 import { sql } from '../../../src/storage/sql.js'
-import { openInProcessEngine } from '../../fixtures/in-process-engine.js'
+import { openInProcessEngine } from '../../fixtures/in-process-worker.js'
 import { CHROME, dataDir, eventually, startInstance } from '../../fixtures/instance.js'
 import { agentRow } from '../../fixtures/rows.js'
 
@@ -53,13 +53,13 @@ t.test('notes write themselves, each once', { timeout: 110_000 }, async (t) => {
   })
   const data = dataDir(t)
   // A site whose rows began more than a week ago.
-  const { engine, commit } = await openInProcessEngine(data)
+  const { workerClient, commit } = await openInProcessEngine(data)
   const began = new Date(Date.now() - 8 * DAY)
-  await bootstrap(engine.records, { domains: ['example.com'], timezone: 'UTC', now: began })
+  await bootstrap(workerClient.records, { domains: ['example.com'], timezone: 'UTC', now: began })
   await commit({ agent_events: [agentRow({ timestamp: began })] })
   const ended = new Date(Date.now() - DAY)
-  await engine.records.write(sql`insert into recorded (began, ended) values (${began}, ${ended})`)
-  await engine.close()
+  await workerClient.records.write(sql`insert into recorded (began, ended) values (${began}, ${ended})`)
+  await workerClient.close()
 
   const url = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`
   let instance = await startInstance(url, data)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { AlertEvent, alertMail } from '../../../src/manage/notify/alert-event.js'
 import { createMailer } from '../../../src/manage/notify/smtp-mailer.js'
 import { alertDeliveries } from '../../fixtures/alert-deliveries.js'
-import { createInProcessEngine } from '../../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../../fixtures/in-process-worker.js'
 import { mailServer } from '../../fixtures/receiver.js'
 
 t.test('an alert is mailed, and the result of each attempt is saved', async (t) => {
@@ -18,10 +18,10 @@ t.test('an alert is mailed, and the result of each attempt is saved', async (t) 
     ['greylisted', (n) => (n < 2 ? 451 : undefined), [30, 120, undefined], 'done'],
     ['unknown recipient', () => 550, [undefined], 'failed'],
   ]
-  const { engine } = await createInProcessEngine(t)
+  const { workerClient } = await createInProcessEngine(t)
   for (const [why, refuse, waits, state] of cases) {
     const { mails, url } = await mailServer(t, refuse)
-    const { add, next, list } = await alertDeliveries(t, [mail], { smtp: url, engine })
+    const { add, next, list } = await alertDeliveries(t, [mail], { smtp: url, workerClient })
     await add()
     await next()
     const seen: (number | undefined)[] = []
@@ -35,7 +35,7 @@ t.test('an alert is mailed, and the result of each attempt is saved', async (t) 
     t.match(mails[0]?.text, /^X-Service-Delivery: alert:\d+:x:0\r?$/m)
     t.match(mails[0]?.text, /Value: 7\./)
   }
-  const none = await alertDeliveries(t, [mail], { engine })
+  const none = await alertDeliveries(t, [mail], { workerClient })
   await none.add()
   await none.run()
   t.match(await none.list(), [{ state: 'failed', last_error: 'no mail server is configured (smtp)' }])

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { retryDelayMs } from '../../../src/manage/notify/outbox.js'
+import { retryDelayMs } from '../../../src/manage/notify/notices.js'
 import type { Records } from '../../../src/storage/store.js'
 import { alertDeliveries, START } from '../../fixtures/alert-deliveries.js'
 import { deed } from '../../fixtures/audit-context.js'
-import { createInProcessEngine } from '../../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../../fixtures/in-process-worker.js'
 import { receiver } from '../../fixtures/receiver.js'
 
 const MINUTE = 60_000
@@ -90,18 +90,18 @@ t.test('one site, one channel or one fault does not hold up the others', async (
 })
 
 t.test('a result that cannot be written does not cause a second delivery', async (t) => {
-  const { engine } = await createInProcessEngine(t)
+  const { workerClient } = await createInProcessEngine(t)
   let broken = false
   const records: Records = {
-    query: (query) => engine.records.query(query),
-    write: (...statements) => (broken ? Promise.reject(new Error('full')) : engine.records.write(...statements)),
+    query: (query) => workerClient.records.query(query),
+    write: (...statements) => (broken ? Promise.reject(new Error('full')) : workerClient.records.write(...statements)),
   }
   const { received, url } = await receiver(t, (_, res) => {
     broken = true
     res.end()
   })
   const { add, run, list, logged } = await alertDeliveries(t, [{ type: 'webhook', target: url }], {
-    engine: { records },
+    workerClient: { records },
   })
   await add()
   await run()
@@ -117,13 +117,13 @@ t.test('a result that cannot be written does not cause a second delivery', async
 })
 
 t.test('after a crash a delivery in doubt is sent again with the same key', async (t) => {
-  const { engine } = await createInProcessEngine(t)
+  const { workerClient } = await createInProcessEngine(t)
   const { received, url } = await receiver(t, (n, res) => n > 0 && res.end())
-  const first = await alertDeliveries(t, [{ type: 'webhook', target: url }], { engine })
+  const first = await alertDeliveries(t, [{ type: 'webhook', target: url }], { workerClient })
   await first.add()
   await first.deliverer.pass()
   for (let i = 0; i < 100 && received.length < 1; i++) await new Promise((resolve) => setTimeout(resolve, 10))
-  const second = await alertDeliveries(t, [{ type: 'webhook', target: url }], { engine, alert: first.id })
+  const second = await alertDeliveries(t, [{ type: 'webhook', target: url }], { workerClient, alert: first.id })
   await second.run()
   t.same(
     received.map(({ headers }) => headers['x-service-delivery']),

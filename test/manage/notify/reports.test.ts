@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createReadDeps } from '../../../src/api/reads.js'
-import { createOutbox } from '../../../src/manage/notify/outbox.js'
+import { createOutbox } from '../../../src/manage/notify/notices.js'
 import { ReportNotice, reportMail } from '../../../src/manage/notify/report-mail.js'
 import { lastEndedPeriod } from '../../../src/manage/notify/report-period.js'
 import { createReportScheduler } from '../../../src/manage/notify/report-scheduler.js'
@@ -10,7 +10,7 @@ import { createSites } from '../../../src/manage/sites.js'
 import { sql } from '../../../src/storage/sql.js'
 import type { Store } from '../../../src/storage/store.js'
 import { deed } from '../../fixtures/audit-context.js'
-import { createInProcessEngine } from '../../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../../fixtures/in-process-worker.js'
 import { agentRow, eventRow } from '../../fixtures/rows.js'
 
 t.test('finds the week or month that has ended in the time zone', (t) => {
@@ -144,8 +144,8 @@ t.test('finds the week or month that has ended in the time zone', (t) => {
 })
 
 t.test('a report is sent once a period to each recipient, people and agents side by side', async (t) => {
-  const { engine, commit } = await createInProcessEngine(t)
-  const { records } = engine
+  const { workerClient, commit } = await createInProcessEngine(t)
+  const { records } = workerClient
   let at = new Date('2026-11-20T12:00:00.000Z')
   const now = () => at
   await bootstrap(records, { domains: ['example.com'], timezone: 'Europe/Berlin', now: now() })
@@ -158,11 +158,11 @@ t.test('a report is sent once a period to each recipient, people and agents side
     const before = meanwhile
     meanwhile = undefined
     await before?.()
-    return engine.events.query(...asked)
+    return workerClient.events.query(...asked)
   }
   const asks = (signal: AbortSignal) =>
     createReadDeps(
-      { store: { ...engine.events, query }, now, catalog: [], sites },
+      { store: { ...workerClient.events, query }, now, catalog: [], sites },
       { principal: { kind: 'operator' }, access: 'stats:read', request: new Request('http://localhost/', { signal }) },
     )
   const create = () =>

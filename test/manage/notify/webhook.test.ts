@@ -5,7 +5,7 @@ import t from 'tap'
 import { createPoster, type Post } from '../../../src/base/outbound/guarded-outbound.js'
 import { callWebhook } from '../../../src/manage/notify/webhook.js'
 import { alertDeliveries, postAnywhere, resolveNothing, START } from '../../fixtures/alert-deliveries.js'
-import { createInProcessEngine } from '../../fixtures/in-process-engine.js'
+import { createInProcessEngine } from '../../fixtures/in-process-worker.js'
 import { receiver } from '../../fixtures/receiver.js'
 
 t.test('a webhook is signed, keyed and delivered once', async (t) => {
@@ -204,9 +204,9 @@ t.test('no webhook reaches an address that is not public', async (t) => {
     const outcome = await callWebhook({ url, secret: 's', key: 'k', body: '{}' }, { post, now })
     t.same(outcome, { delivered: false, error: 'this address is not allowed', permanent: true }, url)
   }
-  const { engine } = await createInProcessEngine(t)
+  const { workerClient } = await createInProcessEngine(t)
   t.equal(local.received.length, 0, 'no request arrived')
-  const { add, run } = await alertDeliveries(t, [{ type: 'webhook', target: local.url }], { engine })
+  const { add, run } = await alertDeliveries(t, [{ type: 'webhook', target: local.url }], { workerClient })
   await add()
   await run()
   t.equal(local.received.length, 1, 'private_webhooks allows it')

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { GRANULARITIES, raw, type Sql, sql } from '../../../storage/sql.js'
 import { bucketKey, listBuckets } from '../../query/buckets.js'
 import type { Grouping } from '../../query/grouping.js'
+import { groupByBucket, isMeanOverSessions } from '../../query/histories.js'
 import {
   agentMetrics,
   DEFAULT_METRIC,
@@ -12,7 +13,6 @@ import {
   sessionMetrics,
   VERIFICATION_COUNTS,
 } from '../../query/metrics.js'
-import { groupByBucket, isMeanOverSessions } from '../../query/other-tools.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { Series } from '../shapes.js'

@@ -1,7 +1,7 @@
 import * as zlib from 'node:zlib'
 import type { TagTarget } from './head-inspector.js'
 import type { Page, PageClient } from './page.js'
-import { type Coding, changedFields, changedTrailers, contentLength } from './page-response.js'
+import { type Coding, changedFields, changedTrailers, contentLength } from './page-head.js'
 import { TagInserter } from './tag-inserter.js'
 
 /** Decoded bytes to hold until it is known whether the page gets the tag; after more, the head is sent as if it did. */

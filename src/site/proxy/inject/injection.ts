@@ -6,7 +6,7 @@ import { CompressedPage } from './compressed-page.js'
 import { allowedNonce } from './content-security.js'
 import type { TagTarget } from './head-inspector.js'
 import type { Page, PageClient } from './page.js'
-import { confirmEntityTag, readPageResponse, restoreEntityTags } from './page-response.js'
+import { confirmEntityTag, readPageResponse, restoreEntityTags } from './page-head.js'
 import { PlainPage } from './plain-page.js'
 
 /**

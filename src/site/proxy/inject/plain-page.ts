@@ -1,6 +1,6 @@
 import type { TagTarget } from './head-inspector.js'
 import type { Page, PageClient } from './page.js'
-import { changedFields, changedTrailers, contentLength } from './page-response.js'
+import { changedFields, changedTrailers, contentLength } from './page-head.js'
 import { TagInserter } from './tag-inserter.js'
 
 /** A page without a content coding. If its head ends in its first part, its length stays known. */

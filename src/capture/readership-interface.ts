@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import type { Observation } from '../capture/observation.js'
+import type { Observation } from './observation.js'
 
 /** The interface that the proxy and every adapter use: record an exchange, answer an API request, close. */
 export interface Readership {

@@ -13,17 +13,18 @@ import { defaultMemoryLimit, inspectMachine, readThreads, usableCores } from './
 import { createOutbox } from './outbox.js'
 import type { FromWorker, WorkerOptions, WorkerUsage } from './protocol.js'
 import { createSubscriptions } from './subscriptions.js'
-import { createSupervisor, type EngineLog, storeReopening } from './supervisor.js'
+import { createSupervisor, storeReopening, type WorkerClientLog } from './supervisor.js'
 import { BEAT_MS, createWatch } from './watch.js'
 import { startWorkerProcess } from './worker-process.js'
 
 /** Settings of the worker, most of them with defaults, and of its process. */
-export interface EngineOptions extends AllOptional<Omit<WorkerOptions, 'data' | 'threads' | 'from' | 'instance'>> {
+export interface WorkerClientOptions
+  extends AllOptional<Omit<WorkerOptions, 'data' | 'threads' | 'from' | 'instance'>> {
   /** The data directory with `events.duckdb`, `control.duckdb` and `salts.json`; created if it does not exist. */
   data: string
   /** Writes what records must contain before rows are stored; called each time they were opened, as they may be new. */
   prepare?: (records: Records) => Promise<void>
-  log: EngineLog
+  log: WorkerClientLog
   /** The options below have defaults that only tests change: the worker's program, and its heap in MB. */
   entry?: URL
   heap_mb?: number
@@ -35,7 +36,7 @@ export interface EngineOptions extends AllOptional<Omit<WorkerOptions, 'data' | 
 }
 type AllOptional<T> = { [K in keyof T]?: T[K] | undefined }
 
-export interface EngineStatus {
+export interface WorkerClientStatus {
   /** `degraded`: the site is served as before; rows wait, or are dropped and counted. */
   state: 'starting' | 'ready' | 'degraded' | 'closed'
   /** Why the state is `degraded`, for the operator. */
@@ -54,7 +55,7 @@ export interface EngineStatus {
 }
 
 /** The worker, as the rest of the site's process uses it. */
-export type Engine = Awaited<ReturnType<typeof startEngine>>
+export type WorkerClient = Awaited<ReturnType<typeof startWorkerClient>>
 
 const MAX_COMMIT_DURATIONS = 100
 
@@ -63,7 +64,7 @@ const MAX_COMMIT_DURATIONS = 100
  * the operator, if they cannot be opened. A worker that crashes later is started again: batches that it had not
  * committed are sent to the next one, and committed batches are not. Long because it connects the parts.
  */
-export async function startEngine(options: EngineOptions) {
+export async function startWorkerClient(options: WorkerClientOptions) {
   const { log, drain_ms = 10_000, close_ms = 20_000, beat_ms = BEAT_MS } = options
   let closing = false
 
@@ -138,7 +139,7 @@ export async function startEngine(options: EngineOptions) {
      * `ApiError`.
      */
     call: calls.call,
-    status(): EngineStatus {
+    status(): WorkerClientStatus {
       const { restarts, worker, ...state } = supervisor.status()
       return { ...watch.judge(state), ...progress.status(), restarts, ...(worker && { worker }) }
     },
@@ -157,11 +158,11 @@ export async function startEngine(options: EngineOptions) {
 }
 
 /** Whether another process may have stored rows by now, to which senders have sent again what this one had not stored. */
-const mayFollowAnother = ({ type }: FromWorker, { control }: EngineOptions): boolean =>
+const mayFollowAnother = ({ type }: FromWorker, { control }: WorkerClientOptions): boolean =>
   type === 'role_changed' || (type === 'ready' && control !== undefined)
 
 /** Whether this process writes, as its worker said last, and who writes otherwise. */
-function createRole({ store, control }: EngineOptions) {
+function createRole({ store, control }: WorkerClientOptions) {
   let writer = false
   let address: string | undefined
   return {
@@ -210,7 +211,7 @@ function createProgress({ onCommit }: { onCommit: (position: CommitPosition) => 
   }
 }
 
-const workerOptions = (options: EngineOptions, from: CommitPosition): WorkerOptions => ({
+const workerOptions = (options: WorkerClientOptions, from: CommitPosition): WorkerOptions => ({
   data: options.data,
   store: options.store,
   control: options.control,

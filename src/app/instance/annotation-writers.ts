@@ -6,23 +6,23 @@ import type { Core } from './core.js'
 const NOTES_INTERVAL_MS = 10_000
 
 /** Writes the notes that readership writes by itself, every ten seconds; `stop` resolves when nothing is being written. */
-export function startNotes({ engine, manage, spans, health, siteOf, log, now }: Core) {
+export function startNotes({ workerClient, manage, spans, health, siteOf, log, now }: Core) {
   const catalog = loadCatalog()
   const notes = createNotes({
     annotations: manage.annotations,
     sites: manage.sites,
-    records: engine.records,
-    store: engine.events,
+    records: workerClient.records,
+    store: workerClient.events,
     siteOf,
     catalog: { version: catalog.version, agents: listAgents(catalog) },
-    takeActivity: async () => Activity.parse(await engine.call('activity')),
+    takeActivity: async () => Activity.parse(await workerClient.call('activity')),
     started: spans.started,
     now,
   })
   let writing: Promise<void> | undefined
   let isFailing = false
   const run = async () => {
-    if (!engine.isWriter() || health().state !== 'ready') return
+    if (!workerClient.isWriter() || health().state !== 'ready') return
     try {
       await notes.write()
       isFailing = false
@@ -31,7 +31,7 @@ export function startNotes({ engine, manage, spans, health, siteOf, log, now }: 
       isFailing = true
     }
   }
-  const stopHearing = engine.onPolicyChange(notes.policyChanged)
+  const stopHearing = workerClient.onPolicyChange(notes.policyChanged)
   const timer = setInterval(() => {
     writing ??= run().finally(() => {
       writing = undefined

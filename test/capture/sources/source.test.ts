@@ -1,9 +1,9 @@
 import t from 'tap'
-import { ASSISTANTS } from '../../src/base/assistants.js'
-import { parseCampaign } from '../../src/capture/campaign.js'
-import { attributeVisit } from '../../src/sources/channel.js'
-import { isOwnReferrer, parseReferrer } from '../../src/sources/referrer.js'
-import { sourceOfReferrer } from '../../src/sources/source.js'
+import { ASSISTANTS } from '../../../src/base/assistants.js'
+import { parseCampaign } from '../../../src/capture/campaign.js'
+import { attributeVisit } from '../../../src/capture/sources/channel.js'
+import { isOwnReferrer, parseReferrer } from '../../../src/capture/sources/referrer.js'
+import { sourceOfReferrer } from '../../../src/capture/sources/source.js'
 
 /** Source and channel of a landing with this referrer and this query. */
 function arrivalOf(referrer: string, query = ''): [string | null, string] {

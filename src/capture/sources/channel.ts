@@ -1,4 +1,4 @@
-import type { Campaign } from '../capture/campaign.js'
+import type { Campaign } from '../campaign.js'
 import { AI_UTM_MEDIUMS, clickedSource, type Source, sourceOf, taggedSource } from './source.js'
 
 /** The values that rules may test, in lower case; empty if absent. */

@@ -10,14 +10,14 @@ import type { EdgeDelivery } from '../../src/storage/edge-delivery.js'
 import { raw, sql } from '../../src/storage/sql.js'
 import type { Records } from '../../src/storage/store.js'
 import { readActiveSessions } from '../../src/worker/stored-sessions.js'
-import { startEngine } from '../../src/worker-client/engine.js'
 import { createOutbox } from '../../src/worker-client/outbox.js'
 import type { TailRow, WorkerOptions } from '../../src/worker-client/protocol.js'
-import { ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/engine.js'
+import { startWorkerClient } from '../../src/worker-client/worker-client.js'
 import { directory } from '../fixtures/files.js'
 import { agentObservation, observation } from '../fixtures/observations.js'
 import { eventRow } from '../fixtures/rows.js'
 import { openStoreAt } from '../fixtures/store.js'
+import { ROW_COUNTS, startTestEngine, waitFor } from '../fixtures/worker-client.js'
 
 const people = (count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => observation({ pathname: `/${from + n}` }))
@@ -100,16 +100,16 @@ t.test('a failed start reports the reason in one line', async (t) => {
   const at = directory(t)
   const held = await openStoreAt(join(at, 'events.duckdb'))
   const log = { info() {}, warn() {}, error() {} }
-  await t.rejects(startEngine({ data: at, offline: true, log, lock_ms: 200 }), {
+  await t.rejects(startWorkerClient({ data: at, offline: true, log, lock_ms: 200 }), {
     message: new RegExp(
       `^\\S+events\\.duckdb is in use by another process \\(PID ${process.pid}, \\S+, started by \\d+\\)$`,
     ),
   })
   await held.close()
-  await t.rejects(startEngine({ data: at, offline: true, log, geoip: join(at, 'none.mmdb') }), {
+  await t.rejects(startWorkerClient({ data: at, offline: true, log, geoip: join(at, 'none.mmdb') }), {
     message: /none\.mmdb/,
   })
-  const engine = await startEngine({ data: at, offline: true, log })
+  const engine = await startWorkerClient({ data: at, offline: true, log })
   t.equal(engine.status().state, 'ready', 'and the file is free again')
   await engine.close()
 })
@@ -266,7 +266,7 @@ t.test('after its data directory is deleted the engine reports it and records in
 t.test('a start reports that records cannot be prepared', async (t) => {
   const prepare = () => Promise.reject(new Error('no room for a site'))
   const log = { info() {}, warn() {}, error() {} }
-  await t.rejects(startEngine({ data: directory(t), offline: true, log, min_free_disk: 0, prepare }), {
+  await t.rejects(startWorkerClient({ data: directory(t), offline: true, log, min_free_disk: 0, prepare }), {
     message: 'the records cannot be prepared: no room for a site',
   })
 })
