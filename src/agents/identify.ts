@@ -1,10 +1,8 @@
+import { MAX_CHARACTERS } from '../base/text-limits.js'
 import { type Agent, verificationMethods } from './agent.js'
 import type { Catalog } from './catalog.js'
 import { findBotSign } from './general-pattern.js'
 import { compileTokens, type TokenMatch } from './tokens.js'
-
-/** User agents are read and stored up to this length: parsing a hostile one of 8 KB costs as much as serving a page. */
-export const MAX_USER_AGENT_CHARS = 512
 
 /** The agent columns of a row whose agent is not in the catalog. */
 export const UNKNOWN_AGENT = { id: 'other', name: 'Other', operator: 'Unknown', purpose: 'other' } as const
@@ -33,7 +31,7 @@ export const isBuildingBlock = ({ purpose }: Pick<Agent, 'purpose'>): boolean =>
 export function createIdentify(catalog: Pick<Catalog, 'agents'>): Identify {
   const scan = compileTokens(catalog)
   return (userAgent) => {
-    const ua = userAgent.slice(0, MAX_USER_AGENT_CHARS).trim()
+    const ua = userAgent.slice(0, MAX_CHARACTERS.user_agent).trim()
     if (ua === '') return {}
     const matches = scan(ua.toLowerCase())
     const match = chooseMatch(matches)
@@ -67,7 +65,7 @@ export function createExplain(catalog: Catalog): (userAgent: string) => Explanat
   const identify = createIdentify(catalog)
   const scan = compileTokens(catalog)
   return (userAgent) => {
-    const user_agent = userAgent.slice(0, MAX_USER_AGENT_CHARS).trim()
+    const user_agent = userAgent.slice(0, MAX_CHARACTERS.user_agent).trim()
     const lower = user_agent.toLowerCase()
     const identified = identify(user_agent)
     const matches = scan(lower)

@@ -1,4 +1,4 @@
-import { MAX_CHARACTERS, truncate } from './text-limits.js'
+import { MAX_CHARACTERS, truncate } from '../base/text-limits.js'
 
 type ClickId = 'google' | 'bing' | 'display'
 

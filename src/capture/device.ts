@@ -1,9 +1,9 @@
 import UAParser from 'ua-parser-js'
 import { createRecentCache } from '../base/cache.js'
+import { MAX_CHARACTERS, truncate } from '../base/text-limits.js'
 import { deviceTypeOf, isIpadAsMac } from './device-type.js'
 import type { Observation } from './observation.js'
 import { nameSystem } from './system-names.js'
-import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
 /** A browser's description of itself; null where it says nothing. */
 export interface Device {

@@ -1,5 +1,5 @@
 import { memoize } from '../base/cache.js'
-import { MAX_CHARACTERS, truncate } from './text-limits.js'
+import { MAX_CHARACTERS, truncate } from '../base/text-limits.js'
 
 const LANGUAGE_TAG = /^([a-z]{2,3})(?:-([a-z]{4}))?(?:-([a-z]{2}|\d{3}))?(?:-[a-z0-9-]+)?$/i
 

@@ -1,7 +1,7 @@
+import { truncate } from '../base/text-limits.js'
 import { type Client, createClientCache } from './client-cache.js'
 import { type Evidence, type Hit, isHit } from './hit.js'
 import { OBSERVED_HEADERS, type Observation } from './observation.js'
-import { truncate } from './text-limits.js'
 
 /**
  * Observations and hits as bytes, which is how they wait and travel. As objects they would be copied by one garbage

@@ -1,7 +1,7 @@
+import { MAX_CHARACTERS, truncate } from '../base/text-limits.js'
 import type { Vitals } from '../storage/rows.js'
 import { fragmentRoute } from './fragment-route.js'
 import { HIT_KINDS, type Hit, type HitKind } from './hit.js'
-import { MAX_CHARACTERS, truncate } from './text-limits.js'
 
 /** The content of a message of the browser script; the rest of a hit comes from its HTTP request. */
 export type Payload = Omit<Hit, 'timestamp' | 'ip' | 'user_agent' | 'headers'>

@@ -1,4 +1,4 @@
-import { MAX_CHARACTERS, truncate } from './text-limits.js'
+import { MAX_CHARACTERS, truncate } from '../base/text-limits.js'
 
 /**
  * The names by which operating systems are stored, and the spellings that `ua-parser-js` and `Sec-CH-UA-Platform` use

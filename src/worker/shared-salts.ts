@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { SaltFile } from '../storage/salt-file.js'
 import { sql } from '../storage/sql.js'
 import type { Log, Records } from '../storage/store.js'
-import type { SaltFile } from './ingest/salts.js'
 
 const RETRY_MS = 1_000
 const Row = z.object({ content: z.string() })

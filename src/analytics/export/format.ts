@@ -1,3 +1,4 @@
+import { formatBytes } from '../../base/format-bytes.js'
 import type { Window } from '../query/calendar.js'
 import type { Audience } from '../query/dimensions.js'
 import type { Condition, Filter } from '../query/filters.js'
@@ -10,18 +11,6 @@ const TWO_DECIMALS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 }
 
 /** Formats `1234567` as `1,234,567`, with at most one decimal. */
 export const formatNumber = (value: number): string => ONE_DECIMAL.format(value)
-
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
-/** Formats bytes in powers of 1000. */
-export function formatBytes(value: number): string {
-  let unit = 0
-  let amount = value
-  while (amount >= 999.95 && unit < UNITS.length - 1) {
-    amount /= 1000
-    unit++
-  }
-  return `${unit === 0 ? amount : amount.toFixed(1)} ${UNITS[unit]}`
-}
 
 /** Lists warnings as sentences; those that differ in their metric only are one. */
 export function formatWarnings(warnings: readonly Warning[]): string[] {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
-import { formatBytes } from '../../analytics/export/format.js'
+import { formatBytes } from '../../base/format-bytes.js'
 import { BackupLine, EXPORTED_ROWS } from '../../storage/backup/manifest.js'
 import { BACKUP_DIRECTORY } from '../../storage/store.js'
 import { writeToOutput } from './backup.js'

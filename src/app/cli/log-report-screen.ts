@@ -1,4 +1,5 @@
-import { formatBytes, formatNumber, formatPercent, formatWindow } from '../../analytics/export/format.js'
+import { formatNumber, formatPercent, formatWindow } from '../../analytics/export/format.js'
+import { formatBytes } from '../../base/format-bytes.js'
 import type { LogReport } from '../../history/log-report/report.js'
 import { bar, sparkline } from './charts.js'
 import { escapeText } from './escape.js'

@@ -1,5 +1,6 @@
-import { formatAge, formatBytes, formatNumber } from '../../analytics/export/format.js'
+import { formatAge, formatNumber } from '../../analytics/export/format.js'
 import { DISK_WARNING_SHARE, type InstanceStatus, MAX_BACKUP_AGE_S } from '../../api/instance-status.js'
+import { formatBytes } from '../../base/format-bytes.js'
 import { escapeText } from './escape.js'
 import { isSetAside } from './set-aside.js'
 import { style, type Terminal } from './terminal.js'

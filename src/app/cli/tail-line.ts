@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatBytes } from '../../analytics/export/format.js'
+import { formatBytes } from '../../base/format-bytes.js'
 import { escapeText } from './escape.js'
 import { style, type Terminal } from './terminal.js'
 import { cutToWidth, fitToWidth, textWidth } from './text-width.js'

@@ -1,5 +1,6 @@
-import { formatBytes, formatPercent } from '../../analytics/export/format.js'
+import { formatPercent } from '../../analytics/export/format.js'
 import { DISK_WARNING_SHARE, StoredSize } from '../../api/instance-status.js'
+import { formatBytes } from '../../base/format-bytes.js'
 import { waitAtMost } from '../../manage/notify/wait-at-most.js'
 import type { WorkerClient, WorkerClientStatus } from '../../worker-client/worker-client.js'
 import type { Log } from './instance.js'

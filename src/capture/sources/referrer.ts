@@ -1,5 +1,5 @@
+import { MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
 import { withoutWww } from '../site.js'
-import { MAX_CHARACTERS, truncate } from '../text-limits.js'
 
 export interface Referrer {
   /** Without credentials, port, query and fragment. */

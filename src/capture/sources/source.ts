@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { ASSISTANT_REFERRERS } from '../../base/assistants.js'
+import { MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
 import type { Campaign } from '../campaign.js'
-import { MAX_CHARACTERS, truncate } from '../text-limits.js'
 import type { Referrer } from './referrer.js'
 
 const CATEGORIES = ['search', 'social', 'video', 'shopping', 'email', 'ai', 'other', 'ignored'] as const

@@ -2,7 +2,7 @@ import type { Agent } from '../../agents/catalog.js'
 import type { Identification } from '../../agents/identify.js'
 import { UNKNOWN_AGENT } from '../../agents/identify.js'
 import type { Policy } from '../../agents/policy/policy.js'
-import { detachedCopy } from '../../capture/text-limits.js'
+import { detachedCopy } from '../../base/text-limits.js'
 import type { AgentLine, AgentTotals, DisobedientAgent, LogReport } from './report.js'
 
 /** The counts of one agent while lines are read; times in milliseconds since 1970. */

@@ -1,4 +1,5 @@
-import { formatBytes, formatNumber, formatPercent, formatWindow } from '../../analytics/export/format.js'
+import { formatNumber, formatPercent, formatWindow } from '../../analytics/export/format.js'
+import { formatBytes } from '../../base/format-bytes.js'
 import { escapeHtml, type Html, html, join } from './markup.js'
 import type { LogReport } from './report.js'
 import { drawSeries } from './series-picture.js'

@@ -1,4 +1,4 @@
-import { detachedCopy } from '../../capture/text-limits.js'
+import { detachedCopy } from '../../base/text-limits.js'
 
 interface Counted {
   count: number

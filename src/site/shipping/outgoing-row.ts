@@ -1,9 +1,9 @@
 import type { Catalog } from '../../agents/catalog.js'
 import { createIdentify } from '../../agents/identify.js'
 import { memoize } from '../../base/cache.js'
+import { MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
 import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../../capture/observation.js'
 import { createResponseReader, isNavigation, isPrefetch } from '../../capture/response-type.js'
-import { MAX_CHARACTERS, truncate } from '../../capture/text-limits.js'
 
 /** The arrays of a delivery; `hits` came in at the sidecar's own tracker endpoint. */
 export type RowList = 'agent_events' | 'events' | 'hits'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { copyFile, link, mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
-import { formatBytes } from '../../analytics/export/format.js'
+import { formatBytes } from '../../base/format-bytes.js'
 import {
   type Archive,
   findDamaged,

@@ -1,6 +1,6 @@
+import { MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
 import type { Hit } from '../../capture/hit.js'
 import { parseLanguage } from '../../capture/language.js'
-import { MAX_CHARACTERS, truncate } from '../../capture/text-limits.js'
 import type { EventRow, PageError, Vitals } from '../../storage/rows.js'
 import { errorFingerprint } from './error-fingerprint.js'
 

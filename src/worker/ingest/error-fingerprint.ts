@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { MAX_CHARACTERS, truncate } from '../../capture/text-limits.js'
+import { MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
 import type { PageError } from '../../storage/rows.js'
 
 /** At most this much of a message and of a frame is read: clients send them, and reading must stay cheap. */

@@ -1,7 +1,7 @@
 import { type Address, addressKey, parseAddress } from '../../base/address.js'
+import { MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
 import type { Observation } from '../../capture/observation.js'
 import type { Site } from '../../capture/site.js'
-import { MAX_CHARACTERS, truncate } from '../../capture/text-limits.js'
 
 /** The fields that rows need of a request, read once: what observations and hits have in common. */
 export interface RequestContext {

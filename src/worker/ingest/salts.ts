@@ -1,6 +1,6 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { z } from 'zod'
 import type { Site } from '../../capture/site.js'
+import type { SaltFile } from '../../storage/salt-file.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from './session-memory.js'
 
 /** The salts that are active at one moment. */
@@ -17,38 +17,6 @@ export interface HeldSalt {
   secret: Buffer
   /** False if it was made after its period, for late rows: rows that were recorded in the period may have other ids. */
   isOriginal: boolean
-}
-
-/** The storage in which salts survive a restart. */
-export interface SaltFile {
-  /** Returns the file's text; undefined if there is no file yet. */
-  read(): string | undefined
-  /** Replaces the file's text, all or nothing. */
-  write(text: string): void
-}
-
-/** Opens a file that only its owner may read. It is replaced in one step, so a crash leaves the old or the new one. */
-export function openSaltFile(path: string): SaltFile {
-  return {
-    read() {
-      try {
-        return readFileSync(path, 'utf8')
-      } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-        throw error
-      }
-    },
-    write(text) {
-      const part = openSync(`${path}.part`, 'w', 0o600)
-      try {
-        writeSync(part, text)
-        fsyncSync(part)
-      } finally {
-        closeSync(part)
-      }
-      renameSync(`${path}.part`, path)
-    },
-  }
 }
 
 const DAY_MS = 86_400_000

@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { formatBytes, formatDuration, formatNumber, formatPercent } from '../../../src/analytics/export/format.js'
+import { formatDuration, formatNumber, formatPercent } from '../../../src/analytics/export/format.js'
 import { bar, barWidth, sparkline } from '../../../src/app/cli/charts.js'
 import { escapeJson, escapeText } from '../../../src/app/cli/escape.js'
 import { showElapsed } from '../../../src/app/cli/progress.js'
 import { formatTable } from '../../../src/app/cli/table.js'
 import { formatTailLegend, formatTailLine } from '../../../src/app/cli/tail-line.js'
 import { cutToWidth, fitToWidth, textWidth } from '../../../src/app/cli/text-width.js'
+import { formatBytes } from '../../../src/base/format-bytes.js'
 
 // Clients choose their user agent, path and referrer, and the operator prints them. Without escaping, a client could send
 // terminal escape sequences (also C1 controls, where one byte starts a sequence) to clear the screen, set the title or

@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { openSaltFile, type SaltFile, SaltStore, saltPeriodOf } from '../../../src/worker/ingest/salts.js'
+import { openSaltFile, type SaltFile } from '../../../src/storage/salt-file.js'
+import { SaltStore, saltPeriodOf } from '../../../src/worker/ingest/salts.js'
 import { hashAddress, hashVisitorId } from '../../../src/worker/ingest/visitor-ids.js'
 
 const MINUTE = 60_000

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Address, isGlobal, parseAddress } from '../../../base/address.js'
-import { MAX_CHARACTERS, truncate } from '../../../capture/text-limits.js'
+import { MAX_CHARACTERS, truncate } from '../../../base/text-limits.js'
 import { decodeGeoFile, findValue, type GeoFile } from './geo-file.js'
 import { type MmdbFile, openMmdb } from './mmdb.js'
 

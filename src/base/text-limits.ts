@@ -1,8 +1,7 @@
-import { MAX_USER_AGENT_CHARS } from '../agents/identify.js'
-
 /** The most characters that a row keeps of a text from outside. */
 export const MAX_CHARACTERS = {
-  user_agent: MAX_USER_AGENT_CHARS,
+  /** User agents are also read up to this length only: parsing a hostile one of 8 KB costs as much as serving a page. */
+  user_agent: 512,
   pathname: 2000,
   referrer: 2000,
   hostname: 255,
