@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Address, addressKey, parseAddress } from '../base/address.js'
 import { createRecentCache } from '../base/cache.js'
+import { HOUR_MS } from '../base/time-units.js'
 import type { Agent } from './catalog.js'
 
 /**
@@ -27,7 +28,6 @@ interface RdnsDeps {
   maxCached?: number
 }
 
-const HOUR_MS = 3_600_000
 /** How long each result is cached. */
 const CACHE_MS = { true: 24 * HOUR_MS, false: HOUR_MS, transient: HOUR_MS / 12 }
 /** An address can have a thousand names; its owner chooses how many. */

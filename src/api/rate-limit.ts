@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { networkKey } from '../base/address.js'
+import { MINUTE_MS } from '../base/time-units.js'
 
 /** Hits that a site accepts from one address in a minute. */
 const HITS_PER_MINUTE = 600
-const MINUTE_MS = 60_000
 /** Bounds memory to some 6 MB a window. */
 const MAX_COUNTED_ADDRESSES = 100_000
 

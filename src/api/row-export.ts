@@ -4,6 +4,7 @@ import type { Window } from '../analytics/query/calendar.js'
 import { ENVELOPE_SHAPE } from '../analytics/query/envelope.js'
 import { resolveWindow } from '../analytics/query/plan.js'
 import { ApiError } from '../base/errors.js'
+import { DAY_MS } from '../base/time-units.js'
 import type { Sites } from '../manage/sites.js'
 import type { Backups } from '../storage/backup/backups.js'
 import { listColumnNames } from '../storage/columns.js'
@@ -13,7 +14,6 @@ import type { WorkerClient } from '../worker-client/worker-client.js'
 import { streamWhileFilesAreThere } from './backup-control.js'
 import { type Call, parseQuery, type Route, routeMaker } from './route.js'
 
-const DAY_MS = 86_400_000
 const TABLES = { events: 'events', agents: 'agent_events' } as const
 const { site, start, end, range, tz } = ENVELOPE_SHAPE
 const FileQuery = z.object({ table: z.enum(['events', 'agents']), site, start, end, range, tz })

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../base/time-units.js'
 import type { DropCounts, DropReason } from '../storage/drops.js'
 import type { Evidence } from './hit.js'
 import { createPacker, type PackedBatch } from './packed-batch.js'
@@ -36,7 +37,6 @@ export interface RecorderStats {
   on: boolean
 }
 
-const MINUTE_MS = 60_000
 /** Rows are watched for this long after a read. */
 const WATCH_MS = 5_000
 

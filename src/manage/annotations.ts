@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { describeMoment, parseMoment } from '../analytics/query/envelope.js'
+import { DAY_MS } from '../base/time-units.js'
 import { join, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
@@ -134,7 +135,6 @@ const AUTOMATIC_AUTHOR = 'readership'
 const MAX_BY_HAND = 1_000
 /** Automatic notes of a site; the oldest are deleted first. */
 const MAX_AUTOMATIC = 1_000
-const DAY_MS = 86_400_000
 /** Nothing that happened longer ago is ever found again. */
 const CAUSE_RETENTION_MS = 400 * DAY_MS
 /** Selects causes that stay as long as their site: an agent that returns after years was here before. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DAY_MS } from '../base/time-units.js'
 import { DROP_REASONS, type DropReason, INGEST_ENDPOINTS, type IngestEndpoint } from '../storage/drops.js'
 import { join, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
@@ -33,7 +34,6 @@ interface DropDay {
   before?: ReadonlyMap<string, number>
 }
 
-const DAY_MS = 86_400_000
 /** Keeps a year and the days that a comparison with last year needs. */
 const RETENTION_DAYS = 400
 const lineKey = ({ site, door, reason }: Pick<DropLine, 'site' | 'door' | 'reason'>) => `${site} ${door} ${reason}`

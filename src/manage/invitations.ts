@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
+import { HOUR_MS } from '../base/time-units.js'
 import { type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditActor, type AuditContext, auditStatements } from './audit.js'
@@ -41,7 +42,6 @@ const INVITATION_LIFETIME_MS = 7 * 86_400_000
 const MAX_OPEN_INVITATIONS = 100
 /** Bounds what one person sends in an hour: each is a mail to an address that did not ask for it. */
 const MAX_INVITATIONS_PER_HOUR = 30
-const HOUR_MS = 3_600_000
 
 const StoredInvitation = z.object({
   id: z.number(),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
+import { DAY_MS } from '../base/time-units.js'
 import { raw, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
@@ -73,7 +74,6 @@ interface RemovalsDeps {
   erase_timeout_ms?: number
 }
 
-const DAY_MS = 86_400_000
 const FIRST_RETRY_MS = 250
 const MAX_RETRY_MS = 60_000
 

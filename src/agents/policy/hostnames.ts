@@ -1,4 +1,4 @@
-import { DAY_MS } from './version.js'
+import { DAY_MS } from '../../base/time-units.js'
 
 /** Hostnames that are known only from requests. They are few, since a client can send any `Host`. */
 export const MAX_UNLISTED_HOSTNAMES = 64

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Outbound } from '../../base/outbound/outbound.js'
+import { DAY_MS } from '../../base/time-units.js'
 import type { PolicyMonitor } from './policy-monitor.js'
 import { crawlSitemaps, type SitemapUrl } from './sitemap-crawl.js'
-import { DAY_MS, standingOf } from './version.js'
+import { standingOf } from './version.js'
 
 interface SitemapMonitorDeps {
   policies: Pick<PolicyMonitor, 'hostnames' | 'isListed' | 'files' | 'policyOf'>

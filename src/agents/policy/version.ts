@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/time-units.js'
 /** The two files of a site's policy. */
 export const POLICY_KINDS = ['robots', 'llms'] as const
 export type PolicyKind = (typeof POLICY_KINDS)[number]
@@ -34,7 +35,6 @@ export interface PolicyVersion {
 export const standingOf = (status: number): 'served' | 'unavailable' | 'unreachable' =>
   status >= 200 && status < 300 ? 'served' : status >= 300 && status < 500 ? 'unavailable' : 'unreachable'
 
-export const DAY_MS = 86_400_000
 /** A copy may be used this long without fetching it again (RFC 9309 2.4). */
 const MAX_CACHE_AGE_MS = DAY_MS
 /** A file that is unreachable for longer counts as non-existent (RFC 9309 2.3.1.4). */

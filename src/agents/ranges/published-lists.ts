@@ -1,4 +1,5 @@
 import { type Outbound, OutboundError } from '../../base/outbound/outbound.js'
+import { DAY_MS, MINUTE_MS } from '../../base/time-units.js'
 import type { Catalog } from '../catalog.js'
 import { isHelpPage, ListError, parseList } from './formats.js'
 import type { CachedList, ListCache } from './list-cache.js'
@@ -41,8 +42,6 @@ export interface PublishedListsDeps {
   log: (level: 'info' | 'warn', message: string) => void
 }
 
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 const REQUEST_OPTIONS = { limit: 8_000_000, timeout: 20_000, redirects: 3 }
 const MAX_CONCURRENT_FETCHES = 4
 /** Failures within this time are logged in one line. */

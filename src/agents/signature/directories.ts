@@ -1,4 +1,5 @@
 import { type Outbound, OutboundError } from '../../base/outbound/outbound.js'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time-units.js'
 import type { Agent, Catalog } from '../catalog.js'
 import { type KeyDirectory, originOf } from './check.js'
 import { readCachedDirectories, writeCachedDirectories } from './directory-cache.js'
@@ -44,9 +45,6 @@ interface DirectoryState {
   running?: Promise<void>
 }
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 /** A copy that cannot be renewed is used for this long. */
 const STALE_AFTER_MS = 7 * DAY_MS
 /** Longest waits after failures: of the schedule, and for a signature (the draft lets a failure count for 5 minutes). */

@@ -1,3 +1,4 @@
+import { SECOND_MS } from '../../base/time-units.js'
 import type { Agent } from '../catalog.js'
 import type { VerifiableRequest } from '../verdict.js'
 import { checkSignatures, createNonces, mayCarrySignature, type SignatureFinding } from './check.js'
@@ -33,7 +34,6 @@ interface SignaturesDeps extends DirectoriesDeps {
 
 /** A little less than a row waits for its verification. */
 const KEY_FETCH_TIMEOUT_MS = 1_800
-const SECOND_MS = 1_000
 const MAX_WASTED_MS_PER_SECOND = 250
 
 const NO_SIGNATURE: SignatureCheck = { state: 'none' }

@@ -1,4 +1,5 @@
 import { ApiError } from '../../base/errors.js'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time-units.js'
 import { type Dialect, GRANULARITIES, type Granularity, raw, type Sql, sql } from '../../storage/sql.js'
 import { type OffsetSpan, offsetSpans, startOf, type Window } from './calendar.js'
 
@@ -8,20 +9,17 @@ export interface Bucket {
   readonly key: number
 }
 
-const MINUTE = 60_000
-const HOUR = 3_600_000
-const DAY = 86_400_000
 /** 1970-01-01 was a Thursday. */
-const EPOCH_TO_MONDAY = 3 * DAY
+const EPOCH_TO_MONDAY = 3 * DAY_MS
 
 /** Cuts a local time (in milliseconds, as if it were UTC) into units: the unit's number, and its first moment. */
 const UNITS: Record<Granularity, { index(local: number): number; start(index: number): number }> = {
-  minute: { index: (local) => Math.floor(local / MINUTE), start: (i) => i * MINUTE },
-  hour: { index: (local) => Math.floor(local / HOUR), start: (i) => i * HOUR },
-  day: { index: (local) => Math.floor(local / DAY), start: (i) => i * DAY },
+  minute: { index: (local) => Math.floor(local / MINUTE_MS), start: (i) => i * MINUTE_MS },
+  hour: { index: (local) => Math.floor(local / HOUR_MS), start: (i) => i * HOUR_MS },
+  day: { index: (local) => Math.floor(local / DAY_MS), start: (i) => i * DAY_MS },
   week: {
-    index: (local) => Math.floor((local + EPOCH_TO_MONDAY) / (7 * DAY)),
-    start: (i) => i * 7 * DAY - EPOCH_TO_MONDAY,
+    index: (local) => Math.floor((local + EPOCH_TO_MONDAY) / (7 * DAY_MS)),
+    start: (i) => i * 7 * DAY_MS - EPOCH_TO_MONDAY,
   },
   month: {
     index: (local) => new Date(local).getUTCFullYear() * 12 + new Date(local).getUTCMonth(),
@@ -56,11 +54,11 @@ export function listBuckets(window: Window, tz: string, unit: Granularity, limit
 
 /** No bucket is longer. */
 const MAX_LENGTH: Record<Granularity, number> = {
-  minute: MINUTE,
-  hour: HOUR,
-  day: 2 * DAY,
-  week: 8 * DAY,
-  month: 32 * DAY,
+  minute: MINUTE_MS,
+  hour: HOUR_MS,
+  day: 2 * DAY_MS,
+  week: 8 * DAY_MS,
+  month: 32 * DAY_MS,
 }
 
 /** Returns the end of each of these buckets, which may lie after the window. */
@@ -85,13 +83,13 @@ export function bucketKey(column: Sql, window: Window, tz: string, unit: Granula
   const cut = (value: Sql, ms: number) => sql`${dialect.divideInteger(value, size(ms))} * ${size(ms)}`
   switch (unit) {
     case 'minute':
-      return sql`(${cut(local, MINUTE)} - ${offset})`
+      return sql`(${cut(local, MINUTE_MS)} - ${offset})`
     case 'hour':
-      return sql`(${cut(local, HOUR)} - ${offset})`
+      return sql`(${cut(local, HOUR_MS)} - ${offset})`
     case 'day':
-      return sql`(${cut(local, DAY)})`
+      return sql`(${cut(local, DAY_MS)})`
     case 'week':
-      return sql`(${cut(sql`(${local} + ${size(EPOCH_TO_MONDAY)})`, 7 * DAY)} - ${size(EPOCH_TO_MONDAY)})`
+      return sql`(${cut(sql`(${local} + ${size(EPOCH_TO_MONDAY)})`, 7 * DAY_MS)} - ${size(EPOCH_TO_MONDAY)})`
     case 'month': {
       const at = dialect.addMs(column, offset)
       return sql`(extract(year from ${at}) * 12 + extract(month from ${at}) - 1)`

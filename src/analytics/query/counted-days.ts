@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/time-units.js'
 import {
   DAILY_TABLES,
   type DailyTableName,
@@ -14,7 +15,6 @@ import { type Filter, isBehavioural, listConditions } from './filters.js'
 import { type Plan, planForTable } from './plan.js'
 import { inWindow } from './window-conditions.js'
 
-const DAY_MS = 86_400_000
 /** With more separate times than this, all rows of the window are read in one scan. */
 const MAX_TIMES = 12
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/time-units.js'
 import type { Granularity } from '../../storage/sql.js'
 import type { ResultRow } from '../../storage/store.js'
 import { type Bucket, bucketEnds } from './buckets.js'
@@ -77,8 +78,6 @@ export function startOfAll(firstRow: Date | undefined, history: SiteHistory | un
   const start = history && startOfDay({ day: history.first }, tz)
   return start && (firstRow === undefined || start < firstRow) ? start : firstRow
 }
-
-const DAY_MS = 86_400_000
 
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 

@@ -1,9 +1,8 @@
+import { DAY_MS } from '../../base/time-units.js'
 import type { Window } from './calendar.js'
 
 /** The time after which the salt, and so every visitor id, changes: by the UTC calendar, weeks from Monday. */
 export type SaltPeriod = 'day' | 'week' | 'month' | 'never'
-
-const DAY_MS = 86_400_000
 
 /** Returns the number of the salt period that contains an instant; consecutive periods have consecutive numbers. */
 function saltPeriodNumber(salt: SaltPeriod, at: Date): number {

@@ -1,7 +1,7 @@
 import { ApiError } from '../../base/errors.js'
+import { MINUTE_MS } from '../../base/time-units.js'
 import { createRateLimit } from '../rate-limit.js'
 
-const MINUTE_MS = 60_000
 /** Attempts in a window of milliseconds, for each address. `look` counts views of an invitation. */
 const ATTEMPT_LIMITS = {
   login: { per: 40, window: 5 * MINUTE_MS },

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../base/time-units.js'
 import { clfMidnight, timeOfDay } from './clf-time.js'
 
 /** Reads a time in any of the usual notations; NaN for anything else. */
@@ -82,5 +83,3 @@ export function createZone(zone?: string): ToUtc {
     return local - offset
   }
 }
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS

@@ -1,8 +1,8 @@
+import { HOUR_MS } from '../../base/time-units.js'
 import type { LogReport } from './report.js'
 
 /** No zone begins its day within a quarter of an hour of another's, so quarters add up to the hours and days of any. */
 const QUARTER_MS = 15 * 60_000
-const HOUR_MS = 3_600_000
 const MAX_HOURLY_MS = 2 * 24 * HOUR_MS
 const MAX_DAILY_MS = 100 * 24 * HOUR_MS
 /** Characters of `2026-11-21 13:45:00` that name the bucket. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../../base/errors.js'
+import { MINUTE_MS } from '../../base/time-units.js'
 import { type Sql, sql } from '../../storage/sql.js'
 import type { Records } from '../../storage/store.js'
 
-const MINUTE_MS = 60_000
 const TOKEN_LIFETIME_MS = {
   login: 15 * MINUTE_MS,
   reset: 60 * MINUTE_MS,

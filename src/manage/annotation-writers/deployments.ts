@@ -1,12 +1,10 @@
 import { z } from 'zod'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time-units.js'
 import { sql } from '../../storage/sql.js'
 import type { Records } from '../../storage/store.js'
 import type { Annotations, AutomaticNote } from '../annotations.js'
 import type { AssetActivity } from './activity.js'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 /** New hashes of several names within this time are one deployment. */
 const ROLLOUT_MS = 10 * MINUTE_MS
 /** A name says nothing before this many responses. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { DAY_MS } from '../../base/time-units.js'
 import { sql } from '../../storage/sql.js'
 import type { Store } from '../../storage/store.js'
 import type { Annotations, AutomaticNote } from '../annotations.js'
 
-const DAY_MS = 86_400_000
 /** Agents of a site's first days are no news: a new site would get a note for each. */
 const SETTLING_MS = 7 * DAY_MS
 const MAX_NOTES_PER_DAY = 5

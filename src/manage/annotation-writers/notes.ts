@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { readPolicyChanges } from '../../agents/policy/stored-changes.js'
+import { DAY_MS, MINUTE_MS } from '../../base/time-units.js'
 import { sql } from '../../storage/sql.js'
 import type { Records, Store } from '../../storage/store.js'
 import type { Annotations, AutomaticNote } from '../annotations.js'
@@ -27,8 +28,6 @@ export interface NotesDeps {
   now(): Date
 }
 
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 /** A shorter gap is a restart, which hides little. */
 const MIN_GAP_MS = 10 * MINUTE_MS
 /** The records change seldom, and reading them wakes the worker. */

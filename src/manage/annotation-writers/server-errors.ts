@@ -1,7 +1,7 @@
+import { MINUTE_MS } from '../../base/time-units.js'
 import type { AnnotationData, Annotations, AutomaticNote } from '../annotations.js'
 import type { ActivityMinute } from './activity.js'
 
-const MINUTE_MS = 60_000
 /** A burst is at least so many errors, and such a share of all responses, within `WINDOW_MS`. */
 const MIN_ERRORS = 20
 const MIN_SHARE = 0.1

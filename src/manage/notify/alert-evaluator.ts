@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Window } from '../../analytics/query/calendar.js'
 import { isCount } from '../../analytics/query/metrics.js'
+import { MINUTE_MS } from '../../base/time-units.js'
 import { sql } from '../../storage/sql.js'
 import type { Records } from '../../storage/store.js'
 import type { Alert, Alerts } from '../alerts.js'
@@ -11,7 +12,6 @@ import { AlertState, nextAlertState, quietPeriodMs } from './hysteresis.js'
 import { type MeasureDeps, measureAlert } from './measure.js'
 import { noticeStatements } from './notices.js'
 
-const MINUTE_MS = 60_000
 /** Rows are stored at most this long after their time, except those that other servers send late. */
 const STORE_DELAY_MS = MINUTE_MS
 const EVALUATION_TIMEOUT_MS = 30_000

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MINUTE_MS } from '../../base/time-units.js'
 
 /** The state of an alert between evaluations. */
 export const AlertState = z.object({
@@ -14,7 +15,6 @@ export type AlertState = z.output<typeof AlertState>
 
 /** Requires two evaluations without the condition, so a value that wavers around its limit is one alert. */
 const CALM_EVALUATIONS_TO_RESOLVE = 2
-const MINUTE_MS = 60_000
 
 /** Returns how long an alert stays quiet after it has fired: its window, at least an hour. */
 export const quietPeriodMs = (window_minutes: number): number => Math.max(window_minutes, 60) * MINUTE_MS

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DAY_MS } from '../../base/time-units.js'
 import { join, type Sql, sql } from '../../storage/sql.js'
 import type { Records } from '../../storage/store.js'
 import { StoredChannel } from '../channels.js'
@@ -69,7 +70,6 @@ const StoredDelivery = z
   })
   .transform((row): DeliveryStatus => toApiFields({ ...row, next_at: row.state === 'waiting' ? row.next_at : null }))
 
-const DAY_MS = 86_400_000
 const RETENTION_DAYS = 30
 const MAX_FINISHED_PER_SITE = 1_000
 /** Bounds the attempts that run at once, so that a receiver that hangs does not hold up the others. */

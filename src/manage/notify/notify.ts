@@ -1,5 +1,6 @@
 import type { ReadDependencies } from '../../analytics/query/prepare-read.js'
 import type { Post } from '../../base/outbound/guarded-outbound.js'
+import { MINUTE_MS } from '../../base/time-units.js'
 import type { Records } from '../../storage/store.js'
 import type { Alert, Alerts } from '../alerts.js'
 import type { Collection, WithId } from '../collection.js'
@@ -38,7 +39,6 @@ interface NotifyDeps {
   log: { warn(details: object, message: string): void }
 }
 
-const MINUTE_MS = 60_000
 /** Runs one second after the minute, so the window has closed by any clock. */
 const AFTER_MINUTE_MS = 1_000
 /** Waits after a failure of the records. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DAY_MS } from '../../base/time-units.js'
 import type { LateVerdict, Placement, SessionMove } from '../event-store.js'
 import type { AgentEventRow, EventRow } from '../rows.js'
 import { HexId, type Log, type ResultRow } from '../store.js'
@@ -8,7 +9,6 @@ import { HexId, type Log, type ResultRow } from '../store.js'
  * `aggregate-step.ts` and `daily-step.ts` of each engine.
  */
 
-export const DAY_MS = 86_400_000
 export const startOfDay = (at: Date): Date => new Date(Math.floor(at.getTime() / DAY_MS) * DAY_MS)
 
 /** A session that was aggregated and got a hit since: reads take it from its hits until it is aggregated again. */

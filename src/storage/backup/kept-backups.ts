@@ -1,9 +1,8 @@
 import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DAY_MS } from '../../base/time-units.js'
 import { listBackups, listOwnBackups, openArchive, UNFINISHED } from './archive.js'
 import type { ScheduleStatus } from './manifest.js'
-
-const DAY_MS = 86_400_000
 
 type KeptBackup = NonNullable<ScheduleStatus['last']>
 

@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ApiError } from '../../base/errors.js'
+import { DAY_MS } from '../../base/time-units.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import type { EventStore } from '../event-store.js'
 import { groupDays, isOfDays, listDays, listFingerprints, type ReadableEvents } from '../migrate/read-events.js'
 import { RECORD_TABLES, readOrigin } from '../migrate/read-records.js'
-import { COPIED_TABLES, type CopiedTable, DAY_MS } from '../migrate/tables.js'
+import { COPIED_TABLES, type CopiedTable } from '../migrate/tables.js'
 import { raw, sql } from '../sql.js'
 import { BACKUP_DIRECTORY, type RecordStore, type Snapshot } from '../store.js'
 import {

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { type AggregateTracker, createAggregateTracker, DAY_MS, startOfDay } from '../aggregates/aggregation.js'
+import { DAY_MS } from '../../base/time-units.js'
+import { type AggregateTracker, createAggregateTracker, startOfDay } from '../aggregates/aggregation.js'
 import { DAILY_NAMES } from '../aggregates/daily-counts.js'
 import { COHORT_COLUMNS, PRIOR_COLUMNS, SESSION_TABLES } from '../aggregates/session-aggregates.js'
 import { clickhouseDialect } from '../dialects/clickhouse.js'

@@ -1,4 +1,5 @@
-import { DAY_MS, type DailyStep, startOfDay } from '../aggregates/aggregation.js'
+import { DAY_MS } from '../../base/time-units.js'
+import { type DailyStep, startOfDay } from '../aggregates/aggregation.js'
 import { DAILY_NAMES, type DailyTableName, dailyColumns, selectDays } from '../aggregates/daily-counts.js'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'

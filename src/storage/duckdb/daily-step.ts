@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { DAY_MS, type DailyStep, startOfDay } from '../aggregates/aggregation.js'
+import { DAY_MS } from '../../base/time-units.js'
+import { type DailyStep, startOfDay } from '../aggregates/aggregation.js'
 import { DAILY_NAMES, type DailyTableName, dailyColumns, selectDays } from '../aggregates/daily-counts.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'

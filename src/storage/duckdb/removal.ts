@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { z } from 'zod'
-import { DAY_MS, startOfDay } from '../aggregates/aggregation.js'
+import { DAY_MS } from '../../base/time-units.js'
+import { startOfDay } from '../aggregates/aggregation.js'
 import { DAILY_NAMES } from '../aggregates/daily-counts.js'
 import { PRIOR_COLUMNS } from '../aggregates/session-aggregates.js'
 import type { Removal, RemovalStep, SiteRemoval } from '../event-store.js'

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/time-units.js'
 import type { StoreSize } from '../event-store.js'
 import { raw, type Sql, sql } from '../sql.js'
 import type { ResultRow } from '../store.js'
@@ -8,7 +9,6 @@ const TIME_COLUMNS = {
   ...{ sessions: 'started', session_pages: 'started' },
   ...{ daily_urls: 'day', daily_agents: 'day', daily_views: 'day' },
 } as const
-const DAY_MS = 86_400_000
 /** Growth is that of the last week. */
 const GROWTH_DAYS = 7
 

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { DAY_MS } from '../../base/time-units.js'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { type Dialect, raw, type Sql, sql } from '../sql.js'
 import type { Store } from '../store.js'
-import { type Cells, type CopiedTable, type CopiedType, DAY_MS, type Unit } from './tables.js'
+import type { Cells, CopiedTable, CopiedType, Unit } from './tables.js'
 
 /** Days whose fingerprints are computed by one query have about so many rows: it must end within its timeout. */
 const ROWS_PER_QUERY = 1_000_000

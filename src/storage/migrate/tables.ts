@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/time-units.js'
 import { COLUMN_TYPES, type PlainType, VITAL_COLUMNS } from '../columns.js'
 
 /** A type of a copied column. JSON is copied as text. */
@@ -46,8 +47,6 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
     byDay: false,
   },
 ]
-
-export const DAY_MS = 86_400_000
 
 /** A part that is copied and verified as one: a day (UTC) of a table, or a table that has no days (day 0). */
 export interface Unit {

@@ -3,9 +3,8 @@ import type { Verifier } from '../../agents/claim-check.js'
 import { createPolicy } from '../../agents/policy/policy.js'
 import type { PolicyJudge } from '../../agents/policy/policy-judge.js'
 import { VERDICTS } from '../../agents/verdict.js'
+import { DAY_MS } from '../../base/time-units.js'
 import type { ImportOptions } from '../../worker-client/log-batch.js'
-
-const DAY_MS = 86_400_000
 
 /** An address of the past proves nothing by the lists of today, and a log has no signatures. */
 export const VERIFIES_NOTHING: Verifier = {

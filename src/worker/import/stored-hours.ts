@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { HOUR_MS } from '../../base/time-units.js'
 import { raw, sql } from '../../storage/sql.js'
 import type { Store } from '../../storage/store.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from '../ingest/session-memory.js'
 
-const HOUR_MS = 3_600_000
 /** A number, because ClickHouse has no boolean expressions. */
 const IS_IMPORTED = raw('case when import_id is null then 0 else 1 end')
 const HourRow = z.object({ hour: z.date(), imported: z.int() })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DAY_MS } from '../../base/time-units.js'
 import type { Site } from '../../capture/site.js'
 import type { SaltFile } from '../../storage/salt-file.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from './session-memory.js'
@@ -19,7 +20,6 @@ export interface HeldSalt {
   isOriginal: boolean
 }
 
-const DAY_MS = 86_400_000
 /** A salt of a period long past (an import) is kept this long after its last use. */
 const IDLE_SALT_MS = SESSION_TIMEOUT_MS
 

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../base/time-units.js'
 import type { Observation } from '../../capture/observation.js'
 import type { AgentEventRow } from '../../storage/rows.js'
 import { type AssetName, readAssetName } from './asset-name.js'
@@ -28,7 +29,6 @@ export interface SiteActivity {
   readonly assets: readonly AssetActivity[]
 }
 
-const MINUTE_MS = 60_000
 /** Older responses, which other servers deliver late, say nothing about the present. */
 const MAX_AGE_MS = 10 * MINUTE_MS
 /** Bounds memory if no one takes. */

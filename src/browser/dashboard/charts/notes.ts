@@ -1,11 +1,10 @@
 import type { DataOf } from '../client/index.js'
 import { type Result, useRead } from '../state/data.js'
 import { shareSlug, siteQuery } from '../state/question.js'
+import { MINUTE_MS } from '../state/time-units.js'
 
 /** A note on the time line. */
 export type Note = DataOf<'/api/annotations'>[number]
-
-const MINUTE_MS = 60_000
 
 /** The site's notes of a window; a share link shows none. Two charts that end now differ by less than a minute. */
 export const useNotes = (start: string | undefined, end: string | undefined): Result<'/api/annotations'> =>

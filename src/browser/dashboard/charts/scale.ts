@@ -1,6 +1,7 @@
 import { scaleLinear } from 'd3-scale'
 import { formatBucket, formatDay, type Granularity } from '../state/format.js'
 import { timeZone } from '../state/session.js'
+import { DAY_MS } from '../state/time-units.js'
 import { addDays, dayOf, instantOf } from '../state/zone.js'
 
 export interface Bucket {
@@ -88,8 +89,6 @@ interface Tick {
   text: string
   anchor: 'middle' | 'end'
 }
-
-const DAY_MS = 86_400_000
 
 /** Returns the labels of the axis, at least `every` pixels apart: of buckets, or of days if hours make up several. */
 export function ticks(scale: TimeScale, granularity: Granularity, every = 90): Tick[] {

@@ -1,6 +1,7 @@
 import { computed } from '@preact/signals'
 import { place, type Range } from './address.js'
 import type { Granularity } from './format.js'
+import { DAY_MS } from './time-units.js'
 import { isDay } from './zone.js'
 
 /** About how many days each range has; what depends on the calendar or on the site counts as its most. */
@@ -16,8 +17,6 @@ const DAYS: Readonly<Record<Range, number>> = {
   ytd: 365,
   all: 365,
 }
-
-const DAY_MS = 86_400_000
 
 function daysOfWindow(): number {
   const { range, start, end } = place.value

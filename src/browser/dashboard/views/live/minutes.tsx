@@ -6,12 +6,12 @@ import type { Audience } from '../../state/address.js'
 import { type Result, useRead } from '../../state/data.js'
 import { formatNumber, formatTime } from '../../state/format.js'
 import { audiences } from '../../state/question.js'
+import { MINUTE_MS } from '../../state/time-units.js'
 import { whileVisible } from '../../state/visible.js'
 import { t } from '../../texts/index.js'
 import { liveQuery } from './live-query.js'
 
 const MINUTES = 30
-const MINUTE_MS = 60_000
 const METRICS = { human: 'visitors', agent: 'fetches' } as const
 
 type Series = Result<'/api/stats/timeseries'>
