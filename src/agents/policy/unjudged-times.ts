@@ -1,5 +1,6 @@
+import { DAY_MS } from '../../base/time-units.js'
 import type { PolicyFileState } from './file-schedule.js'
-import { DAY_MS, firstAnswerTime, MAX_BACKDATING_MS } from './version.js'
+import { firstAnswerTime, MAX_BACKDATING_MS } from './version.js'
 
 /** The rows of a hostname from `since` to before `until`, in milliseconds since 1970. */
 export interface UnjudgedTime {
