@@ -10,6 +10,7 @@ import {
   surveySource,
   unusedExports,
 } from '../fixtures/source-survey.js'
+import { boxOf, measurePlan } from './plan.js'
 
 /** `npm run bench -- size [checkout]`: the measures of the source by which two commits are compared; lists come last. */
 export async function run([checkout = '.']: string[]): Promise<void> {
@@ -20,7 +21,7 @@ export async function run([checkout = '.']: string[]): Promise<void> {
   const onlyTests = unused.filter(({ onlyTests }) => onlyTests)
   const fileCycles = importCycles(survey)
   const valueCycles = importCycles(survey, { types: false })
-  const folderCycles = importCycles(survey, { area: folderOf })
+  const plan = measurePlan(survey)
   const long = longFunctions(survey)
   const small = smallFiles(survey)
   const isTest = ({ path }: { path: string }) => path.startsWith('test/')
@@ -29,6 +30,10 @@ export async function run([checkout = '.']: string[]): Promise<void> {
   const files = [...survey.values()].filter(({ path }) => path.startsWith('src/')).sort((a, b) => a.lines - b.lines)
   const largest = files.at(-1)
   console.table({
+    'boxes on the plan': plan.boxes,
+    'arrows between them': plan.arrows,
+    floors: plan.floors,
+    'circles, types included': plan.circles.length,
     'src, lines of TypeScript': files.reduce((sum, { lines }) => sum + lines, 0),
     'src, files': files.length,
     'src, median file': files[files.length >> 1]?.lines ?? 0,
@@ -40,12 +45,13 @@ export async function run([checkout = '.']: string[]): Promise<void> {
     'exports that only tests import': onlyTests.length,
     'file cycles': fileCycles.length,
     'file cycles without type-only imports': valueCycles.length,
-    'folder cycles in src': folderCycles.length,
     'files under 40 lines with one importer': small.length,
     'comments, src': describeComments(survey, 'src/'),
     'comments, everywhere': describeComments(survey, ''),
   })
-  console.table(readmes(checkout))
+  const pages = readmes(checkout)
+  console.log(`bytes of READMEs: ${Object.values(pages).reduce((sum, { bytes }) => sum + bytes, 0)}`)
+  console.table(pages)
   list(
     'Functions over 80 lines',
     long.map(({ path, line, name, lines }) => `${path}:${line} ${name} ${lines}`),
@@ -55,8 +61,8 @@ export async function run([checkout = '.']: string[]): Promise<void> {
     fileCycles.map((files) => files.join(' ↔ ')),
   )
   list(
-    'Folder cycles in src',
-    folderCycles.map((folders) => folders.join(' ↔ ')),
+    'Circles of boxes',
+    plan.circles.map((folders) => folders.join(' ↔ ')),
   )
   list('Files under 40 lines with one importer', small)
   list(
@@ -69,17 +75,10 @@ export async function run([checkout = '.']: string[]): Promise<void> {
   )
 }
 
-/** The top-level folder of src that a file belongs to; a file at the top stands for itself. */
-const folderOf = (path: string) =>
-  path
-    .split('/')
-    .slice(0, path.startsWith('src/') ? 2 : 1)
-    .join('/')
-
 function linesByFolder(survey: Survey) {
   const rows: Record<string, { files: number; lines: number; largest: number }> = {}
   for (const { path, lines } of survey.values()) {
-    const folder = folderOf(path).replace(/^src\/[^/]*\.ts$/, 'src (top)')
+    const folder = boxOf(path).replace(/^src\/[^/]*\.ts$/, 'src (top)')
     const { files, lines: sum, largest } = rows[folder] ?? { files: 0, lines: 0, largest: 0 }
     rows[folder] = { files: files + 1, lines: sum + lines, largest: Math.max(largest, lines) }
   }
