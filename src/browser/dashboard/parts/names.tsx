@@ -77,6 +77,13 @@ export const PageLink = ({ path }: { path: string }) => (
   </a>
 )
 
+/** A link to a view beside the title of a panel; `to` is the view's name, or the parts of its path. */
+export const More = ({ to, children }: { to: string | readonly (string | number)[]; children: ComponentChildren }) => (
+  <a class="more" href={hrefTo({ path: viewPath(...[to].flat()) })}>
+    {children}
+  </a>
+)
+
 /** How long ago something happened; the tooltip has the instant. */
 export const Ago = ({ at }: { at: string }) => (
   <span class="muted no-wrap" title={formatFullInstant(at)}>

@@ -84,7 +84,18 @@ export function Panel(props: PanelProps) {
   )
 }
 
-export const Sheet = ({ children }: { children: ComponentChildren }) => <div class="sheet">{children}</div>
+interface SheetProps {
+  /** The name of the view for screen readers; absent where a view draws its heading. */
+  title?: string | undefined
+  children: ComponentChildren
+}
+
+export const Sheet = ({ title, children }: SheetProps) => (
+  <>
+    {title !== undefined && <h1 class="visually-hidden">{title}</h1>}
+    <div class="sheet">{children}</div>
+  </>
+)
 
 /** The sentence that opens a view: a fixed template filled with the view's numbers, once all that were asked are there. */
 export const Sentence = ({ children, answers }: { children: () => ComponentChildren; answers: readonly Asked[] }) => {

@@ -5,6 +5,8 @@ import { Sheet } from './panel.js'
 import { Absent } from './states.js'
 
 interface PeopleOnlyProps {
+  /** The name of the view for screen readers. */
+  title?: string | undefined
   /** Why agents have nothing here. */
   why: string
   /** The views that say what agents do instead. */
@@ -13,7 +15,7 @@ interface PeopleOnlyProps {
 }
 
 /** A view about people: with agents alone on screen it says why there is nothing and where to look instead. */
-export function PeopleOnly({ why, instead, children }: PeopleOnlyProps) {
+export function PeopleOnly({ title, why, instead, children }: PeopleOnlyProps) {
   const { parts, shell } = t()
   const links = instead.map((name) => (
     <a key={name} href={hrefTo({ path: viewPath(name) })}>
@@ -22,7 +24,7 @@ export function PeopleOnly({ why, instead, children }: PeopleOnlyProps) {
   ))
   if (place.value.show === 'agent')
     return (
-      <Sheet>
+      <Sheet title={title}>
         <section class="cell">
           <div class="state">
             <p>{why}</p>
@@ -37,7 +39,7 @@ export function PeopleOnly({ why, instead, children }: PeopleOnlyProps) {
       </Sheet>
     )
   return (
-    <Sheet>
+    <Sheet title={title}>
       {children()}
       {place.value.show === 'both' && (
         <div class="cell">

@@ -16,20 +16,17 @@ export default function Agents() {
   if (agent !== undefined) return <OneAgent key={agent} id={agent} />
   const { show } = place.value
   return (
-    <>
-      <h1 class="visually-hidden">{t().agents.title}</h1>
-      <Sheet>
-        <AgentsSentence />
-        <AgentsLeftOut />
-        {showsAgents() && <AgentList />}
-        {showsAgents() && (
-          <Later>
-            <Operators />
-            <Purposes />
-          </Later>
-        )}
-        {show !== 'agent' && <AssistantsPanel />}
-      </Sheet>
-    </>
+    <Sheet title={t().agents.title}>
+      <AgentsSentence />
+      <AgentsLeftOut />
+      {showsAgents() && <AgentList />}
+      {showsAgents() && (
+        <Later>
+          <Operators />
+          <Purposes />
+        </Later>
+      )}
+      {show !== 'agent' && <AssistantsPanel />}
+    </Sheet>
   )
 }

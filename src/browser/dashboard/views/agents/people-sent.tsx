@@ -1,7 +1,8 @@
 import { Ranked } from '../../parts/lists.js'
+import { More } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
-import { hrefTo, viewPath } from '../../state/address.js'
+import { viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
 import { mixedEnvelope } from '../../state/question.js'
@@ -20,11 +21,7 @@ export function PeopleSent({ operator }: { operator: string }) {
     <Panel
       title={texts.peopleSent(operator)}
       aside={total.data && t().overview.people(arrivals, formatNumber(arrivals))}
-      right={
-        <a class="more" href={hrefTo({ path: viewPath('citation-gap') })}>
-          {t().shell.view['citation-gap']}
-        </a>
-      }
+      right={<More to="citation-gap">{t().shell.view['citation-gap']}</More>}
       answers={[answer]}
       empty={rows.length === 0}
       emptyText={texts.peopleSentNone(operator)}

@@ -29,70 +29,67 @@ export default function Catalog() {
   const page = pageNumber()
   const search = (text: string) => go({ own: { ...place.value.own, q: text, page: '' } }, true)
   return (
-    <>
-      <h1 class="visually-hidden">{texts.title}</h1>
-      <Sheet>
-        <Sentence answers={[answer]}>
-          {() =>
-            texts.sentence(
-              whenText(),
-              formatNumber(all.length),
-              formatNumber(new Set(all.map(({ operator }) => operator)).size),
-              formatNumber(all.filter(({ verification }) => verification.length > 0).length),
-              <a class="agents" href={hrefTo({ own: { seen: 'yes' } })}>
-                {formatNumber(all.filter(({ seen }) => seen).length)}
-              </a>,
-            )
-          }
-        </Sentence>
-        <Panel
-          title={texts.title}
-          aside={answer.data && texts.shown(formatNumber(found.length))}
-          right={
-            <>
-              <TabsLine
-                name="seen"
-                label={texts.seen}
-                tabs={[
-                  ['', t().agents.all],
-                  ['yes', texts.seen],
-                  ['no', texts.unseen],
-                ]}
+    <Sheet title={texts.title}>
+      <Sentence answers={[answer]}>
+        {() =>
+          texts.sentence(
+            whenText(),
+            formatNumber(all.length),
+            formatNumber(new Set(all.map(({ operator }) => operator)).size),
+            formatNumber(all.filter(({ verification }) => verification.length > 0).length),
+            <a class="agents" href={hrefTo({ own: { seen: 'yes' } })}>
+              {formatNumber(all.filter(({ seen }) => seen).length)}
+            </a>,
+          )
+        }
+      </Sentence>
+      <Panel
+        title={texts.title}
+        aside={answer.data && texts.shown(formatNumber(found.length))}
+        right={
+          <>
+            <TabsLine
+              name="seen"
+              label={texts.seen}
+              tabs={[
+                ['', t().agents.all],
+                ['yes', texts.seen],
+                ['no', texts.unseen],
+              ]}
+            />
+            <ExportMenu report="agents/catalog" only="agent" picture={false} />
+          </>
+        }
+        answers={[answer]}
+        rows={10}
+      >
+        {() => (
+          <div class="agent-rows">
+            <label class="field catalog-search">
+              <span class="visually-hidden">{texts.search}</span>
+              <input
+                type="search"
+                placeholder={texts.search}
+                value={q}
+                maxLength={100}
+                onInput={(event) => search(event.currentTarget.value)}
               />
-              <ExportMenu report="agents/catalog" only="agent" picture={false} />
-            </>
-          }
-          answers={[answer]}
-          rows={10}
-        >
-          {() => (
-            <div class="agent-rows">
-              <label class="field catalog-search">
-                <span class="visually-hidden">{texts.search}</span>
-                <input
-                  type="search"
-                  placeholder={texts.search}
-                  value={q}
-                  maxLength={100}
-                  onInput={(event) => search(event.currentTarget.value)}
-                />
-              </label>
-              {found.length === 0 ? (
-                <p class="state">{texts.none(q)}</p>
-              ) : (
-                <Table
-                  label={texts.title}
-                  rows={found.slice((page - 1) * LIMIT, page * LIMIT)}
-                  rowKey={({ agent_id }) => agent_id}
-                  columns={columns()}
-                />
-              )}
-              <Paging total={found.length} limit={LIMIT} />
-            </div>
-          )}
-        </Panel>
-      </Sheet>
-    </>
+            </label>
+            {found.length === 0 ? (
+              <p class="state">{texts.none(q)}</p>
+            ) : (
+              <Table
+                label={texts.title}
+                rows={found.slice((page - 1) * LIMIT, page * LIMIT)}
+                rowKey={({ agent_id }) => agent_id}
+                columns={columns()}
+              />
+            )}
+            <Paging total={found.length} limit={LIMIT} />
+          </div>
+        )}
+      </Panel>
+    </Sheet>
   )
 }
 

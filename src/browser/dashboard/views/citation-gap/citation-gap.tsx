@@ -36,50 +36,47 @@ export default function CitationGap() {
   const rows = answer.data ?? []
   const most = Math.max(...rows.flatMap(({ fetches, arrivals }) => [fetches, arrivals]), 10)
   return (
-    <>
-      <h1 class="visually-hidden">{texts.title}</h1>
-      <Sheet>
-        <GapSentence summary={summary} operator={operator} />
-        <Verdicts summary={summary} />
-        <Operators summary={whole} />
-        <Panel
-          title={texts.byPage}
-          aside={answer.meta?.total === undefined ? '' : t().coverage.urls(formatNumber(answer.meta.total))}
-          right={<ExportMenu report="citation-gap" only="agent" picture={false} more={operator ? { operator } : {}} />}
-          answers={[answer]}
-          empty={rows.length === 0}
-          emptyText={texts.none}
-          rows={10}
-        >
-          {() => (
-            <>
-              <Table
-                label={texts.byPage}
-                rows={rows}
-                rowKey={({ hostname, pathname }) => hostname + pathname}
-                columns={[
-                  {
-                    key: 'page',
-                    head: t().overview.page,
-                    cell: ({ pathname }) => <PageName path={pathname} />,
-                  },
-                  ...shownColumns<Row>(most),
-                  {
-                    key: 'verdict',
-                    head: t().overview.verdict,
-                    width: '12%',
-                    cell: ({ verdict }: Row) => <VerdictTag of={verdict} />,
-                  },
-                ]}
-              />
-              {hasPeople() && hasAgents() && <GapKey />}
-              <Paging total={answer.meta?.total} limit={LIMIT} />
-              <Warnings of={[answer.meta]} />
-            </>
-          )}
-        </Panel>
-      </Sheet>
-    </>
+    <Sheet title={texts.title}>
+      <GapSentence summary={summary} operator={operator} />
+      <Verdicts summary={summary} />
+      <Operators summary={whole} />
+      <Panel
+        title={texts.byPage}
+        aside={answer.meta?.total === undefined ? '' : t().coverage.urls(formatNumber(answer.meta.total))}
+        right={<ExportMenu report="citation-gap" only="agent" picture={false} more={operator ? { operator } : {}} />}
+        answers={[answer]}
+        empty={rows.length === 0}
+        emptyText={texts.none}
+        rows={10}
+      >
+        {() => (
+          <>
+            <Table
+              label={texts.byPage}
+              rows={rows}
+              rowKey={({ hostname, pathname }) => hostname + pathname}
+              columns={[
+                {
+                  key: 'page',
+                  head: t().overview.page,
+                  cell: ({ pathname }) => <PageName path={pathname} />,
+                },
+                ...shownColumns<Row>(most),
+                {
+                  key: 'verdict',
+                  head: t().overview.verdict,
+                  width: '12%',
+                  cell: ({ verdict }: Row) => <VerdictTag of={verdict} />,
+                },
+              ]}
+            />
+            {hasPeople() && hasAgents() && <GapKey />}
+            <Paging total={answer.meta?.total} limit={LIMIT} />
+            <Warnings of={[answer.meta]} />
+          </>
+        )}
+      </Panel>
+    </Sheet>
   )
 }
 

@@ -27,35 +27,32 @@ export default function Coverage() {
     page: pageNumber(),
   })
   return (
-    <>
-      <h1 class="visually-hidden">{texts.title}</h1>
-      <Sheet>
-        <CoverageSentence />
-        <AgentsLeftOut />
-        <ListPanel
-          title={texts.title}
-          aside={answer.meta?.total === undefined ? '' : texts.urls(formatNumber(answer.meta.total))}
-          right={
-            <>
-              <TabsLine
-                name="order"
-                label={texts.order}
-                tabs={[
-                  ['fetches', texts.mostRead],
-                  ['stale', texts.longestUnread],
-                ]}
-              />
-              <ExportMenu report="agents/coverage" more={{ order }} only="agent" picture={false} />
-            </>
-          }
-          answer={answer}
-          rows={10}
-          rowKey={({ hostname, pathname }) => hostname + pathname}
-          columns={columns()}
-          limit={LIMIT}
-        />
-      </Sheet>
-    </>
+    <Sheet title={texts.title}>
+      <CoverageSentence />
+      <AgentsLeftOut />
+      <ListPanel
+        title={texts.title}
+        aside={answer.meta?.total === undefined ? '' : texts.urls(formatNumber(answer.meta.total))}
+        right={
+          <>
+            <TabsLine
+              name="order"
+              label={texts.order}
+              tabs={[
+                ['fetches', texts.mostRead],
+                ['stale', texts.longestUnread],
+              ]}
+            />
+            <ExportMenu report="agents/coverage" more={{ order }} only="agent" picture={false} />
+          </>
+        }
+        answer={answer}
+        rows={10}
+        rowKey={({ hostname, pathname }) => hostname + pathname}
+        columns={columns()}
+        limit={LIMIT}
+      />
+    </Sheet>
   )
 }
 

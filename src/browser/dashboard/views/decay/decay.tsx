@@ -28,33 +28,30 @@ export default function Decay() {
   const [since, start] = [answer.meta?.recorded?.since, windowOf(answer.meta?.query)?.start]
   const hasBefore = since !== undefined && start !== undefined && Date.parse(since) < Date.parse(start)
   return (
-    <>
-      <h1 class="visually-hidden">{texts.title}</h1>
-      <Sheet>
-        <Sentence answers={[answer]}>{() => sentence(rows)}</Sentence>
-        <ListPanel
-          title={texts.title}
-          aside={texts.against}
-          right={<ExportMenu report="content/decay" only="agent" picture={false} />}
-          answer={answer}
-          rows={10}
-          rowKey={({ hostname, pathname }) => hostname + pathname}
-          columns={columns(hasBefore)}
-          limit={LIMIT}
-        />
-        <Panel title={texts.meanings}>
-          {() => (
-            <Meanings
-              rows={(['decaying', 'fading', 'steady', 'blocked', 'insufficient'] as const).map((verdict) => ({
-                key: verdict,
-                tag: <VerdictTag of={verdict} />,
-                text: texts.meaning[verdict],
-              }))}
-            />
-          )}
-        </Panel>
-      </Sheet>
-    </>
+    <Sheet title={texts.title}>
+      <Sentence answers={[answer]}>{() => sentence(rows)}</Sentence>
+      <ListPanel
+        title={texts.title}
+        aside={texts.against}
+        right={<ExportMenu report="content/decay" only="agent" picture={false} />}
+        answer={answer}
+        rows={10}
+        rowKey={({ hostname, pathname }) => hostname + pathname}
+        columns={columns(hasBefore)}
+        limit={LIMIT}
+      />
+      <Panel title={texts.meanings}>
+        {() => (
+          <Meanings
+            rows={(['decaying', 'fading', 'steady', 'blocked', 'insufficient'] as const).map((verdict) => ({
+              key: verdict,
+              tag: <VerdictTag of={verdict} />,
+              text: texts.meaning[verdict],
+            }))}
+          />
+        )}
+      </Panel>
+    </Sheet>
   )
 }
 

@@ -21,23 +21,20 @@ export default function Devices() {
   const isPeople = place.value.show !== 'agent'
   const answer = useOne('/api/stats/devices', 'human', { limit: 100 }, isPeople)
   return (
-    <>
-      <h1 class="visually-hidden">{texts.title}</h1>
-      <PeopleOnly why={texts.agents} instead={['agents']}>
-        {() => (
-          <>
-            <DevicesSentence answer={answer} />
-            <Types answer={answer} />
-            <Screens answer={answer} />
-            <List of="browser" answer={answer} />
-            <Versions of="browser" answer={answer} />
-            <List of="os" answer={answer} />
-            <Versions of="os" answer={answer} />
-            <Languages />
-          </>
-        )}
-      </PeopleOnly>
-    </>
+    <PeopleOnly title={texts.title} why={texts.agents} instead={['agents']}>
+      {() => (
+        <>
+          <DevicesSentence answer={answer} />
+          <Types answer={answer} />
+          <Screens answer={answer} />
+          <List of="browser" answer={answer} />
+          <Versions of="browser" answer={answer} />
+          <List of="os" answer={answer} />
+          <Versions of="os" answer={answer} />
+          <Languages />
+        </>
+      )}
+    </PeopleOnly>
   )
 }
 

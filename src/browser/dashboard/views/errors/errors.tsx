@@ -25,12 +25,13 @@ export default function Errors() {
   const { shell, behaviour } = t()
   const [, fingerprint] = view.value
   return (
-    <>
-      {fingerprint === undefined && <h1 class="visually-hidden">{shell.view.errors}</h1>}
-      <PeopleOnly why={behaviour.errors.agents} instead={['agents', 'coverage']}>
-        {() => (fingerprint === undefined ? <AllErrors /> : <OneError fingerprint={fingerprint} />)}
-      </PeopleOnly>
-    </>
+    <PeopleOnly
+      title={fingerprint === undefined ? shell.view.errors : undefined}
+      why={behaviour.errors.agents}
+      instead={['agents', 'coverage']}
+    >
+      {() => (fingerprint === undefined ? <AllErrors /> : <OneError fingerprint={fingerprint} />)}
+    </PeopleOnly>
   )
 }
 

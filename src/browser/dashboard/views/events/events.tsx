@@ -2,7 +2,7 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import { ReadershipChart } from '../../charts/readership-chart.js'
 import type { DataOf } from '../../client/index.js'
 import { Ranked } from '../../parts/lists.js'
-import { RowName } from '../../parts/names.js'
+import { More, RowName } from '../../parts/names.js'
 import { changeText } from '../../parts/numbers.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence } from '../../parts/panel.js'
@@ -26,12 +26,13 @@ export default function Events() {
   const { shell, behaviour } = t()
   const [, name] = view.value
   return (
-    <>
-      {name === undefined && <h1 class="visually-hidden">{shell.view.events}</h1>}
-      <PeopleOnly why={behaviour.events.agents} instead={['pages', 'agents']}>
-        {() => (name === undefined ? <AllEvents /> : <OneEvent name={name} />)}
-      </PeopleOnly>
-    </>
+    <PeopleOnly
+      title={name === undefined ? shell.view.events : undefined}
+      why={behaviour.events.agents}
+      instead={['pages', 'agents']}
+    >
+      {() => (name === undefined ? <AllEvents /> : <OneEvent name={name} />)}
+    </PeopleOnly>
   )
 }
 
@@ -135,11 +136,7 @@ function Targets({ answer, kind, property }: { answer: Answer; kind: string; pro
       answers={[answer]}
       empty={!values || values.length === 0}
       emptyText={texts.none[kind]}
-      right={
-        <a class="more" href={hrefTo({ path: viewPath('events', kind) })}>
-          {texts.more}
-        </a>
-      }
+      right={<More to={['events', kind]}>{texts.more}</More>}
     >
       {() => (
         <Ranked

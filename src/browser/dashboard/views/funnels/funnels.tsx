@@ -20,12 +20,9 @@ export type Funnel = DataOf<'/api/funnels'>[number]
 export default function Funnels() {
   const { shell, behaviour } = t()
   return (
-    <>
-      <h1 class="visually-hidden">{shell.view.funnels}</h1>
-      <PeopleOnly why={behaviour.funnels.agents} instead={['agents', 'coverage']}>
-        {() => <Chosen />}
-      </PeopleOnly>
-    </>
+    <PeopleOnly title={shell.view.funnels} why={behaviour.funnels.agents} instead={['agents', 'coverage']}>
+      {() => <Chosen />}
+    </PeopleOnly>
   )
 }
 

@@ -30,12 +30,9 @@ type Row = DataOf<'/api/stats/goals'>[number]
 export default function Goals() {
   const { shell, behaviour } = t()
   return (
-    <>
-      <h1 class="visually-hidden">{shell.view.goals}</h1>
-      <PeopleOnly why={behaviour.goals.agents} instead={['citation-gap', 'agents']}>
-        {() => <GoalList />}
-      </PeopleOnly>
-    </>
+    <PeopleOnly title={shell.view.goals} why={behaviour.goals.agents} instead={['citation-gap', 'agents']}>
+      {() => <GoalList />}
+    </PeopleOnly>
   )
 }
 

@@ -25,12 +25,9 @@ const LINKS_BELOW = 10
 export default function Journeys() {
   const { shell, behaviour } = t()
   return (
-    <>
-      <h1 class="visually-hidden">{shell.view.journeys}</h1>
-      <PeopleOnly why={behaviour.journeys.agents} instead={['coverage', 'agents']}>
-        {() => <Paths />}
-      </PeopleOnly>
-    </>
+    <PeopleOnly title={shell.view.journeys} why={behaviour.journeys.agents} instead={['coverage', 'agents']}>
+      {() => <Paths />}
+    </PeopleOnly>
   )
 }
 

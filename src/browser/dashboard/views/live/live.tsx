@@ -39,82 +39,79 @@ export default function Live() {
   const asked = audiences.value.map((of) => now[of])
   const figures: Record<Audience, number | undefined> = { human: now.human.data?.people, agent: now.agent.data?.agents }
   return (
-    <>
-      <h1 class="visually-hidden">{shell.view.live}</h1>
-      <Sheet>
-        <Sentence answers={asked}>
-          {() => {
-            const counted = audiences.value.map((of) => {
-              const n = figures[of]
-              if (n === undefined) return null
-              const shown = texts.count[of](n, formatNumber(n))
-              const to = of === 'human' ? 'visitors' : 'agents'
-              return (
-                <a key={of} class={of === 'human' ? 'people' : 'agents'} href={hrefTo({ path: viewPath(to) })}>
-                  {shown}
-                </a>
-              )
-            })
-            const first = rows[0]?.key
-            const page = first !== undefined && <PageLink path={first} />
-            return texts.sentence(
-              counted.filter((each) => each !== null),
-              page || undefined,
+    <Sheet title={shell.view.live}>
+      <Sentence answers={asked}>
+        {() => {
+          const counted = audiences.value.map((of) => {
+            const n = figures[of]
+            if (n === undefined) return null
+            const shown = texts.count[of](n, formatNumber(n))
+            const to = of === 'human' ? 'visitors' : 'agents'
+            return (
+              <a key={of} class={of === 'human' ? 'people' : 'agents'} href={hrefTo({ path: viewPath(to) })}>
+                {shown}
+              </a>
             )
-          }}
-        </Sentence>
-        {audiences.value.includes('human') && <Now of="human" value={figures.human} under={texts.window} />}
-        <Panel
-          span={audiences.value.length === 2 ? 6 : 9}
-          class="minutes"
-          title={texts.minutes}
-          answers={audiences.value.map((of) => minutes[of])}
-          right={
-            <span class="legend">
-              {audiences.value.map((of) => (
-                <span key={of}>
-                  <Mark of={of} />
-                  {texts.bars[of]}
-                </span>
-              ))}
-            </span>
-          }
-        >
-          {() => <Minutes of={minutes} />}
-        </Panel>
-        {audiences.value.includes('agent') && (
-          <Now
-            of="agent"
-            value={figures.agent}
-            under={texts.readsIn(minutes.reads === undefined ? undefined : formatNumber(minutes.reads))}
+          })
+          const first = rows[0]?.key
+          const page = first !== undefined && <PageLink path={first} />
+          return texts.sentence(
+            counted.filter((each) => each !== null),
+            page || undefined,
+          )
+        }}
+      </Sentence>
+      {audiences.value.includes('human') && <Now of="human" value={figures.human} under={texts.window} />}
+      <Panel
+        span={audiences.value.length === 2 ? 6 : 9}
+        class="minutes"
+        title={texts.minutes}
+        answers={audiences.value.map((of) => minutes[of])}
+        right={
+          <span class="legend">
+            {audiences.value.map((of) => (
+              <span key={of}>
+                <Mark of={of} />
+                {texts.bars[of]}
+              </span>
+            ))}
+          </span>
+        }
+      >
+        {() => <Minutes of={minutes} />}
+      </Panel>
+      {audiences.value.includes('agent') && (
+        <Now
+          of="agent"
+          value={figures.agent}
+          under={texts.readsIn(minutes.reads === undefined ? undefined : formatNumber(minutes.reads))}
+        />
+      )}
+      <Panel
+        span={4}
+        class="open-pages"
+        title={texts.open}
+        answers={asked}
+        empty={rows.length === 0}
+        emptyText={texts.quiet}
+      >
+        {() => (
+          <Butterfly
+            head={texts.page}
+            metrics={{ human: 'visitors', agent: 'agents' }}
+            rows={rows.map(({ key, human, agent }) => ({
+              key,
+              label: key,
+              human: human?.people ?? none(now.human.data),
+              agent: agent?.agents ?? none(now.agent.data),
+              filter: ['pathname', key],
+              to: viewPath('pages', key),
+            }))}
           />
         )}
-        <Panel
-          span={4}
-          class="open-pages"
-          title={texts.open}
-          answers={asked}
-          empty={rows.length === 0}
-          emptyText={texts.quiet}
-        >
-          {() => (
-            <Butterfly
-              head={texts.page}
-              metrics={{ human: 'visitors', agent: 'agents' }}
-              rows={rows.map(({ key, human, agent }) => ({
-                key,
-                label: key,
-                human: human?.people ?? none(now.human.data),
-                agent: agent?.agents ?? none(now.agent.data),
-                filter: ['pathname', key],
-                to: viewPath('pages', key),
-              }))}
-            />
-          )}
-        </Panel>
-        <FeedPanel />
-      </Sheet>
-    </>
+      </Panel>
+      <FeedPanel />
+    </Sheet>
   )
 }
 

@@ -1,10 +1,10 @@
 import { GapKey, gapColumns } from '../../charts/gap-columns.js'
-import { PageName } from '../../parts/names.js'
+import { More, PageName } from '../../parts/names.js'
 import { OperatorTable } from '../../parts/operator-table.js'
 import { Panel } from '../../parts/panel.js'
 import { Table } from '../../parts/table.js'
 import { VerdictTag } from '../../parts/tags.js'
-import { hrefTo, place, viewPath } from '../../state/address.js'
+import { place } from '../../state/address.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -27,11 +27,7 @@ function Operators({ span }: { span: 6 | 12 }) {
     <Panel
       span={span}
       title={texts.operators}
-      right={
-        <a class="more" href={hrefTo({ path: viewPath('agents') })}>
-          {texts.allAgents}
-        </a>
-      }
+      right={<More to="agents">{texts.allAgents}</More>}
       answers={[answer]}
       empty={rows.length === 0}
     >
@@ -49,11 +45,7 @@ function Gap({ span }: { span: 6 | 12 }) {
     <Panel
       span={span}
       title={texts.gap}
-      right={
-        <a class="more" href={hrefTo({ path: viewPath('citation-gap') })}>
-          {texts.allPages}
-        </a>
-      }
+      right={<More to="citation-gap">{texts.allPages}</More>}
       answers={[answer]}
       empty={rows.length === 0}
     >

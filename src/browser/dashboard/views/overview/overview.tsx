@@ -27,45 +27,42 @@ export default function Overview() {
   const recorded = totals.human.meta?.recorded ?? totals.agent.meta?.recorded
   if (recorded !== undefined && recorded.since === undefined) return <FirstRun />
   return (
-    <>
-      <h1 class="visually-hidden">{t().overview.title}</h1>
-      <Sheet>
-        <OverviewSentence totals={totals} />
-        {audiences.value.map((of) => (
-          <section
-            key={of}
-            class={audiences.value.length === 2 ? 'cell half figures span-6' : 'cell half'}
-            aria-busy={totals[of].loading}
-          >
-            <h2>
-              <Mark of={of} />
-              {shell.show[of]}
-            </h2>
-            <Lacking of={of} />
-            <div class="numbers">
-              {METRICS[of].map((metric, i) => (
-                <Headline
-                  key={metric}
-                  of={of}
-                  metric={metric}
-                  big={i === 0}
-                  {...(of === 'agent' && metric === 'pageviews' ? { label: t().overview.pageReads } : {})}
-                  value={metricOf(totals[of].data, metric)}
-                  before={metricOf(totals[of].data?.comparison, metric)}
-                  picked={metrics[of] === metric}
-                  onPick={() => pickMetric(metrics, of, metric)}
-                />
-              ))}
-            </div>
-          </section>
-        ))}
-        <ReadershipChart metrics={metrics} label={t().overview.chart} />
-        <PagePanels />
-        <Later>
-          <AgentPanels />
-          <PeoplePanels />
-        </Later>
-      </Sheet>
-    </>
+    <Sheet title={t().overview.title}>
+      <OverviewSentence totals={totals} />
+      {audiences.value.map((of) => (
+        <section
+          key={of}
+          class={audiences.value.length === 2 ? 'cell half figures span-6' : 'cell half'}
+          aria-busy={totals[of].loading}
+        >
+          <h2>
+            <Mark of={of} />
+            {shell.show[of]}
+          </h2>
+          <Lacking of={of} />
+          <div class="numbers">
+            {METRICS[of].map((metric, i) => (
+              <Headline
+                key={metric}
+                of={of}
+                metric={metric}
+                big={i === 0}
+                {...(of === 'agent' && metric === 'pageviews' ? { label: t().overview.pageReads } : {})}
+                value={metricOf(totals[of].data, metric)}
+                before={metricOf(totals[of].data?.comparison, metric)}
+                picked={metrics[of] === metric}
+                onPick={() => pickMetric(metrics, of, metric)}
+              />
+            ))}
+          </div>
+        </section>
+      ))}
+      <ReadershipChart metrics={metrics} label={t().overview.chart} />
+      <PagePanels />
+      <Later>
+        <AgentPanels />
+        <PeoplePanels />
+      </Later>
+    </Sheet>
   )
 }

@@ -1,5 +1,6 @@
 import { DecidingLine } from '../../parts/deciding-line.js'
 import { Butterfly } from '../../parts/lists.js'
+import { More } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { SeverityTag } from '../../parts/tags.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
@@ -18,11 +19,7 @@ export function PagePanels() {
       <Panel
         span={isAgents ? 8 : 12}
         title={texts.topPages}
-        right={
-          <a class="more" href={hrefTo({ path: viewPath('pages') })}>
-            {texts.allPages}
-          </a>
-        }
+        right={<More to="pages">{texts.allPages}</More>}
         answers={audiences.value.map((of) => pages[of])}
         empty={rows.length === 0}
       >
@@ -48,11 +45,7 @@ function Disobeyed() {
     <Panel
       span={4}
       title={texts.disobeyed}
-      right={
-        <a class="more" href={hrefTo({ path: viewPath('violations') })}>
-          {texts.all}
-        </a>
-      }
+      right={<More to="violations">{texts.all}</More>}
       answers={[found]}
       empty={rows.length === 0}
       emptyText={texts.disobeyedNone}

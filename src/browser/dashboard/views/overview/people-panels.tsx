@@ -1,8 +1,9 @@
 import { CountryTable, countryRows } from '../../parts/country-table.js'
 import { Ranked } from '../../parts/lists.js'
+import { More } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { Absent } from '../../parts/states.js'
-import { hrefTo, place, viewPath } from '../../state/address.js'
+import { place } from '../../state/address.js'
 import { audiences, useOne, usePair, useTogether } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -17,11 +18,7 @@ export function PeoplePanels() {
   )
 }
 
-const more = (name: string, text: string) => (
-  <a class="more" href={hrefTo({ path: viewPath(name) })}>
-    {text}
-  </a>
-)
+const more = (name: string, text: string) => <More to={[name]}>{text}</More>
 
 function Sources() {
   const texts = t().overview

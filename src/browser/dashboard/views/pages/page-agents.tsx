@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { Icon } from '../../parts/marks.js'
-import { Cut, RowName } from '../../parts/names.js'
+import { Cut, More, RowName } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { Absent } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
-import { hrefTo, viewPath } from '../../state/address.js'
+import { viewPath } from '../../state/address.js'
 import { formatAgo, formatInstant, formatNumber } from '../../state/format.js'
 import { t } from '../../texts/index.js'
 import type { PageAgent, useAgentsOfPage } from './agents-of-page.js'
@@ -25,11 +25,7 @@ export function PageAgents({ agents }: { agents: ReturnType<typeof useAgentsOfPa
       class="agents-of-page"
       title={<span id="agents-of-page">{texts.title}</span>}
       aside={robots?.standing === 'served' ? texts.since(formatInstant(robots.first_seen)) : undefined}
-      right={
-        <a class="more" href={hrefTo({ path: viewPath('policy') })}>
-          {texts.policy}
-        </a>
-      }
+      right={<More to="policy">{texts.policy}</More>}
       answers={agents.answers}
       empty={rows.length === 0}
       emptyText={texts.none}

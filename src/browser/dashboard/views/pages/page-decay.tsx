@@ -1,10 +1,11 @@
 import type { DataOf } from '../../client/index.js'
 import { Mark } from '../../parts/marks.js'
+import { More } from '../../parts/names.js'
 import { changeText } from '../../parts/numbers.js'
 import { Panel } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { VerdictTag } from '../../parts/tags.js'
-import { type Audience, hrefTo, viewPath } from '../../state/address.js'
+import type { Audience } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { mixedEnvelope, obstacle } from '../../state/question.js'
@@ -23,11 +24,7 @@ export function PageDecay({ filters }: { filters: string }) {
     <Panel
       title={texts.title}
       aside={texts.against}
-      right={
-        <a class="more" href={hrefTo({ path: viewPath('decay') })}>
-          {t().pages.allPages}
-        </a>
-      }
+      right={<More to="decay">{t().pages.allPages}</More>}
       answers={[answer]}
       empty={rows.length === 0}
       emptyText={t().pages.decayNone}

@@ -32,37 +32,34 @@ export function PageList() {
   const isFiltered = place.value.filters.length > 0 || place.value.segment !== undefined
   const hasNoScript = pages.human.meta?.warnings?.some(({ code }) => code === 'no_engagement_data') ?? false
   return (
-    <>
-      <h1 class="visually-hidden">{texts.title}</h1>
-      <Sheet>
-        <ListSentence pages={pages} rows={rows} />
-        <Panel
-          title={texts.title}
-          aside={texts.sortedBy[lead]}
-          right={<ExportMenu report="pages" picture={false} />}
-          answers={sides.map((of) => pages[of])}
-          empty={rows.length === 0 && !pages[lead].loading}
-          emptyText={isFiltered ? texts.emptyFiltered : texts.empty}
-          rows={12}
-        >
-          {() => (
-            <>
-              {sides.map((of) => (
-                <Lacking key={of} of={of} />
-              ))}
-              <PageTable rows={rows.map((row) => zeros(row, pages))} />
-              <Paging total={pages[lead].meta?.total} limit={ROWS} />
-              {sides.includes('human') && hasNoScript && (
-                <p class="foot">
-                  {texts.noScript} <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.install}</a>
-                </p>
-              )}
-              {show === 'agent' && <Warnings of={[pages.agent.meta]} />}
-            </>
-          )}
-        </Panel>
-      </Sheet>
-    </>
+    <Sheet title={texts.title}>
+      <ListSentence pages={pages} rows={rows} />
+      <Panel
+        title={texts.title}
+        aside={texts.sortedBy[lead]}
+        right={<ExportMenu report="pages" picture={false} />}
+        answers={sides.map((of) => pages[of])}
+        empty={rows.length === 0 && !pages[lead].loading}
+        emptyText={isFiltered ? texts.emptyFiltered : texts.empty}
+        rows={12}
+      >
+        {() => (
+          <>
+            {sides.map((of) => (
+              <Lacking key={of} of={of} />
+            ))}
+            <PageTable rows={rows.map((row) => zeros(row, pages))} />
+            <Paging total={pages[lead].meta?.total} limit={ROWS} />
+            {sides.includes('human') && hasNoScript && (
+              <p class="foot">
+                {texts.noScript} <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.install}</a>
+              </p>
+            )}
+            {show === 'agent' && <Warnings of={[pages.agent.meta]} />}
+          </>
+        )}
+      </Panel>
+    </Sheet>
   )
 }
 

@@ -1,6 +1,7 @@
 import { Ranked } from '../../parts/lists.js'
+import { More } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
-import { hrefTo, place, viewPath } from '../../state/address.js'
+import { place } from '../../state/address.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -13,11 +14,7 @@ export function PageSources({ filters }: { filters: string }) {
     <Panel
       span={place.value.show === 'human' ? 12 : 5}
       title={texts.cameFrom}
-      right={
-        <a class="more" href={hrefTo({ path: viewPath('sources') })}>
-          {texts.allSources}
-        </a>
-      }
+      right={<More to="sources">{texts.allSources}</More>}
       answers={[answer]}
       empty={rows.length === 0}
       emptyText={texts.noSources}

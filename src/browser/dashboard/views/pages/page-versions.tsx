@@ -1,4 +1,5 @@
 import { Diff } from '../../parts/diff.js'
+import { More } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { formatInstant } from '../../state/format.js'
@@ -20,11 +21,7 @@ export function PageVersions({ agents }: { agents: ReturnType<typeof useAgentsOf
     <Panel
       span={place.value.show === 'both' ? 7 : 12}
       title={texts.title}
-      right={
-        <a class="more" href={hrefTo({ path: viewPath('policy') })}>
-          {t().pages.may.policy}
-        </a>
-      }
+      right={<More to="policy">{t().pages.may.policy}</More>}
       answers={[...agents.answers, answer]}
       empty={versions.length === 0}
       emptyText={texts.none}

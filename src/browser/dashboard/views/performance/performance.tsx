@@ -25,12 +25,9 @@ const chosen = <T extends string>(values: readonly T[], text: string | undefined
 export default function Performance() {
   const { shell, behaviour } = t()
   return (
-    <>
-      <h1 class="visually-hidden">{shell.view.performance}</h1>
-      <PeopleOnly why={behaviour.performance.agents} instead={['agents', 'coverage']}>
-        {() => <Vitals />}
-      </PeopleOnly>
-    </>
+    <PeopleOnly title={shell.view.performance} why={behaviour.performance.agents} instead={['agents', 'coverage']}>
+      {() => <Vitals />}
+    </PeopleOnly>
   )
 }
 

@@ -23,23 +23,20 @@ export default function Places() {
   const texts = t().places
   const located = usePair('/api/stats/locations', { limit: 300, compare: undefined })
   return (
-    <>
-      <h1 class="visually-hidden">{texts.title}</h1>
-      <Sheet>
-        <PlacesSentence located={located} />
-        {audiences.value.map((of) => (
-          <MapPanel key={of} of={of} located={located} />
-        ))}
-        <Countries located={located} />
-        {place.value.show !== 'agent' && <Regions located={located} />}
-        {place.value.show !== 'agent' && <Cities located={located} />}
-        {place.value.show !== 'human' && (
-          <div class="cell">
-            <Absent of="agent">{texts.agentsByCountry}</Absent>
-          </div>
-        )}
-      </Sheet>
-    </>
+    <Sheet title={texts.title}>
+      <PlacesSentence located={located} />
+      {audiences.value.map((of) => (
+        <MapPanel key={of} of={of} located={located} />
+      ))}
+      <Countries located={located} />
+      {place.value.show !== 'agent' && <Regions located={located} />}
+      {place.value.show !== 'agent' && <Cities located={located} />}
+      {place.value.show !== 'human' && (
+        <div class="cell">
+          <Absent of="agent">{texts.agentsByCountry}</Absent>
+        </div>
+      )}
+    </Sheet>
   )
 }
 

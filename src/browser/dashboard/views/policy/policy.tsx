@@ -34,56 +34,53 @@ export default function Policy() {
   const hostnames = file.data?.hostnames ?? []
   const decided = agent ? one.data?.agents[0] : undefined
   return (
-    <>
-      <h1 class="visually-hidden">{texts.title}</h1>
-      <Sheet>
-        <Sentence answers={[file]}>
-          {() => {
-            const agents = file.data?.agents ?? []
-            const kept = agents.filter(({ allowed }) => !allowed).length
-            if (robots === undefined) return texts.sentenceNone
-            if (robots.standing !== 'served') return texts.sentenceStanding(robots.standing)
-            return texts.sentence(
-              formatInstant(robots.first_seen),
-              formatNumber(robots.groups.reduce((sum, { rules }) => sum + rules.length, 0)),
-              formatNumber(robots.groups.length),
-              formatNumber(kept),
-              formatNumber(agents.length),
-              <PageLink path={file.data?.path ?? '/'} />,
-            )
-          }}
-        </Sentence>
-        {hostnames.length > 1 && (
-          <div class="cell">
-            <TabsLine
-              name="hostname"
-              label={texts.hostname}
-              tabs={hostnames.slice(0, 12).map((name) => [name, name] as const)}
-            />
-          </div>
-        )}
-        <MayRead all={file} one={one} />
-        <Panel
-          span={5}
-          title="robots.txt"
-          aside={robots && texts.fetched(formatInstant(robots.fetched_at))}
-          answers={[file]}
-          empty={robots === undefined}
-          emptyText={texts.noneYet}
-          rows={8}
-        >
-          {() =>
-            robots &&
-            (robots.standing === 'served' ? (
-              <RobotsFile file={robots} {...(decided?.line === undefined ? {} : { line: decided.line })} />
-            ) : (
-              <Absent>{texts.standing(robots.standing, robots.status, robots.reason)}</Absent>
-            ))
-          }
-        </Panel>
-        <Versions hostname={hostname || file.data?.hostname} />
-        <LlmsFile file={file} />
-      </Sheet>
-    </>
+    <Sheet title={texts.title}>
+      <Sentence answers={[file]}>
+        {() => {
+          const agents = file.data?.agents ?? []
+          const kept = agents.filter(({ allowed }) => !allowed).length
+          if (robots === undefined) return texts.sentenceNone
+          if (robots.standing !== 'served') return texts.sentenceStanding(robots.standing)
+          return texts.sentence(
+            formatInstant(robots.first_seen),
+            formatNumber(robots.groups.reduce((sum, { rules }) => sum + rules.length, 0)),
+            formatNumber(robots.groups.length),
+            formatNumber(kept),
+            formatNumber(agents.length),
+            <PageLink path={file.data?.path ?? '/'} />,
+          )
+        }}
+      </Sentence>
+      {hostnames.length > 1 && (
+        <div class="cell">
+          <TabsLine
+            name="hostname"
+            label={texts.hostname}
+            tabs={hostnames.slice(0, 12).map((name) => [name, name] as const)}
+          />
+        </div>
+      )}
+      <MayRead all={file} one={one} />
+      <Panel
+        span={5}
+        title="robots.txt"
+        aside={robots && texts.fetched(formatInstant(robots.fetched_at))}
+        answers={[file]}
+        empty={robots === undefined}
+        emptyText={texts.noneYet}
+        rows={8}
+      >
+        {() =>
+          robots &&
+          (robots.standing === 'served' ? (
+            <RobotsFile file={robots} {...(decided?.line === undefined ? {} : { line: decided.line })} />
+          ) : (
+            <Absent>{texts.standing(robots.standing, robots.status, robots.reason)}</Absent>
+          ))
+        }
+      </Panel>
+      <Versions hostname={hostname || file.data?.hostname} />
+      <LlmsFile file={file} />
+    </Sheet>
   )
 }

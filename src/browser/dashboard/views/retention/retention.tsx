@@ -18,12 +18,9 @@ type Cohort = Required<DataOf<'/api/stats/retention'>>['cohorts'][number]
 export default function Retention() {
   const { shell, behaviour } = t()
   return (
-    <>
-      <h1 class="visually-hidden">{shell.view.retention}</h1>
-      <PeopleOnly why={behaviour.retention.agents} instead={['agents', 'coverage']}>
-        {() => <Grid />}
-      </PeopleOnly>
-    </>
+    <PeopleOnly title={shell.view.retention} why={behaviour.retention.agents} instead={['agents', 'coverage']}>
+      {() => <Grid />}
+    </PeopleOnly>
   )
 }
 

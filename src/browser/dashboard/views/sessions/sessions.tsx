@@ -31,38 +31,35 @@ function SessionList() {
   )
   const total = answer.meta?.total ?? 0
   return (
-    <>
-      <h1 class="visually-hidden">{texts.title}</h1>
-      <PeopleOnly why={texts.agents} instead={['agents']}>
-        {() => (
-          <>
-            <Sentence answers={[answer]}>
-              {() =>
-                total === 0
-                  ? texts.none(whenText())
-                  : texts.sentence(whenText(), <span class="people">{texts.visits(total, formatNumber(total))}</span>)
-              }
-            </Sentence>
-            <Panel
-              title={texts.title}
-              right={<ExportMenu report="sessions" picture={false} />}
-              answers={[answer]}
-              empty={answer.data?.length === 0}
-              emptyText={texts.empty}
-              rows={12}
-            >
-              {() => (
-                <>
-                  <Lacking of="human" />
-                  <SessionTable rows={answer.data ?? []} label={texts.title} />
-                  <Paging total={total} limit={ROWS} />
-                  <Warnings of={[answer.meta]} />
-                </>
-              )}
-            </Panel>
-          </>
-        )}
-      </PeopleOnly>
-    </>
+    <PeopleOnly title={texts.title} why={texts.agents} instead={['agents']}>
+      {() => (
+        <>
+          <Sentence answers={[answer]}>
+            {() =>
+              total === 0
+                ? texts.none(whenText())
+                : texts.sentence(whenText(), <span class="people">{texts.visits(total, formatNumber(total))}</span>)
+            }
+          </Sentence>
+          <Panel
+            title={texts.title}
+            right={<ExportMenu report="sessions" picture={false} />}
+            answers={[answer]}
+            empty={answer.data?.length === 0}
+            emptyText={texts.empty}
+            rows={12}
+          >
+            {() => (
+              <>
+                <Lacking of="human" />
+                <SessionTable rows={answer.data ?? []} label={texts.title} />
+                <Paging total={total} limit={ROWS} />
+                <Warnings of={[answer.meta]} />
+              </>
+            )}
+          </Panel>
+        </>
+      )}
+    </PeopleOnly>
   )
 }

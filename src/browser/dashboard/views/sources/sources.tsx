@@ -2,10 +2,11 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { Ranked } from '../../parts/lists.js'
 import { type MeasuredRow, Measures } from '../../parts/measures.js'
+import { More } from '../../parts/names.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { Lacking } from '../../parts/states.js'
-import { hrefTo, place, viewPath } from '../../state/address.js'
+import { place } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { addFilter, filtersWith } from '../../state/filters.js'
 import { formatNumber, formatShare } from '../../state/format.js'
@@ -28,20 +29,17 @@ export default function Sources() {
   const isPeople = place.value.show !== 'agent'
   const answer = useOne('/api/stats/sources', 'human', { limit: 100 }, isPeople)
   return (
-    <>
-      <h1 class="visually-hidden">{texts.title}</h1>
-      <PeopleOnly why={texts.agents} instead={['agents', 'citation-gap']}>
-        {() => (
-          <>
-            <SourcesSentence answer={answer} />
-            <Channels answer={answer} />
-            <Assistants answer={answer} />
-            <SourceList answer={answer} />
-            <Campaigns answer={answer} />
-          </>
-        )}
-      </PeopleOnly>
-    </>
+    <PeopleOnly title={texts.title} why={texts.agents} instead={['agents', 'citation-gap']}>
+      {() => (
+        <>
+          <SourcesSentence answer={answer} />
+          <Channels answer={answer} />
+          <Assistants answer={answer} />
+          <SourceList answer={answer} />
+          <Campaigns answer={answer} />
+        </>
+      )}
+    </PeopleOnly>
   )
 }
 
@@ -118,11 +116,7 @@ function Assistants({ answer }: { answer: Sourced }) {
     <Panel
       span={4}
       title={texts.assistantsTitle}
-      right={
-        <a class="more" href={hrefTo({ path: viewPath('citation-gap') })}>
-          {texts.gap}
-        </a>
-      }
+      right={<More to="citation-gap">{texts.gap}</More>}
       answers={[answer]}
       empty={rows.length === 0}
       emptyText={texts.assistantsNone}

@@ -19,21 +19,18 @@ const SEVERITIES = ['breach', 'unbound', 'unclear', 'unverified', 'grace'] as co
 export default function Violations() {
   const summary = useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 1000 })
   return (
-    <>
-      <h1 class="visually-hidden">{t().violations.title}</h1>
-      <Sheet>
-        {place.value.show === 'human' ? (
-          <div class="cell">
-            <Absent of="human">{t().violations.people}</Absent>
-          </div>
-        ) : (
-          <ViolationSentence summary={summary} />
-        )}
-        <AgentsLeftOut />
-        {showsAgents() && <Classes summary={summary} />}
-        {showsAgents() && <ViolationList />}
-      </Sheet>
-    </>
+    <Sheet title={t().violations.title}>
+      {place.value.show === 'human' ? (
+        <div class="cell">
+          <Absent of="human">{t().violations.people}</Absent>
+        </div>
+      ) : (
+        <ViolationSentence summary={summary} />
+      )}
+      <AgentsLeftOut />
+      {showsAgents() && <Classes summary={summary} />}
+      {showsAgents() && <ViolationList />}
+    </Sheet>
   )
 }
 

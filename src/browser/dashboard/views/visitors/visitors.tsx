@@ -33,35 +33,32 @@ function VisitorList() {
   )
   const total = answer.meta?.total ?? 0
   return (
-    <>
-      <h1 class="visually-hidden">{texts.visitorsTitle}</h1>
-      <PeopleOnly why={texts.agentsVisitors} instead={['agents']}>
-        {() => (
-          <>
-            <Sentence answers={[answer]}>
-              {() =>
-                total === 0
-                  ? texts.visitorsNone(whenText())
-                  : texts.visitorsSentence(
-                      whenText(),
-                      <span class="people">{texts.people(total, formatNumber(total))}</span>,
-                    )
-              }
-            </Sentence>
-            <ListPanel
-              title={texts.visitorsTitle}
-              right={<ExportMenu report="visitors" picture={false} />}
-              answer={answer}
-              emptyText={texts.emptyVisitors}
-              rows={12}
-              rowKey={({ id }) => id}
-              columns={columns()}
-              limit={ROWS}
-            />
-          </>
-        )}
-      </PeopleOnly>
-    </>
+    <PeopleOnly title={texts.visitorsTitle} why={texts.agentsVisitors} instead={['agents']}>
+      {() => (
+        <>
+          <Sentence answers={[answer]}>
+            {() =>
+              total === 0
+                ? texts.visitorsNone(whenText())
+                : texts.visitorsSentence(
+                    whenText(),
+                    <span class="people">{texts.people(total, formatNumber(total))}</span>,
+                  )
+            }
+          </Sentence>
+          <ListPanel
+            title={texts.visitorsTitle}
+            right={<ExportMenu report="visitors" picture={false} />}
+            answer={answer}
+            emptyText={texts.emptyVisitors}
+            rows={12}
+            rowKey={({ id }) => id}
+            columns={columns()}
+            limit={ROWS}
+          />
+        </>
+      )}
+    </PeopleOnly>
   )
 }
 
