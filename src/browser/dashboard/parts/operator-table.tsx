@@ -1,5 +1,6 @@
 import { formatNumber, formatShare } from '../state/format.js'
 import { t } from '../texts/index.js'
+import { countColumn } from './columns.js'
 import { Mark } from './marks.js'
 import { RowName } from './names.js'
 import { SplitBar, SplitKey } from './split-bar.js'
@@ -60,13 +61,7 @@ export function OperatorTable({
             cell: ({ operator }) => <RowName label={operator} filter={['operator', operator]} />,
           },
           ...(hasAgents ? [agents] : []),
-          {
-            key: 'fetches',
-            head: parts.metric.fetches,
-            right: true,
-            width: '14%',
-            cell: ({ fetches }) => formatNumber(fetches ?? 0),
-          },
+          countColumn('fetches', { width: '14%' }),
           ...(hasAgents ? [sent] : []),
           {
             key: 'bar',

@@ -2,8 +2,9 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import { SparkBars } from '../../charts/spark-bars.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
+import { agoColumn, countColumn } from '../../parts/columns.js'
 import { IdentityText } from '../../parts/identity.js'
-import { Ago, RowName } from '../../parts/names.js'
+import { RowName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
@@ -122,13 +123,7 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
         return own && <SparkBars label={texts.barsOf(name ?? `${value}`)} buckets={own.buckets} />
       },
     },
-    {
-      key: 'fetches',
-      head: t().parts.metric.fetches,
-      right: true,
-      width: '7%',
-      cell: ({ fetches = 0 }) => formatNumber(fetches),
-    },
+    countColumn('fetches', { width: '7%' }),
     { key: 'identity', head: texts.identity, width: '22%', cell: (row) => <IdentityText of={row} /> },
     {
       key: 'robots',
@@ -141,13 +136,6 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
         return disobeyed && <span class="muted small">{texts.nothingForbidden}</span>
       },
     },
-    {
-      key: 'last',
-      head: texts.lastRead,
-      right: true,
-      wide: true,
-      width: '10%',
-      cell: ({ last_seen }) => <Ago at={last_seen} />,
-    },
+    agoColumn('last_seen', texts.lastRead, { width: '10%', wide: true }),
   ]
 }

@@ -1,7 +1,7 @@
 import type { DataOf } from '../../client/index.js'
+import { agoColumn, countColumn, pageColumn } from '../../parts/columns.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
 import { Ranked } from '../../parts/lists.js'
-import { Ago, PageName } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { Table } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
@@ -100,11 +100,7 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
             rows={rows}
             rowKey={({ severity, hostname, pathname, line }) => `${severity} ${hostname}${pathname} ${line}`}
             columns={[
-              {
-                key: 'path',
-                head: texts.path,
-                cell: ({ pathname }) => <PageName path={pathname} />,
-              },
+              pageColumn(texts.path),
               { key: 'line', head: texts.decidingLine, width: '33%', cell: (row) => <DecidingLine of={row} /> },
               ...(severities.length > 1
                 ? [
@@ -117,21 +113,8 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
                     },
                   ]
                 : []),
-              {
-                key: 'fetches',
-                head: t().parts.metric.fetches,
-                right: true,
-                width: '10%',
-                cell: ({ fetches }) => formatNumber(fetches),
-              },
-              {
-                key: 'last',
-                head: texts.last,
-                right: true,
-                wide: true,
-                width: '19%',
-                cell: ({ last_seen }) => <Ago at={last_seen} />,
-              },
+              countColumn('fetches', { width: '10%' }),
+              agoColumn('last_seen', texts.last, { width: '19%', wide: true }),
             ]}
           />
           {severities.map((severity) => (

@@ -1,10 +1,10 @@
 import { type Gap, GapKey, gapColumns } from '../../charts/gap-columns.js'
+import { pageColumn } from '../../parts/columns.js'
 import { formatRatio } from '../../state/format.js'
 import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { Meanings } from '../../parts/meanings.js'
-import { PageName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
@@ -56,11 +56,7 @@ export default function CitationGap() {
               rows={rows}
               rowKey={({ hostname, pathname }) => hostname + pathname}
               columns={[
-                {
-                  key: 'page',
-                  head: t().overview.page,
-                  cell: ({ pathname }) => <PageName path={pathname} />,
-                },
+                pageColumn(),
                 ...shownColumns<Row>(most),
                 {
                   key: 'verdict',

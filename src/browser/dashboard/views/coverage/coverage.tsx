@@ -1,9 +1,10 @@
+import { countColumn, pageColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { AgentsLeftOut, showsAgents, TabsLine } from '../../parts/agent-side.js'
-import { PageLink, PageName } from '../../parts/names.js'
+import { PageLink } from '../../parts/names.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Sentence, Sheet } from '../../parts/panel.js'
 import type { Column } from '../../parts/table.js'
@@ -91,13 +92,7 @@ function columns(): Column<Row>[] {
     cell: ({ pageviews }) => (pageviews === undefined ? <span class="muted">–</span> : formatNumber(pageviews)),
   }
   const agents: Column<Row>[] = [
-    {
-      key: 'fetches',
-      head: parts.metric.fetches,
-      right: true,
-      width: '8%',
-      cell: ({ fetches = 0 }) => formatNumber(fetches),
-    },
+    countColumn('fetches', { width: '8%' }),
     {
       key: 'agents',
       head: parts.metric.agents,
@@ -162,11 +157,7 @@ function columns(): Column<Row>[] {
     },
   ]
   return [
-    {
-      key: 'page',
-      head: t().overview.page,
-      cell: ({ pathname }) => <PageName path={pathname} />,
-    },
+    pageColumn(),
     ...(hasPeople ? [people] : []),
     ...(showsAgents() ? agents : []),
     {

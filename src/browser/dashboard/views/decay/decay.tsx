@@ -1,9 +1,10 @@
+import { pageColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { Meanings } from '../../parts/meanings.js'
-import { PageLink, PageName } from '../../parts/names.js'
+import { PageLink } from '../../parts/names.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import type { Column } from '../../parts/table.js'
@@ -105,11 +106,7 @@ function columns(hasBefore: boolean): Column<Row>[] {
     },
   ]
   return [
-    {
-      key: 'page',
-      head: t().overview.page,
-      cell: ({ pathname }) => <PageName path={pathname} />,
-    },
+    pageColumn(),
     ...(show === 'agent' ? [] : side('people', texts.people)),
     ...(show === 'agent'
       ? []

@@ -1,6 +1,7 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import { Sparkline } from '../../charts/sparkline.js'
 import type { DataOf } from '../../client/index.js'
+import { countColumn, pageColumn, textColumn } from '../../parts/columns.js'
 import { Cut, PageName, RowName } from '../../parts/names.js'
 import { Headline } from '../../parts/numbers.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
@@ -74,14 +75,8 @@ function AllErrors() {
                     <RowName label={message || texts.noMessage} to={viewPath('errors', fingerprint)} />
                   ),
                 },
-                { key: 'type', head: texts.type, width: '10%', wide: true, cell: ({ type }) => <Cut text={type} /> },
-                {
-                  key: 'page',
-                  head: texts.page,
-                  width: '18%',
-                  wide: true,
-                  cell: ({ pathname }) => <PageName path={pathname} />,
-                },
+                textColumn('type', texts.type, { width: '10%', wide: true }),
+                pageColumn(texts.page, { width: '18%', wide: true }),
                 {
                   key: 'trend',
                   head: texts.trend,
@@ -89,15 +84,8 @@ function AllErrors() {
                   wide: true,
                   cell: (row) => <Trend row={row} />,
                 },
-                { key: 'count', head: texts.count, right: true, width: '8%', cell: ({ count }) => formatNumber(count) },
-                {
-                  key: 'people',
-                  head: texts.people,
-                  right: true,
-                  width: '8%',
-                  wide: true,
-                  cell: ({ visitors }) => formatNumber(visitors),
-                },
+                countColumn('count', { width: '8%' }, texts.count),
+                countColumn('visitors', { width: '8%', wide: true }, texts.people),
                 {
                   key: 'last',
                   head: texts.last,

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
+import { countColumn } from '../../parts/columns.js'
 import { PageLink, PageName } from '../../parts/names.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
@@ -125,13 +126,7 @@ function Paths() {
                     width: '10%',
                     cell: ({ source }) => formatNumber(byId.get(source)?.depth ?? 0),
                   },
-                  {
-                    key: 'n',
-                    head: texts.sessions,
-                    right: true,
-                    width: '14%',
-                    cell: ({ sessions }) => formatNumber(sessions),
-                  },
+                  countColumn('sessions', { width: '14%' }, texts.sessions),
                   {
                     key: 'share',
                     head: texts.share,

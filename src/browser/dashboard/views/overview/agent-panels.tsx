@@ -1,5 +1,6 @@
 import { GapKey, gapColumns } from '../../charts/gap-columns.js'
-import { More, PageName } from '../../parts/names.js'
+import { pageColumn } from '../../parts/columns.js'
+import { More } from '../../parts/names.js'
 import { OperatorTable } from '../../parts/operator-table.js'
 import { Panel } from '../../parts/panel.js'
 import { Table } from '../../parts/table.js'
@@ -56,11 +57,7 @@ function Gap({ span }: { span: 6 | 12 }) {
             rows={rows}
             rowKey={({ hostname, pathname }) => hostname + pathname}
             columns={[
-              {
-                key: 'page',
-                head: texts.page,
-                cell: ({ pathname }) => <PageName path={pathname} />,
-              },
+              pageColumn(),
               ...gapColumns(most),
               { key: 'verdict', head: texts.verdict, width: '18%', cell: ({ verdict }) => <VerdictTag of={verdict} /> },
             ]}

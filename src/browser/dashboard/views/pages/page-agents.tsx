@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { countColumn } from '../../parts/columns.js'
 import { Icon } from '../../parts/marks.js'
 import { Cut, More, RowName } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
@@ -89,13 +90,7 @@ function AgentTable({ rows }: { rows: readonly PageAgent[] }) {
           wide: true,
           cell: ({ lastSeen }) => <span class="muted no-wrap">{formatAgo(lastSeen)}</span>,
         },
-        {
-          key: 'fetches',
-          head: texts.fetches,
-          width: '72px',
-          right: true,
-          cell: ({ fetches }) => formatNumber(fetches),
-        },
+        countColumn('fetches', { width: '72px' }, texts.fetches),
         {
           key: 'severity',
           head: <span class="visually-hidden">{texts.severity}</span>,
@@ -104,13 +99,7 @@ function AgentTable({ rows }: { rows: readonly PageAgent[] }) {
           wide: true,
           cell: ({ severity }) => severity && <SeverityTag of={severity} />,
         },
-        {
-          key: 'disallowed',
-          head: texts.whileDisallowed,
-          width: '112px',
-          right: true,
-          cell: ({ disallowed }) => formatNumber(disallowed),
-        },
+        countColumn('disallowed', { width: '112px' }, texts.whileDisallowed),
       ]}
     />
   )

@@ -1,4 +1,5 @@
-import { Cut, OutLink } from '../../parts/names.js'
+import { textColumn } from '../../parts/columns.js'
+import { OutLink } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { Absent } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
@@ -41,20 +42,8 @@ export function LlmsFile({ file }: { file: Result<'/api/policy'> }) {
                   head: texts.linkTitle,
                   cell: ({ title, url }) => <OutLink href={url}>{title || url}</OutLink>,
                 },
-                {
-                  key: 'section',
-                  head: texts.section,
-                  wide: true,
-                  width: '16%',
-                  cell: ({ section }) => <Cut text={section} />,
-                },
-                {
-                  key: 'notes',
-                  head: texts.notes,
-                  wide: true,
-                  width: '38%',
-                  cell: ({ notes = '' }) => <Cut text={notes} />,
-                },
+                textColumn('section', texts.section, { width: '16%', wide: true }),
+                textColumn('notes', texts.notes, { width: '38%', wide: true }),
                 {
                   key: 'status',
                   head: texts.lastStatus,

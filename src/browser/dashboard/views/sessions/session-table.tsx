@@ -1,8 +1,9 @@
 import type { DataOf } from '../../client/index.js'
+import { countColumn } from '../../parts/columns.js'
 import { RowName } from '../../parts/names.js'
 import { Table } from '../../parts/table.js'
 import { hrefTo, viewPath } from '../../state/address.js'
-import { formatCountry, formatFullInstant, formatInstant, formatNumber, formatSeconds } from '../../state/format.js'
+import { formatCountry, formatFullInstant, formatInstant, formatSeconds } from '../../state/format.js'
 import { t } from '../../texts/index.js'
 
 type Session = DataOf<'/api/stats/sessions'>[number]
@@ -38,21 +39,8 @@ export function SessionTable({ rows, label }: { rows: readonly Session[]; label:
           wide: true,
           cell: ({ exit_page }) => <Path of="exit_page" path={exit_page} />,
         },
-        {
-          key: 'pages',
-          head: texts.pagesHead,
-          right: true,
-          width: '64px',
-          cell: ({ pageviews }) => formatNumber(pageviews),
-        },
-        {
-          key: 'events',
-          head: texts.eventsHead,
-          right: true,
-          wide: true,
-          width: '72px',
-          cell: ({ events }) => formatNumber(events),
-        },
+        countColumn('pageviews', { width: '64px' }, texts.pagesHead),
+        countColumn('events', { width: '72px', wide: true }, texts.eventsHead),
         {
           key: 'duration',
           head: texts.duration,

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
+import { textColumn } from '../../parts/columns.js'
 import { act, Code, Field, Select } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { Toggle } from '../../parts/toggle.js'
@@ -69,7 +70,7 @@ export function Alerts() {
         </button>
       )}
       columns={[
-        { key: 'name', head: texts.name, cell: ({ name }) => <Cut text={name} /> },
+        textColumn('name', texts.name),
         { key: 'kind', head: texts.kind, cell: (row) => describe(row) },
         {
           key: 'to',

@@ -1,3 +1,4 @@
+import { textColumn } from '../../parts/columns.js'
 import { Cut } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel } from '../../parts/panel.js'
@@ -38,7 +39,7 @@ export function Audit() {
                 head: texts.what,
                 cell: ({ action, object, object_id }) => <Cut text={`${action} ${object} ${object_id ?? ''}`} />,
               },
-              { key: 'who', head: texts.who, cell: ({ actor }) => <Cut text={actor} /> },
+              textColumn('actor', texts.who),
               {
                 key: 'ip',
                 head: texts.from,

@@ -1,7 +1,7 @@
+import { countColumn } from '../../parts/columns.js'
 import { Panel } from '../../parts/panel.js'
 import { Table } from '../../parts/table.js'
 import { useRead } from '../../state/data.js'
-import { formatNumber } from '../../state/format.js'
 import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 
@@ -38,7 +38,7 @@ export function Dropped() {
               width: '26%',
               cell: ({ door }) => (door === 'edge' ? texts.edge : texts.track),
             },
-            { key: 'count', head: texts.count, right: true, width: '16%', cell: ({ count }) => formatNumber(count) },
+            countColumn('count', { width: '16%' }, texts.count),
           ]}
         />
       )}

@@ -1,3 +1,4 @@
+import { textColumn } from '../../parts/columns.js'
 import { Field } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { Toggle } from '../../parts/toggle.js'
@@ -36,7 +37,7 @@ export function Flags() {
         send(client.DELETE('/api/flags/{id}', { params: { path: { id } }, ...ifMatch(version) }))
       }
       columns={[
-        { key: 'key', head: texts.key, cell: ({ key }) => <Cut text={key} /> },
+        textColumn('key', texts.key),
         {
           key: 'enabled',
           head: texts.state,

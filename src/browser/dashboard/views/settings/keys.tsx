@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
+import { textColumn } from '../../parts/columns.js'
 import { Code, Field } from '../../parts/dialogs.js'
-import { Cut } from '../../parts/names.js'
 import { root } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
@@ -30,7 +30,7 @@ export function Keys() {
       removeLabel={texts.revoke}
       remove={({ id }) => send(client.DELETE('/api/keys/{id}', { params: { path: { id } } }))}
       columns={[
-        { key: 'name', head: texts.name, cell: ({ name }) => <Cut text={name} /> },
+        textColumn('name', texts.name),
         { key: 'prefix', head: texts.prefix, cell: ({ prefix }) => <span class="mono">{prefix}…</span>, wide: true },
         { key: 'scopes', head: texts.scopes, cell: ({ scopes }) => scopes.join(', '), wide: true },
         {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
+import { textColumn } from '../../parts/columns.js'
 import { Code, Field, Select } from '../../parts/dialogs.js'
-import { Cut } from '../../parts/names.js'
 import { client, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
 import { formatDay } from '../../state/format.js'
@@ -39,8 +39,8 @@ export function Members() {
           send(client.DELETE('/api/orgs/{id}/members/{user}', { params: { path: { id: org, user } } }))
         }
         columns={[
-          { key: 'email', head: texts.email, cell: ({ email }) => <Cut text={email} /> },
-          { key: 'name', head: texts.name, wide: true, cell: ({ name }) => <Cut text={name} /> },
+          textColumn('email', texts.email),
+          textColumn('name', texts.name, { wide: true }),
           { key: 'role', head: texts.role, cell: ({ role }) => texts.roles[role] },
           { key: 'since', head: texts.since, wide: true, cell: ({ since }) => formatDay(since) },
         ]}
@@ -75,7 +75,7 @@ export function Members() {
           )
         }
         columns={[
-          { key: 'email', head: texts.email, cell: ({ email }) => <Cut text={email} /> },
+          textColumn('email', texts.email),
           { key: 'role', head: texts.role, cell: ({ role }) => texts.roles[role] },
           { key: 'until', head: texts.until, cell: ({ expires_at }) => formatDay(expires_at) },
         ]}

@@ -1,3 +1,4 @@
+import { textColumn } from '../../parts/columns.js'
 import { act, Field, Select } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { Toggle } from '../../parts/toggle.js'
@@ -38,7 +39,7 @@ export function Reports() {
         </button>
       )}
       columns={[
-        { key: 'name', head: texts.name, cell: ({ name }) => <Cut text={name} /> },
+        textColumn('name', texts.name),
         { key: 'period', head: texts.period, cell: ({ period }) => texts.periods[period] },
         {
           key: 'to',

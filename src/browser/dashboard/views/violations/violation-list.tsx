@@ -2,15 +2,15 @@ import type { ComponentProps } from 'preact'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
+import { agoColumn, countColumn } from '../../parts/columns.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
 import { ListPanel } from '../../parts/list-panel.js'
-import { Ago, PageName, RowName } from '../../parts/names.js'
+import { PageName, RowName } from '../../parts/names.js'
 import { pageNumber } from '../../parts/paging.js'
 import type { Column } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
 import { place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
-import { formatNumber } from '../../state/format.js'
 import { envelope } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -109,21 +109,8 @@ const line = <R extends Judged>(): Column<R> => ({
 
 /** The number of fetches and the last of them. */
 const counts = <R extends Judged>(): Column<R>[] => [
-  {
-    key: 'fetches',
-    head: t().parts.metric.fetches,
-    right: true,
-    width: '10%',
-    cell: ({ fetches }) => formatNumber(fetches),
-  },
-  {
-    key: 'last',
-    head: t().agents.last,
-    right: true,
-    wide: true,
-    width: '11%',
-    cell: ({ last_seen }) => <Ago at={last_seen} />,
-  },
+  countColumn('fetches', { width: '10%' }),
+  agoColumn('last_seen', t().agents.last, { width: '11%', wide: true }),
 ]
 
 const agentName = (name: string, agent: string, operator: string | undefined) => (
@@ -142,14 +129,7 @@ const agentColumns = (): Column<ByAgent>[] => [
     cell: ({ agent_id, name, operator }) => agentName(name, agent_id, operator),
   },
   { key: 'class', head: t().violations.class, width: '20%', cell: (row) => <SeverityTag of={row.severity} /> },
-  {
-    key: 'urls',
-    head: t().violations.urls,
-    right: true,
-    wide: true,
-    width: '9%',
-    cell: ({ urls }) => formatNumber(urls),
-  },
+  countColumn('urls', { width: '9%', wide: true }, t().violations.urls),
   line(),
   ...counts<ByAgent>(),
 ]
@@ -171,14 +151,7 @@ const pageColumns = (): Column<ByPage>[] => [
       </span>
     ),
   },
-  {
-    key: 'agents',
-    head: t().parts.metric.agents,
-    right: true,
-    wide: true,
-    width: '8%',
-    cell: ({ agents }) => formatNumber(agents),
-  },
+  countColumn('agents', { width: '8%', wide: true }),
   line(),
   ...counts<ByPage>(),
 ]

@@ -1,4 +1,5 @@
 import type { DataOf } from '../../client/index.js'
+import { countColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import '../../styles/sessions.css'
 import { ExportMenu } from '../../charts/export-menu.js'
@@ -76,20 +77,8 @@ function columns(): Column<DataOf<'/api/stats/visitors'>[number]>[] {
         />
       ),
     },
-    {
-      key: 'visits',
-      head: texts.visitsHead,
-      right: true,
-      width: '72px',
-      cell: ({ sessions }) => formatNumber(sessions),
-    },
-    {
-      key: 'pages',
-      head: texts.pagesHead,
-      right: true,
-      width: '72px',
-      cell: ({ pageviews }) => formatNumber(pageviews),
-    },
+    countColumn('sessions', { width: '72px' }, texts.visitsHead),
+    countColumn('pageviews', { width: '72px' }, texts.pagesHead),
     {
       key: 'first',
       head: texts.firstSeen,

@@ -1,0 +1,49 @@
+import type { ComponentChildren } from 'preact'
+import { formatNumber } from '../state/format.js'
+import { t } from '../texts/index.js'
+import { Ago, Cut, PageName } from './names.js'
+import { metricName } from './numbers.js'
+import type { Column } from './table.js'
+
+/** How much room a column has, and where it is left out. */
+type Look = Pick<Column<unknown>, 'width' | 'wide'>
+
+/** The column of pages. */
+export const pageColumn = (
+  head: ComponentChildren = t().overview.page,
+  look: Look = {},
+): Column<{ pathname: string }> => ({
+  key: 'page',
+  head,
+  ...look,
+  cell: ({ pathname }) => <PageName path={pathname} />,
+})
+
+/** A column of numbers; a number that is absent counts as 0. */
+export const countColumn = <K extends string>(
+  key: K,
+  look: Look = {},
+  head: ComponentChildren = metricName(key),
+): Column<{ [N in K]?: number | undefined }> => ({
+  key,
+  head,
+  right: true,
+  ...look,
+  cell: (row) => formatNumber(row[key] ?? 0),
+})
+
+/** A column that says how long ago something happened. */
+export const agoColumn = <K extends string>(key: K, head: string, look: Look): Column<{ [N in K]: string }> => ({
+  key,
+  head,
+  right: true,
+  ...look,
+  cell: (row) => <Ago at={row[key]} />,
+})
+
+/** A column of texts of any origin. */
+export const textColumn = <K extends string>(
+  key: K,
+  head: string,
+  look: Look = {},
+): Column<{ [N in K]?: string | undefined }> => ({ key, head, ...look, cell: (row) => <Cut text={row[key] ?? ''} /> })
