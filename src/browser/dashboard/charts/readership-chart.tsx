@@ -62,7 +62,7 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
       title={title ?? label}
       hideTitle={title === undefined}
       answers={sides.map((of) => answers[of])}
-      rows={10}
+      skeleton={10}
       right={
         <>
           <span class="legend">

@@ -1,18 +1,40 @@
-import type { ComponentProps } from 'preact'
+import type { ComponentChildren, ComponentProps } from 'preact'
+import type { Audience } from '../state/address.js'
+import { Ranked } from './lists.js'
+import { Measures } from './measures.js'
 import { Paging } from './paging.js'
 import { Panel } from './panel.js'
-import { Warnings } from './states.js'
+import { Lacking, Warnings } from './states.js'
 import { type Column, Table } from './table.js'
 
 type PanelProps = ComponentProps<typeof Panel>
 type Meta = NonNullable<ComponentProps<typeof Warnings>['of'][number]>
 
-interface ListPanelProps<Row> extends Omit<PanelProps, 'answers' | 'children' | 'title'> {
+interface OneListProps extends Omit<PanelProps, 'answers' | 'children' | 'title'> {
   title: string
-  answer: NonNullable<PanelProps['answers']>[number] & {
-    data?: readonly Row[]
-    meta?: (Meta & { total?: number | undefined }) | undefined
-  }
+  answer: NonNullable<PanelProps['answers']>[number]
+  /** The readership whose lack of a filter on screen is said above the list. */
+  lacking?: Audience
+  /** Stands below the list. */
+  below?: ComponentChildren
+}
+
+/** A panel that draws one answer. */
+const OneList = ({ answer, lacking, below, list, ...panel }: OneListProps & { list: () => ComponentChildren }) => (
+  <Panel {...panel} answers={[answer]}>
+    {() => (
+      <>
+        {lacking && <Lacking of={lacking} />}
+        {list()}
+        {below}
+      </>
+    )}
+  </Panel>
+)
+
+interface ListPanelProps<Row> extends OneListProps {
+  answer: OneListProps['answer'] & { meta?: (Meta & { total?: number | undefined }) | undefined }
+  rows: readonly Row[]
   columns: readonly Column<Row>[]
   rowKey: (row: Row) => string
   /** Rows of one page of the list. */
@@ -20,17 +42,39 @@ interface ListPanelProps<Row> extends Omit<PanelProps, 'answers' | 'children' | 
 }
 
 /** A panel with one list: its table, its pages, and the warnings of its answer. */
-export function ListPanel<Row>({ answer, columns, rowKey, limit, ...panel }: ListPanelProps<Row>) {
-  const rows = answer.data ?? []
+export function ListPanel<Row>({ rows, columns, rowKey, limit, below, ...panel }: ListPanelProps<Row>) {
+  const { meta } = panel.answer
   return (
-    <Panel empty={rows.length === 0} {...panel} answers={[answer]}>
-      {() => (
+    <OneList
+      empty={rows.length === 0}
+      {...panel}
+      list={() => <Table label={panel.title} rows={rows} rowKey={rowKey} columns={columns} />}
+      below={
         <>
-          <Table label={panel.title} rows={rows} rowKey={rowKey} columns={columns} />
-          <Paging total={answer.meta?.total} limit={limit} />
-          <Warnings of={[answer.meta]} />
+          {below}
+          <Paging total={meta?.total} limit={limit} />
+          <Warnings of={[meta]} />
         </>
-      )}
-    </Panel>
+      }
+    />
   )
 }
+
+/** A panel with names of one readership, each with a number and a bar. */
+export const RankedPanel = ({ rows, metric, of, ...panel }: OneListProps & ComponentProps<typeof Ranked>) => (
+  <OneList empty={rows.length === 0} {...panel} list={() => <Ranked of={of} metric={metric} rows={rows} />} />
+)
+
+/** A panel with names from people's rows, each with several numbers. */
+export const MeasuresPanel = ({
+  rows,
+  head,
+  metrics,
+  ...panel
+}: OneListProps & Pick<ComponentProps<typeof Measures>, 'head' | 'rows' | 'metrics'>) => (
+  <OneList
+    empty={rows.length === 0}
+    {...panel}
+    list={() => <Measures of="human" label={panel.title} head={head} rows={rows} metrics={metrics} />}
+  />
+)

@@ -7,13 +7,14 @@ import { RowName } from './names.js'
 import { formatMetric, metricName, writeMetric } from './numbers.js'
 
 export interface RankedRow {
-  key: string
+  /** The label, if it is absent. */
+  key?: string
   label: string
   value: number | undefined
   /** Words after the name. */
   aside?: ComponentChildren
-  filter?: readonly [dimension: string, value: string | number | boolean]
-  to?: readonly string[]
+  filter?: readonly [dimension: string, value: string | number | boolean] | undefined
+  to?: readonly string[] | undefined
 }
 
 /** A thin bar of a share of the width. SVG, because the page's CSP forbids style attributes in markup. */
@@ -36,10 +37,10 @@ export function Ranked({ rows, metric, of }: { rows: readonly RankedRow[]; metri
   const most = Math.max(...rows.map(({ value }) => value ?? 0), 1)
   return (
     <ul class="ranked">
-      {rows.map(({ key, label, value, aside, filter, to }) => (
+      {rows.map(({ label, key = label, value, aside, filter, to }) => (
         <li key={key}>
           <span class="row-name">
-            <RowName label={label} {...(filter ? { filter } : {})} {...(to ? { to } : {})} />
+            <RowName label={label} filter={filter} to={to} />
             {aside && <span class="muted small">{aside}</span>}
           </span>
           <span>{value === undefined ? '' : formatMetric(metric, value)}</span>
@@ -56,8 +57,8 @@ export interface ButterflyRow {
   human: number | undefined
   agent: number | undefined
   tag?: ComponentChildren
-  filter?: readonly [dimension: string, value: string | number | boolean]
-  to?: readonly string[]
+  filter?: readonly [dimension: string, value: string | number | boolean] | undefined
+  to?: readonly string[] | undefined
 }
 
 interface ButterflyProps {
@@ -103,11 +104,7 @@ export function Butterfly({ head, rows, metrics, tagHead, scaledBy = rows }: But
         {rows.map((row) => (
           <tr key={row.key}>
             <th scope="row">
-              <RowName
-                label={row.label}
-                {...(row.filter ? { filter: row.filter } : {})}
-                {...(row.to ? { to: row.to } : {})}
-              />
+              <RowName label={row.label} filter={row.filter} to={row.to} />
             </th>
             {tagHead !== undefined && <td class="wide">{row.tag}</td>}
             {sides.map((side) => (

@@ -11,8 +11,8 @@ export interface MeasuredRow {
   label: string
   /** Words after the name. */
   aside?: string | undefined
-  filter?: readonly [dimension: string, value: string | number | boolean]
-  to?: readonly string[]
+  filter?: readonly [dimension: string, value: string | number | boolean] | undefined
+  to?: readonly string[] | undefined
   values: Readonly<Record<string, unknown>>
 }
 
@@ -38,7 +38,7 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
       head,
       cell: ({ label: name, aside, filter, to }) => (
         <span class="row-name">
-          <RowName label={name} {...(filter ? { filter } : {})} {...(to ? { to } : {})} />
+          <RowName label={name} filter={filter} to={to} />
           {aside && <span class="muted small no-wrap">{aside}</span>}
         </span>
       ),

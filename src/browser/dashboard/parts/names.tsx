@@ -25,9 +25,9 @@ const breakable = (text: string): ComponentChildren => {
 interface NameProps {
   label: string
   /** The filter that a click sets: again removes it, with Alt it excludes. */
-  filter?: readonly [dimension: string, value: string | number | boolean]
+  filter?: readonly [dimension: string, value: string | number | boolean] | undefined
   /** The path of the page that the arrow opens. */
-  to?: readonly string[]
+  to?: readonly string[] | undefined
 }
 
 /** The name of a row: a click filters by it, the arrow opens its page. */

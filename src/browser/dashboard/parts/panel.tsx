@@ -32,7 +32,7 @@ interface PanelProps {
   /** Why it is empty, and the next step. */
   emptyText?: ComponentChildren
   /** Lines of the skeleton. */
-  rows?: number
+  skeleton?: number
   foot?: ComponentChildren
   children: () => ComponentChildren
 }
@@ -45,7 +45,7 @@ const isAsked = ({ loading, data, problem }: Asked): boolean => loading || data 
  * one stays, dimmed; if it cannot be refreshed, a line says so.
  */
 export function Panel(props: PanelProps) {
-  const { title, hideTitle, aside, right, span = 12, answers = [], empty, emptyText, rows, foot, children } = props
+  const { title, hideTitle, aside, right, span = 12, answers = [], empty, emptyText, skeleton, foot, children } = props
   const failed = answers.find(({ problem, data }) => problem && data === undefined)
   const waiting = answers.some(({ loading }) => loading) && answers.every(({ data }) => data === undefined)
   const busy = answers.some(({ loading, stale }) => loading || stale)
@@ -62,7 +62,7 @@ export function Panel(props: PanelProps) {
         {failed?.problem ? (
           <Failed problem={failed.problem} retry={failed.retry} />
         ) : waiting ? (
-          <Skeleton {...(rows === undefined ? {} : { rows })} />
+          <Skeleton {...(skeleton === undefined ? {} : { rows: skeleton })} />
         ) : lacking.length > 0 ? (
           lacking.map((of) => <Lacking key={of} of={of} />)
         ) : empty ? (

@@ -72,7 +72,7 @@ export function AgentList() {
       answers={[agents]}
       empty={rows.length === 0}
       emptyText={place.value.filters.length > 0 ? undefined : texts.none}
-      rows={8}
+      skeleton={8}
     >
       {() => (
         <div class="agent-rows">

@@ -1,7 +1,7 @@
 import type { DataOf } from '../../client/index.js'
 import { agoColumn, countColumn, pageColumn } from '../../parts/columns.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
-import { Ranked } from '../../parts/lists.js'
+import { RankedPanel } from '../../parts/list-panel.js'
 import { Panel } from '../../parts/panel.js'
 import { Table } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
@@ -25,7 +25,7 @@ export function WhatItRead({ id }: { id: string }) {
   const rows = answer.data ?? []
   const total = answer.meta?.total ?? rows.length
   return (
-    <Panel
+    <RankedPanel
       span={6}
       title={texts.whatItRead}
       aside={t().parts.metric.fetches}
@@ -34,23 +34,16 @@ export function WhatItRead({ id }: { id: string }) {
           {texts.allPages(formatNumber(total))}
         </a>
       }
-      answers={[answer]}
-      empty={rows.length === 0}
-    >
-      {() => (
-        <Ranked
-          of="agent"
-          metric="fetches"
-          rows={rows.map(({ value, fetches }) => ({
-            key: `${value}`,
-            label: `${value}`,
-            value: fetches,
-            filter: ['pathname', `${value}`],
-            to: viewPath('pages', `${value}`),
-          }))}
-        />
-      )}
-    </Panel>
+      answer={answer}
+      of="agent"
+      metric="fetches"
+      rows={rows.map(({ value, fetches }) => ({
+        label: `${value}`,
+        value: fetches,
+        filter: ['pathname', `${value}`],
+        to: viewPath('pages', `${value}`),
+      }))}
+    />
   )
 }
 

@@ -1,6 +1,4 @@
-import { Ranked } from '../../parts/lists.js'
-import { Panel } from '../../parts/panel.js'
-import { Lacking } from '../../parts/states.js'
+import { RankedPanel } from '../../parts/list-panel.js'
 import { formatNumber } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
@@ -11,30 +9,22 @@ export function AssistantsPanel() {
   const answer = useOne('/api/stats/sources', 'human', { compare: undefined, limit: 200 })
   const rows = (answer.data?.sources ?? []).filter(({ channel }) => channel === 'AI Assistants')
   return (
-    <Panel
+    <RankedPanel
       title={t().overview.aiSources}
       aside={t().overview.sessions}
-      answers={[answer]}
+      answer={answer}
       empty={rows.length === 0 && answer.data !== undefined}
       emptyText={t().overview.aiNone}
       foot={t().overview.aiFoot}
-    >
-      {() => (
-        <>
-          <Lacking of="human" />
-          <Ranked
-            of="human"
-            metric="sessions"
-            rows={rows.map(({ source = t().parts.unknown, sessions, visitors }) => ({
-              key: source,
-              label: source,
-              value: sessions,
-              aside: texts.visitors(visitors ?? 0, formatNumber(visitors ?? 0)),
-              filter: ['source', source],
-            }))}
-          />
-        </>
-      )}
-    </Panel>
+      lacking="human"
+      of="human"
+      metric="sessions"
+      rows={rows.map(({ source = t().parts.unknown, sessions, visitors }) => ({
+        label: source,
+        value: sessions,
+        aside: texts.visitors(visitors ?? 0, formatNumber(visitors ?? 0)),
+        filter: ['source', source],
+      }))}
+    />
   )
 }

@@ -85,7 +85,7 @@ export function OneAgent({ id }: { id: string }) {
             answers={[lanes.pages]}
             empty={row === undefined && !found.loading}
             emptyText={texts.notSeen(name)}
-            rows={8}
+            skeleton={8}
           >
             {() => (
               <>

@@ -1,4 +1,4 @@
-import { Ranked } from '../../parts/lists.js'
+import { RankedPanel } from '../../parts/list-panel.js'
 import { OperatorTable } from '../../parts/operator-table.js'
 import { Panel } from '../../parts/panel.js'
 import { useRead } from '../../state/data.js'
@@ -33,20 +33,19 @@ export function Purposes() {
   const rows = answer.data ?? []
   const all = rows.reduce((sum, { fetches = 0 }) => sum + fetches, 0)
   return (
-    <Panel span={4} title={texts.byPurpose} answers={[answer]} empty={rows.length === 0}>
-      {() => (
-        <Ranked
-          of="agent"
-          metric="fetches"
-          rows={rows.map(({ value, fetches = 0 }) => ({
-            key: `${value}`,
-            label: t().parts.purpose[`${value}`] ?? `${value ?? t().parts.unknown}`,
-            value: fetches,
-            aside: formatShare(fetches / Math.max(1, all), 0),
-            filter: ['purpose', `${value}`],
-          }))}
-        />
-      )}
-    </Panel>
+    <RankedPanel
+      span={4}
+      title={texts.byPurpose}
+      answer={answer}
+      of="agent"
+      metric="fetches"
+      rows={rows.map(({ value, fetches = 0 }) => ({
+        key: `${value}`,
+        label: t().parts.purpose[`${value}`] ?? `${value ?? t().parts.unknown}`,
+        value: fetches,
+        aside: formatShare(fetches / Math.max(1, all), 0),
+        filter: ['purpose', `${value}`],
+      }))}
+    />
   )
 }

@@ -61,7 +61,7 @@ export default function Catalog() {
           </>
         }
         answers={[answer]}
-        rows={10}
+        skeleton={10}
       >
         {() => (
           <div class="agent-rows">

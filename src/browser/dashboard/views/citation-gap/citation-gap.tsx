@@ -1,13 +1,13 @@
 import { type Gap, GapKey, gapColumns } from '../../charts/gap-columns.js'
 import { pageColumn } from '../../parts/columns.js'
+import { ListPanel } from '../../parts/list-panel.js'
 import { formatRatio } from '../../state/format.js'
 import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { Meanings } from '../../parts/meanings.js'
-import { Paging, pageNumber } from '../../parts/paging.js'
+import { pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
-import { Warnings } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { VerdictTag } from '../../parts/tags.js'
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
@@ -40,38 +40,28 @@ export default function CitationGap() {
       <GapSentence summary={summary} operator={operator} />
       <Verdicts summary={summary} />
       <Operators summary={whole} />
-      <Panel
+      <ListPanel
         title={texts.byPage}
         aside={answer.meta?.total === undefined ? '' : t().coverage.urls(formatNumber(answer.meta.total))}
         right={<ExportMenu report="citation-gap" only="agent" picture={false} more={operator ? { operator } : {}} />}
-        answers={[answer]}
-        empty={rows.length === 0}
+        answer={answer}
         emptyText={texts.none}
-        rows={10}
-      >
-        {() => (
-          <>
-            <Table
-              label={texts.byPage}
-              rows={rows}
-              rowKey={({ hostname, pathname }) => hostname + pathname}
-              columns={[
-                pageColumn(),
-                ...shownColumns<Row>(most),
-                {
-                  key: 'verdict',
-                  head: t().overview.verdict,
-                  width: '12%',
-                  cell: ({ verdict }: Row) => <VerdictTag of={verdict} />,
-                },
-              ]}
-            />
-            {hasPeople() && hasAgents() && <GapKey />}
-            <Paging total={answer.meta?.total} limit={LIMIT} />
-            <Warnings of={[answer.meta]} />
-          </>
-        )}
-      </Panel>
+        skeleton={10}
+        rows={rows}
+        rowKey={({ hostname, pathname }) => hostname + pathname}
+        columns={[
+          pageColumn(),
+          ...shownColumns<Row>(most),
+          {
+            key: 'verdict',
+            head: t().overview.verdict,
+            width: '12%',
+            cell: ({ verdict }: Row) => <VerdictTag of={verdict} />,
+          },
+        ]}
+        limit={LIMIT}
+        below={hasPeople() && hasAgents() && <GapKey />}
+      />
     </Sheet>
   )
 }
@@ -119,7 +109,7 @@ function Verdicts({ summary }: { summary: Result<'/api/citation-gap/summary'> })
   const { urls, median, threshold = 3 } = summary.data ?? {}
   const limit = (factor: number) => (median === undefined ? undefined : formatNumber(median * factor, 1))
   return (
-    <Panel span={5} title={texts.verdicts} aside={texts.numberOfUrls} answers={[summary]} rows={7}>
+    <Panel span={5} title={texts.verdicts} aside={texts.numberOfUrls} answers={[summary]} skeleton={7}>
       {() => (
         <Meanings
           rows={VERDICTS.map((verdict) => ({
@@ -147,7 +137,7 @@ function Operators({ summary }: { summary: Result<'/api/citation-gap/summary'> }
       answers={[summary]}
       empty={rows.length === 0}
       emptyText={texts.none}
-      rows={7}
+      skeleton={7}
     >
       {() => (
         <>

@@ -48,7 +48,8 @@ export default function Coverage() {
           </>
         }
         answer={answer}
-        rows={10}
+        rows={answer.data ?? []}
+        skeleton={10}
         rowKey={({ hostname, pathname }) => hostname + pathname}
         columns={columns()}
         limit={LIMIT}

@@ -36,7 +36,8 @@ export default function Decay() {
         aside={texts.against}
         right={<ExportMenu report="content/decay" only="agent" picture={false} />}
         answer={answer}
-        rows={10}
+        rows={rows}
+        skeleton={10}
         rowKey={({ hostname, pathname }) => hostname + pathname}
         columns={columns(hasBefore)}
         limit={LIMIT}

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
+import { MeasuresPanel } from '../../parts/list-panel.js'
 import { type MeasuredRow, Measures } from '../../parts/measures.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
-import { Lacking } from '../../parts/states.js'
 import { place } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
@@ -75,20 +75,16 @@ function Types({ answer }: { answer: Devised }) {
     rowOf('device_type', row.device_type, row, row.device_type && texts.type[row.device_type]),
   )
   return (
-    <Panel
+    <MeasuresPanel
       span={7}
       title={texts.types}
       right={<ExportMenu report="devices" picture={false} />}
-      answers={[answer]}
-      empty={rows.length === 0}
-    >
-      {() => (
-        <>
-          <Lacking of="human" />
-          <Measures of="human" label={texts.types} head={texts.typeHead} rows={rows} metrics={METRICS} />
-        </>
-      )}
-    </Panel>
+      answer={answer}
+      lacking="human"
+      head={texts.typeHead}
+      rows={rows}
+      metrics={METRICS}
+    />
   )
 }
 
@@ -100,9 +96,16 @@ function Screens({ answer }: { answer: Devised }) {
     rowOf('screen_class', row.screen_class, row, row.screen_class && texts.screenClass[row.screen_class]),
   )
   return (
-    <Panel span={5} title={texts.screens} answers={[answer]} empty={!isKnown} emptyText={texts.noScreens}>
-      {() => <Measures of="human" label={texts.screens} head={texts.screen} rows={rows} metrics={['visitors']} />}
-    </Panel>
+    <MeasuresPanel
+      span={5}
+      title={texts.screens}
+      answer={answer}
+      empty={!isKnown}
+      emptyText={texts.noScreens}
+      head={texts.screen}
+      rows={rows}
+      metrics={['visitors']}
+    />
   )
 }
 
@@ -114,17 +117,14 @@ function List({ of, answer }: { of: 'browser' | 'os'; answer: Devised }) {
       ? (answer.data?.browsers ?? []).map((row) => rowOf(of, row.browser, row))
       : (answer.data?.os ?? []).map((row) => rowOf(of, row.os, row))
   return (
-    <Panel span={7} title={title} answers={[answer]} empty={rows.length === 0}>
-      {() => (
-        <Measures
-          of="human"
-          label={title}
-          head={of === 'browser' ? texts.browser : texts.osHead}
-          rows={rows}
-          metrics={METRICS}
-        />
-      )}
-    </Panel>
+    <MeasuresPanel
+      span={7}
+      title={title}
+      answer={answer}
+      head={of === 'browser' ? texts.browser : texts.osHead}
+      rows={rows}
+      metrics={METRICS}
+    />
   )
 }
 
@@ -186,9 +186,5 @@ function Languages() {
       row.value === undefined ? undefined : formatLanguage(`${row.value}`),
     ),
   )
-  return (
-    <Panel title={texts.languages} answers={[answer]} empty={rows.length === 0}>
-      {() => <Measures of="human" label={texts.languages} head={texts.language} rows={rows} metrics={METRICS} />}
-    </Panel>
-  )
+  return <MeasuresPanel title={texts.languages} answer={answer} head={texts.language} rows={rows} metrics={METRICS} />
 }

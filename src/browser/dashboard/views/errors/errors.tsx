@@ -2,13 +2,12 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import { Sparkline } from '../../charts/sparkline.js'
 import type { DataOf } from '../../client/index.js'
 import { countColumn, pageColumn, textColumn } from '../../parts/columns.js'
+import { ListPanel } from '../../parts/list-panel.js'
 import { Cut, PageName, RowName } from '../../parts/names.js'
 import { Headline } from '../../parts/numbers.js'
-import { Paging, pageNumber } from '../../parts/paging.js'
+import { pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
-import { Lacking, Warnings } from '../../parts/states.js'
-import { Table } from '../../parts/table.js'
 import { hrefTo, place, view, viewPath } from '../../state/address.js'
 import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
@@ -53,57 +52,47 @@ function AllErrors() {
           return texts.sentence(whenText(), total, formatNumber(total), link, first?.visitors ?? 0)
         }}
       </Sentence>
-      <Panel
+      <ListPanel
         title={texts.all}
-        answers={[answer]}
-        empty={rows.length === 0}
+        answer={answer}
         emptyText={place.value.filters.length > 0 ? undefined : texts.empty}
         right={<ExportMenu report="errors" only="human" picture={false} />}
-      >
-        {() => (
-          <>
-            <Lacking of="human" />
-            <Table
-              label={texts.all}
-              rows={rows}
-              rowKey={({ fingerprint }) => fingerprint}
-              columns={[
-                {
-                  key: 'message',
-                  head: texts.message,
-                  cell: ({ fingerprint, message }) => (
-                    <RowName label={message || texts.noMessage} to={viewPath('errors', fingerprint)} />
-                  ),
-                },
-                textColumn('type', texts.type, { width: '10%', wide: true }),
-                pageColumn(texts.page, { width: '18%', wide: true }),
-                {
-                  key: 'trend',
-                  head: texts.trend,
-                  width: '14%',
-                  wide: true,
-                  cell: (row) => <Trend row={row} />,
-                },
-                countColumn('count', { width: '8%' }, texts.count),
-                countColumn('visitors', { width: '8%', wide: true }, texts.people),
-                {
-                  key: 'last',
-                  head: texts.last,
-                  right: true,
-                  width: '12%',
-                  cell: ({ last_seen }) => (
-                    <time class="muted" dateTime={last_seen} title={formatFullInstant(last_seen)}>
-                      {formatAgo(last_seen)}
-                    </time>
-                  ),
-                },
-              ]}
-            />
-            <Paging total={answer.meta?.total} limit={LIMIT} />
-            <Warnings of={[answer.meta]} />
-          </>
-        )}
-      </Panel>
+        lacking="human"
+        rows={rows}
+        rowKey={({ fingerprint }) => fingerprint}
+        columns={[
+          {
+            key: 'message',
+            head: texts.message,
+            cell: ({ fingerprint, message }) => (
+              <RowName label={message || texts.noMessage} to={viewPath('errors', fingerprint)} />
+            ),
+          },
+          textColumn('type', texts.type, { width: '10%', wide: true }),
+          pageColumn(texts.page, { width: '18%', wide: true }),
+          {
+            key: 'trend',
+            head: texts.trend,
+            width: '14%',
+            wide: true,
+            cell: (row) => <Trend row={row} />,
+          },
+          countColumn('count', { width: '8%' }, texts.count),
+          countColumn('visitors', { width: '8%', wide: true }, texts.people),
+          {
+            key: 'last',
+            head: texts.last,
+            right: true,
+            width: '12%',
+            cell: ({ last_seen }) => (
+              <time class="muted" dateTime={last_seen} title={formatFullInstant(last_seen)}>
+                {formatAgo(last_seen)}
+              </time>
+            ),
+          },
+        ]}
+        limit={LIMIT}
+      />
     </>
   )
 }

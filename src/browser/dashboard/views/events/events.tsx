@@ -1,14 +1,12 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import { ReadershipChart } from '../../charts/readership-chart.js'
 import type { DataOf } from '../../client/index.js'
-import { Ranked } from '../../parts/lists.js'
+import { ListPanel, RankedPanel } from '../../parts/list-panel.js'
 import { More, RowName } from '../../parts/names.js'
 import { changeText } from '../../parts/numbers.js'
-import { Paging, pageNumber } from '../../parts/paging.js'
-import { Panel, Sentence } from '../../parts/panel.js'
+import { pageNumber } from '../../parts/paging.js'
+import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
-import { Warnings } from '../../parts/states.js'
-import { Table } from '../../parts/table.js'
 import { hrefTo, place, view, viewPath } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
@@ -65,57 +63,45 @@ function AllEvents() {
         }}
       </Sentence>
       <ReadershipChart only="human" metrics={{ human: 'events', agent: 'events' }} label={texts.chart} />
-      <Panel
+      <ListPanel
         title={texts.all}
-        answers={[events]}
-        empty={rows.length === 0}
+        answer={events}
         emptyText={place.value.filters.length > 0 ? undefined : texts.empty}
         right={<ExportMenu report="events" only="human" picture={false} />}
-      >
-        {() => (
-          <>
-            <Table
-              label={texts.all}
-              rows={rows}
-              rowKey={({ kind, name }) => `${kind} ${name}`}
-              columns={[
-                {
-                  key: 'name',
-                  head: texts.name,
-                  cell: (row) => (
-                    <RowName label={label(row)} filter={filterOf(row)} to={viewPath('events', row.name)} />
-                  ),
-                },
-                {
-                  key: 'kind',
-                  head: texts.kindHead,
-                  width: '18%',
-                  wide: true,
-                  cell: ({ kind }) => <span class="muted">{texts.kind[kind] ?? kind}</span>,
-                },
-                { key: 'events', head: texts.count, right: true, width: '16%', cell: ({ events: n }) => show(n) },
-                {
-                  key: 'people',
-                  head: texts.people,
-                  right: true,
-                  width: '16%',
-                  cell: ({ visitors }) => show(visitors),
-                },
-                {
-                  key: 'change',
-                  head: texts.change,
-                  right: true,
-                  wide: true,
-                  width: '16%',
-                  cell: (row) => <span class="muted">{changeText('events', row.events, row.comparison?.events)}</span>,
-                },
-              ]}
-            />
-            <Paging total={events.meta?.total} limit={LIMIT} />
-            <Warnings of={[events.meta]} />
-          </>
-        )}
-      </Panel>
+        rows={rows}
+        rowKey={({ kind, name }) => `${kind} ${name}`}
+        columns={[
+          {
+            key: 'name',
+            head: texts.name,
+            cell: (row) => <RowName label={label(row)} filter={filterOf(row)} to={viewPath('events', row.name)} />,
+          },
+          {
+            key: 'kind',
+            head: texts.kindHead,
+            width: '18%',
+            wide: true,
+            cell: ({ kind }) => <span class="muted">{texts.kind[kind] ?? kind}</span>,
+          },
+          { key: 'events', head: texts.count, right: true, width: '16%', cell: ({ events: n }) => show(n) },
+          {
+            key: 'people',
+            head: texts.people,
+            right: true,
+            width: '16%',
+            cell: ({ visitors }) => show(visitors),
+          },
+          {
+            key: 'change',
+            head: texts.change,
+            right: true,
+            wide: true,
+            width: '16%',
+            cell: (row) => <span class="muted">{changeText('events', row.events, row.comparison?.events)}</span>,
+          },
+        ]}
+        limit={LIMIT}
+      />
       <Targets answer={events} kind="outbound" property="url" />
       <Targets answer={events} kind="file_download" property="url" />
       <Targets answer={events} kind="form" property="form" />
@@ -130,26 +116,20 @@ function Targets({ answer, kind, property }: { answer: Answer; kind: string; pro
   const texts = t().behaviour.events
   const values = answer.data?.find((row) => row.kind === kind)?.properties?.find(({ key }) => key === property)?.values
   return (
-    <Panel
+    <RankedPanel
       span={4}
-      title={texts.kinds[kind]}
-      answers={[answer]}
+      title={texts.kinds[kind] ?? kind}
+      answer={answer}
       empty={!values || values.length === 0}
       emptyText={texts.none[kind]}
       right={<More to={['events', kind]}>{texts.more}</More>}
-    >
-      {() => (
-        <Ranked
-          of="human"
-          metric="events"
-          rows={(values ?? []).map(({ value, events }) => ({
-            key: value,
-            label: value,
-            value: events,
-            filter: [`prop:${property}`, value],
-          }))}
-        />
-      )}
-    </Panel>
+      of="human"
+      metric="events"
+      rows={(values ?? []).map(({ value, events }) => ({
+        label: value,
+        value: events,
+        filter: [`prop:${property}`, value],
+      }))}
+    />
   )
 }

@@ -72,7 +72,6 @@ export function OneEvent({ name }: { name: string }) {
               of="human"
               metric="events"
               rows={values.map(({ value, events }) => ({
-                key: value,
                 label: value,
                 value: events,
                 filter: [`prop:${key}`, value],

@@ -56,7 +56,7 @@ export function FunnelResult({ id }: { id: number }) {
       <Panel
         title={<span dir="auto">{data?.name.slice(0, 200) ?? texts.title}</span>}
         answers={[answer]}
-        rows={8}
+        skeleton={8}
         right={
           <>
             <span class="legend">

@@ -2,14 +2,14 @@ import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { Dialog, Form, toast } from '../../parts/dialogs.js'
+import { ListPanel } from '../../parts/list-panel.js'
 import { Icon } from '../../parts/marks.js'
 import { Cut, RowName } from '../../parts/names.js'
 import { changeText } from '../../parts/numbers.js'
-import { Paging, pageNumber } from '../../parts/paging.js'
-import { Panel, Sentence } from '../../parts/panel.js'
+import { pageNumber } from '../../parts/paging.js'
+import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
-import { Lacking, Warnings } from '../../parts/states.js'
-import { type Column, Table } from '../../parts/table.js'
+import { type Column } from '../../parts/table.js'
 import { hrefTo, place } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { forget, useRead } from '../../state/data.js'
@@ -69,10 +69,9 @@ function GoalList() {
           )
         }}
       </Sentence>
-      <Panel
+      <ListPanel
         title={texts.title}
-        answers={[answer]}
-        empty={rows.length === 0}
+        answer={answer}
         emptyText={
           <>
             {texts.empty}{' '}
@@ -94,23 +93,14 @@ function GoalList() {
           </>
         }
         foot={rows.length > 0 && texts.foot}
-      >
-        {() => (
-          <>
-            <Lacking of="human" />
-            <Table
-              label={texts.title}
-              rows={rows}
-              rowKey={({ id }) => `${id}`}
-              columns={goalColumns(goalOf, canWrite ? setOpen : undefined).filter(
-                ({ key }) => key !== 'revenue' || rows.some(({ revenue = [] }) => revenue.length > 0),
-              )}
-            />
-            <Paging total={answer.meta?.total} limit={LIMIT} />
-            <Warnings of={[answer.meta]} />
-          </>
+        lacking="human"
+        rows={rows}
+        rowKey={({ id }) => `${id}`}
+        columns={goalColumns(goalOf, canWrite ? setOpen : undefined).filter(
+          ({ key }) => key !== 'revenue' || rows.some(({ revenue = [] }) => revenue.length > 0),
         )}
-      </Panel>
+        limit={LIMIT}
+      />
       {open?.kind === 'new' && <GoalDialog onClose={close} />}
       {open?.kind === 'edit' && (
         <GoalDialog goal={open.goal} onClose={close} onDelete={() => setOpen({ kind: 'delete', goal: open.goal })} />

@@ -88,7 +88,7 @@ function Paths() {
         answers={[answer]}
         empty={journeys.links.length === 0}
         emptyText={from || to ? texts.emptyFrom : undefined}
-        rows={10}
+        skeleton={10}
         right={
           <>
             <PathFields depth={depth} from={from ?? ''} to={to ?? ''} onChange={choose} />

@@ -1,4 +1,5 @@
 import { CountryTable, countryRows } from '../../parts/country-table.js'
+import { RankedPanel } from '../../parts/list-panel.js'
 import { Ranked } from '../../parts/lists.js'
 import { More } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
@@ -28,48 +29,37 @@ function Sources() {
   const channels = (answer.data?.channels ?? []).slice(0, 6)
   return (
     <>
-      <Panel
+      <RankedPanel
         span={4}
         title={texts.aiSources}
-        answers={[answer]}
+        answer={answer}
         empty={assistants.length === 0}
         emptyText={texts.aiNone}
         foot={texts.aiFoot}
-      >
-        {() => (
-          <Ranked
-            of="human"
-            metric="sessions"
-            rows={assistants.map(({ source = t().parts.unknown, sessions }) => ({
-              key: source,
-              label: source,
-              value: sessions,
-              filter: ['source', source],
-            }))}
-          />
-        )}
-      </Panel>
-      <Panel
+        of="human"
+        metric="sessions"
+        rows={assistants.map(({ source = t().parts.unknown, sessions }) => ({
+          label: source,
+          value: sessions,
+          filter: ['source', source],
+        }))}
+      />
+      <RankedPanel
         span={4}
         title={texts.sources}
         aside={texts.sessions}
         right={more('sources', texts.all)}
-        answers={[answer]}
+        answer={answer}
         empty={channels.length === 0}
-      >
-        {() => (
-          <Ranked
-            of="human"
-            metric="sessions"
-            rows={channels.map((row) => ({
-              key: row.channel,
-              label: channel[row.channel] ?? row.channel,
-              value: row.sessions,
-              filter: ['channel', row.channel],
-            }))}
-          />
-        )}
-      </Panel>
+        of="human"
+        metric="sessions"
+        rows={channels.map((row) => ({
+          key: row.channel,
+          label: channel[row.channel] ?? row.channel,
+          value: row.sessions,
+          filter: ['channel', row.channel],
+        }))}
+      />
     </>
   )
 }

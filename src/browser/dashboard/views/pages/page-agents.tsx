@@ -30,7 +30,7 @@ export function PageAgents({ agents }: { agents: ReturnType<typeof useAgentsOfPa
       answers={agents.answers}
       empty={rows.length === 0}
       emptyText={texts.none}
-      rows={FEW}
+      skeleton={FEW}
       foot={
         <>
           {others.length > 0 && texts.unfetched(formatNumber(others.length), formatNumber(disallowed))} {texts.now}

@@ -28,7 +28,7 @@ export function PageDecay({ filters }: { filters: string }) {
       answers={[answer]}
       empty={rows.length === 0}
       emptyText={t().pages.decayNone}
-      rows={3}
+      skeleton={3}
     >
       {() => (
         <>

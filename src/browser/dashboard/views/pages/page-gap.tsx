@@ -20,7 +20,7 @@ export function PageGap({ gap }: { gap: Result<'/api/citation-gap/summary'> }) {
       right={verdict && <VerdictTag of={verdict} />}
       answers={[gap]}
       foot={texts.foot}
-      rows={8}
+      skeleton={8}
     >
       {() => gap.data && <Drawn gap={gap.data} verdict={verdict} />}
     </Panel>
@@ -76,7 +76,6 @@ function Drawn({ gap, verdict }: { gap: Gap; verdict: string | undefined }) {
           of="human"
           metric="arrivals"
           rows={senders.slice(0, 5).map(({ operator = t().parts.unknown, arrivals: sent }) => ({
-            key: operator,
             label: operator,
             value: sent,
           }))}

@@ -41,7 +41,7 @@ export function PageList() {
         answers={sides.map((of) => pages[of])}
         empty={rows.length === 0 && !pages[lead].loading}
         emptyText={isFiltered ? texts.emptyFiltered : texts.empty}
-        rows={12}
+        skeleton={12}
       >
         {() => (
           <>

@@ -1,6 +1,5 @@
-import { Ranked } from '../../parts/lists.js'
+import { RankedPanel } from '../../parts/list-panel.js'
 import { More } from '../../parts/names.js'
-import { Panel } from '../../parts/panel.js'
 import { place } from '../../state/address.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
@@ -11,27 +10,21 @@ export function PageSources({ filters }: { filters: string }) {
   const answer = useOne('/api/stats/sources', 'human', { filters, compare: undefined, limit: 8 })
   const rows = answer.data?.sources ?? []
   return (
-    <Panel
+    <RankedPanel
       span={place.value.show === 'human' ? 12 : 5}
       title={texts.cameFrom}
       right={<More to="sources">{texts.allSources}</More>}
-      answers={[answer]}
-      empty={rows.length === 0}
+      answer={answer}
       emptyText={texts.noSources}
-    >
-      {() => (
-        <Ranked
-          of="human"
-          metric="visitors"
-          rows={rows.map(({ source, channel, visitors }) => ({
-            key: `${source ?? ''} ${channel}`,
-            label: source ?? t().parts.channel[channel] ?? channel,
-            ...(source === undefined ? {} : { aside: t().parts.channel[channel] ?? channel }),
-            value: visitors,
-            filter: source === undefined ? ['channel', channel] : ['source', source],
-          }))}
-        />
-      )}
-    </Panel>
+      of="human"
+      metric="visitors"
+      rows={rows.map(({ source, channel, visitors }) => ({
+        key: `${source ?? ''} ${channel}`,
+        label: source ?? t().parts.channel[channel] ?? channel,
+        ...(source === undefined ? {} : { aside: t().parts.channel[channel] ?? channel }),
+        value: visitors,
+        filter: source === undefined ? ['channel', channel] : ['source', source],
+      }))}
+    />
   )
 }

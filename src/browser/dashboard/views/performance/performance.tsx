@@ -1,11 +1,11 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
+import { ListPanel } from '../../parts/list-panel.js'
 import { RowName } from '../../parts/names.js'
-import { Paging, pageNumber } from '../../parts/paging.js'
+import { pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
-import { Lacking, Warnings } from '../../parts/states.js'
-import { Table } from '../../parts/table.js'
+import { Lacking } from '../../parts/states.js'
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
 import { formatCountry, formatMilliseconds, formatNumber } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
@@ -159,10 +159,9 @@ function ByDimension({
   const label = ({ value }: Row): string =>
     value === undefined ? parts.unknown : dimension === 'country' ? formatCountry(`${value}`) : `${value}`
   return (
-    <Panel
+    <ListPanel
       title={texts.by[dimension]}
-      answers={[answer]}
-      empty={rows.length === 0}
+      answer={answer}
       right={
         <>
           <span class="legend">
@@ -194,48 +193,39 @@ function ByDimension({
         </>
       }
       foot={texts.legend}
-    >
-      {() => (
-        <>
-          <Table
-            label={texts.by[dimension]}
-            rows={rows}
-            rowKey={({ value }) => `${value}`}
-            columns={[
-              {
-                key: 'value',
-                head: texts.dimensions[dimension],
-                cell: (row) => (
-                  <RowName
-                    label={label(row)}
-                    {...(row.value === undefined ? {} : { filter: [dimension, row.value] })}
-                    {...(dimension === 'pathname' ? { to: viewPath('pages', `${row.value}`) } : {})}
-                  />
-                ),
-              },
-              ...VITALS.map((vital, i) => ({
-                key: vital.name,
-                head: <abbr title={texts.names[vital.name]}>{vital.name.toUpperCase()}</abbr>,
-                right: true,
-                wide: i > 1,
-                width: '92px',
-                cell: (row: Row) => <Cell vital={vital} figures={row[vital.name]} at={percentile} />,
-              })),
-              {
-                key: 'samples',
-                head: texts.samplesHead,
-                right: true,
-                wide: true,
-                width: '72px',
-                cell: (row) => <span class="muted">{formatNumber(row.lcp?.samples ?? row.ttfb?.samples ?? 0)}</span>,
-              },
-            ]}
-          />
-          <Paging total={answer.meta?.total} limit={LIMIT} />
-          <Warnings of={[answer.meta]} />
-        </>
-      )}
-    </Panel>
+      rows={rows}
+      rowKey={({ value }) => `${value}`}
+      columns={[
+        {
+          key: 'value',
+          head: texts.dimensions[dimension],
+          cell: (row) => (
+            <RowName
+              label={label(row)}
+              {...(row.value === undefined ? {} : { filter: [dimension, row.value] })}
+              {...(dimension === 'pathname' ? { to: viewPath('pages', `${row.value}`) } : {})}
+            />
+          ),
+        },
+        ...VITALS.map((vital, i) => ({
+          key: vital.name,
+          head: <abbr title={texts.names[vital.name]}>{vital.name.toUpperCase()}</abbr>,
+          right: true,
+          wide: i > 1,
+          width: '92px',
+          cell: (row: Row) => <Cell vital={vital} figures={row[vital.name]} at={percentile} />,
+        })),
+        {
+          key: 'samples',
+          head: texts.samplesHead,
+          right: true,
+          wide: true,
+          width: '72px',
+          cell: (row) => <span class="muted">{formatNumber(row.lcp?.samples ?? row.ttfb?.samples ?? 0)}</span>,
+        },
+      ]}
+      limit={LIMIT}
+    />
   )
 }
 

@@ -1,9 +1,9 @@
+import { MeasuresPanel } from '../../parts/list-panel.js'
 import '../../styles/places.css'
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import { CountryTable, countryRows } from '../../parts/country-table.js'
 import { Mark } from '../../parts/marks.js'
-import { Measures } from '../../parts/measures.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Absent, Lacking } from '../../parts/states.js'
 import { lazy } from '../../shell/lazy.js'
@@ -92,7 +92,7 @@ function MapPanel({ of, located }: { of: Audience; located: Located }) {
       empty={located[of].data?.countries.length === 0}
       emptyText={texts.empty}
       foot={isBoth ? texts.mapFoot : texts.mapFootOne}
-      rows={9}
+      skeleton={9}
     >
       {() => (
         <>
@@ -140,29 +140,21 @@ function Regions({ located }: { located: Located }) {
   const texts = t().places
   const rows = (located.human.data?.regions ?? []).slice(0, 50)
   return (
-    <Panel
+    <MeasuresPanel
       span={6}
       title={texts.regions}
-      answers={[located.human]}
-      empty={rows.length === 0}
+      answer={located.human}
       emptyText={texts.noRegions}
-    >
-      {() => (
-        <Measures
-          of="human"
-          label={texts.regions}
-          head={texts.region}
-          metrics={['visitors', 'pageviews']}
-          rows={rows.map((row) => ({
-            key: `${row.country ?? ''} ${row.region ?? ''}`,
-            label: row.region ?? t().parts.unknown,
-            aside: row.country === undefined ? undefined : formatCountry(row.country),
-            ...(row.region === undefined ? {} : { filter: ['region', row.region] as const }),
-            values: row,
-          }))}
-        />
-      )}
-    </Panel>
+      head={texts.region}
+      metrics={['visitors', 'pageviews']}
+      rows={rows.map((row) => ({
+        key: `${row.country ?? ''} ${row.region ?? ''}`,
+        label: row.region ?? t().parts.unknown,
+        aside: row.country === undefined ? undefined : formatCountry(row.country),
+        ...(row.region === undefined ? {} : { filter: ['region', row.region] as const }),
+        values: row,
+      }))}
+    />
   )
 }
 
@@ -170,22 +162,20 @@ function Cities({ located }: { located: Located }) {
   const texts = t().places
   const rows = (located.human.data?.cities ?? []).slice(0, 50)
   return (
-    <Panel span={6} title={texts.cities} answers={[located.human]} empty={rows.length === 0} emptyText={texts.noCities}>
-      {() => (
-        <Measures
-          of="human"
-          label={texts.cities}
-          head={texts.city}
-          metrics={['visitors', 'pageviews']}
-          rows={rows.map((row) => ({
-            key: [row.country, row.region, row.city].join(' '),
-            label: row.city ?? t().parts.unknown,
-            aside: row.country === undefined ? undefined : formatCountry(row.country),
-            ...(row.city === undefined ? {} : { filter: ['city', row.city] as const }),
-            values: row,
-          }))}
-        />
-      )}
-    </Panel>
+    <MeasuresPanel
+      span={6}
+      title={texts.cities}
+      answer={located.human}
+      emptyText={texts.noCities}
+      head={texts.city}
+      metrics={['visitors', 'pageviews']}
+      rows={rows.map((row) => ({
+        key: [row.country, row.region, row.city].join(' '),
+        label: row.city ?? t().parts.unknown,
+        aside: row.country === undefined ? undefined : formatCountry(row.country),
+        ...(row.city === undefined ? {} : { filter: ['city', row.city] as const }),
+        values: row,
+      }))}
+    />
   )
 }

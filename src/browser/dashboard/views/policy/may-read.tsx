@@ -41,7 +41,7 @@ export function MayRead({ all, one }: { all: Result<'/api/policy'>; one: Result<
     })
   }
   return (
-    <Panel span={7} title={texts.mayTitle} answers={[all]} rows={10} foot={texts.mayFoot}>
+    <Panel span={7} title={texts.mayTitle} answers={[all]} skeleton={10} foot={texts.mayFoot}>
       {() => (
         <>
           <form class="field-line" onSubmit={send}>

@@ -68,7 +68,7 @@ export default function Policy() {
         answers={[file]}
         empty={robots === undefined}
         emptyText={texts.noneYet}
-        rows={8}
+        skeleton={8}
       >
         {() =>
           robots &&

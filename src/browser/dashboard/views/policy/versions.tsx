@@ -33,7 +33,7 @@ export function Versions({ hostname }: { hostname: string | undefined }) {
       answers={[answer]}
       empty={versions.length === 0}
       emptyText={texts.noneYet}
-      rows={4}
+      skeleton={4}
     >
       {() => (
         <>

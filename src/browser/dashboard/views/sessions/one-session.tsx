@@ -40,7 +40,7 @@ export function OneSession({ id }: { id: string }) {
         ) : (
           <>
             <Sentence answers={[answer]}>{() => session && sentence(session)}</Sentence>
-            <Panel span={8} title={texts.timeline} answers={[answer]} rows={8}>
+            <Panel span={8} title={texts.timeline} answers={[answer]} skeleton={8}>
               {() => session && <Timeline session={session} />}
             </Panel>
             <Panel span={4} title={texts.facts} answers={[answer]}>

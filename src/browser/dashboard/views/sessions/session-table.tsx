@@ -1,70 +1,63 @@
 import type { DataOf } from '../../client/index.js'
 import { countColumn } from '../../parts/columns.js'
 import { RowName } from '../../parts/names.js'
-import { Table } from '../../parts/table.js'
+import type { Column } from '../../parts/table.js'
 import { hrefTo, viewPath } from '../../state/address.js'
 import { formatCountry, formatFullInstant, formatInstant, formatSeconds } from '../../state/format.js'
 import { t } from '../../texts/index.js'
 
 type Session = DataOf<'/api/stats/sessions'>[number]
 
-/** Sessions, one per row; the time opens what happened in it. */
-export function SessionTable({ rows, label }: { rows: readonly Session[]; label: string }) {
+/** The columns of sessions; the time opens what happened in one. */
+export function sessionColumns(): Column<Session>[] {
   const texts = t().sessions
-  return (
-    <Table
-      label={label}
-      rows={rows}
-      rowKey={({ id }) => id}
-      columns={[
-        {
-          key: 'started',
-          head: texts.started,
-          width: '132px',
-          cell: ({ id, started_at }) => (
-            <a
-              class="cut"
-              href={hrefTo({ path: viewPath('sessions', id) })}
-              title={formatFullInstant(started_at)}
-              aria-label={t().parts.open(formatInstant(started_at))}
-            >
-              {formatInstant(started_at)}
-            </a>
-          ),
-        },
-        { key: 'entry', head: texts.entry, cell: ({ entry_page }) => <Path of="entry_page" path={entry_page} /> },
-        {
-          key: 'exit',
-          head: texts.exit,
-          wide: true,
-          cell: ({ exit_page }) => <Path of="exit_page" path={exit_page} />,
-        },
-        countColumn('pageviews', { width: '64px' }, texts.pagesHead),
-        countColumn('events', { width: '72px', wide: true }, texts.eventsHead),
-        {
-          key: 'duration',
-          head: texts.duration,
-          right: true,
-          width: '84px',
-          cell: ({ duration }) => <span class="no-wrap">{formatSeconds(duration)}</span>,
-        },
-        { key: 'source', head: texts.source, wide: true, width: '13%', cell: (row) => <From row={row} /> },
-        {
-          key: 'country',
-          head: texts.place,
-          wide: true,
-          width: '12%',
-          cell: ({ country }) =>
-            country === undefined ? (
-              <span class="muted">{t().parts.unknown}</span>
-            ) : (
-              <RowName label={formatCountry(country)} filter={['country', country]} />
-            ),
-        },
-        { key: 'device', head: texts.device, wide: true, width: '14%', cell: (row) => <Device row={row} /> },
-      ]}
-    />
-  )
+  return [
+    {
+      key: 'started',
+      head: texts.started,
+      width: '132px',
+      cell: ({ id, started_at }) => (
+        <a
+          class="cut"
+          href={hrefTo({ path: viewPath('sessions', id) })}
+          title={formatFullInstant(started_at)}
+          aria-label={t().parts.open(formatInstant(started_at))}
+        >
+          {formatInstant(started_at)}
+        </a>
+      ),
+    },
+    { key: 'entry', head: texts.entry, cell: ({ entry_page }) => <Path of="entry_page" path={entry_page} /> },
+    {
+      key: 'exit',
+      head: texts.exit,
+      wide: true,
+      cell: ({ exit_page }) => <Path of="exit_page" path={exit_page} />,
+    },
+    countColumn('pageviews', { width: '64px' }, texts.pagesHead),
+    countColumn('events', { width: '72px', wide: true }, texts.eventsHead),
+    {
+      key: 'duration',
+      head: texts.duration,
+      right: true,
+      width: '84px',
+      cell: ({ duration }) => <span class="no-wrap">{formatSeconds(duration)}</span>,
+    },
+    { key: 'source', head: texts.source, wide: true, width: '13%', cell: (row) => <From row={row} /> },
+    {
+      key: 'country',
+      head: texts.place,
+      wide: true,
+      width: '12%',
+      cell: ({ country }) =>
+        country === undefined ? (
+          <span class="muted">{t().parts.unknown}</span>
+        ) : (
+          <RowName label={formatCountry(country)} filter={['country', country]} />
+        ),
+    },
+    { key: 'device', head: texts.device, wide: true, width: '14%', cell: (row) => <Device row={row} /> },
+  ]
 }
 
 const Path = ({ of, path }: { of: 'entry_page' | 'exit_page'; path: string | undefined }) =>

@@ -1,16 +1,16 @@
 import '../../styles/sessions.css'
 import { ExportMenu } from '../../charts/export-menu.js'
-import { Paging, pageNumber } from '../../parts/paging.js'
-import { Panel, Sentence } from '../../parts/panel.js'
+import { ListPanel } from '../../parts/list-panel.js'
+import { pageNumber } from '../../parts/paging.js'
+import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
-import { Lacking, Warnings } from '../../parts/states.js'
 import { place, view } from '../../state/address.js'
 import { formatNumber } from '../../state/format.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import { OneSession } from './one-session.js'
-import { SessionTable } from './session-table.js'
+import { sessionColumns } from './session-table.js'
 
 const ROWS = 50
 
@@ -41,23 +41,18 @@ function SessionList() {
                 : texts.sentence(whenText(), <span class="people">{texts.visits(total, formatNumber(total))}</span>)
             }
           </Sentence>
-          <Panel
+          <ListPanel
             title={texts.title}
             right={<ExportMenu report="sessions" picture={false} />}
-            answers={[answer]}
-            empty={answer.data?.length === 0}
+            answer={answer}
             emptyText={texts.empty}
-            rows={12}
-          >
-            {() => (
-              <>
-                <Lacking of="human" />
-                <SessionTable rows={answer.data ?? []} label={texts.title} />
-                <Paging total={total} limit={ROWS} />
-                <Warnings of={[answer.meta]} />
-              </>
-            )}
-          </Panel>
+            skeleton={12}
+            lacking="human"
+            rows={answer.data ?? []}
+            rowKey={({ id }) => id}
+            columns={sessionColumns()}
+            limit={ROWS}
+          />
         </>
       )}
     </PeopleOnly>

@@ -1,8 +1,8 @@
 import { textColumn } from '../../parts/columns.js'
+import { ListPanel } from '../../parts/list-panel.js'
 import { Cut } from '../../parts/names.js'
-import { Paging, pageNumber } from '../../parts/paging.js'
+import { pageNumber } from '../../parts/paging.js'
 import { Panel } from '../../parts/panel.js'
-import { Table } from '../../parts/table.js'
 import { useRead } from '../../state/data.js'
 import { formatInstant } from '../../state/format.js'
 import { hasRole, site } from '../../state/session.js'
@@ -26,33 +26,28 @@ export function Audit() {
     return <Panel title={settings.sections.audit}>{() => <p class="muted">{parts.needsRole('admin')}</p>}</Panel>
   const rows = answer.data ?? []
   return (
-    <Panel title={settings.sections.audit} answers={[answer]} empty={rows.length === 0}>
-      {() => (
-        <>
-          <Table
-            label={settings.sections.audit}
-            rows={rows}
-            rowKey={({ id }) => `${id}`}
-            columns={[
-              {
-                key: 'what',
-                head: texts.what,
-                cell: ({ action, object, object_id }) => <Cut text={`${action} ${object} ${object_id ?? ''}`} />,
-              },
-              textColumn('actor', texts.who),
-              {
-                key: 'ip',
-                head: texts.from,
-                wide: true,
-                width: '18%',
-                cell: ({ ip }) => <span class="mono">{ip ?? ''}</span>,
-              },
-              { key: 'at', head: texts.at, width: '20%', cell: ({ at }) => formatInstant(at) },
-            ]}
-          />
-          <Paging total={answer.meta?.total} limit={LIMIT} />
-        </>
-      )}
-    </Panel>
+    <ListPanel
+      title={settings.sections.audit}
+      answer={answer}
+      rows={rows}
+      rowKey={({ id }) => `${id}`}
+      columns={[
+        {
+          key: 'what',
+          head: texts.what,
+          cell: ({ action, object, object_id }) => <Cut text={`${action} ${object} ${object_id ?? ''}`} />,
+        },
+        textColumn('actor', texts.who),
+        {
+          key: 'ip',
+          head: texts.from,
+          wide: true,
+          width: '18%',
+          cell: ({ ip }) => <span class="mono">{ip ?? ''}</span>,
+        },
+        { key: 'at', head: texts.at, width: '20%', cell: ({ at }) => formatInstant(at) },
+      ]}
+      limit={LIMIT}
+    />
   )
 }

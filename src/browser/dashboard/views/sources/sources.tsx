@@ -1,11 +1,10 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
-import { Ranked } from '../../parts/lists.js'
+import { MeasuresPanel, RankedPanel } from '../../parts/list-panel.js'
 import { type MeasuredRow, Measures } from '../../parts/measures.js'
 import { More } from '../../parts/names.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
-import { Lacking } from '../../parts/states.js'
 import { place } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { addFilter, filtersWith } from '../../state/filters.js'
@@ -76,28 +75,18 @@ function Channels({ answer }: { answer: Sourced }) {
     }),
   )
   return (
-    <Panel
+    <MeasuresPanel
       span={8}
       title={texts.channels}
       right={<ExportMenu report="sources" picture={false} />}
-      answers={[answer]}
-      empty={rows.length === 0}
+      answer={answer}
       emptyText={texts.sourcesNone}
-      rows={8}
-    >
-      {() => (
-        <>
-          <Lacking of="human" />
-          <Measures
-            of="human"
-            label={texts.channels}
-            head={texts.channel}
-            rows={rows}
-            metrics={['sessions', 'bounce', 'duration']}
-          />
-        </>
-      )}
-    </Panel>
+      skeleton={8}
+      lacking="human"
+      head={texts.channel}
+      rows={rows}
+      metrics={['sessions', 'bounce', 'duration']}
+    />
   )
 }
 
@@ -113,26 +102,20 @@ function Assistants({ answer }: { answer: Sourced }) {
   const texts = t().sources
   const rows = (answer.data?.sources ?? []).filter(({ channel }) => channel === ASSISTANTS)
   return (
-    <Panel
+    <RankedPanel
       span={4}
       title={texts.assistantsTitle}
       right={<More to="citation-gap">{texts.gap}</More>}
-      answers={[answer]}
-      empty={rows.length === 0}
+      answer={answer}
       emptyText={texts.assistantsNone}
       foot={rows.length > 0 && texts.assistantsFoot}
-    >
-      {() => (
-        <Ranked
-          of="human"
-          metric="sessions"
-          rows={rows.map((row) => {
-            const { key, label, filter } = sourceRow(row)
-            return { key, label, value: row.sessions, ...(filter ? { filter } : {}) }
-          })}
-        />
-      )}
-    </Panel>
+      of="human"
+      metric="sessions"
+      rows={rows.map((row) => {
+        const { key, label, filter } = sourceRow(row)
+        return { key, label, value: row.sessions, ...(filter ? { filter } : {}) }
+      })}
+    />
   )
 }
 
@@ -177,8 +160,13 @@ function Campaigns({ answer }: { answer: Sourced }) {
     }),
   )
   return (
-    <Panel title={texts.campaigns} answers={[answer]} empty={rows.length === 0} emptyText={texts.campaignsNone}>
-      {() => <Measures of="human" label={texts.campaigns} head={texts.campaign} rows={rows} metrics={METRICS} />}
-    </Panel>
+    <MeasuresPanel
+      title={texts.campaigns}
+      answer={answer}
+      emptyText={texts.campaignsNone}
+      head={texts.campaign}
+      rows={rows}
+      metrics={METRICS}
+    />
   )
 }

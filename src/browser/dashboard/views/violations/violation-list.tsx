@@ -53,7 +53,7 @@ export function ViolationList() {
 }
 
 interface ListProps<Row> {
-  of: ComponentProps<typeof ListPanel<Row>>['answer']
+  of: ComponentProps<typeof ListPanel<Row>>['answer'] & { data?: readonly Row[] }
   by: keyof typeof REPORTS
   rowKey: (row: Row) => string
   columns: readonly Column<Row>[]
@@ -82,8 +82,9 @@ function List<Row>({ of, by, rowKey, columns }: ListProps<Row>) {
         </>
       }
       answer={of}
+      rows={of.data ?? []}
       emptyText={place.value.filters.length > 0 || severity ? undefined : texts.none}
-      rows={8}
+      skeleton={8}
       rowKey={rowKey}
       columns={columns}
       limit={LIMIT}

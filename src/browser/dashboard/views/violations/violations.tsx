@@ -79,7 +79,7 @@ function Classes({ summary }: { summary: Result<'/api/policy/violations/agents'>
   const rows = summary.data ?? []
   const all = sum(rows)
   return (
-    <Panel title={texts.classes} answers={[summary]} rows={5}>
+    <Panel title={texts.classes} answers={[summary]} skeleton={5}>
       {() => (
         <Meanings
           rows={SEVERITIES.map((severity) => {

@@ -3,6 +3,7 @@ import { Dialog, Form, toast } from '../../parts/dialogs.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Empty } from '../../parts/states.js'
+import { Table } from '../../parts/table.js'
 import { go, hrefTo, siteId, viewPath } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { forget, type Result, useRead } from '../../state/data.js'
@@ -11,7 +12,7 @@ import { envelope, shareSlug } from '../../state/question.js'
 import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import { Fact, Props } from '../sessions/one-session.js'
-import { SessionTable } from '../sessions/session-table.js'
+import { sessionColumns } from '../sessions/session-table.js'
 
 const ROWS = 25
 
@@ -63,7 +64,12 @@ export function OneVisitor({ id }: { id: string }) {
             <Panel span={8} title={texts.theirVisits} answers={[visits]} empty={visits.data?.length === 0}>
               {() => (
                 <>
-                  <SessionTable rows={visits.data ?? []} label={texts.theirVisits} />
+                  <Table
+                    label={texts.theirVisits}
+                    rows={visits.data ?? []}
+                    rowKey={(visit) => visit.id}
+                    columns={sessionColumns()}
+                  />
                   <Paging total={visits.meta?.total} limit={ROWS} />
                 </>
               )}

@@ -51,8 +51,9 @@ function VisitorList() {
             title={texts.visitorsTitle}
             right={<ExportMenu report="visitors" picture={false} />}
             answer={answer}
+            rows={answer.data ?? []}
             emptyText={texts.emptyVisitors}
-            rows={12}
+            skeleton={12}
             rowKey={({ id }) => id}
             columns={columns()}
             limit={ROWS}
