@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import { Dialog, Field, Form, toast } from '../parts/dialogs.js'
+import { Dialog, Form, toast } from '../parts/dialogs.js'
+import { Input } from '../parts/fields.js'
 import { NewerVersion, useVersion } from '../parts/newer-version.js'
-import { client, send } from '../state/client.js'
 import { forget } from '../state/data.js'
-import { siteQuery } from '../state/question.js'
+import { change, store } from '../state/records.js'
 import { hasRole, timeZone } from '../state/session.js'
 import { instantOf, localInput } from '../state/zone.js'
 import { t } from '../texts/index.js'
@@ -19,68 +19,39 @@ const draftOf = (note: Pick<Note, 'at' | 'text'>) => ({
 export function WriteNote({ note, onClose }: { note?: Note; onClose: () => void }) {
   const { parts } = t()
   const [draft, setDraft] = useState(() => draftOf(note ?? { text: '', at: new Date().toISOString() }))
-  const edit = useVersion<Note>({
-    record: note,
-    load: async () =>
-      (await send(client.GET('/api/annotations/{id}', { params: { path: { id: note?.id ?? 0 } } }))).data,
-    save: async (version) => {
-      const { text } = draft
-      const at = new Date(instantOf(draft.at, timeZone.value)).toISOString()
-      if (note === undefined)
-        await send(client.POST('/api/annotations', { body: { site: siteQuery.value.site ?? 0, at, text } }))
-      else
-        await send(
-          client.PATCH('/api/annotations/{id}', {
-            params: { path: { id: note.id } },
-            headers: { 'if-match': `"${version}"` },
-            // A time that was not changed keeps its seconds.
-            body: draft.at === draftOf(note).at ? { text } : { at, text },
-          }),
-        )
-      // All of the page: the note may be of a time after the one until which the page was read.
-      forget()
-      onClose()
-      toast(parts.saved)
-    },
+  const edit = useVersion<Note>('/api/annotations', note, async (version) => {
+    const { text } = draft
+    const at = new Date(instantOf(draft.at, timeZone.value)).toISOString()
+    // A time that was not changed keeps its seconds.
+    if (note && draft.at === draftOf(note).at) await change('/api/annotations', { id: note.id, version }, { text })
+    else await store('/api/annotations', { at, text }, note && { id: note.id, version })
+    // All of the page: the note may be of a time after the one until which the page was read.
+    forget()
+    onClose()
+    toast(parts.saved)
   })
-  const { newer } = edit
   return (
     <Dialog title={note ? parts.note.change : parts.note.write} onClose={onClose}>
       {hasRole('member') ? (
         <Form action={parts.save} onCancel={onClose} submit={edit.store}>
-          {(problem) => (
-            <>
-              <Field label={parts.note.text} name="text" problem={problem}>
-                <input
-                  name="text"
-                  required
-                  maxLength={500}
-                  autofocus
-                  value={draft.text}
-                  onInput={(event) => setDraft({ ...draft, text: event.currentTarget.value })}
-                />
-              </Field>
-              <Field label={parts.note.at} name="at" problem={problem}>
-                <input
-                  type="datetime-local"
-                  name="at"
-                  required
-                  value={draft.at}
-                  onInput={(event) => setDraft({ ...draft, at: event.currentTarget.value })}
-                />
-              </Field>
-              {newer && (
-                <NewerVersion
-                  at={newer.at}
-                  summary={newer.record.text}
-                  onTake={() => {
-                    setDraft(draftOf(newer.record))
-                    edit.settle()
-                  }}
-                />
-              )}
-            </>
-          )}
+          <Input
+            label={parts.note.text}
+            name="text"
+            required
+            maxLength={500}
+            autofocus
+            value={draft.text}
+            onInput={(event) => setDraft({ ...draft, text: event.currentTarget.value })}
+          />
+          <Input
+            label={parts.note.at}
+            name="at"
+            type="datetime-local"
+            required
+            value={draft.at}
+            onInput={(event) => setDraft({ ...draft, at: event.currentTarget.value })}
+          />
+          <NewerVersion edit={edit} summary={({ text }) => text} onTake={(theirs) => setDraft(draftOf(theirs))} />
         </Form>
       ) : (
         <p>{parts.needsRole('member')}</p>

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { isProblem, type Problem } from '../state/client.js'
 import { t } from '../texts/index.js'
+import { FormProblem } from './fields.js'
 
 interface DialogProps {
   title: string
@@ -105,7 +106,7 @@ interface FormProps {
   action: string
   danger?: boolean
   onCancel?: () => void
-  children: (problem: Problem | undefined) => ComponentChildren
+  children: ComponentChildren
 }
 
 /** A form that sends once, says what is wrong, and loses no input. */
@@ -129,7 +130,7 @@ export function Form({ submit, action, danger, onCancel, children }: FormProps) 
   }
   return (
     <form onSubmit={(event) => void send(event)}>
-      {children(problem)}
+      <FormProblem.Provider value={problem}>{children}</FormProblem.Provider>
       {problem && (
         <p class="absent" role="alert">
           <span />
@@ -152,41 +153,21 @@ export function Form({ submit, action, danger, onCancel, children }: FormProps) 
   )
 }
 
-interface FieldProps {
-  label: string
-  hint?: ComponentChildren
-  /** The problem of the form, and the API's name of this field in it. */
-  problem?: Problem | undefined
-  name: string
-  children: ComponentChildren
+interface ConfirmProps {
+  title: string
+  text: ComponentChildren
+  action: string
+  submit: () => Promise<void>
+  onClose: () => void
 }
 
-/** A labelled field with its hint and what is wrong with it. */
-export const Field = ({ label, hint, problem, name, children }: FieldProps) => (
-  <label class="field">
-    <span>{label}</span>
-    {children}
-    {hint && <span class="hint">{hint}</span>}
-    {problem?.field?.split('.')[0] === name && <span class="wrong">{problem.message}</span>}
-  </label>
-)
-
-interface SelectProps {
-  name: string
-  /** The choice at first; the reader's own stays when the form is drawn again. */
-  value: string
-  choices: readonly (readonly [value: string, text: string])[]
-}
-
-/** A list of choices, which the form reads by its name. */
-export const Select = ({ name, value, choices }: SelectProps) => (
-  <select name={name}>
-    {choices.map(([each, text]) => (
-      <option key={each} value={each} selected={each === value}>
-        {text}
-      </option>
-    ))}
-  </select>
+/** Asks before something is deleted for good. */
+export const Confirm = ({ title, text, action, submit, onClose }: ConfirmProps) => (
+  <Dialog title={title} onClose={onClose}>
+    <Form danger action={action} onCancel={onClose} submit={submit}>
+      <p dir="auto">{text}</p>
+    </Form>
+  </Dialog>
 )
 
 /** Returns false where the browser offers no clipboard: without HTTPS, or without the permission. */
@@ -221,3 +202,20 @@ export function Code({ text }: { text: string }) {
     </div>
   )
 }
+
+interface SecretProps {
+  title?: string
+  text: string
+  codes: readonly string[]
+}
+
+/** Something that is shown once, with a button that copies it. */
+export const Secret = ({ title, text, codes }: SecretProps) => (
+  <div class="secret">
+    {title && <h3>{title}</h3>}
+    <p class="muted">{text}</p>
+    {codes.map((code) => (
+      <Code key={code} text={code} />
+    ))}
+  </div>
+)

@@ -1,23 +1,23 @@
 import { useEffect, useState } from 'preact/hooks'
 import { forget } from '../state/data.js'
+import { change } from '../state/records.js'
 import { hasRole } from '../state/session.js'
 import { t } from '../texts/index.js'
 import { act } from './dialogs.js'
 
+/** The lists of records that can be switched off. */
+export type SwitchedList = '/api/alerts' | '/api/flags' | '/api/reports'
+
 interface ToggleProps {
   /** The name of what is switched. */
   label: string
-  on: boolean
-  /** The version of the record: a second change is sent once the list has the first. */
-  version: number
-  /** The address of the list that it is in. */
-  list: string
-  /** Stores the change; a `Problem` that it throws takes the change back. */
-  set: (on: boolean) => Promise<unknown>
+  list: SwitchedList
+  /** The record: a second change is sent once the list has the first. */
+  of: { id: number; version: number; enabled: boolean }
 }
 
 /** A switch that changes at once, before the server has stored it; if that fails, it goes back and a toast says why. */
-export function Toggle({ label, on, version, list, set }: ToggleProps) {
+export function Toggle({ label, list, of }: ToggleProps) {
   const { on: isOn, off: isOff } = t().settings.alerts
   const [chosen, setChosen] = useState<boolean>()
   const [busy, setBusy] = useState(false)
@@ -25,13 +25,13 @@ export function Toggle({ label, on, version, list, set }: ToggleProps) {
   useEffect(() => {
     setChosen(undefined)
     setBusy(false)
-  }, [version])
-  const shown = chosen ?? on
+  }, [of.version])
+  const shown = chosen ?? of.enabled
   if (!hasRole('member')) return shown ? isOn : isOff
-  const change = async () => {
+  const turn = async () => {
     setChosen(!shown)
     setBusy(true)
-    const stored = await act(() => set(!shown))
+    const stored = await act(() => change(list, of, { enabled: !shown }))
     if (!stored) {
       setBusy(false)
       setChosen(undefined)
@@ -47,7 +47,7 @@ export function Toggle({ label, on, version, list, set }: ToggleProps) {
         aria-label={label}
         checked={shown}
         onClick={(event) => busy && event.preventDefault()}
-        onChange={() => void change()}
+        onChange={() => void turn()}
       />
       <span aria-hidden="true">{shown ? isOn : isOff}</span>
     </label>

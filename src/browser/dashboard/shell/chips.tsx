@@ -1,14 +1,15 @@
 import { signal } from '@preact/signals'
 import type { DataOf } from '../client/index.js'
-import { Dialog, Field, Form, toast } from '../parts/dialogs.js'
+import { Dialog, Form, toast } from '../parts/dialogs.js'
+import { Check, Input, isChecked } from '../parts/fields.js'
 import { Icon } from '../parts/marks.js'
 import { Popover } from '../parts/popover.js'
 import { type FilterNode, go, isFilter, place } from '../state/address.js'
-import { client, send } from '../state/client.js'
 import { forget, useRead } from '../state/data.js'
 import { addFilter, leaves, removeFilter, replaceFilter, segments } from '../state/filters.js'
 import { formatCountry } from '../state/format.js'
 import { dimensions, shareSlug, siteQuery } from '../state/question.js'
+import { create } from '../state/records.js'
 import { hasRole } from '../state/session.js'
 import { t } from '../texts/index.js'
 import { FilterForm, isEditable } from './filter-form.js'
@@ -170,33 +171,20 @@ function SaveSegment() {
         action={parts.save}
         onCancel={close}
         submit={async (fields) => {
-          const { data } = await send(
-            client.POST('/api/segments', {
-              body: {
-                site: siteQuery.value.site ?? 0,
-                name: `${fields.get('name')}`,
-                filters: [...place.value.filters],
-                shared: fields.get('shared') !== null,
-              },
-            }),
-          )
-          segments.value = [...segments.value, data]
+          const made = await create('/api/segments', {
+            name: `${fields.get('name')}`,
+            filters: [...place.value.filters],
+            shared: isChecked(fields, 'shared'),
+          })
+          segments.value = [...segments.value, made]
           forget('/api/segments')
-          go({ segment: data.id, filters: [] })
+          go({ segment: made.id, filters: [] })
           close()
           toast(parts.saved)
         }}
       >
-        {(problem) => (
-          <>
-            <Field label={shell.segmentName} name="name" problem={problem}>
-              <input name="name" required maxLength={100} autofocus />
-            </Field>
-            <label class="check">
-              <input type="checkbox" name="shared" checked /> {shell.segmentShared}
-            </label>
-          </>
-        )}
+        <Input label={shell.segmentName} name="name" required maxLength={100} autofocus />
+        <Check label={shell.segmentShared} name="shared" checked />
       </Form>
     </Dialog>
   )

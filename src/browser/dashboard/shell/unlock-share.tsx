@@ -1,4 +1,5 @@
-import { Field, Form } from '../parts/dialogs.js'
+import { Form } from '../parts/dialogs.js'
+import { Input } from '../parts/fields.js'
 import { Logo } from '../parts/marks.js'
 import { unlockShare } from '../state/share.js'
 import { t } from '../texts/index.js'
@@ -20,11 +21,14 @@ export function UnlockShare({ slug }: { slug: string }) {
           if (problem) throw problem
         }}
       >
-        {(problem) => (
-          <Field label={locked.password} name="password" problem={problem}>
-            <input type="password" name="password" required autofocus autocomplete="current-password" />
-          </Field>
-        )}
+        <Input
+          label={locked.password}
+          name="password"
+          type="password"
+          required
+          autofocus
+          autocomplete="current-password"
+        />
       </Form>
     </main>
   )

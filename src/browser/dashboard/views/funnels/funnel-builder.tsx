@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
-import { Field, Form, toast } from '../../parts/dialogs.js'
+import { Form, toast } from '../../parts/dialogs.js'
+import { Field } from '../../parts/fields.js'
 import { Icon } from '../../parts/marks.js'
 import { NewerVersion, useVersion } from '../../parts/newer-version.js'
 import { go, hrefTo, viewPath } from '../../state/address.js'
-import { client, type Problem, send } from '../../state/client.js'
 import { forget } from '../../state/data.js'
-import { siteQuery } from '../../state/question.js'
+import { store } from '../../state/records.js'
 import { t } from '../../texts/index.js'
 import { blank, GOAL_TYPES } from '../goals/condition.js'
 import { ConditionFields } from '../goals/condition-fields.js'
@@ -39,22 +39,18 @@ const draftOf = (funnel: Funnel | undefined): Draft => ({
   window: funnel?.window_minutes === undefined ? '' : `${funnel.window_minutes}`,
 })
 
-/** Creates or changes a funnel: 2 to 10 steps in an order, and the time from the first to the last. Long because of its form. */
+/** Creates or changes a funnel: 2 to 10 steps in an order, and the time from the first to the last. */
 export function FunnelBuilder({ funnel }: { funnel?: Funnel }) {
   const { parts, shell, behaviour } = t()
   const texts = behaviour.funnels
   const [draft, setDraft] = useState<Draft>(() => draftOf(funnel))
   const setSteps = (steps: readonly Step[]) => setDraft((now) => ({ ...now, steps }))
-  const edit = useVersion<Funnel>({
-    record: funnel,
-    load: async () => (await send(client.GET('/api/funnels/{id}', { params: { path: { id: funnel?.id ?? 0 } } }))).data,
-    save: async (version) => {
-      const id = await store(draft, funnel?.id, version)
-      forget('/api/funnels')
-      forget('/api/stats/funnel')
-      toast(parts.saved)
-      go({ path: viewPath('funnels', id) })
-    },
+  const edit = useVersion<Funnel>('/api/funnels', funnel, async (version) => {
+    const made = await store('/api/funnels', inputOf(draft), funnel && { id: funnel.id, version })
+    forget('/api/funnels')
+    forget('/api/stats/funnel')
+    toast(parts.saved)
+    go({ path: viewPath('funnels', (made ?? funnel)?.id ?? '') })
   })
   const move = (i: number, by: -1 | 1) => {
     const steps = [...draft.steps]
@@ -73,104 +69,74 @@ export function FunnelBuilder({ funnel }: { funnel?: Funnel }) {
         onCancel={() => go({ path: viewPath('funnels', ...(funnel ? [funnel.id] : [])) })}
         submit={edit.store}
       >
-        {(problem) => (
-          <>
-            <Field label={texts.name} name="name" problem={problem}>
-              <input
-                required
-                maxLength={100}
-                value={draft.name}
-                onInput={(event) => setDraft({ ...draft, name: event.currentTarget.value })}
-              />
-            </Field>
-            <ol class="steps">
-              {draft.steps.map((step, i) => (
-                <StepFields
-                  key={step.key}
-                  step={step}
-                  index={i}
-                  count={draft.steps.length}
-                  problem={problem}
-                  onChange={(changed) => setSteps(draft.steps.map((each) => (each === step ? changed : each)))}
-                  onMove={(by) => move(i, by)}
-                  onRemove={() => setSteps(draft.steps.filter((each) => each !== step))}
-                />
-              ))}
-            </ol>
-            {draft.steps.length < MAX_STEPS && (
-              <button type="button" class="button plain" onClick={() => setSteps([...draft.steps, blankStep()])}>
-                <Icon name="plus" /> {texts.addStep}
-              </button>
-            )}
-            <Field label={texts.window} hint={texts.windowHint} name="window_minutes" problem={problem}>
-              <input
-                type="number"
-                min={1}
-                max={129_600}
-                value={draft.window}
-                onInput={(event) => setDraft({ ...draft, window: event.currentTarget.value })}
-              />
-            </Field>
-            {edit.newer && (
-              <NewerVersion
-                at={edit.newer.at}
-                summary={`${edit.newer.record.name}: ${edit.newer.record.steps
-                  .map((step) => `${step.label} (${describeCondition(step)})`)
-                  .join(' → ')}`}
-                onTake={() => {
-                  setDraft(draftOf(edit.newer?.record))
-                  edit.settle()
-                }}
-              />
-            )}
-          </>
+        <Field label={texts.name} name="name">
+          <input
+            required
+            maxLength={100}
+            value={draft.name}
+            onInput={(event) => setDraft({ ...draft, name: event.currentTarget.value })}
+          />
+        </Field>
+        <ol class="steps">
+          {draft.steps.map((step, i) => (
+            <StepFields
+              key={step.key}
+              step={step}
+              index={i}
+              count={draft.steps.length}
+              onChange={(changed) => setSteps(draft.steps.map((each) => (each === step ? changed : each)))}
+              onMove={(by) => move(i, by)}
+              onRemove={() => setSteps(draft.steps.filter((each) => each !== step))}
+            />
+          ))}
+        </ol>
+        {draft.steps.length < MAX_STEPS && (
+          <button type="button" class="button plain" onClick={() => setSteps([...draft.steps, blankStep()])}>
+            <Icon name="plus" /> {texts.addStep}
+          </button>
         )}
+        <Field label={texts.window} hint={texts.windowHint} name="window_minutes">
+          <input
+            type="number"
+            min={1}
+            max={129_600}
+            value={draft.window}
+            onInput={(event) => setDraft({ ...draft, window: event.currentTarget.value })}
+          />
+        </Field>
+        <NewerVersion
+          edit={edit}
+          summary={({ name, steps }) =>
+            `${name}: ${steps.map((step) => `${step.label} (${describeCondition(step)})`).join(' → ')}`
+          }
+          onTake={(theirs) => setDraft(draftOf(theirs))}
+        />
       </Form>
     </section>
   )
 }
 
-/** Stores a draft; returns its id. A step without a name is named after its condition. */
-async function store({ name, steps, window }: Draft, id: number | undefined, version: number | undefined) {
-  const body = {
-    name,
-    steps: steps.map(({ label, type, match }) => ({
-      label: label.trim() || describeCondition({ type, match }).slice(0, 100),
-      type,
-      match,
-    })),
-  }
-  const minutes = window === '' ? undefined : Number(window)
-  if (id === undefined) {
-    const site = siteQuery.value.site ?? 0
-    const created = await send(
-      client.POST('/api/funnels', {
-        body: { site, ...body, ...(minutes === undefined ? {} : { window_minutes: minutes }) },
-      }),
-    )
-    return created.data.id
-  }
-  await send(
-    client.PATCH('/api/funnels/{id}', {
-      params: { path: { id } },
-      headers: { 'if-match': `"${version}"` },
-      body: { ...body, window_minutes: minutes ?? null },
-    }),
-  )
-  return id
-}
+/** What is stored of a draft. A step without a name is named after its condition. */
+const inputOf = ({ name, steps, window }: Draft) => ({
+  name,
+  steps: steps.map(({ label, type, match }) => ({
+    label: label.trim() || describeCondition({ type, match }).slice(0, 100),
+    type,
+    match,
+  })),
+  window_minutes: window === '' ? null : Number(window),
+})
 
 interface StepProps {
   step: Step
   index: number
   count: number
-  problem: Problem | undefined
   onChange: (step: Step) => void
   onMove: (by: -1 | 1) => void
   onRemove: () => void
 }
 
-function StepFields({ step, index, count, problem, onChange, onMove, onRemove }: StepProps) {
+function StepFields({ step, index, count, onChange, onMove, onRemove }: StepProps) {
   const { behaviour } = t()
   const texts = behaviour.funnels
   return (
@@ -191,7 +157,7 @@ function StepFields({ step, index, count, problem, onChange, onMove, onRemove }:
         </button>
       </div>
       <div class="step-fields">
-        <Field label={texts.label} hint={texts.labelHint} name="label" problem={undefined}>
+        <Field label={texts.label} hint={texts.labelHint}>
           <input
             maxLength={100}
             value={step.label}
@@ -202,7 +168,6 @@ function StepFields({ step, index, count, problem, onChange, onMove, onRemove }:
           of={step}
           types={TYPES}
           at={`steps[${index}].`}
-          problem={problem}
           onChange={({ type, match }) => isStepType(type) && onChange({ ...step, type, match })}
         />
       </div>

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
-import { Dialog, Form, toast } from '../../parts/dialogs.js'
+import { Confirm, toast } from '../../parts/dialogs.js'
 import { Icon } from '../../parts/marks.js'
 import { Panel } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { go, hrefTo, place, view, viewPath } from '../../state/address.js'
-import { client, send } from '../../state/client.js'
 import { forget, type Result, useRead } from '../../state/data.js'
 import { shareSlug, siteQuery } from '../../state/question.js'
+import { remove } from '../../state/records.js'
 import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import '../../styles/behaviour.css'
@@ -113,22 +113,18 @@ function FunnelList({ list, current }: { list: Result<'/api/funnels'>; current: 
 function DeleteFunnel({ funnel, onClose }: { funnel: Funnel; onClose: () => void }) {
   const { parts, behaviour } = t()
   return (
-    <Dialog title={behaviour.funnels.deleteTitle} onClose={onClose}>
-      <p dir="auto">{behaviour.funnels.deleteText(funnel.name)}</p>
-      <Form
-        action={parts.delete}
-        danger
-        onCancel={onClose}
-        submit={async () => {
-          await send(client.DELETE('/api/funnels/{id}', { params: { path: { id: funnel.id } } }))
-          forget('/api/funnels')
-          onClose()
-          toast(parts.deleted)
-          go({ path: viewPath('funnels'), own: place.value.own }, true)
-        }}
-      >
-        {() => null}
-      </Form>
-    </Dialog>
+    <Confirm
+      title={behaviour.funnels.deleteTitle}
+      text={behaviour.funnels.deleteText(funnel.name)}
+      action={parts.delete}
+      onClose={onClose}
+      submit={async () => {
+        await remove('/api/funnels', { id: funnel.id })
+        forget('/api/funnels')
+        onClose()
+        toast(parts.deleted)
+        go({ path: viewPath('funnels'), own: place.value.own }, true)
+      }}
+    />
   )
 }

@@ -1,5 +1,4 @@
-import { Field } from '../../parts/dialogs.js'
-import type { Problem } from '../../state/client.js'
+import { Choose, Field, Wrong } from '../../parts/fields.js'
 import { useRead } from '../../state/data.js'
 import { siteQuery } from '../../state/question.js'
 import { t } from '../../texts/index.js'
@@ -18,45 +17,29 @@ interface ConditionFieldsProps {
   of: Condition
   types: readonly GoalType[]
   onChange: (changed: Condition) => void
-  /** The problem of the form, and where this condition is in the body: `steps[1].` or nothing. */
-  problem: Problem | undefined
+  /** Where this condition is in the body: `steps[1].` or nothing. */
   at?: string
 }
 
-/** The problem if it is about this part of the body. */
-const about = (problem: Problem | undefined, part: string): Problem | undefined =>
-  problem?.field === part || problem?.field?.startsWith(`${part}.`) || problem?.field?.startsWith(`${part}[`)
-    ? { ...problem, field: 'here' }
-    : undefined
-
 /** The type of a goal or step, and what it looks for. */
-export function ConditionFields({ of, types, onChange, problem, at = '' }: ConditionFieldsProps) {
+export function ConditionFields({ of, types, onChange, at = '' }: ConditionFieldsProps) {
   const texts = t().behaviour.goals
   const { type, match } = of
   const change = (changed: Partial<Match>) => onChange({ ...of, match: { ...match, ...changed } })
   return (
     <div class="condition">
-      <Field label={texts.type} name="here" problem={about(problem, `${at}type`)}>
-        <select
+      <Field label={texts.type} name={`${at}type`}>
+        <Choose
           value={type}
-          onChange={(event) => {
-            const next = types.find((each) => each === event.currentTarget.value)
+          choices={types.map((each) => [each, texts.types[each]])}
+          onChoose={(name) => {
+            const next = types.find((each) => each === name)
             if (next) onChange(blank(next))
           }}
-        >
-          {types.map((each) => (
-            <option key={each} value={each}>
-              {texts.types[each]}
-            </option>
-          ))}
-        </select>
+        />
       </Field>
       {isNumeric(type) ? (
-        <Field
-          label={type === 'scroll' ? texts.scroll : texts.duration}
-          name="here"
-          problem={about(problem, `${at}match.value`)}
-        >
+        <Field label={type === 'scroll' ? texts.scroll : texts.duration} name={`${at}match.value`}>
           <input
             type="number"
             required
@@ -72,10 +55,10 @@ export function ConditionFields({ of, types, onChange, problem, at = '' }: Condi
           type={type}
           test={match}
           onChange={(test) => onChange({ ...of, match: { ...(match.props ? { props: match.props } : {}), ...test } })}
-          problem={about(problem, `${at}match.op`) ?? about(problem, `${at}match.value`)}
+          names={[`${at}match.op`, `${at}match.value`]}
         />
       )}
-      {type === 'event' && <Properties match={match} onChange={change} problem={about(problem, `${at}match.props`)} />}
+      {type === 'event' && <Properties match={match} onChange={change} name={`${at}match.props`} />}
       {type === 'scroll' &&
         (match.pathname ? (
           <>
@@ -84,7 +67,7 @@ export function ConditionFields({ of, types, onChange, problem, at = '' }: Condi
               type="page"
               test={match.pathname}
               onChange={(pathname) => change({ pathname })}
-              problem={about(problem, `${at}match.pathname`)}
+              names={[`${at}match.pathname`]}
             />
             <button
               type="button"
@@ -114,13 +97,14 @@ interface TestProps {
   type?: GoalType
   test: ValueTest
   onChange: (test: ValueTest) => void
-  problem: Problem | undefined
+  /** The parts of the body that it is. */
+  names?: readonly string[]
 }
 
 const SUGGESTED: Partial<Record<GoalType, string>> = { page: 'pathname', event: 'event_name' }
 
 /** An operator and a value. Values that the site has most are suggested. */
-function Test({ label, type, test, onChange, problem }: TestProps) {
+function Test({ label, type, test, onChange, names = [] }: TestProps) {
   const { shell, behaviour } = t()
   const dimension = type && SUGGESTED[type]
   const { data } = useRead(
@@ -130,22 +114,14 @@ function Test({ label, type, test, onChange, problem }: TestProps) {
   const list = `suggested-${dimension}`
   const needsValue = test.op !== 'is_set'
   return (
-    <Field label={label} name="here" problem={problem} hint={needsValue ? behaviour.goals.hint[test.op] : undefined}>
+    <Field label={label} name={names} hint={needsValue ? behaviour.goals.hint[test.op] : undefined}>
       <span class="test">
-        <select
+        <Choose
           aria-label={shell.operator}
           value={test.op}
-          onChange={(event) => {
-            const op = event.currentTarget.value
-            onChange(op === 'is_set' ? { op } : { op, value: test.value ?? '' })
-          }}
-        >
-          {OPERATORS.map((op) => (
-            <option key={op} value={op}>
-              {op === 'is_set' ? behaviour.goals.any : (shell.operators[op] ?? op)}
-            </option>
-          ))}
-        </select>
+          choices={OPERATORS.map((op) => [op, op === 'is_set' ? behaviour.goals.any : (shell.operators[op] ?? op)])}
+          onChoose={(op) => onChange(op === 'is_set' ? { op } : { op, value: test.value ?? '' })}
+        />
         {needsValue &&
           (Array.isArray(test.value) ? (
             <textarea
@@ -178,11 +154,11 @@ function Test({ label, type, test, onChange, problem }: TestProps) {
 function Properties({
   match,
   onChange,
-  problem,
+  name,
 }: {
   match: Match
   onChange: (changed: Partial<Match>) => void
-  problem: Problem | undefined
+  name: string
 }) {
   const texts = t().behaviour.goals
   const props = match.props ?? []
@@ -206,14 +182,13 @@ function Properties({
             label={texts.propertyValue}
             test={prop}
             onChange={(test) => set(props.map((each, j) => (j === i ? { key: each.key, ...test } : each)))}
-            problem={undefined}
           />
           <button type="button" class="more" onClick={() => set(props.filter((_, j) => j !== i))}>
             {texts.remove}
           </button>
         </div>
       ))}
-      {problem && <span class="wrong">{problem.message}</span>}
+      <Wrong names={[name]} />
       {props.length < 10 && (
         <button type="button" class="more" onClick={() => set([...props, { key: '', op: 'is', value: '' }])}>
           {texts.addProperty}

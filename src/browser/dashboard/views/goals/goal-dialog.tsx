@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import { Dialog, Field, Form, toast } from '../../parts/dialogs.js'
+import { Dialog, Form, toast } from '../../parts/dialogs.js'
+import { Field } from '../../parts/fields.js'
 import { NewerVersion, useVersion } from '../../parts/newer-version.js'
-import { client, send } from '../../state/client.js'
 import { forget } from '../../state/data.js'
-import { siteQuery } from '../../state/question.js'
+import { store } from '../../state/records.js'
 import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import { blank, GOAL_TYPES, type Goal } from './condition.js'
@@ -23,70 +23,39 @@ export function GoalDialog({ goal, onClose, onDelete }: GoalDialogProps) {
   const { parts, behaviour } = t()
   const texts = behaviour.goals
   const [draft, setDraft] = useState<Draft>(() => goal ?? { name: '', ...blank('page') })
-  const done = () => {
+  const edit = useVersion<Goal>('/api/goals', goal, async (version) => {
+    const { name, type, match, revenue = null } = draft
+    await store('/api/goals', { name, type, match, revenue }, goal && { id: goal.id, version })
     forget('/goals')
     onClose()
     toast(parts.saved)
-  }
-  const edit = useVersion<Goal>({
-    record: goal,
-    load: async () => (await send(client.GET('/api/goals/{id}', { params: { path: { id: goal?.id ?? 0 } } }))).data,
-    save: async (version) => {
-      const { name, type, match, revenue } = draft
-      if (goal === undefined) {
-        const body = { site: siteQuery.value.site ?? 0, name, type, match, ...(revenue ? { revenue } : {}) }
-        await send(client.POST('/api/goals', { body }))
-      } else
-        await send(
-          client.PATCH('/api/goals/{id}', {
-            params: { path: { id: goal.id } },
-            headers: { 'if-match': `"${version}"` },
-            body: { name, type, match, revenue: revenue ?? null },
-          }),
-        )
-      done()
-    },
   })
   return (
     <Dialog title={goal ? texts.edit : texts.create} onClose={onClose}>
       <Form action={goal ? parts.save : parts.create} onCancel={onClose} submit={edit.store}>
-        {(problem) => (
-          <>
-            <Field label={texts.name} name="name" problem={problem}>
-              <input
-                required
-                maxLength={100}
-                autofocus
-                value={draft.name}
-                onInput={(event) => setDraft({ ...draft, name: event.currentTarget.value })}
-              />
-            </Field>
-            <ConditionFields
-              of={draft}
-              types={GOAL_TYPES}
-              problem={problem}
-              onChange={(condition) => setDraft({ ...draft, ...condition })}
-            />
-            {draft.type === 'event' && <Revenue draft={draft} onChange={setDraft} />}
-            {onDelete && (
-              <p>
-                <button type="button" class="more" onClick={onDelete}>
-                  {texts.deleteTitle}
-                </button>
-              </p>
-            )}
-            {edit.newer && (
-              <NewerVersion
-                at={edit.newer.at}
-                summary={`${edit.newer.record.name}: ${describeCondition(edit.newer.record)}`}
-                onTake={() => {
-                  if (edit.newer) setDraft(edit.newer.record)
-                  edit.settle()
-                }}
-              />
-            )}
-          </>
+        <Field label={texts.name} name="name">
+          <input
+            required
+            maxLength={100}
+            autofocus
+            value={draft.name}
+            onInput={(event) => setDraft({ ...draft, name: event.currentTarget.value })}
+          />
+        </Field>
+        <ConditionFields of={draft} types={GOAL_TYPES} onChange={(condition) => setDraft({ ...draft, ...condition })} />
+        {draft.type === 'event' && <Revenue draft={draft} onChange={setDraft} />}
+        {onDelete && (
+          <p>
+            <button type="button" class="more" onClick={onDelete}>
+              {texts.deleteTitle}
+            </button>
+          </p>
         )}
+        <NewerVersion
+          edit={edit}
+          summary={(theirs) => `${theirs.name}: ${describeCondition(theirs)}`}
+          onTake={setDraft}
+        />
       </Form>
     </Dialog>
   )

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
-import { Dialog, Form, toast } from '../../parts/dialogs.js'
+import { Confirm, toast } from '../../parts/dialogs.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { Icon } from '../../parts/marks.js'
 import { Cut, RowName } from '../../parts/names.js'
@@ -11,10 +11,10 @@ import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { type Column } from '../../parts/table.js'
 import { hrefTo, place } from '../../state/address.js'
-import { client, send } from '../../state/client.js'
 import { forget, useRead } from '../../state/data.js'
 import { formatMoney, formatNumber, formatShare } from '../../state/format.js'
 import { shareSlug, siteQuery, useOne } from '../../state/question.js'
+import { remove } from '../../state/records.js'
 import { hasRole } from '../../state/session.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -189,21 +189,17 @@ const money = ({ conversions, revenue = [] }: Row) =>
 function DeleteGoal({ goal, onClose }: { goal: Goal; onClose: () => void }) {
   const { parts, behaviour } = t()
   return (
-    <Dialog title={behaviour.goals.deleteTitle} onClose={onClose}>
-      <p dir="auto">{behaviour.goals.deleteText(goal.name)}</p>
-      <Form
-        action={parts.delete}
-        danger
-        onCancel={onClose}
-        submit={async () => {
-          await send(client.DELETE('/api/goals/{id}', { params: { path: { id: goal.id } } }))
-          forget('/goals')
-          onClose()
-          toast(parts.deleted)
-        }}
-      >
-        {() => null}
-      </Form>
-    </Dialog>
+    <Confirm
+      title={behaviour.goals.deleteTitle}
+      text={behaviour.goals.deleteText(goal.name)}
+      action={parts.delete}
+      onClose={onClose}
+      submit={async () => {
+        await remove('/api/goals', { id: goal.id })
+        forget('/goals')
+        onClose()
+        toast(parts.deleted)
+      }}
+    />
   )
 }

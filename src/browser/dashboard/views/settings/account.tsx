@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { act, Field, Form, toast } from '../../parts/dialogs.js'
+import { act, Form, toast } from '../../parts/dialogs.js'
+import { Input, passwordOf, textOf } from '../../parts/fields.js'
 import { Cut } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { Table } from '../../parts/table.js'
@@ -8,7 +9,6 @@ import { forget, useRead } from '../../state/data.js'
 import { formatInstant } from '../../state/format.js'
 import { me } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { passwordOf, textOf } from './records.js'
 import { TwoFactor } from './two-factor.js'
 
 /** The person's own name, password, second factor and sessions. */
@@ -29,14 +29,15 @@ export function Account() {
               toast(parts.saved)
             }}
           >
-            {(problem) => (
-              <>
-                <p class="muted">{user.email}</p>
-                <Field label={texts.name} name="name" problem={problem}>
-                  <input name="name" required maxLength={100} defaultValue={user.name} autocomplete="name" />
-                </Field>
-              </>
-            )}
+            <p class="muted">{user.email}</p>
+            <Input
+              label={texts.name}
+              name="name"
+              required
+              maxLength={100}
+              defaultValue={user.name}
+              autocomplete="name"
+            />
           </Form>
         )}
       </Panel>
@@ -54,18 +55,23 @@ export function Account() {
               toast(parts.saved)
             }}
           >
-            {(problem) => (
-              <>
-                {user.has_password && (
-                  <Field label={texts.current} name="current_password" problem={problem}>
-                    <input type="password" name="current_password" required autocomplete="current-password" />
-                  </Field>
-                )}
-                <Field label={texts.next} name="password" problem={problem}>
-                  <input type="password" name="password" required minLength={10} autocomplete="new-password" />
-                </Field>
-              </>
+            {user.has_password && (
+              <Input
+                label={texts.current}
+                name="current_password"
+                type="password"
+                required
+                autocomplete="current-password"
+              />
             )}
+            <Input
+              label={texts.next}
+              name="password"
+              type="password"
+              required
+              minLength={10}
+              autocomplete="new-password"
+            />
           </Form>
         )}
       </Panel>

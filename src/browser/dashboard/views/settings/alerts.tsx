@@ -1,15 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
 import { textColumn } from '../../parts/columns.js'
-import { act, Code, Field, Select } from '../../parts/dialogs.js'
+import { Secret } from '../../parts/dialogs.js'
+import { Check, Choose, Field, Input, isChecked, Lines, linesOf, Select, textOf } from '../../parts/fields.js'
 import { Cut } from '../../parts/names.js'
-import { Toggle } from '../../parts/toggle.js'
-import { client, type Problem, send } from '../../state/client.js'
-import { useRead } from '../../state/data.js'
 import { formatInstant } from '../../state/format.js'
-import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { ifMatch, linesOf, Records, textOf } from './records.js'
+import { Records, saveTo, switchColumn, useSiteRecords } from './records.js'
 
 type Alert = DataOf<'/api/alerts'>[number]
 
@@ -35,40 +32,19 @@ const toChannels = (lines: readonly string[]) =>
 const pick = <T extends string>(values: readonly T[], text: string): T | undefined =>
   values.find((value) => value === text)
 
-/** Alerts, with a test that sends one now. Long because the fields stand beside the call that sends them. */
+/** Alerts, with a test that sends one now. */
 export function Alerts() {
   const texts = t().settings.alerts
-  const answer = useRead('/api/alerts', { site: site.value?.id })
   const [secret, setSecret] = useState<string>()
   return (
     <Records
+      {...useSiteRecords('/api/alerts')}
       title={t().settings.sections.alerts}
       intro={texts.intro}
-      answer={answer}
-      path="/api/alerts"
       role="member"
-      canEdit
       newLabel={texts.new}
       nameOf={({ name }) => name}
-      keyOf={({ id }) => `${id}`}
-      remove={({ id, version }) =>
-        send(client.DELETE('/api/alerts/{id}', { params: { path: { id } }, ...ifMatch(version) }))
-      }
-      actions={(row) => (
-        <button
-          type="button"
-          class="more"
-          aria-label={`${texts.test}: ${row.name}`}
-          onClick={() =>
-            void act(
-              () => send(client.POST('/api/alerts/{id}/test', { params: { path: { id: row.id } } })),
-              texts.tested,
-            )
-          }
-        >
-          {texts.test}
-        </button>
-      )}
+      test={texts}
       columns={[
         textColumn('name', texts.name),
         { key: 'kind', head: texts.kind, cell: (row) => describe(row) },
@@ -85,137 +61,98 @@ export function Alerts() {
           width: '16%',
           cell: ({ last_fired_at }) => (last_fired_at ? formatInstant(last_fired_at) : texts.never),
         },
-        {
-          key: 'enabled',
-          head: t().settings.flags.state,
-          width: '12%',
-          cell: ({ id, name, version, enabled: on }) => (
-            <Toggle
-              label={name}
-              on={on}
-              version={version}
-              list="/api/alerts"
-              set={(enabled) =>
-                send(
-                  client.PATCH('/api/alerts/{id}', {
-                    params: { path: { id } },
-                    body: { enabled },
-                    ...ifMatch(version),
-                  }),
-                )
-              }
-            />
-          ),
-        },
+        { ...switchColumn('/api/alerts', 'name'), width: '12%' },
       ]}
-      above={
-        secret && (
-          <div class="secret">
-            <h3>{texts.secret}</h3>
-            <p class="muted">{texts.secretText}</p>
-            <Code text={secret} />
-          </div>
-        )
-      }
-      save={async (fields, row) => {
-        const kind = pick(KINDS, textOf(fields, 'kind')) ?? 'threshold'
-        const counted = kind === 'threshold' || kind === 'change'
-        const op = pick(OPS, textOf(fields, 'op'))
-        const audience = pick(AUDIENCES, textOf(fields, 'audience'))
-        const body = {
-          name: textOf(fields, 'name'),
-          kind,
-          window_minutes: Number(textOf(fields, 'window_minutes')) || 60,
-          channels: toChannels(linesOf(fields, 'channels')),
-          enabled: fields.get('enabled') !== null,
-          ...(counted && op ? { op } : {}),
-          ...(counted && audience ? { audience } : {}),
-          ...(counted ? { value: Number(textOf(fields, 'value')), metric: textOf(fields, 'metric') } : {}),
-        }
-        if (row)
-          await send(
-            client.PATCH('/api/alerts/{id}', { params: { path: { id: row.id } }, body, ...ifMatch(row.version) }),
-          )
-        else {
-          const { data } = await send(client.POST('/api/alerts', { body: { ...body, site: site.value?.id ?? 0 } }))
-          setSecret(data.secret)
-        }
-      }}
-      form={(row, problem) => <AlertFields row={row} problem={problem} />}
+      above={secret && <Secret title={texts.secret} text={texts.secretText} codes={[secret]} />}
+      save={saveTo(
+        '/api/alerts',
+        (fields) => {
+          const kind = pick(KINDS, textOf(fields, 'kind')) ?? 'threshold'
+          const counted = isCounted(kind)
+          const op = pick(OPS, textOf(fields, 'op'))
+          const audience = pick(AUDIENCES, textOf(fields, 'audience'))
+          return {
+            name: textOf(fields, 'name'),
+            kind,
+            window_minutes: Number(textOf(fields, 'window_minutes')) || 60,
+            channels: toChannels(linesOf(fields, 'channels')),
+            enabled: isChecked(fields, 'enabled'),
+            ...(counted && op ? { op } : {}),
+            ...(counted && audience ? { audience } : {}),
+            ...(counted ? { value: Number(textOf(fields, 'value')), metric: textOf(fields, 'metric') } : {}),
+          }
+        },
+        (made) => setSecret(made.secret),
+      )}
+      form={(row) => <AlertFields row={row} />}
     />
   )
 }
 
+const isCounted = (kind: string): boolean => kind === 'threshold' || kind === 'change'
+
 function describe({ kind, metric, op, value, window_minutes }: Alert): string {
   const texts = t().settings.alerts
-  if (kind !== 'threshold' && kind !== 'change') return texts.kinds[kind]
+  if (!isCounted(kind)) return texts.kinds[kind]
   return `${t().parts.metric[metric ?? ''] ?? metric ?? ''} ${t().shell.operators[op] ?? op} ${value} / ${window_minutes} min`
 }
 
-function AlertFields({ row, problem }: { row: Alert | undefined; problem: Problem | undefined }) {
+function AlertFields({ row }: { row: Alert | undefined }) {
   const texts = t().settings.alerts
   const [kind, setKind] = useState<string>(row?.kind ?? 'threshold')
   return (
     <>
-      <Field label={texts.name} name="name" problem={problem}>
-        <input name="name" required maxLength={100} defaultValue={row?.name ?? ''} autofocus />
+      <Input label={texts.name} name="name" required maxLength={100} defaultValue={row?.name} autofocus />
+      <Field label={texts.kind} name="kind">
+        <Choose name="kind" value={kind} choices={KINDS.map((each) => [each, texts.kinds[each]])} onChoose={setKind} />
       </Field>
-      <Field label={texts.kind} name="kind" problem={problem}>
-        <select name="kind" value={kind} onChange={(event) => setKind(event.currentTarget.value)}>
-          {KINDS.map((each) => (
-            <option key={each} value={each}>
-              {texts.kinds[each]}
-            </option>
-          ))}
-        </select>
-      </Field>
-      {(kind === 'threshold' || kind === 'change') && (
+      {isCounted(kind) && (
         <>
-          <Field label={t().shell.readership} name="audience" problem={problem}>
-            <Select
-              name="audience"
-              value={row?.audience ?? 'human'}
-              choices={AUDIENCES.map((each) => [each, texts.audiences[each]])}
-            />
-          </Field>
-          <Field label={texts.metric} name="metric" problem={problem}>
-            <Select
-              name="metric"
-              value={row?.metric ?? 'visitors'}
-              choices={METRICS.map((each) => [each, t().parts.metric[each] ?? each])}
-            />
-          </Field>
-          <Field label={t().shell.operator} name="op" problem={problem}>
-            <Select
-              name="op"
-              value={row?.op ?? 'gt'}
-              choices={OPS.map((each) => [each, t().shell.operators[each] ?? each])}
-            />
-          </Field>
-          <Field
+          <Select
+            label={t().shell.readership}
+            name="audience"
+            value={row?.audience ?? 'human'}
+            choices={AUDIENCES.map((each) => [each, texts.audiences[each]])}
+          />
+          <Select
+            label={texts.metric}
+            name="metric"
+            value={row?.metric ?? 'visitors'}
+            choices={METRICS.map((each) => [each, t().parts.metric[each] ?? each])}
+          />
+          <Select
+            label={t().shell.operator}
+            name="op"
+            value={row?.op ?? 'gt'}
+            choices={OPS.map((each) => [each, t().shell.operators[each] ?? each])}
+          />
+          <Input
             label={t().shell.value}
+            hint={kind === 'change' && texts.changeHint}
             name="value"
-            problem={problem}
-            hint={kind === 'change' ? texts.changeHint : undefined}
-          >
-            <input type="number" step="any" name="value" required defaultValue={`${row?.value ?? ''}`} />
-          </Field>
+            type="number"
+            step="any"
+            required
+            defaultValue={row?.value}
+          />
         </>
       )}
-      <Field label={texts.window} name="window_minutes" problem={problem}>
-        <input type="number" min="1" name="window_minutes" required defaultValue={`${row?.window_minutes ?? 60}`} />
-      </Field>
-      <Field label={texts.to} name="channels" problem={problem} hint={texts.toHint}>
-        <textarea
-          name="channels"
-          rows={3}
-          required
-          defaultValue={row?.channels.map(({ target }) => target).join('\n') ?? ''}
-        />
-      </Field>
-      <label class="check">
-        <input type="checkbox" name="enabled" defaultChecked={row?.enabled ?? true} /> {texts.on}
-      </label>
+      <Input
+        label={texts.window}
+        name="window_minutes"
+        type="number"
+        min="1"
+        required
+        defaultValue={row?.window_minutes ?? 60}
+      />
+      <Lines
+        label={texts.to}
+        hint={texts.toHint}
+        name="channels"
+        required
+        lines={row?.channels.map(({ target }) => target)}
+      />
+      <Check label={texts.on} name="enabled" defaultChecked={row?.enabled ?? true} />
     </>
   )
 }

@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks'
 import { textColumn } from '../../parts/columns.js'
-import { Code, Field } from '../../parts/dialogs.js'
+import { Secret } from '../../parts/dialogs.js'
+import { Check, CheckList, checkedOf, dayOfForm, Input, isChecked, textOf } from '../../parts/fields.js'
 import { root } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
 import { formatDay } from '../../state/format.js'
 import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { dayOfForm, Records, textOf } from './records.js'
+import { Records } from './records.js'
 
 const SCOPES = ['stats:read', 'manage:read', 'manage:write', 'ingest:write'] as const
 
@@ -26,7 +27,6 @@ export function Keys() {
       role="admin"
       newLabel={texts.new}
       nameOf={({ name }) => name}
-      keyOf={({ id }) => `${id}`}
       removeLabel={texts.revoke}
       remove={({ id }) => send(client.DELETE('/api/keys/{id}', { params: { path: { id } } }))}
       columns={[
@@ -41,14 +41,14 @@ export function Keys() {
       ]}
       above={
         secret && (
-          <div class="secret">
-            <h3>{texts.secret}</h3>
-            <p class="muted">{texts.once}</p>
-            <Code text={secret} />
-            <Code
-              text={`curl -H "Authorization: Bearer ${secret}" "${root.href}api/stats/overview?site=${site.value?.id ?? 1}&range=7d"`}
-            />
-          </div>
+          <Secret
+            title={texts.secret}
+            text={texts.once}
+            codes={[
+              secret,
+              `curl -H "Authorization: Bearer ${secret}" "${root.href}api/stats/overview?site=${site.value?.id ?? 1}&range=7d"`,
+            ]}
+          />
         )
       }
       save={async (fields) => {
@@ -57,35 +57,26 @@ export function Keys() {
           client.POST('/api/keys', {
             body: {
               name: textOf(fields, 'name'),
-              scopes: SCOPES.filter((scope) => fields.getAll('scopes').includes(scope)),
+              scopes: checkedOf(fields, 'scopes', SCOPES),
               ...(site.value?.org === undefined ? {} : { org: site.value.org }),
-              ...(fields.get('bound') === null || !site.value ? {} : { site: site.value.id }),
+              ...(isChecked(fields, 'bound') && site.value ? { site: site.value.id } : {}),
               ...(expires ? { expires_at: expires } : {}),
             },
           }),
         )
         setSecret(data.secret)
       }}
-      form={(_, problem) => (
+      form={() => (
         <>
-          <Field label={texts.name} name="name" problem={problem} hint={texts.nameHint}>
-            <input name="name" required maxLength={100} autofocus />
-          </Field>
-          <fieldset class="field">
-            <legend>{texts.scopes}</legend>
-            {SCOPES.map((scope) => (
-              <label class="check" key={scope}>
-                <input type="checkbox" name="scopes" value={scope} defaultChecked={scope === 'stats:read'} />{' '}
-                {texts.scope[scope]}
-              </label>
-            ))}
-          </fieldset>
-          <label class="check">
-            <input type="checkbox" name="bound" defaultChecked /> {texts.bound(site.value?.name ?? '')}
-          </label>
-          <Field label={texts.expires} name="expires_at" problem={problem}>
-            <input type="date" name="expires_at" />
-          </Field>
+          <Input label={texts.name} hint={texts.nameHint} name="name" required maxLength={100} autofocus />
+          <CheckList
+            label={texts.scopes}
+            name="scopes"
+            choices={SCOPES.map((scope) => [scope, texts.scope[scope]])}
+            checked={['stats:read']}
+          />
+          <Check label={texts.bound(site.value?.name ?? '')} name="bound" defaultChecked />
+          <Input label={texts.expires} name="expires_at" type="date" />
         </>
       )}
     />

@@ -1,26 +1,28 @@
 import { useState } from 'preact/hooks'
 import { textColumn } from '../../parts/columns.js'
-import { Code, Field, Select } from '../../parts/dialogs.js'
+import { Secret } from '../../parts/dialogs.js'
+import { Input, Select, textOf } from '../../parts/fields.js'
 import { client, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
 import { formatDay } from '../../state/format.js'
 import { hasRole, site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { Records, textOf } from './records.js'
+import { Records } from './records.js'
 
 const ROLES = ['viewer', 'member', 'admin', 'owner'] as const
 const toRole = (text: string) => ROLES.find((role) => role === text) ?? 'viewer'
 
-const RoleSelect = ({ value }: { value: string }) => (
-  <Select name="role" value={value} choices={ROLES.map((role) => [role, t().settings.members.roles[role]])} />
-)
+const RoleField = ({ value = 'viewer' }: { value?: string | undefined }) => {
+  const { role: label, roles } = t().settings.members
+  return <Select label={label} name="role" value={value} choices={ROLES.map((role) => [role, roles[role]])} />
+}
 
-/** The members of the organisation and the invitations that wait. Long because the fields stand beside the call that sends them. */
+/** The members of the organisation and the invitations that wait. */
 export function Members() {
   const texts = t().settings.members
   const org = site.value?.org ?? 0
   const options = { params: { id: org } }
-  const members = useRead('/api/orgs/{id}/members', org > 0 ? {} : undefined, options)
+  const { data, ...asked } = useRead('/api/orgs/{id}/members', org > 0 ? {} : undefined, options)
   const invitations = useRead('/api/orgs/{id}/invitations', org > 0 && hasRole('admin') ? {} : undefined, options)
   const [link, setLink] = useState<string>()
   return (
@@ -28,12 +30,14 @@ export function Members() {
       <Records
         title={t().settings.sections.members}
         intro={texts.intro}
-        answer={members}
+        answer={{
+          ...asked,
+          ...(data ? { data: data.map((row) => ({ ...row, id: row.user })) } : {}),
+        }}
         path="/members"
         role="admin"
         canEdit
         nameOf={({ email }) => email}
-        keyOf={({ user }) => `${user}`}
         removeLabel={texts.remove}
         remove={({ user }) =>
           send(client.DELETE('/api/orgs/{id}/members/{user}', { params: { path: { id: org, user } } }))
@@ -53,11 +57,7 @@ export function Members() {
             }),
           )
         }}
-        form={(row, problem) => (
-          <Field label={texts.role} name="role" problem={problem}>
-            <RoleSelect value={row?.role ?? 'viewer'} />
-          </Field>
-        )}
+        form={(row) => <RoleField value={row?.role} />}
       />
       <Records
         title={texts.invitations}
@@ -67,7 +67,6 @@ export function Members() {
         role="admin"
         newLabel={texts.invite}
         nameOf={({ email }) => email}
-        keyOf={({ id }) => `${id}`}
         removeLabel={texts.withdraw}
         remove={({ id }) =>
           send(
@@ -79,14 +78,7 @@ export function Members() {
           { key: 'role', head: texts.role, cell: ({ role }) => texts.roles[role] },
           { key: 'until', head: texts.until, cell: ({ expires_at }) => formatDay(expires_at) },
         ]}
-        above={
-          link && (
-            <div class="secret">
-              <p class="muted">{texts.link}</p>
-              <Code text={link} />
-            </div>
-          )
-        }
+        above={link && <Secret text={texts.link} codes={[link]} />}
         save={async (fields) => {
           const { data } = await send(
             client.POST('/api/orgs/{id}/invitations', {
@@ -96,14 +88,10 @@ export function Members() {
           )
           setLink(data.link)
         }}
-        form={(_, problem) => (
+        form={() => (
           <>
-            <Field label={texts.email} name="email" problem={problem}>
-              <input type="email" name="email" required autofocus />
-            </Field>
-            <Field label={texts.role} name="role" problem={problem}>
-              <RoleSelect value="viewer" />
-            </Field>
+            <Input label={texts.email} name="email" type="email" required autofocus />
+            <RoleField />
           </>
         )}
       />

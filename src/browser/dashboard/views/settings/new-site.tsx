@@ -4,8 +4,7 @@ import { go } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { hasRole, loadSession, site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { linesOf, textOf } from './records.js'
-import { SiteFields } from './site-fields.js'
+import { SiteFields, siteOf } from './site-fields.js'
 
 /** Makes a site in the organisation of the present one, and leads to its installation. */
 export default function NewSite() {
@@ -20,10 +19,7 @@ export default function NewSite() {
               const { data } = await send(
                 client.POST('/api/sites', {
                   body: {
-                    name: textOf(fields, 'name'),
-                    domains: linesOf(fields, 'domains'),
-                    timezone: textOf(fields, 'timezone'),
-                    currency: textOf(fields, 'currency').toUpperCase(),
+                    ...siteOf(fields),
                     ...(site.value?.org === undefined ? {} : { org: site.value.org }),
                   },
                 }),
@@ -32,7 +28,7 @@ export default function NewSite() {
               go({ path: ['sites', `${data.id}`, 'settings', 'install'] })
             }}
           >
-            {(problem) => <SiteFields of={{}} problem={problem} />}
+            <SiteFields of={{}} />
           </Form>
         ) : (
           <p class="muted">{parts.needsRole('admin')}</p>

@@ -1,100 +1,81 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { Dialog, Form, toast } from '../../parts/dialogs.js'
-import { NewerVersion } from '../../parts/newer-version.js'
+import { act, Confirm, Dialog, Form, toast } from '../../parts/dialogs.js'
+import { NewerVersion, useVersion } from '../../parts/newer-version.js'
 import { Panel } from '../../parts/panel.js'
 import { type Column, Table } from '../../parts/table.js'
-import { isProblem, type Problem } from '../../state/client.js'
-import { askAgain, forget } from '../../state/data.js'
-import { hasRole, type Role, timeZone } from '../../state/session.js'
-import { instantOf } from '../../state/zone.js'
+import { type SwitchedList, Toggle } from '../../parts/toggle.js'
+import type { Problem } from '../../state/client.js'
+import { forget, useRead } from '../../state/data.js'
+import { siteQuery } from '../../state/question.js'
+import { type CreatedOf, type InputOf, type RecordList, remove, sendTest, store } from '../../state/records.js'
+import { hasRole, type Role } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 
-interface RecordsProps<Row> {
+interface Row {
+  id: number
+  version?: number
+}
+
+interface RecordsProps<R extends Row> {
   title: string
   /** A sentence on the purpose of these records. */
   intro: string
-  answer: { data?: readonly Row[]; problem?: Problem; loading: boolean; stale: boolean; retry(): void }
-  /** The address that the list is read from; it is asked again after a change. */
+  answer: { data?: readonly R[]; problem?: Problem; loading: boolean; stale: boolean; retry(): void }
+  /** A part of the address that the list is read from; it is asked again after a change. */
   path: string
-  columns: readonly Column<Row>[]
-  nameOf: (row: Row) => string
-  keyOf: (row: Row) => string
+  /** The list that a record is read from again after a conflict. */
+  list?: RecordList
+  columns: readonly Column<R>[]
+  nameOf: (row: R) => string
   /** The least role that may change these records. */
   role: Role
   /** The label of the button that opens the form for a new record. */
   newLabel?: string
   /** The fields of the form; `row` is the record to change. */
-  form?: (row: Row | undefined, problem: Problem | undefined) => ComponentChildren
-  save?: (fields: FormData, row: Row | undefined) => Promise<void>
+  form?: (row: R | undefined) => ComponentChildren
+  save?: (fields: FormData, row: R | undefined) => Promise<void>
   canEdit?: boolean
-  remove?: (row: Row) => Promise<unknown>
+  remove?: (row: R) => Promise<unknown>
   removeLabel?: string
-  /** Further acts of a row, such as a test. */
-  actions?: (row: Row) => ComponentChildren
+  /** The words of a button that sends a test, and of what is said afterwards. */
+  test?: { test: string; tested: string }
   above?: ComponentChildren
 }
 
-/**
- * A list of records with a dialog to make and change one, and a question before one is deleted. Long because the list and
- * its two dialogs share their state.
- */
-export function Records<Row>(props: RecordsProps<Row>) {
-  const { title, intro, answer, columns, nameOf, keyOf, role, newLabel, form, save, remove, actions, above } = props
+/** A list of records with a dialog to make and change one, and a question before one is deleted. */
+export function Records<R extends Row>(props: RecordsProps<R>) {
+  const { title, intro, answer, columns, nameOf, role, newLabel, form, save, above } = props
   const { parts } = t()
-  const [editing, setEditing] = useState<{ row?: Row; newer?: Date }>()
-  const [removing, setRemoving] = useState<Row>()
-  const rows = answer.data ?? []
+  const [editing, setEditing] = useState<{ row?: R }>()
+  const [removing, setRemoving] = useState<R>()
+  const { data: rows = [] } = answer
   const mayChange = hasRole(role)
-  const done = (text: string) => {
-    forget(props.path)
+  const removeLabel = props.removeLabel ?? parts.delete
+  const close = () => {
     setEditing(undefined)
     setRemoving(undefined)
+  }
+  const done = (text: string) => {
+    forget(props.path)
+    close()
     toast(text)
   }
-  // After a conflict the reader's input is stored over the record of the other member.
-  const edited = editing?.row
-  const current = edited && editing.newer ? (rows.find((row) => keyOf(row) === keyOf(edited)) ?? edited) : edited
-  const store = async (fields: FormData): Promise<void> => {
-    try {
-      await save?.(fields, current)
-    } catch (error) {
-      const isConflict = isProblem(error) && error.status === 409 && error.field === undefined
-      if (!isConflict || !Reflect.has(Object(edited), 'version')) throw error
-      // The reader chooses once the list has the other member's record; the choice is stored over that version.
-      await askAgain(props.path)
-      setEditing({ ...editing, newer: new Date() })
-      return
-    }
-    done(parts.saved)
-  }
-  const acts: Column<Row> = {
+  const button = (row: R, label: string, run: () => void) => (
+    <button type="button" class="more" aria-label={`${label}: ${nameOf(row)}`} onClick={run}>
+      {label}
+    </button>
+  )
+  const { test, list } = props
+  const acts: Column<R> = {
     key: 'acts',
     head: <span class="visually-hidden">{parts.edit}</span>,
     right: true,
     cell: (row) => (
       <span class="row-actions">
-        {actions?.(row)}
-        {props.canEdit && (
-          <button
-            type="button"
-            class="more"
-            aria-label={`${parts.edit}: ${nameOf(row)}`}
-            onClick={() => setEditing({ row })}
-          >
-            {parts.edit}
-          </button>
-        )}
-        {remove && (
-          <button
-            type="button"
-            class="more"
-            aria-label={`${props.removeLabel ?? parts.delete}: ${nameOf(row)}`}
-            onClick={() => setRemoving(row)}
-          >
-            {props.removeLabel ?? parts.delete}
-          </button>
-        )}
+        {test && list && button(row, test.test, () => void act(() => sendTest(list, row.id), test.tested))}
+        {props.canEdit && button(row, parts.edit, () => setEditing({ row }))}
+        {props.remove && button(row, removeLabel, () => setRemoving(row))}
       </span>
     ),
   }
@@ -117,46 +98,41 @@ export function Records<Row>(props: RecordsProps<Row>) {
           <p class="muted">{intro}</p>
           {above}
           {rows.length > 0 && (
-            <Table label={title} rows={rows} rowKey={keyOf} columns={mayChange ? [...columns, acts] : columns} />
+            <Table
+              label={title}
+              rows={rows}
+              rowKey={({ id }) => `${id}`}
+              columns={mayChange ? [...columns, acts] : columns}
+            />
           )}
           {editing && form && save && (
-            <Dialog
-              title={editing.row ? nameOf(editing.row) : (newLabel ?? title)}
-              onClose={() => setEditing(undefined)}
-            >
-              <Form
-                action={editing.row ? parts.save : parts.create}
-                onCancel={() => setEditing(undefined)}
-                submit={store}
-              >
-                {(problem) => (
-                  <>
-                    {form(editing.row, problem)}
-                    {editing.newer && current && (
-                      <NewerVersion at={editing.newer} summary={nameOf(current)} onTake={() => setEditing(undefined)} />
-                    )}
-                  </>
-                )}
-              </Form>
+            <Dialog title={editing.row ? nameOf(editing.row) : (newLabel ?? title)} onClose={close}>
+              <Editor
+                {...editing}
+                list={list}
+                form={form}
+                save={save}
+                nameOf={nameOf}
+                onSaved={() => done(parts.saved)}
+                onTake={() => {
+                  forget(props.path)
+                  close()
+                }}
+                onClose={close}
+              />
             </Dialog>
           )}
-          {removing !== undefined && remove && (
-            <Dialog
-              title={`${props.removeLabel ?? parts.delete}: ${nameOf(removing)}`}
-              onClose={() => setRemoving(undefined)}
-            >
-              <Form
-                danger
-                action={props.removeLabel ?? parts.delete}
-                onCancel={() => setRemoving(undefined)}
-                submit={async () => {
-                  await remove(removing)
-                  done(parts.deleted)
-                }}
-              >
-                {() => <p>{parts.sure}</p>}
-              </Form>
-            </Dialog>
+          {removing !== undefined && (
+            <Confirm
+              title={`${removeLabel}: ${nameOf(removing)}`}
+              text={parts.sure}
+              action={removeLabel}
+              onClose={close}
+              submit={async () => {
+                await props.remove?.(removing)
+                done(parts.deleted)
+              }}
+            />
           )}
         </>
       )}
@@ -164,27 +140,48 @@ export function Records<Row>(props: RecordsProps<Row>) {
   )
 }
 
-/** The `If-Match` header of a change, so that a change of another member in the meantime is a 409. */
-export const ifMatch = (version: number) => ({ headers: { 'if-match': `"${version}"` } })
+interface EditorProps<R extends Row> extends Required<Pick<RecordsProps<R>, 'form' | 'save' | 'nameOf'>> {
+  row?: R
+  list: RecordList | undefined
+  onSaved: () => void
+  onTake: () => void
+  onClose: () => void
+}
 
-/** A text field of a form as a string; empty if it is absent. */
-export const textOf = (fields: FormData, name: string): string => {
-  const value = fields.get(name)
-  return typeof value === 'string' ? value.trim() : ''
+function Editor<R extends Row>({ row, list, form, save, nameOf, onSaved, onTake, onClose }: EditorProps<R>) {
+  const { parts } = t()
+  const edit = useVersion<R>(list, row, async (version, fields) => {
+    await save(fields, row && { ...row, ...(version === undefined ? {} : { version }) })
+    onSaved()
+  })
+  return (
+    <Form action={row ? parts.save : parts.create} onCancel={onClose} submit={edit.store}>
+      {form(row)}
+      <NewerVersion edit={edit} summary={nameOf} onTake={onTake} />
+    </Form>
+  )
 }
-/** A password as it was typed: a space at an end belongs to it. */
-export const passwordOf = (fields: FormData, name: string): string => {
-  const value = fields.get(name)
-  return typeof value === 'string' ? value : ''
+
+/** What the lists of records of a site have in common. */
+export function useSiteRecords<L extends RecordList>(list: L) {
+  const answer = useRead(list, { site: siteQuery.value.site })
+  return { answer, path: list, list, canEdit: true, remove: (row: Row) => remove(list, row) }
 }
-/** A day of a form as the instant at which it begins in the site's zone. */
-export const dayOfForm = (fields: FormData, name: string): string | undefined => {
-  const day = textOf(fields, name)
-  return day === '' ? undefined : new Date(instantOf(`${day}T00:00`, timeZone.value)).toISOString()
-}
-/** The lines of a field that are not empty. */
-export const linesOf = (fields: FormData, name: string): string[] =>
-  textOf(fields, name)
-    .split('\n')
-    .map((line) => line.trim())
-    .filter(Boolean)
+
+/** Stores the record that a form describes; `onCreated` gets a new one. */
+export const saveTo =
+  <L extends RecordList>(list: L, read: (fields: FormData) => InputOf<L>, onCreated?: (made: CreatedOf<L>) => void) =>
+  async (fields: FormData, row: Row | undefined): Promise<void> => {
+    const made = await store(list, read(fields), row)
+    if (made) onCreated?.(made)
+  }
+
+/** The column of switches; `key` is the field that names a record. */
+export const switchColumn = <K extends string>(
+  list: SwitchedList,
+  key: K,
+): Column<{ id: number; version: number; enabled: boolean } & { [N in K]: string }> => ({
+  key: 'enabled',
+  head: t().settings.flags.state,
+  cell: (row) => <Toggle label={row[key]} list={list} of={row} />,
+})

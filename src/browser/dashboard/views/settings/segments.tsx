@@ -1,10 +1,10 @@
-import { Field } from '../../parts/dialogs.js'
+import { Check, Input, isChecked, textOf } from '../../parts/fields.js'
 import { Cut } from '../../parts/names.js'
-import { describeFilter, useSegments } from '../../shell/chips.js'
+import { describeFilter } from '../../shell/chips.js'
 import { hrefTo, isFilterNode, viewPath } from '../../state/address.js'
-import { client, send } from '../../state/client.js'
+import { change } from '../../state/records.js'
 import { t } from '../../texts/index.js'
-import { ifMatch, Records, textOf } from './records.js'
+import { Records, useSiteRecords } from './records.js'
 
 /** Saved filters. They are made from the filters on screen. */
 export function Segments() {
@@ -13,15 +13,9 @@ export function Segments() {
     <Records
       title={t().settings.sections.segments}
       intro={texts.intro}
-      answer={useSegments()}
-      path="/api/segments"
+      {...useSiteRecords('/api/segments')}
       role="member"
-      canEdit
       nameOf={({ name }) => name}
-      keyOf={({ id }) => `${id}`}
-      remove={({ id, version }) =>
-        send(client.DELETE('/api/segments/{id}', { params: { path: { id } }, ...ifMatch(version) }))
-      }
       columns={[
         {
           key: 'name',
@@ -41,23 +35,13 @@ export function Segments() {
         { key: 'shared', head: texts.shared, width: '20%', cell: ({ shared }) => (shared ? texts.all : texts.mine) },
       ]}
       save={async (fields, row) => {
-        if (!row) return
-        await send(
-          client.PATCH('/api/segments/{id}', {
-            params: { path: { id: row.id } },
-            body: { name: textOf(fields, 'name'), shared: fields.get('shared') !== null },
-            ...ifMatch(row.version),
-          }),
-        )
+        if (row)
+          await change('/api/segments', row, { name: textOf(fields, 'name'), shared: isChecked(fields, 'shared') })
       }}
-      form={(row, problem) => (
+      form={(row) => (
         <>
-          <Field label={texts.name} name="name" problem={problem}>
-            <input name="name" required maxLength={100} defaultValue={row?.name ?? ''} />
-          </Field>
-          <label class="check">
-            <input type="checkbox" name="shared" defaultChecked={row?.shared ?? true} /> {t().shell.segmentShared}
-          </label>
+          <Input label={texts.name} name="name" required maxLength={100} defaultValue={row?.name} />
+          <Check label={t().shell.segmentShared} name="shared" defaultChecked={row?.shared ?? true} />
         </>
       )}
     />

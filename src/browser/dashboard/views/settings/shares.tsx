@@ -1,13 +1,23 @@
-import { Code, Field } from '../../parts/dialogs.js'
+import { Code } from '../../parts/dialogs.js'
+import {
+  Check,
+  CheckList,
+  checkedOf,
+  dayOfForm,
+  Input,
+  isChecked,
+  Lines,
+  linesOf,
+  passwordOf,
+  textOf,
+} from '../../parts/fields.js'
 import { Cut } from '../../parts/names.js'
 import { root } from '../../state/address.js'
-import { client, send } from '../../state/client.js'
-import { useRead } from '../../state/data.js'
 import { formatDay } from '../../state/format.js'
-import { site, timeZone } from '../../state/session.js'
+import { timeZone } from '../../state/session.js'
 import { dayOf } from '../../state/zone.js'
 import { t } from '../../texts/index.js'
-import { dayOfForm, ifMatch, linesOf, passwordOf, Records, textOf } from './records.js'
+import { Records, saveTo, useSiteRecords } from './records.js'
 
 const SCOPES = [
   ...([
@@ -35,27 +45,18 @@ const USUAL: readonly string[] = [
   'agents',
 ]
 
-/**
- * Links that show chosen reads without an account, in a page of their own, in a frame, or as a badge.
- * Long because the fields stand beside the call that sends them.
- */
+/** Links that show chosen reads without an account, in a page of their own, in a frame, or as a badge. Long because of its columns. */
 export function Shares() {
   const texts = t().settings.shares
-  const answer = useRead('/api/shares', { site: site.value?.id })
+  const records = useSiteRecords('/api/shares')
   return (
     <Records
+      {...records}
       title={t().settings.sections.shares}
       intro={texts.intro}
-      answer={answer}
-      path="/api/shares"
       role="admin"
-      canEdit
       newLabel={texts.new}
       nameOf={({ name }) => name}
-      keyOf={({ id }) => `${id}`}
-      remove={({ id, version }) =>
-        send(client.DELETE('/api/shares/{id}', { params: { path: { id } }, ...ifMatch(version) }))
-      }
       columns={[
         {
           key: 'name',
@@ -85,7 +86,7 @@ export function Shares() {
           cell: ({ expires_at }) => (expires_at ? formatDay(expires_at) : texts.never),
         },
       ]}
-      above={answer.data?.map((share) => (
+      above={records.answer.data?.map((share) => (
         <details key={share.id}>
           <summary>{texts.addresses(share.name)}</summary>
           <Code text={`${root.href}share/${share.slug}`} />
@@ -95,86 +96,45 @@ export function Shares() {
           {share.badge && <Code text={`<img src="${root.href}api/share/${share.slug}/badge.svg" alt="">`} />}
         </details>
       ))}
-      save={async (fields, row) => {
-        const expires = dayOfForm(fields, 'expires_at')
+      save={saveTo('/api/shares', (fields) => {
         const password = passwordOf(fields, 'password')
-        const shape = {
+        return {
           name: textOf(fields, 'name'),
-          scopes: SCOPES.filter((scope) => fields.getAll('scopes').includes(scope)),
+          scopes: checkedOf(fields, 'scopes', SCOPES),
           embed: linesOf(fields, 'embed'),
-          badge: fields.get('badge') !== null,
+          badge: isChecked(fields, 'badge'),
+          ...(password ? { password } : isChecked(fields, 'no_password') ? { password: null } : {}),
+          expires_at: dayOfForm(fields, 'expires_at') ?? null,
         }
-        if (row)
-          await send(
-            client.PATCH('/api/shares/{id}', {
-              params: { path: { id: row.id } },
-              body: {
-                ...shape,
-                ...(password ? { password } : fields.get('no_password') === null ? {} : { password: null }),
-                expires_at: expires ?? null,
-              },
-              ...ifMatch(row.version),
-            }),
-          )
-        else
-          await send(
-            client.POST('/api/shares', {
-              body: {
-                site: site.value?.id ?? 0,
-                ...shape,
-                ...(password ? { password } : {}),
-                ...(expires ? { expires_at: expires } : {}),
-              },
-            }),
-          )
-      }}
-      form={(row, problem) => (
+      })}
+      form={(row) => (
         <>
-          <Field label={texts.name} name="name" problem={problem}>
-            <input name="name" required maxLength={100} defaultValue={row?.name ?? ''} autofocus />
-          </Field>
-          <fieldset class="field">
-            <legend>{texts.scopes}</legend>
-            <div class="checks">
-              {SCOPES.map((scope) => (
-                <label class="check" key={scope}>
-                  <input
-                    type="checkbox"
-                    name="scopes"
-                    value={scope}
-                    defaultChecked={(row?.scopes ?? USUAL).includes(scope)}
-                  />{' '}
-                  {texts.scope[scope]}
-                </label>
-              ))}
-            </div>
-          </fieldset>
-          <Field
+          <Input label={texts.name} name="name" required maxLength={100} defaultValue={row?.name} autofocus />
+          <CheckList
+            label={texts.scopes}
+            name="scopes"
+            class="checks"
+            choices={SCOPES.map((scope) => [scope, texts.scope[scope]])}
+            checked={row?.scopes ?? USUAL}
+          />
+          <Input
             label={texts.password}
-            name="password"
-            problem={problem}
             hint={row?.password ? texts.passwordKept : texts.passwordHint}
-          >
-            <input type="password" name="password" minLength={8} maxLength={200} autocomplete="new-password" />
-          </Field>
-          {row?.password && (
-            <label class="check">
-              <input type="checkbox" name="no_password" /> {texts.noPassword}
-            </label>
-          )}
-          <Field label={texts.expires} name="expires_at" problem={problem}>
-            <input
-              type="date"
-              name="expires_at"
-              defaultValue={row?.expires_at ? dayOf(Date.parse(row.expires_at), timeZone.value) : ''}
-            />
-          </Field>
-          <Field label={texts.embed} name="embed" problem={problem} hint={texts.embedHint}>
-            <textarea name="embed" rows={2} defaultValue={row?.embed?.join('\n') ?? ''} />
-          </Field>
-          <label class="check">
-            <input type="checkbox" name="badge" defaultChecked={row?.badge ?? false} /> {texts.badge}
-          </label>
+            name="password"
+            type="password"
+            minLength={8}
+            maxLength={200}
+            autocomplete="new-password"
+          />
+          {row?.password && <Check label={texts.noPassword} name="no_password" />}
+          <Input
+            label={texts.expires}
+            name="expires_at"
+            type="date"
+            defaultValue={row?.expires_at && dayOf(Date.parse(row.expires_at), timeZone.value)}
+          />
+          <Lines label={texts.embed} hint={texts.embedHint} name="embed" rows={2} lines={row?.embed} />
+          <Check label={texts.badge} name="badge" defaultChecked={row?.badge ?? false} />
         </>
       )}
     />

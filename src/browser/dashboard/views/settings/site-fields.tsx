@@ -1,5 +1,4 @@
-import { Field } from '../../parts/dialogs.js'
-import type { Problem } from '../../state/client.js'
+import { Input, Lines, linesOf, textOf } from '../../parts/fields.js'
 import { t } from '../../texts/index.js'
 
 const ZONES: readonly string[] = Intl.supportedValuesOf('timeZone')
@@ -12,37 +11,49 @@ interface SiteShape {
 }
 
 /** The fields that a new site and an old one have in common. */
-export function SiteFields({ of, problem }: { of: Partial<SiteShape>; problem: Problem | undefined }) {
+export function SiteFields({ of }: { of: Partial<SiteShape> }) {
   const texts = t().settings.site
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
   return (
     <>
-      <Field label={texts.name} name="name" problem={problem}>
-        <input name="name" required maxLength={100} defaultValue={of.name ?? ''} />
-      </Field>
-      <Field label={texts.domains} name="domains" problem={problem} hint={texts.domainsHint}>
-        <textarea
-          name="domains"
-          rows={3}
-          required={of.domains?.length !== 0}
-          defaultValue={of.domains?.join('\n') ?? ''}
-        />
-      </Field>
-      <Field label={texts.timezone} name="timezone" problem={problem} hint={texts.timezoneHint}>
-        <input
-          name="timezone"
-          list="zones"
-          required
-          defaultValue={of.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone}
-        />
-      </Field>
+      <Input label={texts.name} name="name" required maxLength={100} defaultValue={of.name} />
+      <Lines
+        label={texts.domains}
+        hint={texts.domainsHint}
+        name="domains"
+        required={of.domains?.length !== 0}
+        lines={of.domains}
+      />
+      <Input
+        label={texts.timezone}
+        hint={texts.timezoneHint}
+        name="timezone"
+        list="zones"
+        required
+        defaultValue={of.timezone ?? timeZone}
+      />
       <datalist id="zones">
         {ZONES.map((zone) => (
           <option key={zone} value={zone} />
         ))}
       </datalist>
-      <Field label={texts.currency} name="currency" problem={problem} hint={texts.currencyHint}>
-        <input name="currency" required minLength={3} maxLength={3} defaultValue={of.currency ?? 'EUR'} />
-      </Field>
+      <Input
+        label={texts.currency}
+        hint={texts.currencyHint}
+        name="currency"
+        required
+        minLength={3}
+        maxLength={3}
+        defaultValue={of.currency ?? 'EUR'}
+      />
     </>
   )
 }
+
+/** What these fields say. */
+export const siteOf = (fields: FormData) => ({
+  name: textOf(fields, 'name'),
+  domains: linesOf(fields, 'domains'),
+  timezone: textOf(fields, 'timezone'),
+  currency: textOf(fields, 'currency').toUpperCase(),
+})

@@ -1,6 +1,7 @@
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
-import { Dialog, Field, Form, Select, toast } from '../../parts/dialogs.js'
+import { Dialog, Form, toast } from '../../parts/dialogs.js'
+import { Check, Input, isChecked, Lines, linesOf, Select, textOf } from '../../parts/fields.js'
 import { NewerVersion, useVersion } from '../../parts/newer-version.js'
 import { Panel } from '../../parts/panel.js'
 import { root } from '../../state/address.js'
@@ -8,8 +9,7 @@ import { client, send } from '../../state/client.js'
 import { forget, useRead } from '../../state/data.js'
 import { hasRole, loadSession, site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { ifMatch, linesOf, textOf } from './records.js'
-import { SiteFields } from './site-fields.js'
+import { SiteFields, siteOf } from './site-fields.js'
 
 const SALTS = ['day', 'week', 'month', 'never'] as const
 
@@ -61,11 +61,12 @@ export function SiteSettings() {
                       location.assign(root.href)
                     }}
                   >
-                    {() => (
-                      <Field label={texts.deleteConfirm(site.value?.name ?? '')} name="confirm">
-                        <input name="confirm" required autocomplete="off" />
-                      </Field>
-                    )}
+                    <Input
+                      label={texts.deleteConfirm(site.value?.name ?? '')}
+                      name="confirm"
+                      required
+                      autocomplete="off"
+                    />
                   </Form>
                 </Dialog>
               )}
@@ -77,72 +78,48 @@ export function SiteSettings() {
   )
 }
 
-/** The form of the site. Long because the fields stand beside the call that sends them. */
+/** The form of the site. */
 function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecord) => void }) {
   const { parts, settings } = t()
   const texts = settings.site
-  const path = { params: { path: { id: of.id } } }
-  const fields = useRef(new FormData())
-  const edit = useVersion<SiteRecord>({
-    record: of,
-    load: async () => (await send(client.GET('/api/sites/{id}', path))).data,
-    save: async (version = of.version) => {
-      const { current } = fields
-      const days = textOf(current, 'retention_days')
-      const body = {
-        name: textOf(current, 'name'),
-        domains: linesOf(current, 'domains'),
-        timezone: textOf(current, 'timezone'),
-        currency: textOf(current, 'currency').toUpperCase(),
-        excluded_paths: linesOf(current, 'excluded_paths'),
-        respect_gpc: current.get('respect_gpc') !== null,
-        visitor_salt: SALTS.find((salt) => salt === textOf(current, 'visitor_salt')) ?? 'day',
-        retention_days: days === '' ? null : Number(days),
-      }
-      const { data } = await send(client.PATCH('/api/sites/{id}', { ...path, body, ...ifMatch(version) }))
-      await loadSession()
-      forget()
-      toast(parts.saved)
-      onStored(data)
-    },
+  const edit = useVersion<SiteRecord>('/api/sites', of, async (version = of.version, fields) => {
+    const days = textOf(fields, 'retention_days')
+    const body = {
+      ...siteOf(fields),
+      excluded_paths: linesOf(fields, 'excluded_paths'),
+      respect_gpc: isChecked(fields, 'respect_gpc'),
+      visitor_salt: SALTS.find((salt) => salt === textOf(fields, 'visitor_salt')) ?? 'day',
+      retention_days: days === '' ? null : Number(days),
+    }
+    const headers = { 'if-match': `"${version}"` }
+    const { data } = await send(client.PATCH('/api/sites/{id}', { params: { path: { id: of.id } }, body, headers }))
+    await loadSession()
+    forget()
+    toast(parts.saved)
+    onStored(data)
   })
   return (
-    <Form
-      action={parts.save}
-      submit={(typed) => {
-        fields.current = typed
-        return edit.store()
-      }}
-    >
-      {(problem) => (
-        <>
-          <SiteFields of={of} problem={problem} />
-          <h3 class="section-title">{texts.privacy}</h3>
-          <Field label={texts.excluded} name="excluded_paths" problem={problem} hint={texts.excludedHint}>
-            <textarea name="excluded_paths" rows={3} defaultValue={of.excluded_paths.join('\n')} />
-          </Field>
-          <label class="check">
-            <input type="checkbox" name="respect_gpc" defaultChecked={of.respect_gpc} /> {texts.gpc}
-          </label>
-          <Field label={texts.salt} name="visitor_salt" problem={problem} hint={texts.saltHint}>
-            <Select
-              name="visitor_salt"
-              value={of.visitor_salt}
-              choices={SALTS.map((salt) => [salt, texts.salts[salt]])}
-            />
-          </Field>
-          <Field label={texts.retention} name="retention_days" problem={problem} hint={texts.retentionHint}>
-            <input type="number" min="1" name="retention_days" defaultValue={`${of.retention_days ?? ''}`} />
-          </Field>
-          {edit.newer && (
-            <NewerVersion
-              at={edit.newer.at}
-              summary={`${edit.newer.record.name}: ${edit.newer.record.domains.join(', ')}`}
-              onTake={() => edit.newer && onStored(edit.newer.record)}
-            />
-          )}
-        </>
-      )}
+    <Form action={parts.save} submit={edit.store}>
+      <SiteFields of={of} />
+      <h3 class="section-title">{texts.privacy}</h3>
+      <Lines label={texts.excluded} hint={texts.excludedHint} name="excluded_paths" lines={of.excluded_paths} />
+      <Check label={texts.gpc} name="respect_gpc" defaultChecked={of.respect_gpc} />
+      <Select
+        label={texts.salt}
+        hint={texts.saltHint}
+        name="visitor_salt"
+        value={of.visitor_salt}
+        choices={SALTS.map((salt) => [salt, texts.salts[salt]])}
+      />
+      <Input
+        label={texts.retention}
+        hint={texts.retentionHint}
+        name="retention_days"
+        type="number"
+        min="1"
+        defaultValue={of.retention_days}
+      />
+      <NewerVersion edit={edit} summary={({ name, domains }) => `${name}: ${domains.join(', ')}`} onTake={onStored} />
     </Form>
   )
 }

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
-import { Code, Field, Form, toast } from '../../parts/dialogs.js'
+import { Code, Form, Secret, toast } from '../../parts/dialogs.js'
+import { Field, passwordOf, textOf } from '../../parts/fields.js'
 import { Panel } from '../../parts/panel.js'
 import { client, send } from '../../state/client.js'
 import { me } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { passwordOf, textOf } from './records.js'
 
 interface Enrolment {
   secret: string
@@ -29,7 +29,7 @@ export function TwoFactor() {
   const hasPassword = me.value?.user.has_password
   const isOn = me.value?.user.totp
   const passwordField = hasPassword && (
-    <Field label={texts.current} name="password">
+    <Field label={texts.current}>
       <input type="password" name="password" required autocomplete="current-password" />
     </Field>
   )
@@ -38,13 +38,7 @@ export function TwoFactor() {
     <Panel title={texts.totp} aside={isOn ? texts.totpOn : texts.totpOff}>
       {() => (
         <>
-          {codes && (
-            <div class="secret">
-              <h3>{texts.codes}</h3>
-              <p class="muted">{texts.codesText}</p>
-              <Code text={codes.join('\n')} />
-            </div>
-          )}
+          {codes && <Secret title={texts.codes} text={texts.codesText} codes={[codes.join('\n')]} />}
           {isOn ? (
             <Form
               danger
@@ -60,12 +54,8 @@ export function TwoFactor() {
                 toast(t().parts.saved)
               }}
             >
-              {() => (
-                <>
-                  {passwordField}
-                  <CodeField />
-                </>
-              )}
+              {passwordField}
+              <CodeField />
             </Form>
           ) : enrolment ? (
             <Form
@@ -80,14 +70,10 @@ export function TwoFactor() {
                 await reloadMe()
               }}
             >
-              {(problem) => (
-                <>
-                  <p class="muted">{texts.totpScan}</p>
-                  <img class="qr" alt={texts.totpQr} src={toImage(enrolment.qr)} />
-                  <Code text={enrolment.secret} />
-                  <CodeField problem={problem} />
-                </>
-              )}
+              <p class="muted">{texts.totpScan}</p>
+              <img class="qr" alt={texts.totpQr} src={toImage(enrolment.qr)} />
+              <Code text={enrolment.secret} />
+              <CodeField name="totp" />
             </Form>
           ) : (
             <Form
@@ -97,12 +83,8 @@ export function TwoFactor() {
                 setEnrolment(data)
               }}
             >
-              {() => (
-                <>
-                  <p class="muted">{texts.totpText}</p>
-                  {passwordField}
-                </>
-              )}
+              <p class="muted">{texts.totpText}</p>
+              {passwordField}
             </Form>
           )}
         </>
@@ -115,8 +97,8 @@ export function TwoFactor() {
 const toImage = (qr: string): string =>
   qr.startsWith('data:') ? qr : `data:image/svg+xml;charset=utf-8,${encodeURIComponent(qr)}`
 
-const CodeField = ({ problem }: { problem?: Parameters<typeof Field>[0]['problem'] }) => (
-  <Field label={t().settings.account.code} name="totp" problem={problem}>
+const CodeField = ({ name }: { name?: string }) => (
+  <Field label={t().settings.account.code} name={name}>
     <input name="totp" required inputMode="numeric" autocomplete="one-time-code" maxLength={32} />
   </Field>
 )

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Dialog, Form, toast } from '../../parts/dialogs.js'
+import { Confirm, toast } from '../../parts/dialogs.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Empty } from '../../parts/states.js'
@@ -131,10 +131,6 @@ function Erase({ id, onClose }: { id: string; onClose: () => void }) {
     go({ path: viewPath('visitors') })
   }
   return (
-    <Dialog title={texts.eraseTitle} onClose={onClose}>
-      <Form submit={erase} action={texts.erase} danger onCancel={onClose}>
-        {() => <p>{texts.eraseText}</p>}
-      </Form>
-    </Dialog>
+    <Confirm title={texts.eraseTitle} text={texts.eraseText} action={texts.erase} submit={erase} onClose={onClose} />
   )
 }
