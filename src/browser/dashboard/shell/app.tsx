@@ -93,7 +93,7 @@ function Footer() {
       <span>{shell.timesIn(timeZone.value)}</span>
       <span>{shell.placesBy}</span>
       <button type="button" onClick={() => (showingKeys.value = true)}>
-        {shell.keys.button} <kbd>?</kbd>
+        {t().shell.keys.title} <kbd>?</kbd>
       </button>
     </footer>
   )

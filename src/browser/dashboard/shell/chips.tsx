@@ -183,7 +183,7 @@ function SaveSegment() {
           toast(parts.saved)
         }}
       >
-        <Input label={shell.segmentName} name="name" required maxLength={100} autofocus />
+        <Input label={t().parts.name} name="name" required maxLength={100} autofocus />
         <Check label={shell.segmentShared} name="shared" checked />
       </Form>
     </Dialog>

@@ -2,7 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Texts } from '../index.js'
 
 export const agents: Texts['agents'] = {
-  title: 'Agenten',
   leftOut: 'Agenten sind ausgeblendet.',
   showBoth: 'Beide zeigen',
   fetches: (n, shown) => plural(n, { one: `${shown} Abruf`, other: `${shown} Abrufen` }),
@@ -24,14 +23,13 @@ export const agents: Texts['agents'] = {
     '.',
   ],
   seen: (n) => `${n} gesehen`,
-  all: 'Alle',
   other: 'Andere',
+  all: 'Alle',
   agent: 'Agent',
   purpose: 'Zweck',
   operator: 'Betreiber',
   ownScale: (window) => `${window}, je eigener Maßstab`,
   barsOf: (name) => `Abrufe von ${name} im Lauf der Zeit`,
-  identity: 'Identität',
   verified: 'bestätigt',
   cannotVerify: 'nicht prüfbar',
   spoofed: (n) => `${n} gefälscht`,

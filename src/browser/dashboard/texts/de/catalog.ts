@@ -1,7 +1,6 @@
 import type { Texts } from '../index.js'
 
 export const catalog: Texts['catalog'] = {
-  title: 'Katalog',
   sentence: (when, agents, operators, verifiable, seen) => [
     `readership kennt ${agents} Agenten von ${operators} Betreibern; ${verifiable} davon lassen sich prüfen. ${when} lasen `,
     seen,

@@ -1,7 +1,6 @@
 import type { Texts } from '../index.js'
 
 export const coverage: Texts['coverage'] = {
-  title: 'Abdeckung',
   urls: (n) => `${n} URLs`,
   order: 'Reihenfolge',
   mostRead: 'Meistgelesen',

@@ -1,7 +1,6 @@
 import type { Parts } from '../index.js'
 
 export const devices = {
-  title: 'Geräte',
   sentence: (when: string, share: string, type: string, browser: unknown, browserShare: string): Parts => [
     `${when} nutzten ${share} der Besucher ${type}; der häufigste Browser war `,
     browser,

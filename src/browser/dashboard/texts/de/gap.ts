@@ -2,7 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Texts } from '../index.js'
 
 export const gap: Texts['gap'] = {
-  title: 'Zitatlücke',
   assistants: 'Assistenten und KI-Suche',
   pages: (n, shown) => plural(n, { one: `${shown} Seite`, other: `${shown} Seiten` }),
   sentence: (when, who, reads, people) => [`${when}: ${who} lasen `, reads, ' und schickten ', people, '.'],
@@ -11,10 +10,7 @@ export const gap: Texts['gap'] = {
   ratio: (ratio) => [' Das sind ', ratio, ' gelesene Seiten je Mensch.'],
   median: (median) => [` Im Median der Seiten sind es ${median}.`],
   verdicts: 'Urteile',
-  numberOfUrls: 'URLs',
   byPage: 'Nach Seite',
-  byOperator: 'Nach Betreiber',
-  reads: 'Gelesen',
   arrivals: 'Ankünfte',
   none: 'In dieser Zeit las kein Such- oder Assistenz-Agent eine Seite, und keiner schickte jemanden. Trainings-Agenten zählen nicht.',
   meaning: (verdict, factor, above, below) =>
@@ -33,7 +29,6 @@ export const decay: Texts['decay'] = {
   title: 'Verfall der Inhalte',
   against: 'diese Zeit gegen die davor',
   meanings: 'Was die Urteile bedeuten',
-  change: 'Änderung',
   adjusted: 'Ohne Trend der Website',
   people: 'Aufrufe von Menschen',
   agents: 'Abrufe von Agenten',

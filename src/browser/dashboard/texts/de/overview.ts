@@ -1,11 +1,6 @@
-import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const overview = {
-  title: 'Überblick',
-  people: (n: number, shown: string) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
-  agents: (n: number, shown: string) => plural(n, { one: `${shown} Agent`, other: `${shown} Agenten` }),
-  times: (n: number, shown: string) => plural(n, { one: 'einmal', other: `${shown}-mal` }),
   both: (when: string, people: unknown, agents: unknown): Parts => [
     when,
     ' lasen ',
@@ -40,7 +35,6 @@ export const overview = {
   page: 'Seite',
   pageReads: 'Gelesen',
   disobeyed: 'Wer robots.txt nicht befolgte',
-  all: 'Alle',
   disobeyedFoot: (fetches: string) =>
     `${fetches} Abrufe, jeder nach der robots.txt jenes Augenblicks beurteilt. Nur bei einem bestätigten Agenten, dessen Betreiber sagt, dass er sie befolgt, ist es ein Regelbruch.`,
   disobeyedNone: 'Kein Agent rief ab, was robots.txt verbietet.',
@@ -50,7 +44,6 @@ export const overview = {
   identity: 'Identität',
   notKnown: 'nicht bekannt',
   sent: 'Menschen geschickt',
-  gap: 'Zitatlücke',
   perArrival: 'Je Ankunft',
   noArrivals: 'keine Ankünfte',
   noReads: 'nicht gelesen',
@@ -60,11 +53,8 @@ export const overview = {
   aiSources: 'KI-Assistenten, die Menschen schickten',
   aiFoot: 'Eine Untergrenze: Apps senden keinen Referrer.',
   aiNone: 'In dieser Zeit kam niemand von einem KI-Assistenten. Apps senden keinen Referrer.',
-  sources: 'Quellen',
   sessions: 'Besuche',
-  devices: 'Geräte',
   noDevices: 'Agenten haben keinen Bildschirm und keinen Browser, deshalb steht hier nichts über sie.',
-  places: 'Orte',
   mapAndList: 'Karte und Liste',
   empty: {
     title: 'Noch keine Besuche',

@@ -2,12 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const pages = {
-  title: 'Seiten',
-  page: 'Seite',
-  pages: (n: number, shown: string) => plural(n, { one: `${shown} Seite`, other: `${shown} Seiten` }),
-  people: (n: number, shown: string) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
-  agents: (n: number, shown: string) => plural(n, { one: `${shown} Agent`, other: `${shown} Agenten` }),
-  times: (n: number, shown: string) => plural(n, { one: 'einmal', other: `${shown}-mal` }),
   list: {
     both: (when: string, people: unknown, agents: unknown): Parts => [
       when,
@@ -27,15 +21,12 @@ export const pages = {
   pageReads: 'Gelesen',
   lastRead: 'Zuletzt gelesen',
   robots: 'robots.txt',
-  allowed: 'erlaubt',
   never: 'nicht gelesen',
   empty:
     'In dieser Zeit wurde keine Seite gelesen. Wählen Sie eine längere Zeit, oder öffnen Sie die Website über readership.',
   emptyFiltered:
     'Keine Seite passt in dieser Zeit zu diesen Filtern. Entfernen Sie einen Filter, oder wählen Sie eine längere Zeit.',
   noScript: 'Verweildauer und Scrolltiefe brauchen das Skript. Fügen Sie es unter „Einbauen“ hinzu.',
-  install: 'Einbauen',
-  crumb: 'Seiten',
   openPage: 'Seite öffnen',
   whileDisallowed: (n: number, shown: string) =>
     plural(n, { one: 'einmal trotz Verbot gelesen', other: `${shown}-mal trotz Verbot gelesen` }),
@@ -87,7 +78,6 @@ export const pages = {
   notYet: 'nicht in dieser Zeit',
   chart: 'Leserschaft dieser Seite im Verlauf',
   gap: {
-    title: 'Zitatlücke',
     reads: 'von Assistenten und KI-Suche gelesen',
     arrivals: 'Menschen, die ein KI-Assistent hierher schickte',
     ratio: (n: string) => `${n}-mal gelesen je Ankunft.`,
@@ -110,20 +100,9 @@ export const pages = {
   may: {
     title: 'Dürfen Agenten sie lesen?',
     since: (when: string) => `robots.txt vom ${when}`,
-    policy: 'Regeln',
-    agent: 'Agent',
-    mayRead: 'Darf lesen',
-    yes: 'ja',
-    no: 'nein',
     unknown: 'unbekannt',
-    line: 'Entscheidende Zeile',
     noRule: 'keine Regel passt',
-    fetches: 'Abrufe',
-    lastRead: 'Zuletzt',
-    whileDisallowed: 'Trotz Verbot',
     severity: 'Art',
-    more: (n: string) => `Alle ${n} zeigen`,
-    fewer: 'Weniger zeigen',
     none: 'Kein Agent las diese Seite in dieser Zeit. Die Ansicht „Regeln“ sagt, welche es dürfen.',
     standing: {
       served: '',
@@ -142,8 +121,6 @@ export const pages = {
     all: 'Der ganze Text dieser ersten Fassung',
   },
   cameFrom: 'Woher ihre Leserinnen und Leser kamen',
-  allSources: 'Quellen',
   noSources: 'Niemand las diese Seite in dieser Zeit.',
-  allPages: 'Alle Seiten',
   decayNone: 'Niemand las diese Seite in dieser Zeit oder in der davor.',
 }

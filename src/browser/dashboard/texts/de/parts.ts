@@ -1,4 +1,16 @@
+import { plural } from '../../state/format.js'
+
 export const parts = {
+  fewer: 'Weniger zeigen',
+  all: (n: string) => `Alle ${n} zeigen`,
+  visits: (n: number, shown: string) => plural(n, { one: `${shown} Besuch`, other: `${shown} Besuche` }),
+  pages: (n: number, shown: string) => plural(n, { one: `${shown} Seite`, other: `${shown} Seiten` }),
+  times: (n: number, shown: string) => plural(n, { one: 'einmal', other: `${shown}-mal` }),
+  agents: (n: number, shown: string) => plural(n, { one: `${shown} Agent`, other: `${shown} Agenten` }),
+  people: (n: number, shown: string) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
+  ends: 'Endet am',
+  never: 'nie',
+  name: 'Name',
   retry: 'Noch einmal versuchen',
   problem: {
     unreachable: 'Der Server hat nicht geantwortet.',

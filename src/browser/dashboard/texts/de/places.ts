@@ -2,7 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const places = {
-  title: 'Orte',
   countries: (n: number, shown: string) => plural(n, { one: `${shown} Land`, other: `${shown} Ländern` }),
   people: (countries: unknown, most: unknown, share: string): Parts => [
     'kamen Menschen aus ',
@@ -19,7 +18,6 @@ export const places = {
     ` (${share})`,
   ],
   and: '; ',
-  end: '.',
   none: (when: string): Parts => [when, ' wurde von keinem bekannten Ort aus gelesen.'],
   map: { human: 'Besucher nach Land', agent: 'Abrufe nach Land' },
   mapLabel: (title: string) => `Karte: ${title}. Die Tabelle darunter enthält dieselben Zahlen.`,
@@ -39,6 +37,4 @@ export const places = {
     'Keine Zeile hat eine Stadt. Nennen Sie mit --geoip eine Datei mit Regionen und Städten; frühere Zeilen bleiben ohne.',
   agentsByCountry: 'Agenten werden nur nach Land verortet: Ihre Adressen sind die von Rechenzentren.',
   empty: 'In dieser Zeit las niemand von einem bekannten Ort aus. Wählen Sie eine längere Zeit.',
-  all: (n: string) => `Alle ${n} zeigen`,
-  fewer: 'Weniger zeigen',
 }

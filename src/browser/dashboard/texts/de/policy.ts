@@ -2,7 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Texts } from '../index.js'
 
 export const policy: Texts['policy'] = {
-  title: 'Regeln',
   sentence: (since, rules, groups, kept, agents, path) => [
     `Die robots.txt vom ${since} hat ${rules} Regeln in ${groups} Gruppen. ${kept} von ${agents} bekannten Agenten dürfen `,
     path,
@@ -21,14 +20,10 @@ export const policy: Texts['policy'] = {
   mayFoot:
     'Nach der jetzt gültigen robots.txt. Gelesen: Abrufe des Pfads in der gewählten Zeit, beurteilt nach der robots.txt ihres Augenblicks.',
   agent: 'Agent: Name oder Kürzel',
-  path: 'Pfad',
   ask: 'Prüfen',
   all: (n) => `Alle ${n} Agenten`,
   fewer: 'Weniger',
   may: 'Darf lesen',
-  yes: 'ja',
-  no: 'nein',
-  reads: 'Gelesen',
   whileDisallowed: 'Trotz Verbot',
   answer: (agent, path, allowed) => (allowed ? `${agent} darf ${path} lesen.` : `${agent} darf ${path} nicht lesen.`),
   unknownAgent: (name) => `Kein Agent des Katalogs heißt „${name}“. Für ihn gälte die Gruppe *.`,
@@ -63,7 +58,6 @@ export const policy: Texts['policy'] = {
   notes: 'Anmerkung',
   lastStatus: 'Letzter Status',
   offsite: 'fremde Website',
-  unread: 'nicht gelesen',
   firstLinks: (n) => `Die ersten ${n} Links.`,
   versions: 'Fassungen',
   versionsAside: 'was sich änderte und wer es gelesen hat',
@@ -92,12 +86,8 @@ export const violations: Texts['violations'] = {
   people: 'Für Menschen gilt robots.txt nicht.',
   by: 'Gruppiert',
   byAgent: 'Nach Agent',
-  byPage: 'Nach Seite',
-  all: 'Alle',
-  class: 'Einstufung',
   classes: 'Einstufungen',
   share: (share) => `${share} der Abrufe`,
   none: 'Kein Agent rief ab, was robots.txt in dem Augenblick verbot.',
   urls: 'URLs',
-  page: 'Seite',
 }

@@ -2,10 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const sessions = {
-  title: 'Besuche',
-  visitorsTitle: 'Besucher',
-  visits: (n: number, shown: string) => plural(n, { one: `${shown} Besuch`, other: `${shown} Besuche` }),
-  people: (n: number, shown: string) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
   pages: (n: number, shown: string) => plural(n, { one: 'eine Seite', other: `${shown} Seiten` }),
   events: (n: number, shown: string) => plural(n, { one: 'ein Ereignis', other: `${shown} Ereignisse` }),
   sentence: (when: string, visits: unknown): Parts => [`${when}: `, visits, '; die neuesten stehen oben.'],
@@ -23,12 +19,8 @@ export const sessions = {
   started: 'Beginn',
   entry: 'Begann auf',
   exit: 'Endete auf',
-  pagesHead: 'Seiten',
-  eventsHead: 'Ereignisse',
   duration: 'Dauer',
   source: 'Von',
-  place: 'Land',
-  device: 'Gerät',
   visitor: 'Besucher',
   visitsHead: 'Besuche',
   firstSeen: 'Zuerst gesehen',
@@ -72,7 +64,6 @@ export const sessions = {
     visits,
     ` hier und las ${pages}; zuerst gesehen ${since}.`,
   ],
-  times: (n: number, shown: string) => plural(n, { one: 'einmal', other: `${shown}-mal` }),
   traits: 'Eigenschaften',
   noTraits: 'Die Website hat über diesen Besucher nichts mitgeteilt. Das Skript kann es mit identify().',
   theirVisits: 'Besuche dieses Besuchers',

@@ -14,7 +14,6 @@ export const settings = {
     account: 'Ihr Konto',
   },
   site: {
-    name: 'Name',
     domains: 'Domains',
     domainsHint: 'Eine je Zeile. Zeilen anderer Domains werden nicht angenommen.',
     timezone: 'Zeitzone',
@@ -56,7 +55,6 @@ export const settings = {
   segments: {
     intro:
       'Filter, die unter einem Namen gespeichert sind. Setzen Sie Filter in einer Ansicht und wählen Sie „Als Segment speichern“.',
-    name: 'Name',
     shared: 'Sichtbar für',
     all: 'alle Mitglieder',
     mine: 'Sie',
@@ -65,7 +63,6 @@ export const settings = {
     intro:
       'Ein geteilter Link zeigt ausgewählte Zahlen dieser Website ohne Konto. Einzelne Besucher und Besuche zeigt er nie.',
     new: 'Neuer Link',
-    name: 'Name',
     scopes: 'Was er zeigt',
     scope: {
       overview: 'Gesamtzahlen',
@@ -85,14 +82,9 @@ export const settings = {
       errors: 'Fehler',
       agents: 'Agenten und Regeln',
     },
-    password: 'Passwort',
     passwordHint: 'Leer: Wer den Link hat, kann ihn öffnen. Mindestens 8 Zeichen.',
     passwordKept: 'Leer: Das Passwort bleibt.',
     noPassword: 'Passwort entfernen',
-    yes: 'ja',
-    no: 'nein',
-    expires: 'Endet am',
-    never: 'nie',
     embed: 'Seiten, die ihn einrahmen dürfen',
     embedHint: 'Ein Ursprung je Zeile, etwa https://www.example.com. Nur ohne Passwort.',
     badge: 'Das Abzeichen „gelesen von … Menschen und … Agenten“ erlauben',
@@ -102,8 +94,6 @@ export const settings = {
     intro:
       'Meldet per E-Mail oder Webhook, wenn eine Zahl eine Grenze überschreitet, ein Agent auftaucht oder robots.txt missachtet wird.',
     new: 'Neuer Alarm',
-    name: 'Name',
-    kind: 'Wann',
     kinds: {
       threshold: 'Eine Zahl überschreitet einen Wert',
       change: 'Eine Zahl ändert sich',
@@ -120,7 +110,6 @@ export const settings = {
     to: 'Geht an',
     toHint: 'Je Zeile eine E-Mail-Adresse oder die https-Adresse eines Webhooks.',
     last: 'Zuletzt gesendet',
-    never: 'nie',
     on: 'An',
     off: 'Aus',
     test: 'Test senden',
@@ -131,13 +120,10 @@ export const settings = {
   reports: {
     intro: 'Die Zahlen der Woche oder des Monats per E-Mail.',
     new: 'Neuer Bericht',
-    name: 'Name',
     period: 'Wie oft',
     periods: { weekly: 'Jeden Montag', monthly: 'Am Ersten des Monats' },
     recipients: 'Empfänger',
     recipientsHint: 'Eine E-Mail-Adresse je Zeile.',
-    last: 'Zuletzt gesendet',
-    never: 'nie',
     test: 'Jetzt senden',
     tested: 'Der Bericht ist unterwegs.',
   },
@@ -154,7 +140,6 @@ export const settings = {
   keys: {
     intro: 'Mit einem Schlüssel fragt ein Skript oder ein Dashboard die API. Legen Sie für jeden Verbraucher einen an.',
     new: 'Neuer Schlüssel',
-    name: 'Name',
     nameHint: 'Der Verbraucher, etwa „Wochenmail“.',
     prefix: 'Beginnt mit',
     scopes: 'Rechte',
@@ -165,8 +150,6 @@ export const settings = {
       'ingest:write': 'Zeilen senden',
     },
     bound: (site: string) => `Nur für ${site}`,
-    expires: 'Endet am',
-    never: 'nie',
     revoke: 'Widerrufen',
     secret: 'Der neue Schlüssel',
     once: 'Er wird nur einmal gezeigt. Gespeichert ist nur ein Fingerabdruck.',
@@ -174,7 +157,6 @@ export const settings = {
   members: {
     intro: 'Menschen, die sich bei dieser Organisation anmelden.',
     email: 'E-Mail-Adresse',
-    name: 'Name',
     role: 'Rolle',
     roles: {
       viewer: 'Betrachter: sieht Zahlen',
@@ -183,7 +165,6 @@ export const settings = {
       owner: 'Inhaber: alles',
     },
     since: 'Seit',
-    remove: 'Entfernen',
     invitations: 'Einladungen',
     invitationsIntro: 'Einladungen, die noch niemand angenommen hat.',
     invite: 'Einladen',
@@ -195,7 +176,6 @@ export const settings = {
     days: '30 Tage',
     none: 'Alles, was in 30 Tagen ankam, wurde erfasst.',
     reason: 'Warum',
-    from: 'Von',
     track: 'Browsern und dem Proxy',
     edge: 'anderen Servern',
     count: 'Wie oft',
@@ -219,10 +199,8 @@ export const settings = {
       nothing_measured: 'Eine Meldung ohne Wert',
     } as Record<string, string>,
   },
-  audit: { what: 'Was', who: 'Wer', from: 'Von', at: 'Wann' },
+  audit: { what: 'Was', who: 'Wer' },
   account: {
-    name: 'Name',
-    password: 'Passwort',
     changePassword: 'Passwort ändern',
     current: 'Jetziges Passwort',
     next: 'Neues Passwort',
@@ -240,9 +218,7 @@ export const settings = {
     codes: 'Wiederherstellungscodes',
     codesText: 'Jeder gilt einmal anstelle eines Codes. Sie werden nur einmal gezeigt: Bewahren Sie sie sicher auf.',
     sessions: 'Wo Sie angemeldet sind',
-    browser: 'Browser',
     address: 'Adresse',
-    seen: 'Zuletzt gesehen',
     this: 'dieser Browser',
     end: 'Beenden',
     endOthers: 'Alle anderen beenden',

@@ -6,7 +6,6 @@ export const shell = {
   close: 'Schließen',
   site: 'Website',
   agents: 'Agenten',
-  settings: 'Einstellungen',
   signOut: 'Abmelden',
   apiDocs: 'API',
   chooseSite: 'Website wählen',
@@ -89,7 +88,6 @@ export const shell = {
   agentsOnly: 'nur Agenten',
   segment: 'Segment',
   saveSegment: 'Als Segment speichern',
-  segmentName: 'Name',
   segmentShared: 'Den anderen Mitgliedern zeigen',
   dimension: 'Was',
   operator: 'Wie',
@@ -149,7 +147,6 @@ export const shell = {
   },
   keys: {
     title: 'Tastatur',
-    button: 'Tastatur',
     list: [
       ['/', 'Seiten, Agenten und Ansichten suchen'],
       ['1 … 9, 0', 'Heute, gestern, 24 Std., 7, 30, 90 Tage, 12 Monate, dieser Monat, dieses Jahr, gesamte Zeit'],

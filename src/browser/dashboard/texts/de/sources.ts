@@ -2,8 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const sources = {
-  title: 'Quellen',
-  people: (n: number, shown: string) => plural(n, { one: `${shown} Besuch`, other: `${shown} Besuche` }),
   sentence: (when: string, visits: unknown, best: unknown, share: string): Parts => [
     when,
     ' gab es ',
@@ -27,12 +25,9 @@ export const sources = {
   campaigns: 'Kampagnen',
   campaign: 'Kampagne',
   assistantsTitle: 'KI-Assistenten',
-  assistantsFoot: 'Eine Untergrenze: Apps senden keinen Referrer.',
-  assistantsNone: 'In dieser Zeit kam niemand von einem KI-Assistenten. Apps senden keinen Referrer.',
   sourcesNone: 'In dieser Zeit kam niemand. Wählen Sie eine längere Zeit.',
   campaignsNone:
     'Kein Besuch hatte eine Kampagne. Hängen Sie utm_source, utm_medium und utm_campaign an die Links, die Sie veröffentlichen.',
-  gap: 'Zitatlücke',
   direct: 'Direkt: kein Referrer gesendet',
   agents: 'Agenten senden keinen Referrer, der ihre Herkunft verrät; hier ist für sie nichts zu zeigen.',
   spam: (n: number, shown: string) =>

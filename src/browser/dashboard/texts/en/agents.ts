@@ -2,7 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const agents = {
-  title: 'Agents',
   leftOut: 'Agents are switched off.',
   showBoth: 'Show both',
   fetches: (n: number, shown: string) => plural(n, { one: `${shown} fetch`, other: `${shown} fetches` }),
@@ -24,14 +23,13 @@ export const agents = {
     '.',
   ],
   seen: (n: string) => `${n} seen`,
-  all: 'All',
   other: 'Other',
+  all: 'All',
   agent: 'Agent',
   purpose: 'Purpose',
   operator: 'Operator',
   ownScale: (window: string) => `${window}, each on its own scale`,
   barsOf: (name: string) => `Fetches of ${name} over time`,
-  identity: 'Identity',
   verified: 'verified',
   cannotVerify: 'cannot be verified',
   spoofed: (n: string) => `${n} spoofed`,

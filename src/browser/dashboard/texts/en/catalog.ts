@@ -1,7 +1,6 @@
 import type { Parts } from '../index.js'
 
 export const catalog = {
-  title: 'Catalogue',
   sentence: (when: string, agents: string, operators: string, verifiable: string, seen: unknown): Parts => [
     `readership knows ${agents} agents of ${operators} operators; ${verifiable} of them can be verified. ${when} `,
     seen,

@@ -1,7 +1,6 @@
 import type { Parts } from '../index.js'
 
 export const coverage = {
-  title: 'Coverage',
   urls: (n: string) => `${n} URLs`,
   order: 'Order',
   mostRead: 'Most read',

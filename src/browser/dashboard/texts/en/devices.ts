@@ -1,7 +1,6 @@
 import type { Parts } from '../index.js'
 
 export const devices = {
-  title: 'Devices',
   sentence: (when: string, share: string, type: string, browser: unknown, browserShare: string): Parts => [
     `${when} ${share} of the visitors used ${type}; the most used browser was `,
     browser,

@@ -2,7 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const gap = {
-  title: 'Citation gap',
   assistants: 'assistants and AI search',
   pages: (n: number, shown: string) => plural(n, { one: `${shown} page`, other: `${shown} pages` }),
   sentence: (when: string, who: string, reads: unknown, people: unknown): Parts => [
@@ -17,10 +16,7 @@ export const gap = {
   ratio: (ratio: unknown): Parts => [' That is ', ratio, ' reads for each person.'],
   median: (median: string): Parts => [` The median page has ${median}.`],
   verdicts: 'Verdicts',
-  numberOfUrls: 'URLs',
   byPage: 'By page',
-  byOperator: 'By operator',
-  reads: 'Reads',
   arrivals: 'Arrivals',
   none: 'No search or assistant agent read a page in this time, and none sent a person. Training agents are left out.',
   meaning: (verdict: string, factor: string, above: string | undefined, below: string | undefined): string =>
@@ -39,7 +35,6 @@ export const decay = {
   title: 'Content decay',
   against: 'this time against the one before',
   meanings: 'What the verdicts mean',
-  change: 'Change',
   adjusted: 'Without site trend',
   people: 'People’s pageviews',
   agents: 'Agents’ fetches',

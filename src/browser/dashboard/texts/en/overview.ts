@@ -1,11 +1,6 @@
-import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const overview = {
-  title: 'Overview',
-  people: (n: number, shown: string) => plural(n, { one: `${shown} person`, other: `${shown} people` }),
-  agents: (n: number, shown: string) => plural(n, { one: `${shown} agent`, other: `${shown} agents` }),
-  times: (n: number, shown: string) => plural(n, { one: 'once', other: `${shown} times` }),
   both: (when: string, people: unknown, agents: unknown): Parts => [
     when,
     ' ',
@@ -42,7 +37,6 @@ export const overview = {
   page: 'Page',
   pageReads: 'Reads',
   disobeyed: 'What disobeyed robots.txt',
-  all: 'All',
   disobeyedFoot: (fetches: string) =>
     `${fetches} fetches, each judged by the robots.txt of that moment. Only a verified agent whose operator says that it obeys counts as a breach.`,
   disobeyedNone: 'No agent fetched what robots.txt forbids.',
@@ -52,7 +46,6 @@ export const overview = {
   identity: 'Identity',
   notKnown: 'not known',
   sent: 'People sent',
-  gap: 'Citation gap',
   perArrival: 'Per arrival',
   noArrivals: 'no arrivals',
   noReads: 'no reads',
@@ -62,11 +55,8 @@ export const overview = {
   aiSources: 'AI assistants that sent people',
   aiFoot: 'A lower bound: native apps send no referrer.',
   aiNone: 'No people came from an AI assistant in this time. Native apps send no referrer.',
-  sources: 'Sources',
   sessions: 'sessions',
-  devices: 'Devices',
   noDevices: 'Agents have no screen and no browser, so there is nothing to show for them here.',
-  places: 'Places',
   mapAndList: 'Map and list',
   empty: {
     title: 'No visits yet',

@@ -2,12 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const pages = {
-  title: 'Pages',
-  page: 'Page',
-  pages: (n: number, shown: string) => plural(n, { one: `${shown} page`, other: `${shown} pages` }),
-  people: (n: number, shown: string) => plural(n, { one: `${shown} person`, other: `${shown} people` }),
-  agents: (n: number, shown: string) => plural(n, { one: `${shown} agent`, other: `${shown} agents` }),
-  times: (n: number, shown: string) => plural(n, { one: 'once', other: `${shown} times` }),
   list: {
     both: (when: string, people: unknown, agents: unknown): Parts => [
       when,
@@ -27,13 +21,10 @@ export const pages = {
   pageReads: 'Page reads',
   lastRead: 'Last read',
   robots: 'robots.txt',
-  allowed: 'allowed',
   never: 'not read',
   empty: 'No page was read in this time. Choose a longer time, or open the site through readership.',
   emptyFiltered: 'No page matches these filters in this time. Remove a filter or choose a longer time.',
   noScript: 'Time on page and scroll need the script. Add it under Install.',
-  install: 'Install',
-  crumb: 'Pages',
   openPage: 'Open page',
   whileDisallowed: (n: number, shown: string) =>
     plural(n, { one: 'one read while disallowed', other: `${shown} reads while disallowed` }),
@@ -86,7 +77,6 @@ export const pages = {
   notYet: 'not in this time',
   chart: 'Readers of this page over time',
   gap: {
-    title: 'Citation gap',
     reads: 'reads by assistants and AI search',
     arrivals: 'people who arrived here from an AI assistant',
     ratio: (n: string) => `${n} reads for each arrival.`,
@@ -109,20 +99,9 @@ export const pages = {
   may: {
     title: 'May agents read it?',
     since: (when: string) => `robots.txt of ${when}`,
-    policy: 'Policy',
-    agent: 'Agent',
-    mayRead: 'May read',
-    yes: 'yes',
-    no: 'no',
     unknown: 'not known',
-    line: 'Deciding line',
     noRule: 'no rule matches',
-    fetches: 'Fetches',
-    lastRead: 'Last read',
-    whileDisallowed: 'While disallowed',
     severity: 'Class',
-    more: (n: string) => `Show all ${n}`,
-    fewer: 'Show fewer',
     none: 'No agent read this page in this time. The policy view tells which agents may.',
     standing: {
       served: '',
@@ -141,8 +120,6 @@ export const pages = {
     all: 'The whole text of this first version',
   },
   cameFrom: 'Where its readers came from',
-  allSources: 'Sources',
   noSources: 'No person read this page in this time.',
-  allPages: 'All pages',
   decayNone: 'No person read this page in this time or the one before.',
 }

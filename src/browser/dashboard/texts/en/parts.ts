@@ -1,4 +1,16 @@
+import { plural } from '../../state/format.js'
+
 export const parts = {
+  fewer: 'Show fewer',
+  all: (n: string) => `Show all ${n}`,
+  visits: (n: number, shown: string) => plural(n, { one: `${shown} visit`, other: `${shown} visits` }),
+  pages: (n: number, shown: string) => plural(n, { one: `${shown} page`, other: `${shown} pages` }),
+  times: (n: number, shown: string) => plural(n, { one: 'once', other: `${shown} times` }),
+  agents: (n: number, shown: string) => plural(n, { one: `${shown} agent`, other: `${shown} agents` }),
+  people: (n: number, shown: string) => plural(n, { one: `${shown} person`, other: `${shown} people` }),
+  ends: 'Ends on',
+  never: 'never',
+  name: 'Name',
   retry: 'Try again',
   problem: {
     unreachable: 'The server did not respond.',

@@ -2,7 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const places = {
-  title: 'Places',
   countries: (n: number, shown: string) => plural(n, { one: `${shown} country`, other: `${shown} countries` }),
   people: (countries: unknown, most: unknown, share: string): Parts => [
     'people came from ',
@@ -19,7 +18,6 @@ export const places = {
     ` (${share})`,
   ],
   and: '; ',
-  end: '.',
   none: (when: string): Parts => [when, ' nothing was read from any known place.'],
   map: { human: 'Visitors by country', agent: 'Fetches by country' },
   mapLabel: (title: string) => `Map: ${title}. The table below has the same numbers.`,
@@ -37,6 +35,4 @@ export const places = {
   noCities: 'No row has a city. Name a file of regions and cities with --geoip; rows before that stay without one.',
   agentsByCountry: 'Agents are located by country only: their addresses are those of data centres.',
   empty: 'No reader of a known place in this time. Choose a longer time.',
-  all: (n: string) => `Show all ${n}`,
-  fewer: 'Show fewer',
 }

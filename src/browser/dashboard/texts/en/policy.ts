@@ -2,7 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const policy = {
-  title: 'Policy',
   sentence: (since: string, rules: string, groups: string, kept: string, agents: string, path: unknown): Parts => [
     `The robots.txt of ${since} has ${rules} rules in ${groups} groups. ${kept} of ${agents} known agents may not read `,
     path,
@@ -21,14 +20,10 @@ export const policy = {
   mayFoot:
     'By the robots.txt that is active now. Reads are those of the path in the chosen time, judged by the robots.txt of their moment.',
   agent: 'Agent: name or token',
-  path: 'Path',
   ask: 'Ask',
   all: (n: string) => `All ${n} agents`,
   fewer: 'Fewer',
   may: 'May read',
-  yes: 'yes',
-  no: 'no',
-  reads: 'Reads',
   whileDisallowed: 'While disallowed',
   answer: (agent: string, path: string, allowed: boolean) =>
     allowed ? `${agent} may read ${path}.` : `${agent} may not read ${path}.`,
@@ -62,7 +57,6 @@ export const policy = {
   notes: 'Notes',
   lastStatus: 'Last status',
   offsite: 'other site',
-  unread: 'not read',
   firstLinks: (n: string) => `The first ${n} links.`,
   versions: 'Versions',
   versionsAside: 'what changed, and who has read it',
@@ -91,12 +85,8 @@ export const violations = {
   people: 'People are not bound by robots.txt.',
   by: 'Grouped',
   byAgent: 'By agent',
-  byPage: 'By page',
-  all: 'All',
-  class: 'Class',
   classes: 'Classes',
   share: (share: string) => `${share} of the fetches`,
   none: 'No agent fetched what robots.txt forbade at that moment.',
   urls: 'URLs',
-  page: 'Page',
 }

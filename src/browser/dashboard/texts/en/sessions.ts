@@ -2,10 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const sessions = {
-  title: 'Sessions',
-  visitorsTitle: 'Visitors',
-  visits: (n: number, shown: string) => plural(n, { one: `${shown} visit`, other: `${shown} visits` }),
-  people: (n: number, shown: string) => plural(n, { one: `${shown} person`, other: `${shown} people` }),
   pages: (n: number, shown: string) => plural(n, { one: 'one page', other: `${shown} pages` }),
   events: (n: number, shown: string) => plural(n, { one: 'one event', other: `${shown} events` }),
   sentence: (when: string, visits: unknown): Parts => [when, ' ', visits, ' began; the newest come first.'],
@@ -24,12 +20,8 @@ export const sessions = {
   started: 'Began',
   entry: 'Began on',
   exit: 'Left from',
-  pagesHead: 'Pages',
-  eventsHead: 'Events',
   duration: 'Length',
   source: 'From',
-  place: 'Country',
-  device: 'Device',
   visitor: 'Visitor',
   visitsHead: 'Visits',
   firstSeen: 'First seen',
@@ -73,7 +65,6 @@ export const sessions = {
     visits,
     ` in this time and read ${pages}; first seen ${since}.`,
   ],
-  times: (n: number, shown: string) => plural(n, { one: 'once', other: `${shown} times` }),
   traits: 'Traits',
   noTraits: 'The site has told nothing about this visitor. Tell it with identify() of the script.',
   theirVisits: 'Their visits',

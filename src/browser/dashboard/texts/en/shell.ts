@@ -6,7 +6,6 @@ export const shell = {
   close: 'Close',
   site: 'Site',
   agents: 'Agents',
-  settings: 'Settings',
   signOut: 'Sign out',
   apiDocs: 'API',
   chooseSite: 'Choose a site',
@@ -89,7 +88,6 @@ export const shell = {
   agentsOnly: 'agents only',
   segment: 'Segment',
   saveSegment: 'Save as a segment',
-  segmentName: 'Name',
   segmentShared: 'Show it to the other members',
   dimension: 'What',
   operator: 'How',
@@ -148,7 +146,6 @@ export const shell = {
   },
   keys: {
     title: 'Keyboard',
-    button: 'Keyboard',
     list: [
       ['/', 'Search pages, agents and views'],
       ['1 … 9, 0', 'Today, yesterday, 24 h, 7, 30, 90 days, 12 months, this month, this year, all time'],

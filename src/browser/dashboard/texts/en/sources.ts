@@ -2,8 +2,6 @@ import { plural } from '../../state/format.js'
 import type { Parts } from '../index.js'
 
 export const sources = {
-  title: 'Sources',
-  people: (n: number, shown: string) => plural(n, { one: `${shown} visit`, other: `${shown} visits` }),
   sentence: (when: string, visits: unknown, best: unknown, share: string): Parts => [
     when,
     ' there were ',
@@ -21,11 +19,8 @@ export const sources = {
   campaigns: 'Campaigns',
   campaign: 'Campaign',
   assistantsTitle: 'AI assistants',
-  assistantsFoot: 'A lower bound: native apps send no referrer.',
-  assistantsNone: 'No people came from an AI assistant in this time. Native apps send no referrer.',
   sourcesNone: 'No person came in this time. Choose a longer time.',
   campaignsNone: 'No visit had a campaign. Add utm_source, utm_medium and utm_campaign to the links that you publish.',
-  gap: 'Citation gap',
   direct: 'Direct: no referrer was sent',
   agents: 'Agents send no referrer that says where they come from, so there is nothing to show for them here.',
   spam: (n: number, shown: string) =>

@@ -53,7 +53,7 @@ export function AgentList() {
   const disobeyed = useRead('/api/policy/violations/agents', asks && { ...asks, limit: LIMIT * 4 })
   return (
     <Panel
-      title={texts.title}
+      title={t().shell.view.agents}
       aside={agents.meta?.total === undefined ? '' : texts.seen(formatNumber(agents.meta.total))}
       right={
         <>
@@ -63,7 +63,7 @@ export function AgentList() {
             tabs={[
               ['', texts.all],
               ...PURPOSE_TABS.map((name) => [name, t().parts.purpose[name] ?? name] as const),
-              ['other', texts.other],
+              ['other', t().agents.other],
             ]}
           />
           <ExportMenu report="agents/breakdown" more={{ dimension: 'agent_id' }} only="agent" picture={false} />
@@ -77,7 +77,7 @@ export function AgentList() {
       {() => (
         <div class="agent-rows">
           <Table
-            label={texts.title}
+            label={t().shell.view.agents}
             rows={rows}
             rowKey={({ value }) => `${value}`}
             columns={columns(series.data?.series ?? [], disobeyed.data)}
@@ -124,7 +124,7 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
       },
     },
     countColumn('fetches', { width: '7%' }),
-    { key: 'identity', head: texts.identity, width: '22%', cell: (row) => <IdentityText of={row} /> },
+    { key: 'identity', head: t().overview.identity, width: '22%', cell: (row) => <IdentityText of={row} /> },
     {
       key: 'robots',
       head: 'robots.txt',

@@ -9,14 +9,14 @@ import { t } from '../../texts/index.js'
 /** How many people came from AI assistants: the opening of a view about agents while people alone are on screen. */
 export function ArrivalsSentence() {
   const gap = useRead('/api/citation-gap/summary', mixedEnvelope())
-  const { arrivals, overview } = { arrivals: gap.data?.arrivals ?? 0, overview: t().overview }
+  const arrivals = gap.data?.arrivals ?? 0
   return (
     <Sentence answers={[gap]}>
       {() =>
         t().agents.sentencePeople(
           whenText(),
           <a class="people" href={hrefTo({ path: viewPath('citation-gap') })}>
-            {overview.people(arrivals, formatNumber(arrivals))}
+            {t().parts.people(arrivals, formatNumber(arrivals))}
           </a>,
         )
       }

@@ -16,7 +16,7 @@ export default function Agents() {
   if (agent !== undefined) return <OneAgent key={agent} id={agent} />
   const { show } = place.value
   return (
-    <Sheet title={t().agents.title}>
+    <Sheet title={t().shell.view.agents}>
       <AgentsSentence />
       <AgentsLeftOut />
       {showsAgents() && <AgentList />}

@@ -44,7 +44,7 @@ export function OneAgent({ id }: { id: string }) {
   return (
     <>
       <p class="crumb">
-        <a href={hrefTo({ path: viewPath('agents') })}>{texts.title}</a>
+        <a href={hrefTo({ path: viewPath('agents') })}>{t().shell.view.agents}</a>
         {operator !== undefined && ` / ${operator}`}
       </p>
       <div class="title-line">

@@ -20,7 +20,7 @@ export function PeopleSent({ operator }: { operator: string }) {
   return (
     <Panel
       title={texts.peopleSent(operator)}
-      aside={total.data && t().overview.people(arrivals, formatNumber(arrivals))}
+      aside={total.data && t().parts.people(arrivals, formatNumber(arrivals))}
       right={<More to="citation-gap">{t().shell.view['citation-gap']}</More>}
       answers={[answer]}
       empty={rows.length === 0}

@@ -29,7 +29,7 @@ export default function Catalog() {
   const page = pageNumber()
   const search = (text: string) => go({ own: { ...place.value.own, q: text, page: '' } }, true)
   return (
-    <Sheet title={texts.title}>
+    <Sheet title={t().shell.view.catalog}>
       <Sentence answers={[answer]}>
         {() =>
           texts.sentence(
@@ -44,7 +44,7 @@ export default function Catalog() {
         }
       </Sentence>
       <Panel
-        title={texts.title}
+        title={t().shell.view.catalog}
         aside={answer.data && texts.shown(formatNumber(found.length))}
         right={
           <>
@@ -79,7 +79,7 @@ export default function Catalog() {
               <p class="state">{texts.none(q)}</p>
             ) : (
               <Table
-                label={texts.title}
+                label={t().shell.view.catalog}
                 rows={found.slice((page - 1) * LIMIT, page * LIMIT)}
                 rowKey={({ agent_id }) => agent_id}
                 columns={columns()}

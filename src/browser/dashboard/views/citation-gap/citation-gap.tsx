@@ -36,7 +36,7 @@ export default function CitationGap() {
   const rows = answer.data ?? []
   const most = Math.max(...rows.flatMap(({ fetches, arrivals }) => [fetches, arrivals]), 10)
   return (
-    <Sheet title={texts.title}>
+    <Sheet title={t().shell.view['citation-gap']}>
       <GapSentence summary={summary} operator={operator} />
       <Verdicts summary={summary} />
       <Operators summary={whole} />
@@ -73,7 +73,7 @@ function GapSentence({
   summary: Result<'/api/citation-gap/summary'>
   operator: string | undefined
 }) {
-  const { gap: texts, overview } = t()
+  const { gap: texts } = t()
   return (
     <Sentence answers={[summary]}>
       {() => {
@@ -85,7 +85,7 @@ function GapSentence({
         )
         const people = (
           <a class="people" href={hrefTo({ path: viewPath('sources') })}>
-            {overview.people(arrivals, formatNumber(arrivals))}
+            {t().parts.people(arrivals, formatNumber(arrivals))}
           </a>
         )
         const who = operator || texts.assistants
@@ -109,7 +109,7 @@ function Verdicts({ summary }: { summary: Result<'/api/citation-gap/summary'> })
   const { urls, median, threshold = 3 } = summary.data ?? {}
   const limit = (factor: number) => (median === undefined ? undefined : formatNumber(median * factor, 1))
   return (
-    <Panel span={5} title={texts.verdicts} aside={texts.numberOfUrls} answers={[summary]} skeleton={7}>
+    <Panel span={5} title={texts.verdicts} aside={t().violations.urls} answers={[summary]} skeleton={7}>
       {() => (
         <Meanings
           rows={VERDICTS.map((verdict) => ({
@@ -133,7 +133,7 @@ function Operators({ summary }: { summary: Result<'/api/citation-gap/summary'> }
   return (
     <Panel
       span={7}
-      title={texts.byOperator}
+      title={t().agents.byOperator}
       answers={[summary]}
       empty={rows.length === 0}
       emptyText={texts.none}
@@ -142,7 +142,7 @@ function Operators({ summary }: { summary: Result<'/api/citation-gap/summary'> }
       {() => (
         <>
           <Table
-            label={texts.byOperator}
+            label={t().agents.byOperator}
             rows={rows}
             rowKey={({ operator = '' }) => operator}
             columns={[
@@ -187,9 +187,9 @@ function shownColumns<R extends Gap>(most: number): Column<R>[] {
     cell: (row) => formatNumber(row[key]),
   })
   if (!hasAgents()) return [number('arrivals', texts.arrivals)]
-  if (!hasPeople()) return [number('fetches', texts.reads)]
+  if (!hasPeople()) return [number('fetches', t().overview.pageReads)]
   return [
-    { ...number('fetches', texts.reads), wide: true, width: '11%' },
+    { ...number('fetches', t().overview.pageReads), wide: true, width: '11%' },
     { ...number('arrivals', texts.arrivals), wide: true, width: '11%' },
     ...gapColumns<R>(most),
   ]

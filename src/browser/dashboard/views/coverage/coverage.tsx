@@ -28,11 +28,11 @@ export default function Coverage() {
     page: pageNumber(),
   })
   return (
-    <Sheet title={texts.title}>
+    <Sheet title={t().shell.view.coverage}>
       <CoverageSentence />
       <AgentsLeftOut />
       <ListPanel
-        title={texts.title}
+        title={t().shell.view.coverage}
         aside={answer.meta?.total === undefined ? '' : texts.urls(formatNumber(answer.meta.total))}
         right={
           <>

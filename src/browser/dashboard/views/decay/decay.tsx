@@ -99,7 +99,7 @@ function columns(hasBefore: boolean): Column<Row>[] {
     },
     {
       key: `${of}-change`,
-      head: texts.change,
+      head: t().parts.change,
       right: true,
       wide: true,
       width: '10%',

@@ -21,7 +21,7 @@ export default function Devices() {
   const isPeople = place.value.show !== 'agent'
   const answer = useOne('/api/stats/devices', 'human', { limit: 100 }, isPeople)
   return (
-    <PeopleOnly title={texts.title} why={texts.agents} instead={['agents']}>
+    <PeopleOnly title={t().shell.view.devices} why={texts.agents} instead={['agents']}>
       {() => (
         <>
           <DevicesSentence answer={answer} />

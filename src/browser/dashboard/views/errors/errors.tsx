@@ -53,7 +53,7 @@ function AllErrors() {
         }}
       </Sentence>
       <ListPanel
-        title={texts.all}
+        title={t().shell.view.errors}
         answer={answer}
         emptyText={place.value.filters.length > 0 ? undefined : texts.empty}
         right={<ExportMenu report="errors" only="human" picture={false} />}
@@ -69,7 +69,7 @@ function AllErrors() {
             ),
           },
           textColumn('type', texts.type, { width: '10%', wide: true }),
-          pageColumn(texts.page, { width: '18%', wide: true }),
+          pageColumn(t().overview.page, { width: '18%', wide: true }),
           {
             key: 'trend',
             head: texts.trend,
@@ -77,11 +77,11 @@ function AllErrors() {
             wide: true,
             cell: (row) => <Trend row={row} />,
           },
-          countColumn('count', { width: '8%' }, texts.count),
-          countColumn('visitors', { width: '8%', wide: true }, texts.people),
+          countColumn('count', { width: '8%' }, t().behaviour.errors.figures.count),
+          countColumn('visitors', { width: '8%', wide: true }, t().shell.show.human),
           {
             key: 'last',
-            head: texts.last,
+            head: t().sessions.lastSeen,
             right: true,
             width: '12%',
             cell: ({ last_seen }) => (
@@ -152,9 +152,9 @@ function OneError({ fingerprint }: { fingerprint: string }) {
                 <dd>
                   <PageName path={row.pathname} />
                 </dd>
-                <dt>{texts.first}</dt>
+                <dt>{t().sessions.firstSeen}</dt>
                 <dd>{formatFullInstant(row.first_seen)}</dd>
-                <dt>{texts.last}</dt>
+                <dt>{t().sessions.lastSeen}</dt>
                 <dd>{formatFullInstant(row.last_seen)}</dd>
               </dl>
             </>

@@ -83,17 +83,17 @@ function AllEvents() {
             wide: true,
             cell: ({ kind }) => <span class="muted">{texts.kind[kind] ?? kind}</span>,
           },
-          { key: 'events', head: texts.count, right: true, width: '16%', cell: ({ events: n }) => show(n) },
+          { key: 'events', head: t().parts.metric.events, right: true, width: '16%', cell: ({ events: n }) => show(n) },
           {
             key: 'people',
-            head: texts.people,
+            head: t().shell.show.human,
             right: true,
             width: '16%',
             cell: ({ visitors }) => show(visitors),
           },
           {
             key: 'change',
-            head: texts.change,
+            head: t().behaviour.goals.change,
             right: true,
             wide: true,
             width: '16%',
@@ -122,7 +122,7 @@ function Targets({ answer, kind, property }: { answer: Answer; kind: string; pro
       answer={answer}
       empty={!values || values.length === 0}
       emptyText={texts.none[kind]}
-      right={<More to={['events', kind]}>{texts.more}</More>}
+      right={<More to={['events', kind]}>{t().shell.more}</More>}
       of="human"
       metric="events"
       rows={(values ?? []).map(({ value, events }) => ({

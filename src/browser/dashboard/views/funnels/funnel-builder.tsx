@@ -69,7 +69,7 @@ export function FunnelBuilder({ funnel }: { funnel?: Funnel }) {
         onCancel={() => go({ path: viewPath('funnels', ...(funnel ? [funnel.id] : [])) })}
         submit={edit.store}
       >
-        <Field label={texts.name} name="name">
+        <Field label={t().parts.name} name="name">
           <input
             required
             maxLength={100}

@@ -60,7 +60,7 @@ function FunnelList({ list, current }: { list: Result<'/api/funnels'>; current: 
   if (shareSlug.value !== undefined) return null
   return (
     <Panel
-      title={texts.all}
+      title={t().shell.view.funnels}
       answers={[list]}
       empty={funnels.length === 0}
       emptyText={

@@ -179,7 +179,7 @@ function Properties({
             }
           />
           <Test
-            label={texts.propertyValue}
+            label={t().shell.value}
             test={prop}
             onChange={(test) => set(props.map((each, j) => (j === i ? { key: each.key, ...test } : each)))}
           />

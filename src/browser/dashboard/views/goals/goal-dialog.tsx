@@ -33,7 +33,7 @@ export function GoalDialog({ goal, onClose, onDelete }: GoalDialogProps) {
   return (
     <Dialog title={goal ? texts.edit : texts.create} onClose={onClose}>
       <Form action={goal ? parts.save : parts.create} onCancel={onClose} submit={edit.store}>
-        <Field label={texts.name} name="name">
+        <Field label={t().parts.name} name="name">
           <input
             required
             maxLength={100}
@@ -90,7 +90,7 @@ function Revenue({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) =
           required
           pattern="[A-Z]{3}"
           maxLength={3}
-          aria-label={texts.currency}
+          aria-label={t().settings.site.currency}
           value={revenue.currency}
           onInput={(event) =>
             onChange({ ...draft, revenue: { ...revenue, currency: event.currentTarget.value.toUpperCase() } })

@@ -70,7 +70,7 @@ function GoalList() {
         }}
       </Sentence>
       <ListPanel
-        title={texts.title}
+        title={t().shell.view.goals}
         answer={answer}
         emptyText={
           <>
@@ -120,7 +120,7 @@ function goalColumns(
   return [
     {
       key: 'name',
-      head: texts.name,
+      head: t().parts.name,
       cell: ({ name }) => <RowName label={name} filter={['goal', name]} />,
     },
     {

@@ -117,7 +117,7 @@ function Paths() {
                 rows={links}
                 rowKey={({ source, target }) => `${source} ${target}`}
                 columns={[
-                  { key: 'from', head: texts.from, cell: ({ source }) => <NodeName node={byId.get(source)} /> },
+                  { key: 'from', head: t().shell.from, cell: ({ source }) => <NodeName node={byId.get(source)} /> },
                   { key: 'to', head: texts.to, cell: ({ target }) => <NodeName node={byId.get(target)} /> },
                   {
                     key: 'step',
@@ -126,7 +126,7 @@ function Paths() {
                     width: '10%',
                     cell: ({ source }) => formatNumber(byId.get(source)?.depth ?? 0),
                   },
-                  countColumn('sessions', { width: '14%' }, texts.sessions),
+                  countColumn('sessions', { width: '14%' }, t().behaviour.errors.figures.sessions),
                   {
                     key: 'share',
                     head: texts.share,

@@ -76,7 +76,7 @@ export function Sankey({ journeys, nameOf, label, onFollow }: SankeyProps) {
             y="12"
             text-anchor={depth === last ? 'end' : 'start'}
           >
-            {texts.stepName(depth)}
+            {t().behaviour.funnels.step(depth)}
           </text>
         ))}
         {links.map((link, i) => (
@@ -93,7 +93,7 @@ export function Sankey({ journeys, nameOf, label, onFollow }: SankeyProps) {
           const { x0 = 0, x1 = 0, y0 = 0, y1 = 0 } = node
           const name = nameOf(node)
           const isPage = node.kind === 'page'
-          const words = `${texts.stepName(node.step)}, ${name}: ${texts.visits(formatNumber(node.sessions))}`
+          const words = `${t().behaviour.funnels.step(node.step)}, ${name}: ${texts.visits(formatNumber(node.sessions))}`
           const act = (follow: boolean) => {
             if (isPage && follow) onFollow(node.pathname)
             else if (isPage) toggleFilter('pathname', node.pathname)

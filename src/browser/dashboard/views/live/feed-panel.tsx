@@ -96,12 +96,12 @@ function FeedTable({ rows, names }: { rows: readonly FeedRow[]; names: ReadonlyM
           <tr>
             <th scope="col">{texts.time}</th>
             <th scope="col">{texts.reader}</th>
-            <th scope="col">{texts.page}</th>
+            <th scope="col">{t().overview.page}</th>
             <th scope="col" class="wide">
               {texts.identity}
             </th>
             <th scope="col" class="right-align wide">
-              {texts.status}
+              {t().coverage.status}
             </th>
             <th scope="col" class="right-align wide">
               {texts.took}
@@ -181,7 +181,7 @@ function Finding({ row }: { row: FeedRow }) {
         <span class="agents">
           <Icon name="check" />
         </span>{' '}
-        {behaviour.live.verified}
+        {t().agents.verified}
       </span>
     )
   return null

@@ -97,7 +97,7 @@ export default function Live() {
       >
         {() => (
           <Butterfly
-            head={texts.page}
+            head={t().overview.page}
             metrics={{ human: 'visitors', agent: 'agents' }}
             rows={rows.map(({ key, human, agent }) => ({
               key,

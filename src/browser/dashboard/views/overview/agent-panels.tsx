@@ -45,7 +45,7 @@ function Gap({ span }: { span: 6 | 12 }) {
   return (
     <Panel
       span={span}
-      title={texts.gap}
+      title={t().shell.view['citation-gap']}
       right={<More to="citation-gap">{texts.allPages}</More>}
       answers={[answer]}
       empty={rows.length === 0}
@@ -53,7 +53,7 @@ function Gap({ span }: { span: 6 | 12 }) {
       {() => (
         <>
           <Table
-            label={texts.gap}
+            label={t().shell.view['citation-gap']}
             rows={rows}
             rowKey={({ hostname, pathname }) => hostname + pathname}
             columns={[

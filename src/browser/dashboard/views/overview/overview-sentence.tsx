@@ -27,12 +27,12 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
         const agents = agent?.agents
         const shownPeople = (
           <a class="people" href={hrefTo({ show: 'human' })}>
-            {texts.people(people ?? 0, formatNumber(people ?? 0))}
+            {t().parts.people(people ?? 0, formatNumber(people ?? 0))}
           </a>
         )
         const shownAgents = (
           <a class="agents" href={hrefTo({ path: viewPath('agents') })}>
-            {texts.agents(agents ?? 0, formatNumber(agents ?? 0))}
+            {t().parts.agents(agents ?? 0, formatNumber(agents ?? 0))}
           </a>
         )
         if (!people && !agents) return texts.nobody(whenText())
@@ -41,7 +41,7 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
         return [
           ...(show === 'both'
             ? texts.both(whenText(), shownPeople, shownAgents)
-            : texts.onlyAgents(whenText(), shownAgents, texts.times(fetches, formatNumber(fetches)))),
+            : texts.onlyAgents(whenText(), shownAgents, t().parts.times(fetches, formatNumber(fetches)))),
           ...fetchedChange(agent),
           ...breaches(violations.data),
           ...mostRead(gap.data?.[0]),
@@ -66,10 +66,10 @@ function breaches(found: DataOf<'/api/policy/violations/agents'> | undefined): r
   const fetches = rows.reduce((sum, row) => sum + row.fetches, 0)
   const link = (
     <a class="alert" href={hrefTo({ path: viewPath('violations') })}>
-      {texts.agents(agents, formatNumber(agents))}
+      {t().parts.agents(agents, formatNumber(agents))}
     </a>
   )
-  return texts.breached(link, texts.times(fetches, formatNumber(fetches)))
+  return texts.breached(link, t().parts.times(fetches, formatNumber(fetches)))
 }
 
 function mostRead(row: DataOf<'/api/citation-gap'>[number] | undefined): readonly unknown[] {
@@ -78,7 +78,7 @@ function mostRead(row: DataOf<'/api/citation-gap'>[number] | undefined): readonl
   const gap = (text: string) => <a href={hrefTo({ path: viewPath('citation-gap') })}>{text}</a>
   return texts.assistants(
     <PageLink path={row.pathname} />,
-    gap(texts.times(row.fetches, formatNumber(row.fetches))),
-    gap(texts.people(row.arrivals, formatNumber(row.arrivals))),
+    gap(t().parts.times(row.fetches, formatNumber(row.fetches))),
+    gap(t().parts.people(row.arrivals, formatNumber(row.arrivals))),
   )
 }

@@ -27,7 +27,7 @@ export default function Overview() {
   const recorded = totals.human.meta?.recorded ?? totals.agent.meta?.recorded
   if (recorded !== undefined && recorded.since === undefined) return <FirstRun />
   return (
-    <Sheet title={t().overview.title}>
+    <Sheet title={t().shell.view.overview}>
       <OverviewSentence totals={totals} />
       {audiences.value.map((of) => (
         <section

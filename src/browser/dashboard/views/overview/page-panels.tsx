@@ -45,7 +45,7 @@ function Disobeyed() {
     <Panel
       span={4}
       title={texts.disobeyed}
-      right={<More to="violations">{texts.all}</More>}
+      right={<More to="violations">{t().agents.all}</More>}
       answers={[found]}
       empty={rows.length === 0}
       emptyText={texts.disobeyedNone}

@@ -46,9 +46,9 @@ function Sources() {
       />
       <RankedPanel
         span={4}
-        title={texts.sources}
+        title={t().shell.view.sources}
         aside={texts.sessions}
-        right={more('sources', texts.all)}
+        right={more('sources', t().agents.all)}
         answer={answer}
         empty={channels.length === 0}
         of="human"
@@ -71,8 +71,8 @@ function Devices() {
   return (
     <Panel
       span={4}
-      title={texts.devices}
-      right={more('devices', texts.all)}
+      title={t().shell.view.devices}
+      right={more('devices', t().agents.all)}
       answers={[answer]}
       empty={rows.length === 0}
     >
@@ -101,7 +101,7 @@ function Places() {
   const rows = countryRows(places).slice(0, 10)
   return (
     <Panel
-      title={texts.places}
+      title={t().shell.view.places}
       right={more('places', texts.mapAndList)}
       answers={audiences.value.map((of) => places[of])}
       empty={rows.length === 0}

@@ -34,7 +34,7 @@ export function OnePage({ pathname }: { pathname: string }) {
   return (
     <>
       <p class="crumb">
-        <a href={hrefTo({ path: viewPath('pages') })}>{texts.crumb}</a>
+        <a href={hrefTo({ path: viewPath('pages') })}>{t().shell.view.pages}</a>
         {hostname && ` / ${hostname}`}
       </p>
       <div class="title-line">

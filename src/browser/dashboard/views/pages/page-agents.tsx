@@ -26,7 +26,7 @@ export function PageAgents({ agents }: { agents: ReturnType<typeof useAgentsOfPa
       class="agents-of-page"
       title={<span id="agents-of-page">{texts.title}</span>}
       aside={robots?.standing === 'served' ? texts.since(formatInstant(robots.first_seen)) : undefined}
-      right={<More to="policy">{texts.policy}</More>}
+      right={<More to="policy">{t().shell.view.policy}</More>}
       answers={agents.answers}
       empty={rows.length === 0}
       emptyText={texts.none}
@@ -43,7 +43,7 @@ export function PageAgents({ agents }: { agents: ReturnType<typeof useAgentsOfPa
           <AgentTable rows={isLong ? rows : rows.slice(0, FEW)} />
           {rows.length > FEW && (
             <button type="button" class="more" aria-expanded={isLong} onClick={() => setLong(!isLong)}>
-              {isLong ? texts.fewer : texts.more(formatNumber(rows.length))}
+              {isLong ? t().parts.fewer : t().parts.all(formatNumber(rows.length))}
             </button>
           )}
         </>
@@ -62,7 +62,7 @@ function AgentTable({ rows }: { rows: readonly PageAgent[] }) {
       columns={[
         {
           key: 'agent',
-          head: texts.agent,
+          head: t().agents.agent,
           cell: ({ id, name, operator }) => (
             <span class="row-name">
               <RowName label={name} filter={['agent_id', id]} to={viewPath('agents', id)} />
@@ -74,23 +74,23 @@ function AgentTable({ rows }: { rows: readonly PageAgent[] }) {
             </span>
           ),
         },
-        { key: 'may', head: texts.mayRead, width: '84px', cell: ({ policy }) => <May policy={policy} /> },
+        { key: 'may', head: t().policy.may, width: '84px', cell: ({ policy }) => <May policy={policy} /> },
         {
           key: 'line',
-          head: texts.line,
+          head: t().agents.decidingLine,
           width: '24%',
           wide: true,
           cell: ({ policy }) => <DecidingLine policy={policy} />,
         },
         {
           key: 'last',
-          head: texts.lastRead,
+          head: t().agents.lastRead,
           width: '110px',
           right: true,
           wide: true,
           cell: ({ lastSeen }) => <span class="muted no-wrap">{formatAgo(lastSeen)}</span>,
         },
-        countColumn('fetches', { width: '72px' }, texts.fetches),
+        countColumn('fetches', { width: '72px' }, t().parts.metric.fetches),
         {
           key: 'severity',
           head: <span class="visually-hidden">{texts.severity}</span>,
@@ -99,7 +99,7 @@ function AgentTable({ rows }: { rows: readonly PageAgent[] }) {
           wide: true,
           cell: ({ severity }) => severity && <SeverityTag of={severity} />,
         },
-        countColumn('disallowed', { width: '112px' }, texts.whileDisallowed),
+        countColumn('disallowed', { width: '112px' }, t().policy.whileDisallowed),
       ]}
     />
   )
@@ -111,7 +111,7 @@ function May({ policy }: { policy: PageAgent['policy'] }) {
   return (
     <span class={policy.allowed ? 'may' : 'may not'}>
       <Icon name={policy.allowed ? 'check' : 'close'} />
-      {policy.allowed ? texts.yes : texts.no}
+      {policy.allowed ? t().shell.yes : t().shell.no}
     </span>
   )
 }

@@ -24,7 +24,7 @@ export function PageDecay({ filters }: { filters: string }) {
     <Panel
       title={texts.title}
       aside={texts.against}
-      right={<More to="decay">{t().pages.allPages}</More>}
+      right={<More to="decay">{t().overview.allPages}</More>}
       answers={[answer]}
       empty={rows.length === 0}
       emptyText={t().pages.decayNone}

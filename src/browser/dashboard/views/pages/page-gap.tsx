@@ -16,7 +16,7 @@ export function PageGap({ gap }: { gap: Result<'/api/citation-gap/summary'> }) {
   return (
     <Panel
       span={5}
-      title={texts.title}
+      title={t().shell.view['citation-gap']}
       right={verdict && <VerdictTag of={verdict} />}
       answers={[gap]}
       foot={texts.foot}

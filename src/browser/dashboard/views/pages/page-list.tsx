@@ -32,10 +32,10 @@ export function PageList() {
   const isFiltered = place.value.filters.length > 0 || place.value.segment !== undefined
   const hasNoScript = pages.human.meta?.warnings?.some(({ code }) => code === 'no_engagement_data') ?? false
   return (
-    <Sheet title={texts.title}>
+    <Sheet title={t().shell.view.pages}>
       <ListSentence pages={pages} rows={rows} />
       <Panel
-        title={texts.title}
+        title={t().shell.view.pages}
         aside={texts.sortedBy[lead]}
         right={<ExportMenu report="pages" picture={false} />}
         answers={sides.map((of) => pages[of])}
@@ -52,7 +52,8 @@ export function PageList() {
             <Paging total={pages[lead].meta?.total} limit={ROWS} />
             {sides.includes('human') && hasNoScript && (
               <p class="foot">
-                {texts.noScript} <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.install}</a>
+                {texts.noScript}{' '}
+                <a href={hrefTo({ path: viewPath('settings', 'install') })}>{t().settings.sections.install}</a>
               </p>
             )}
             {show === 'agent' && <Warnings of={[pages.agent.meta]} />}
@@ -80,11 +81,11 @@ function ListSentence({ pages, rows }: ReturnType<typeof usePageRows>) {
         const otherTotal = others[other].meta?.total ?? 0
         if (total === 0 && otherTotal === 0) return texts.list.none(when)
         const count = (of: Audience, n: number) => (
-          <span class={SENTENCE_CLASS[of]}>{texts.pages(n, formatNumber(n))}</span>
+          <span class={SENTENCE_CLASS[of]}>{t().parts.pages(n, formatNumber(n))}</span>
         )
         const disobeyed = disallowed.agent.meta?.total ?? 0
         const violations = (
-          <a href={hrefTo({ path: viewPath('violations') })}>{texts.pages(disobeyed, formatNumber(disobeyed))}</a>
+          <a href={hrefTo({ path: viewPath('violations') })}>{t().parts.pages(disobeyed, formatNumber(disobeyed))}</a>
         )
         return [
           ...(show === 'both'
@@ -138,7 +139,7 @@ function PageTable({ rows }: { rows: readonly PageRow[] }) {
       <table class={`butterfly fixed pages ${show}`}>
         <thead>
           <tr>
-            <th scope="col">{texts.page}</th>
+            <th scope="col">{t().overview.page}</th>
             {show !== 'agent' && isMirrored && details('human')}
             {show !== 'agent' && <BarHead of="human" />}
             {show !== 'agent' && !isMirrored && details('human')}
@@ -245,8 +246,7 @@ function Row({ row, rows, columns }: RowProps) {
 }
 
 function Robots({ disallowed }: { disallowed: number }) {
-  const texts = t().pages
-  if (disallowed === 0) return <span class="muted small">{texts.allowed}</span>
+  if (disallowed === 0) return <span class="muted small">{t().coverage.allowed}</span>
   return <DisallowedTag count={disallowed} />
 }
 

@@ -32,9 +32,9 @@ function people(page: DataOf<'/api/stats/pages'>[number] | undefined): readonly 
   const texts = t().pages
   const [visitors, views, entries] = [page?.visitors ?? 0, page?.pageviews ?? 0, page?.entries ?? 0]
   if (visitors === 0) return texts.one.nobody(whenText())
-  const readers = <span class="people">{texts.people(visitors, formatNumber(visitors))}</span>
+  const readers = <span class="people">{t().parts.people(visitors, formatNumber(visitors))}</span>
   return [
-    ...texts.one.peopleRead(whenText(), readers, texts.times(views, formatNumber(views))),
+    ...texts.one.peopleRead(whenText(), readers, t().parts.times(views, formatNumber(views))),
     entries > 0 ? texts.one.began(entries, formatNumber(entries)) : texts.one.end,
   ]
 }
@@ -48,10 +48,13 @@ function readers(
   if (fetches === 0) return [...texts.one.noAgent(whenText()), texts.one.end]
   const known = (
     <a class="agents" href={`${hrefTo({})}#agents-of-page`}>
-      {texts.agents(count, formatNumber(count))}
+      {t().parts.agents(count, formatNumber(count))}
     </a>
   )
-  return [...texts.one.readBy(whenText(), known, texts.times(fetches, formatNumber(fetches))), ...permission(agents)]
+  return [
+    ...texts.one.readBy(whenText(), known, t().parts.times(fetches, formatNumber(fetches))),
+    ...permission(agents),
+  ]
 }
 
 function permission(agents: ReturnType<typeof useAgentsOfPage>): readonly unknown[] {
@@ -64,7 +67,7 @@ function permission(agents: ReturnType<typeof useAgentsOfPage>): readonly unknow
       {texts.one.ofThem(disobeyed.length, formatNumber(disobeyed.length))}
     </a>
   )
-  const times = texts.times(agents.disallowed, formatNumber(agents.disallowed))
+  const times = t().parts.times(agents.disallowed, formatNumber(agents.disallowed))
   return texts.one.notAllowed(some, disobeyed.length, times)
 }
 
@@ -73,8 +76,8 @@ function cameBack(gap: DataOf<'/api/citation-gap/summary'> | undefined): readonl
   // Both are absent if nothing of the window was recorded.
   if (fetches === undefined || arrivals === undefined) return []
   const texts = t().pages
-  const people = <span class="people">{texts.people(arrivals, formatNumber(arrivals))}</span>
+  const people = <span class="people">{t().parts.people(arrivals, formatNumber(arrivals))}</span>
   if (fetches === 0) return arrivals > 0 ? texts.one.notReadByAssistants(people) : []
-  const times = texts.times(fetches, formatNumber(fetches))
+  const times = t().parts.times(fetches, formatNumber(fetches))
   return arrivals > 0 ? texts.one.cameBack(times, people) : texts.one.noneCameBack(times)
 }

@@ -13,7 +13,7 @@ export function PageSources({ filters }: { filters: string }) {
     <RankedPanel
       span={place.value.show === 'human' ? 12 : 5}
       title={texts.cameFrom}
-      right={<More to="sources">{texts.allSources}</More>}
+      right={<More to="sources">{t().shell.view.sources}</More>}
       answer={answer}
       emptyText={texts.noSources}
       of="human"

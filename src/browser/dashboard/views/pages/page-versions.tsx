@@ -21,7 +21,7 @@ export function PageVersions({ agents }: { agents: ReturnType<typeof useAgentsOf
     <Panel
       span={place.value.show === 'both' ? 7 : 12}
       title={texts.title}
-      right={<More to="policy">{t().pages.may.policy}</More>}
+      right={<More to="policy">{t().shell.view.policy}</More>}
       answers={[...agents.answers, answer]}
       empty={versions.length === 0}
       emptyText={texts.none}

@@ -23,7 +23,7 @@ export default function Places() {
   const texts = t().places
   const located = usePair('/api/stats/locations', { limit: 300, compare: undefined })
   return (
-    <Sheet title={texts.title}>
+    <Sheet title={t().shell.view.places}>
       <PlacesSentence located={located} />
       {audiences.value.map((of) => (
         <MapPanel key={of} of={of} located={located} />
@@ -65,7 +65,12 @@ function PlacesSentence({ located }: { located: Located }) {
           return [write(count, <b>{formatCountry(first[0])}</b>, formatShare(first[1] / total, 0))]
         })
         if (parts.length === 0) return texts.none(whenText())
-        return [whenText(), ' ', ...parts.flatMap((part, i) => (i === 0 ? part : [texts.and, ...part])), texts.end]
+        return [
+          whenText(),
+          ' ',
+          ...parts.flatMap((part, i) => (i === 0 ? part : [texts.and, ...part])),
+          t().pages.one.end,
+        ]
       }}
     </Sentence>
   )
@@ -127,7 +132,7 @@ function Countries(props: { located: Located }) {
           <CountryTable rows={rows} />
           {all.length > FEW && (
             <button type="button" class="more" aria-expanded={isLong} onClick={() => setLong(!isLong)}>
-              {isLong ? texts.fewer : texts.all(formatNumber(all.length))}
+              {isLong ? t().parts.fewer : t().parts.all(formatNumber(all.length))}
             </button>
           )}
         </>

@@ -53,7 +53,7 @@ export function LlmsFile({ file }: { file: Result<'/api/policy'> }) {
                     disallowed ? (
                       <b>✕ {t().coverage.disallowed}</b>
                     ) : (
-                      (last_status ?? <span class="muted small">{offsite ? texts.offsite : texts.unread}</span>)
+                      (last_status ?? <span class="muted small">{offsite ? texts.offsite : t().pages.never}</span>)
                     ),
                 },
               ]}

@@ -61,7 +61,7 @@ export function MayRead({ all, one }: { all: Result<'/api/policy'>; one: Result<
               ))}
             </datalist>
             <label class="field">
-              <span>{texts.path}</span>
+              <span>{t().agents.path}</span>
               <input name="path" defaultValue={own.path ?? ''} placeholder="/" maxLength={2000} />
             </label>
             <button type="submit" class="button">
@@ -126,7 +126,7 @@ function AgentTable({ agents }: { agents: readonly Agent[] }) {
           key: 'may',
           head: texts.may,
           width: '14%',
-          cell: ({ allowed }) => (allowed ? `✓ ${texts.yes}` : <b>✕ {texts.no}</b>),
+          cell: ({ allowed }) => (allowed ? `✓ ${t().shell.yes}` : <b>✕ {t().shell.no}</b>),
         },
         {
           key: 'line',
@@ -143,7 +143,7 @@ function AgentTable({ agents }: { agents: readonly Agent[] }) {
           ? [
               {
                 key: 'reads',
-                head: texts.reads,
+                head: t().overview.pageReads,
                 right: true,
                 width: '10%',
                 cell: ({ seen }: Agent) => (seen ? formatNumber(seen.fetches) : <span class="muted">0</span>),

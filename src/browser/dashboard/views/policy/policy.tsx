@@ -34,7 +34,7 @@ export default function Policy() {
   const hostnames = file.data?.hostnames ?? []
   const decided = agent ? one.data?.agents[0] : undefined
   return (
-    <Sheet title={texts.title}>
+    <Sheet title={t().shell.view.policy}>
       <Sentence answers={[file]}>
         {() => {
           const agents = file.data?.agents ?? []

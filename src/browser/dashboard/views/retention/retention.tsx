@@ -56,7 +56,9 @@ function Grid() {
         {() => {
           const back = backSoon(cohorts)
           if (back === undefined) return (isSaltChanged(cohorts) ? texts.saltChanged : texts.tooEarly)[unit](whenText())
-          const people = <a href={hrefTo({ path: viewPath('visitors') })}>{texts.people(back.people)}</a>
+          const people = (
+            <a href={hrefTo({ path: viewPath('visitors') })}>{t().behaviour.funnels.counted.visitor(back.people)}</a>
+          )
           return texts.sentence(whenText(), people, formatShare(back.share), texts.after[unit])
         }}
       </Sentence>
@@ -128,7 +130,7 @@ function Cohorts({ cohorts, unit, counts }: { cohorts: readonly Cohort[]; unit: 
           <tr>
             <th scope="col">{texts.first[unit]}</th>
             <th scope="col" class="right-align">
-              {texts.size}
+              {t().shell.show.human}
             </th>
             {columns.map((period) => (
               <th scope="col" class="right-align" key={period}>

@@ -143,8 +143,8 @@ function Facts({ session }: { session: Session }) {
       <Fact name={texts.source}>
         <From row={session} />
       </Fact>
-      <Fact name={texts.place}>{country === undefined ? t().parts.unknown : formatCountry(country)}</Fact>
-      <Fact name={texts.device}>
+      <Fact name={t().parts.country}>{country === undefined ? t().parts.unknown : formatCountry(country)}</Fact>
+      <Fact name={t().devices.typeHead}>
         <Device row={session} />
         {device_type && <span class="muted small">{t().devices.type[device_type] ?? device_type}</span>}
       </Fact>

@@ -34,8 +34,8 @@ export function sessionColumns(): Column<Session>[] {
       wide: true,
       cell: ({ exit_page }) => <Path of="exit_page" path={exit_page} />,
     },
-    countColumn('pageviews', { width: '64px' }, texts.pagesHead),
-    countColumn('events', { width: '72px', wide: true }, texts.eventsHead),
+    countColumn('pageviews', { width: '64px' }, t().shell.view.pages),
+    countColumn('events', { width: '72px', wide: true }, t().parts.metric.events),
     {
       key: 'duration',
       head: texts.duration,
@@ -46,7 +46,7 @@ export function sessionColumns(): Column<Session>[] {
     { key: 'source', head: texts.source, wide: true, width: '13%', cell: (row) => <From row={row} /> },
     {
       key: 'country',
-      head: texts.place,
+      head: t().parts.country,
       wide: true,
       width: '12%',
       cell: ({ country }) =>
@@ -56,7 +56,7 @@ export function sessionColumns(): Column<Session>[] {
           <RowName label={formatCountry(country)} filter={['country', country]} />
         ),
     },
-    { key: 'device', head: texts.device, wide: true, width: '14%', cell: (row) => <Device row={row} /> },
+    { key: 'device', head: t().devices.typeHead, wide: true, width: '14%', cell: (row) => <Device row={row} /> },
   ]
 }
 

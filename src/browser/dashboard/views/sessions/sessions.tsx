@@ -31,18 +31,18 @@ function SessionList() {
   )
   const total = answer.meta?.total ?? 0
   return (
-    <PeopleOnly title={texts.title} why={texts.agents} instead={['agents']}>
+    <PeopleOnly title={t().shell.view.sessions} why={texts.agents} instead={['agents']}>
       {() => (
         <>
           <Sentence answers={[answer]}>
             {() =>
               total === 0
                 ? texts.none(whenText())
-                : texts.sentence(whenText(), <span class="people">{texts.visits(total, formatNumber(total))}</span>)
+                : texts.sentence(whenText(), <span class="people">{t().parts.visits(total, formatNumber(total))}</span>)
             }
           </Sentence>
           <ListPanel
-            title={texts.title}
+            title={t().shell.view.sessions}
             right={<ExportMenu report="sessions" picture={false} />}
             answer={answer}
             emptyText={texts.empty}

@@ -31,7 +31,7 @@ export function Account() {
           >
             <p class="muted">{user.email}</p>
             <Input
-              label={texts.name}
+              label={t().parts.name}
               name="name"
               required
               maxLength={100}
@@ -41,7 +41,7 @@ export function Account() {
           </Form>
         )}
       </Panel>
-      <Panel title={texts.password}>
+      <Panel title={t().shell.locked.password}>
         {() => (
           <Form
             action={texts.changePassword}
@@ -141,13 +141,13 @@ function Sessions() {
           columns={[
             {
               key: 'agent',
-              head: texts.browser,
+              head: t().devices.browser,
               cell: ({ agent = '' }) => <Cut text={nameOfAgent(agent)} whole={agent} />,
             },
             { key: 'ip', head: texts.address, wide: true, cell: ({ ip }) => <span class="mono">{ip ?? ''}</span> },
             {
               key: 'seen',
-              head: texts.seen,
+              head: t().sessions.lastSeen,
               cell: ({ last_seen_at, current }) => (current ? texts.this : formatInstant(last_seen_at)),
             },
             {

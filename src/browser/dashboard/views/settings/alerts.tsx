@@ -46,8 +46,8 @@ export function Alerts() {
       nameOf={({ name }) => name}
       test={texts}
       columns={[
-        textColumn('name', texts.name),
-        { key: 'kind', head: texts.kind, cell: (row) => describe(row) },
+        textColumn('name', t().parts.name),
+        { key: 'kind', head: t().parts.note.at, cell: (row) => describe(row) },
         {
           key: 'to',
           head: texts.to,
@@ -59,7 +59,7 @@ export function Alerts() {
           head: texts.last,
           wide: true,
           width: '16%',
-          cell: ({ last_fired_at }) => (last_fired_at ? formatInstant(last_fired_at) : texts.never),
+          cell: ({ last_fired_at }) => (last_fired_at ? formatInstant(last_fired_at) : t().parts.never),
         },
         { ...switchColumn('/api/alerts', 'name'), width: '12%' },
       ]}
@@ -102,8 +102,8 @@ function AlertFields({ row }: { row: Alert | undefined }) {
   const [kind, setKind] = useState<string>(row?.kind ?? 'threshold')
   return (
     <>
-      <Input label={texts.name} name="name" required maxLength={100} defaultValue={row?.name} autofocus />
-      <Field label={texts.kind} name="kind">
+      <Input label={t().parts.name} name="name" required maxLength={100} defaultValue={row?.name} autofocus />
+      <Field label={t().parts.note.at} name="kind">
         <Choose name="kind" value={kind} choices={KINDS.map((each) => [each, texts.kinds[each]])} onChoose={setKind} />
       </Field>
       {isCounted(kind) && (

@@ -40,12 +40,12 @@ export function Audit() {
         textColumn('actor', texts.who),
         {
           key: 'ip',
-          head: texts.from,
+          head: t().shell.from,
           wide: true,
           width: '18%',
           cell: ({ ip }) => <span class="mono">{ip ?? ''}</span>,
         },
-        { key: 'at', head: texts.at, width: '20%', cell: ({ at }) => formatInstant(at) },
+        { key: 'at', head: t().parts.note.at, width: '20%', cell: ({ at }) => formatInstant(at) },
       ]}
       limit={LIMIT}
     />

@@ -34,7 +34,7 @@ export function Dropped() {
             { key: 'reason', head: texts.reason, cell: ({ reason }) => texts.reasons[reason] ?? reason },
             {
               key: 'door',
-              head: texts.from,
+              head: t().shell.from,
               width: '26%',
               cell: ({ door }) => (door === 'edge' ? texts.edge : texts.track),
             },

@@ -30,13 +30,13 @@ export function Keys() {
       removeLabel={texts.revoke}
       remove={({ id }) => send(client.DELETE('/api/keys/{id}', { params: { path: { id } } }))}
       columns={[
-        textColumn('name', texts.name),
+        textColumn('name', t().parts.name),
         { key: 'prefix', head: texts.prefix, cell: ({ prefix }) => <span class="mono">{prefix}…</span>, wide: true },
         { key: 'scopes', head: texts.scopes, cell: ({ scopes }) => scopes.join(', '), wide: true },
         {
           key: 'expires',
-          head: texts.expires,
-          cell: ({ expires_at }) => (expires_at ? formatDay(expires_at) : texts.never),
+          head: t().parts.ends,
+          cell: ({ expires_at }) => (expires_at ? formatDay(expires_at) : t().parts.never),
         },
       ]}
       above={
@@ -68,7 +68,7 @@ export function Keys() {
       }}
       form={() => (
         <>
-          <Input label={texts.name} hint={texts.nameHint} name="name" required maxLength={100} autofocus />
+          <Input label={t().parts.name} hint={texts.nameHint} name="name" required maxLength={100} autofocus />
           <CheckList
             label={texts.scopes}
             name="scopes"
@@ -76,7 +76,7 @@ export function Keys() {
             checked={['stats:read']}
           />
           <Check label={texts.bound(site.value?.name ?? '')} name="bound" defaultChecked />
-          <Input label={texts.expires} name="expires_at" type="date" />
+          <Input label={t().parts.ends} name="expires_at" type="date" />
         </>
       )}
     />

@@ -38,13 +38,13 @@ export function Members() {
         role="admin"
         canEdit
         nameOf={({ email }) => email}
-        removeLabel={texts.remove}
+        removeLabel={t().behaviour.goals.remove}
         remove={({ user }) =>
           send(client.DELETE('/api/orgs/{id}/members/{user}', { params: { path: { id: org, user } } }))
         }
         columns={[
           textColumn('email', texts.email),
-          textColumn('name', texts.name, { wide: true }),
+          textColumn('name', t().parts.name, { wide: true }),
           { key: 'role', head: texts.role, cell: ({ role }) => texts.roles[role] },
           { key: 'since', head: texts.since, wide: true, cell: ({ since }) => formatDay(since) },
         ]}

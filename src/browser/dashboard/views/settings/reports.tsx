@@ -20,7 +20,7 @@ export function Reports() {
       nameOf={({ name }) => name}
       test={texts}
       columns={[
-        textColumn('name', texts.name),
+        textColumn('name', t().parts.name),
         { key: 'period', head: texts.period, cell: ({ period }) => texts.periods[period] },
         {
           key: 'to',
@@ -30,9 +30,9 @@ export function Reports() {
         },
         {
           key: 'last',
-          head: texts.last,
+          head: t().settings.alerts.last,
           wide: true,
-          cell: ({ last_sent }) => (last_sent ? formatDay(last_sent) : texts.never),
+          cell: ({ last_sent }) => (last_sent ? formatDay(last_sent) : t().parts.never),
         },
         { ...switchColumn('/api/reports', 'name'), width: '12%' },
       ]}
@@ -44,7 +44,7 @@ export function Reports() {
       }))}
       form={(row) => (
         <>
-          <Input label={texts.name} name="name" required maxLength={100} defaultValue={row?.name} autofocus />
+          <Input label={t().parts.name} name="name" required maxLength={100} defaultValue={row?.name} autofocus />
           <Select
             label={texts.period}
             name="period"

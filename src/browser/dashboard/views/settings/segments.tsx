@@ -19,7 +19,7 @@ export function Segments() {
       columns={[
         {
           key: 'name',
-          head: texts.name,
+          head: t().parts.name,
           cell: ({ id, name }) => (
             <a class="cut" href={hrefTo({ path: viewPath(), segment: id })}>
               {name}
@@ -40,7 +40,7 @@ export function Segments() {
       }}
       form={(row) => (
         <>
-          <Input label={texts.name} name="name" required maxLength={100} defaultValue={row?.name} />
+          <Input label={t().parts.name} name="name" required maxLength={100} defaultValue={row?.name} />
           <Check label={t().shell.segmentShared} name="shared" defaultChecked={row?.shared ?? true} />
         </>
       )}

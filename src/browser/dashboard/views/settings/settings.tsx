@@ -42,9 +42,9 @@ export default function Settings() {
   const Content = asked === 'new-site' ? NewSite : SECTIONS[section]
   return (
     <>
-      <h1 class="title">{t().shell.settings}</h1>
+      <h1 class="title">{t().shell.view.settings}</h1>
       <div class="settings">
-        <nav aria-label={t().shell.settings}>
+        <nav aria-label={t().shell.view.settings}>
           <ul>
             {Object.keys(SECTIONS)
               .filter(isSection)

@@ -60,7 +60,7 @@ export function Shares() {
       columns={[
         {
           key: 'name',
-          head: texts.name,
+          head: t().parts.name,
           cell: ({ name, slug }) => (
             <a class="cut" href={`${root.href}share/${slug}`} target="_blank" rel="noreferrer">
               {name} ↗
@@ -75,15 +75,15 @@ export function Shares() {
         },
         {
           key: 'password',
-          head: texts.password,
+          head: t().shell.locked.password,
           width: '14%',
-          cell: ({ password }) => (password ? texts.yes : texts.no),
+          cell: ({ password }) => (password ? t().shell.yes : t().shell.no),
         },
         {
           key: 'expires',
-          head: texts.expires,
+          head: t().parts.ends,
           width: '14%',
-          cell: ({ expires_at }) => (expires_at ? formatDay(expires_at) : texts.never),
+          cell: ({ expires_at }) => (expires_at ? formatDay(expires_at) : t().parts.never),
         },
       ]}
       above={records.answer.data?.map((share) => (
@@ -109,7 +109,7 @@ export function Shares() {
       })}
       form={(row) => (
         <>
-          <Input label={texts.name} name="name" required maxLength={100} defaultValue={row?.name} autofocus />
+          <Input label={t().parts.name} name="name" required maxLength={100} defaultValue={row?.name} autofocus />
           <CheckList
             label={texts.scopes}
             name="scopes"
@@ -118,7 +118,7 @@ export function Shares() {
             checked={row?.scopes ?? USUAL}
           />
           <Input
-            label={texts.password}
+            label={t().shell.locked.password}
             hint={row?.password ? texts.passwordKept : texts.passwordHint}
             name="password"
             type="password"
@@ -128,7 +128,7 @@ export function Shares() {
           />
           {row?.password && <Check label={texts.noPassword} name="no_password" />}
           <Input
-            label={texts.expires}
+            label={t().parts.ends}
             name="expires_at"
             type="date"
             defaultValue={row?.expires_at && dayOf(Date.parse(row.expires_at), timeZone.value)}

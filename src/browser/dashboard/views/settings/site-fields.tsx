@@ -16,7 +16,7 @@ export function SiteFields({ of }: { of: Partial<SiteShape> }) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
   return (
     <>
-      <Input label={texts.name} name="name" required maxLength={100} defaultValue={of.name} />
+      <Input label={t().parts.name} name="name" required maxLength={100} defaultValue={of.name} />
       <Lines
         label={texts.domains}
         hint={texts.domainsHint}

@@ -28,7 +28,7 @@ export default function Sources() {
   const isPeople = place.value.show !== 'agent'
   const answer = useOne('/api/stats/sources', 'human', { limit: 100 }, isPeople)
   return (
-    <PeopleOnly title={texts.title} why={texts.agents} instead={['agents', 'citation-gap']}>
+    <PeopleOnly title={t().shell.view.sources} why={texts.agents} instead={['agents', 'citation-gap']}>
       {() => (
         <>
           <SourcesSentence answer={answer} />
@@ -51,7 +51,7 @@ function SourcesSentence({ answer }: { answer: Sourced }) {
         const total = channels.reduce((sum, { sessions = 0 }) => sum + sessions, 0)
         const [best] = channels.toSorted((a, b) => (b.sessions ?? 0) - (a.sessions ?? 0))
         if (!best || total === 0) return texts.none(whenText())
-        const visits = (n: number) => <span class="people">{texts.people(n, formatNumber(n))}</span>
+        const visits = (n: number) => <span class="people">{t().parts.visits(n, formatNumber(n))}</span>
         const sent = channels.find(({ channel }) => channel === ASSISTANTS)?.sessions ?? 0
         const first = answer.data?.sources?.find(({ channel, source }) => channel === ASSISTANTS && source)?.source
         const share = formatShare((best.sessions ?? 0) / total, 0)
@@ -105,10 +105,10 @@ function Assistants({ answer }: { answer: Sourced }) {
     <RankedPanel
       span={4}
       title={texts.assistantsTitle}
-      right={<More to="citation-gap">{texts.gap}</More>}
+      right={<More to="citation-gap">{t().shell.view['citation-gap']}</More>}
       answer={answer}
-      emptyText={texts.assistantsNone}
-      foot={rows.length > 0 && texts.assistantsFoot}
+      emptyText={t().overview.aiNone}
+      foot={rows.length > 0 && t().overview.aiFoot}
       of="human"
       metric="sessions"
       rows={rows.map((row) => {
@@ -126,7 +126,7 @@ function SourceList({ answer }: { answer: Sourced }) {
   const rows = (answer.data?.sources ?? []).filter(({ channel }) => channel !== ASSISTANTS)
   return (
     <Panel
-      title={texts.title}
+      title={t().shell.view.sources}
       answers={[answer]}
       empty={rows.length === 0}
       emptyText={texts.sourcesNone}
@@ -142,7 +142,13 @@ function SourceList({ answer }: { answer: Sourced }) {
       }
     >
       {() => (
-        <Measures of="human" label={texts.title} head={texts.source} rows={rows.map(sourceRow)} metrics={METRICS} />
+        <Measures
+          of="human"
+          label={t().shell.view.sources}
+          head={texts.source}
+          rows={rows.map(sourceRow)}
+          metrics={METRICS}
+        />
       )}
     </Panel>
   )

@@ -74,8 +74,8 @@ function List<Row>({ of, by, rowKey, columns }: ListProps<Row>) {
             label={texts.by}
             tabs={[
               ['agents', texts.byAgent],
-              ['pages', texts.byPage],
-              ['all', texts.all],
+              ['pages', t().gap.byPage],
+              ['all', t().agents.all],
             ]}
           />
           <ExportMenu report={REPORTS[by]} only="agent" picture={false} more={severity ? { severity } : {}} />
@@ -129,17 +129,17 @@ const agentColumns = (): Column<ByAgent>[] => [
     head: t().agents.agent,
     cell: ({ agent_id, name, operator }) => agentName(name, agent_id, operator),
   },
-  { key: 'class', head: t().violations.class, width: '20%', cell: (row) => <SeverityTag of={row.severity} /> },
+  { key: 'class', head: t().agents.class, width: '20%', cell: (row) => <SeverityTag of={row.severity} /> },
   countColumn('urls', { width: '9%', wide: true }, t().violations.urls),
   line(),
   ...counts<ByAgent>(),
 ]
 
 const pageColumns = (): Column<ByPage>[] => [
-  { key: 'page', head: t().violations.page, cell: ({ pathname }) => pageName(pathname) },
+  { key: 'page', head: t().overview.page, cell: ({ pathname }) => pageName(pathname) },
   {
     key: 'class',
-    head: t().violations.class,
+    head: t().agents.class,
     width: '26%',
     cell: ({ severities, severity }) => (
       <span class="tags">
@@ -159,10 +159,10 @@ const pageColumns = (): Column<ByPage>[] => [
 
 const allColumns = (): Column<One>[] => [
   { key: 'agent', head: t().agents.agent, cell: ({ agent_id, operator }) => agentName(agent_id, agent_id, operator) },
-  { key: 'page', head: t().violations.page, width: '22%', cell: ({ pathname }) => pageName(pathname) },
+  { key: 'page', head: t().overview.page, width: '22%', cell: ({ pathname }) => pageName(pathname) },
   {
     key: 'class',
-    head: t().violations.class,
+    head: t().agents.class,
     wide: true,
     width: '12%',
     cell: (row) => <SeverityTag of={row.severity} />,

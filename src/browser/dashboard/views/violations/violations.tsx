@@ -40,7 +40,7 @@ const sum = (rows: Rows, severity?: string): number =>
   rows.reduce((n, row) => (severity === undefined || row.severity === severity ? n + row.fetches : n), 0)
 
 function ViolationSentence({ summary }: { summary: Result<'/api/policy/violations/agents'> }) {
-  const { violations: texts, overview, agents } = t()
+  const { violations: texts, agents } = t()
   const totals = useOne('/api/agents/overview', 'agent', { compare: undefined })
   return (
     <Sentence answers={[summary]}>
@@ -51,13 +51,13 @@ function ViolationSentence({ summary }: { summary: Result<'/api/policy/violation
         const breaches = sum(rows, 'breach')
         const many = new Set(rows.map(({ agent_id }) => agent_id)).size
         const all = totals.data?.fetches ?? 0
-        const times = <a href={hrefTo({ own: { by: 'all' } })}>{overview.times(fetches, formatNumber(fetches))}</a>
+        const times = <a href={hrefTo({ own: { by: 'all' } })}>{t().parts.times(fetches, formatNumber(fetches))}</a>
         return [
           ...texts.sentence(
             whenText(),
             times,
             all === 0 ? '–' : formatShare(fetches / all),
-            overview.agents(many, formatNumber(many)),
+            t().parts.agents(many, formatNumber(many)),
           ),
           ...(breaches === 0
             ? [texts.noBreach]

@@ -55,7 +55,7 @@ export function OneVisitor({ id }: { id: string }) {
                 visitor &&
                 texts.visitorSentence(
                   <span class="people">{name.slice(0, 80)}</span>,
-                  texts.times(visitor.sessions, formatNumber(visitor.sessions)),
+                  t().parts.times(visitor.sessions, formatNumber(visitor.sessions)),
                   texts.pages(visitor.pageviews, formatNumber(visitor.pageviews)),
                   formatFullInstant(visitor.first_seen),
                 )
@@ -100,7 +100,9 @@ function Facts({ found, onErase }: FactsProps) {
             <dl class="facts">
               <Fact name={texts.firstSeen}>{formatFullInstant(visitor.first_seen)}</Fact>
               <Fact name={texts.lastSeen}>{formatFullInstant(visitor.last_seen)}</Fact>
-              <Fact name={texts.place}>{visitor.country === undefined ? unknown : formatCountry(visitor.country)}</Fact>
+              <Fact name={t().parts.country}>
+                {visitor.country === undefined ? unknown : formatCountry(visitor.country)}
+              </Fact>
               <Fact name={t().devices.browser}>{visitor.browser?.slice(0, 80) ?? unknown}</Fact>
             </dl>
             <h3>{texts.traits}</h3>

@@ -34,7 +34,7 @@ function VisitorList() {
   )
   const total = answer.meta?.total ?? 0
   return (
-    <PeopleOnly title={texts.visitorsTitle} why={texts.agentsVisitors} instead={['agents']}>
+    <PeopleOnly title={t().shell.view.visitors} why={texts.agentsVisitors} instead={['agents']}>
       {() => (
         <>
           <Sentence answers={[answer]}>
@@ -43,12 +43,12 @@ function VisitorList() {
                 ? texts.visitorsNone(whenText())
                 : texts.visitorsSentence(
                     whenText(),
-                    <span class="people">{texts.people(total, formatNumber(total))}</span>,
+                    <span class="people">{t().parts.people(total, formatNumber(total))}</span>,
                   )
             }
           </Sentence>
           <ListPanel
-            title={texts.visitorsTitle}
+            title={t().shell.view.visitors}
             right={<ExportMenu report="visitors" picture={false} />}
             answer={answer}
             rows={answer.data ?? []}
@@ -79,7 +79,7 @@ function columns(): Column<DataOf<'/api/stats/visitors'>[number]>[] {
       ),
     },
     countColumn('sessions', { width: '72px' }, texts.visitsHead),
-    countColumn('pageviews', { width: '72px' }, texts.pagesHead),
+    countColumn('pageviews', { width: '72px' }, t().shell.view.pages),
     {
       key: 'first',
       head: texts.firstSeen,
@@ -101,7 +101,7 @@ function columns(): Column<DataOf<'/api/stats/visitors'>[number]>[] {
     },
     {
       key: 'country',
-      head: texts.place,
+      head: t().parts.country,
       wide: true,
       width: '17%',
       cell: ({ country }) =>
