@@ -1,17 +1,18 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Mark } from '../parts/marks.js'
-import { metricName } from '../parts/numbers.js'
+import { formatMetric, metricName } from '../parts/numbers.js'
 import { Panel } from '../parts/panel.js'
 import { Lacking, Warnings } from '../parts/states.js'
+import { Table } from '../parts/table.js'
 import { type Audience, go, place } from '../state/address.js'
 import type { Recorded } from '../state/data.js'
-import type { Granularity } from '../state/format.js'
+import { formatFullInstant, formatLongDay, type Granularity } from '../state/format.js'
 import { interval, intervals } from '../state/interval.js'
 import { audiences, shareSlug, usePair } from '../state/question.js'
 import { onKey } from '../state/view-keys.js'
 import { type Window, windowName, windowOf } from '../state/window.js'
 import { t } from '../texts/index.js'
-import { BucketTable } from './bucket-table.js'
+import type { BandSeries } from './band.js'
 import { ExportMenu } from './export-menu.js'
 import { NoteStrip } from './note-strip.js'
 import { type Note, useNotes } from './notes.js'
@@ -159,5 +160,52 @@ function IntervalField({ now }: { now: Granularity }) {
         </option>
       ))}
     </select>
+  )
+}
+
+interface BucketTableProps {
+  label: string
+  series: readonly BandSeries[]
+  granularity: Granularity
+}
+
+/** The buckets of a time chart as a table. */
+function BucketTable({ label, series, granularity }: BucketTableProps) {
+  const { parts } = t()
+  const buckets = series[0]?.buckets ?? []
+  const write = (metric: string, value: number | undefined) =>
+    value === undefined ? <span class="muted">{parts.notRecorded}</span> : formatMetric(metric, value)
+  return (
+    <Table
+      label={label}
+      rowKey={({ t: start }) => start}
+      rows={buckets.map(({ t: start }, i) => ({ t: start, i }))}
+      columns={[
+        {
+          key: 't',
+          head: parts.granularity[granularity],
+          cell: ({ t: start }) =>
+            granularity === 'minute' || granularity === 'hour' ? formatFullInstant(start) : formatLongDay(start),
+        },
+        ...series.flatMap(({ of, metric, buckets: own, comparison }) => [
+          {
+            key: of,
+            head: metricName(metric),
+            right: true,
+            cell: ({ i }: { i: number }) => write(metric, own[i]?.value),
+          },
+          ...(comparison
+            ? [
+                {
+                  key: `${of}-before`,
+                  head: parts.previous,
+                  right: true,
+                  cell: ({ i }: { i: number }) => write(metric, comparison[i]?.value),
+                },
+              ]
+            : []),
+        ]),
+      ]}
+    />
   )
 }

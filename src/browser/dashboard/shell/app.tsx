@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useErrorBoundary } from 'preact/hooks'
-import { Dialog, Toasts } from '../parts/dialogs.js'
+import { Dialog, Form, Toasts } from '../parts/dialogs.js'
+import { Input } from '../parts/fields.js'
+import { Logo } from '../parts/marks.js'
 import { Patterns } from '../parts/split-bar.js'
 import { Failed } from '../parts/states.js'
 import { go, hrefTo, isEmbedded, place, siteId, view } from '../state/address.js'
@@ -10,7 +12,7 @@ import { segments } from '../state/filters.js'
 import { formatDay, formatTime } from '../state/format.js'
 import { dimensions, siteQuery } from '../state/question.js'
 import { hasRole, me, pageTitle, signInAddress, site, sites, timeZone } from '../state/session.js'
-import { lockedShare } from '../state/share.js'
+import { lockedShare, unlockShare } from '../state/share.js'
 import { share } from '../state/shared-scopes.js'
 import { t } from '../texts/index.js'
 import { Bar } from './bar.js'
@@ -19,7 +21,6 @@ import { KeysDialog, showingKeys } from './keys.js'
 import { lazy } from './lazy.js'
 import { Rail, Tabs } from './rail.js'
 import { Search, searching } from './search.js'
-import { UnlockShare } from './unlock-share.js'
 import { openViews, pathOf } from './views.js'
 
 /** The form for a site, for an account that has none. */
@@ -206,5 +207,35 @@ export function App({ problem, retry }: { problem?: Problem; retry: () => void }
       {sessionEndedAt.value && me.value && <SessionEnded at={sessionEndedAt.value} />}
       <Toasts />
     </>
+  )
+}
+
+/** Asks for the password of a share link. */
+function UnlockShare({ slug }: { slug: string }) {
+  const { locked } = t().shell
+  return (
+    <main id="main" class="state">
+      <p class="brand">
+        <Logo />
+        readership
+      </p>
+      <h1 class="title">{locked.title}</h1>
+      <Form
+        action={locked.action}
+        submit={async (fields) => {
+          const problem = await unlockShare(slug, `${fields.get('password')}`)
+          if (problem) throw problem
+        }}
+      >
+        <Input
+          label={locked.password}
+          name="password"
+          type="password"
+          required
+          autofocus
+          autocomplete="current-password"
+        />
+      </Form>
+    </main>
   )
 }

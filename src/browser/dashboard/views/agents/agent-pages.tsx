@@ -2,13 +2,17 @@ import type { DataOf } from '../../client/index.js'
 import { agoColumn, countColumn, pageColumn } from '../../parts/columns.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
 import { RankedPanel } from '../../parts/list-panel.js'
+import { Ranked } from '../../parts/lists.js'
+import { More } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
+import { Warnings } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
+import { useRead } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatNumber } from '../../state/format.js'
-import { useOne } from '../../state/question.js'
+import { mixedEnvelope, useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
 const only = (id: string) => ({ dimension: 'agent_id', op: 'is', value: id })
@@ -134,4 +138,47 @@ function foldRows(rows: readonly Ignored[]): Ignored[] {
     folded.set(key, same ? { ...same, fetches: same.fetches + row.fetches, last_seen } : row)
   }
   return [...folded.values()]
+}
+
+/** The people whom the assistants of one operator sent, by the page where they arrived. */
+export function PeopleSent({ operator }: { operator: string }) {
+  const texts = t().agents
+  const ask = { ...mixedEnvelope(), operator }
+  const total = useRead('/api/citation-gap/summary', ask)
+  const answer = useRead('/api/citation-gap', { ...ask, limit: 200 })
+  const rows = (answer.data ?? []).filter(({ arrivals }) => arrivals > 0).sort((a, b) => b.arrivals - a.arrivals)
+  const arrivals = total.data?.arrivals ?? 0
+  const reads = total.data?.fetches ?? 0
+  return (
+    <Panel
+      title={texts.peopleSent(operator)}
+      aside={total.data && t().parts.people(arrivals, formatNumber(arrivals))}
+      right={<More to="citation-gap">{t().shell.view['citation-gap']}</More>}
+      answers={[answer]}
+      empty={rows.length === 0}
+      emptyText={texts.peopleSentNone(operator)}
+      foot={
+        arrivals > 0 &&
+        reads > 0 &&
+        texts.readsPerPerson(operator, formatNumber(reads), formatNumber(reads / arrivals, 1))
+      }
+    >
+      {() => (
+        <>
+          <Ranked
+            of="human"
+            metric="sessions"
+            rows={rows.slice(0, 8).map(({ hostname, pathname, arrivals: n }) => ({
+              key: hostname + pathname,
+              label: pathname,
+              value: n,
+              filter: ['pathname', pathname],
+              to: viewPath('pages', pathname),
+            }))}
+          />
+          <Warnings of={[answer.meta]} />
+        </>
+      )}
+    </Panel>
+  )
 }

@@ -12,8 +12,7 @@ import { t } from '../../texts/index.js'
 import { useLanes } from './agent-history.js'
 import { AgentLanes } from './agent-lanes.js'
 import { AgentLead } from './agent-lead.js'
-import { WhatItIgnored, WhatItRead } from './agent-pages.js'
-import { PeopleSent } from './people-sent.js'
+import { PeopleSent, WhatItIgnored, WhatItRead } from './agent-pages.js'
 
 /** The filter that keeps one agent. */
 const onlyAgent = (id: string) => ({ dimension: 'agent_id', op: 'is', value: id })

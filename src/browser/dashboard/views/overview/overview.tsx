@@ -1,18 +1,21 @@
+import { useEffect } from 'preact/hooks'
 import { ReadershipChart } from '../../charts/readership-chart.js'
+import { Code } from '../../parts/dialogs.js'
 import { Later } from '../../parts/later.js'
 import { Mark } from '../../parts/marks.js'
+import { OutLink } from '../../parts/names.js'
 import { Headline, metricOf } from '../../parts/numbers.js'
 import { Sheet } from '../../parts/panel.js'
 import { Lacking } from '../../parts/states.js'
 import type { Audience } from '../../state/address.js'
+import { forget } from '../../state/data.js'
 import { pickedMetrics, pickMetric } from '../../state/metrics.js'
 import { audiences, usePair } from '../../state/question.js'
+import { scriptTag, site } from '../../state/session.js'
+import { whileVisible } from '../../state/visible.js'
 import { t } from '../../texts/index.js'
-import { AgentPanels } from './agent-panels.js'
-import { FirstRun } from './first-run.js'
 import { OverviewSentence } from './overview-sentence.js'
-import { PagePanels } from './page-panels.js'
-import { PeoplePanels } from './people-panels.js'
+import { AgentPanels, PagePanels, PeoplePanels } from './panels.js'
 
 const METRICS: Record<Audience, readonly string[]> = {
   human: ['visitors', 'sessions', 'pageviews', 'bounce'],
@@ -64,5 +67,40 @@ export default function Overview() {
         <PeoplePanels />
       </Later>
     </Sheet>
+  )
+}
+
+/** The first minutes: how to make the first visit and the first fetch. Fills by itself. */
+function FirstRun() {
+  const { empty } = t().overview
+  const host = site.value?.domains?.[0] ?? location.hostname
+  const address = `${host.startsWith('localhost') || /^[\d.]+/.test(host) ? 'http' : 'https'}://${host}/`
+  useEffect(() => whileVisible(3_000, () => forget('/api/stats/overview')), [])
+  return (
+    <>
+      <h1 class="title">{empty.title}</h1>
+      <p class="muted first-run">{empty.text}</p>
+      <div class="sheet">
+        <section class="cell">
+          <h2>{empty.asPerson}</h2>
+          <p class="muted">{empty.asPersonText}</p>
+          <p class="title-line">
+            <OutLink href={address}>{address}</OutLink>
+            <span class="pulse" />
+            <span class="muted">{empty.waiting}</span>
+          </p>
+        </section>
+        <section class="cell">
+          <h2>{empty.asAgent}</h2>
+          <p class="muted">{empty.asAgentText}</p>
+          <Code text={`curl -A "GPTBot/1.3" ${address}`} />
+        </section>
+        <section class="cell">
+          <h2>{empty.script}</h2>
+          <p class="muted">{empty.scriptText}</p>
+          <Code text={scriptTag()} />
+        </section>
+      </div>
+    </>
   )
 }

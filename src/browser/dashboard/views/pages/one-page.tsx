@@ -1,23 +1,24 @@
 import { ReadershipChart } from '../../charts/readership-chart.js'
+import { Diff } from '../../parts/diff.js'
 import { Later } from '../../parts/later.js'
+import { RankedPanel } from '../../parts/list-panel.js'
 import { Icon, Mark } from '../../parts/marks.js'
-import { OutLink } from '../../parts/names.js'
+import { More, OutLink } from '../../parts/names.js'
 import { Headline, metricOf } from '../../parts/numbers.js'
-import { Sheet } from '../../parts/panel.js'
+import { Panel, Sheet } from '../../parts/panel.js'
 import { Lacking } from '../../parts/states.js'
 import { type Audience, hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
-import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { formatAgo, formatFullInstant, formatInstant, formatNumber } from '../../state/format.js'
 import { pickedMetrics, pickMetric } from '../../state/metrics.js'
-import { audiences, useOne, usePair } from '../../state/question.js'
+import { audiences, envelope, useOne, usePair } from '../../state/question.js'
+import { useVersions } from '../../state/versions.js'
 import { t } from '../../texts/index.js'
 import { useAgentsOfPage } from './agents-of-page.js'
 import { PageAgents } from './page-agents.js'
 import { PageDecay } from './page-decay.js'
 import { PageGap } from './page-gap.js'
 import { PageSentence } from './page-sentence.js'
-import { PageSources } from './page-sources.js'
-import { PageVersions } from './page-versions.js'
 
 /** One page: who read it, whether they were allowed to, and who came back. */
 export function OnePage({ pathname }: { pathname: string }) {
@@ -148,5 +149,78 @@ function LastRead({ agents }: { agents: ReturnType<typeof useAgentsOfPage> }) {
       </span>
       <span class="change">{last ? last.name : texts.notYet}</span>
     </div>
+  )
+}
+
+/** Sources of the people who read the page. */
+function PageSources({ filters }: { filters: string }) {
+  const texts = t().pages
+  const answer = useOne('/api/stats/sources', 'human', { filters, compare: undefined, limit: 8 })
+  const rows = answer.data?.sources ?? []
+  return (
+    <RankedPanel
+      span={place.value.show === 'human' ? 12 : 5}
+      title={texts.cameFrom}
+      right={<More to="sources">{t().shell.view.sources}</More>}
+      answer={answer}
+      emptyText={texts.noSources}
+      of="human"
+      metric="visitors"
+      rows={rows.map(({ source, channel, visitors }) => ({
+        key: `${source ?? ''} ${channel}`,
+        label: source ?? t().parts.channel[channel] ?? channel,
+        ...(source === undefined ? {} : { aside: t().parts.channel[channel] ?? channel }),
+        value: visitors,
+        filter: source === undefined ? ['channel', channel] : ['source', source],
+      }))}
+    />
+  )
+}
+
+/** The newest change of robots.txt, and when the policy changed before. */
+function PageVersions({ agents }: { agents: ReturnType<typeof useAgentsOfPage> }) {
+  const texts = t().pages.versions
+  const hostname = agents.policy?.hostname
+  const answer = useVersions(
+    hostname === undefined ? undefined : { ...envelope('agent'), compare: undefined, filters: undefined, hostname },
+  )
+  const versions = answer.data ?? []
+  const [newest, before] = versions.filter(({ kind }) => kind === 'robots')
+  return (
+    <Panel
+      span={place.value.show === 'both' ? 7 : 12}
+      title={texts.title}
+      right={<More to="policy">{t().shell.view.policy}</More>}
+      answers={[...agents.answers, answer]}
+      empty={versions.length === 0}
+      emptyText={texts.none}
+    >
+      {() => (
+        <ol class="versions-line">
+          {versions.slice(0, 6).map((version) => (
+            <li
+              key={`${version.kind} ${version.since}`}
+              aria-current={version.until === undefined ? 'true' : undefined}
+            >
+              <div class="version-head">
+                <a
+                  href={hrefTo({
+                    path: viewPath('policy'),
+                    own: { hostname: hostname ?? '', version: `${version.kind}.txt ${version.since}` },
+                  })}
+                >
+                  {formatInstant(version.since)}
+                </a>
+                <b>{version.kind}.txt</b>
+                {version.until === undefined && <span class="muted small">{texts.inForce}</span>}
+              </div>
+              {version === newest && version.text !== undefined && before?.text !== undefined && (
+                <Diff before={before.text} after={version.text} label={texts.changes(formatInstant(version.since))} />
+              )}
+            </li>
+          ))}
+        </ol>
+      )}
+    </Panel>
   )
 }

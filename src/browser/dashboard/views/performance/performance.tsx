@@ -12,7 +12,6 @@ import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import '../../styles/behaviour.css'
-import { type Figures, onScale, PERCENTILES, type Percentile, rate, VITALS, type Vital } from './vital.js'
 
 const LIMIT = 50
 const DIMENSIONS = ['pathname', 'country', 'browser', 'device_type'] as const
@@ -239,4 +238,41 @@ function Cell({ vital, figures, at }: { vital: Vital; figures: Figures | undefin
       <span class="visually-hidden">{words}</span>
     </span>
   )
+}
+
+/** A Web Vital with web.dev's bounds: at most `good` is good, above `poor` is poor. */
+interface Vital {
+  name: 'lcp' | 'inp' | 'cls' | 'fcp' | 'ttfb'
+  good: number
+  poor: number
+}
+
+/** Google's thresholds for the 75th percentile, in milliseconds; CLS has no unit. */
+const VITALS: readonly Vital[] = [
+  { name: 'lcp', good: 2_500, poor: 4_000 },
+  { name: 'inp', good: 200, poor: 500 },
+  { name: 'cls', good: 0.1, poor: 0.25 },
+  { name: 'fcp', good: 1_800, poor: 3_000 },
+  { name: 'ttfb', good: 800, poor: 1_800 },
+]
+
+interface Figures {
+  p50: number
+  p75: number
+  p95: number
+  samples: number
+  rating: 'good' | 'needs-improvement' | 'poor'
+}
+
+const PERCENTILES = ['p50', 'p75', 'p95'] as const
+type Percentile = (typeof PERCENTILES)[number]
+
+const rate = ({ good, poor }: Vital, value: number): Figures['rating'] =>
+  value <= good ? 'good' : value <= poor ? 'needs-improvement' : 'poor'
+
+/** Returns where a value lies on a scale of three zones of equal width, 0 to 1. The last zone ends at three times `poor`. */
+function onScale({ good, poor }: Vital, value: number): number {
+  if (value <= good) return value / good / 3
+  if (value <= poor) return (1 + (value - good) / (poor - good)) / 3
+  return Math.min(1, (2 + (value - poor) / (2 * poor)) / 3)
 }

@@ -1,16 +1,18 @@
 import '../../styles/agents.css'
+import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
-import { PageLink } from '../../parts/names.js'
+import { textColumn } from '../../parts/columns.js'
+import { Cut, OutLink, PageLink } from '../../parts/names.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Absent } from '../../parts/states.js'
+import { Table } from '../../parts/table.js'
 import { place } from '../../state/address.js'
+import type { Result } from '../../state/data.js'
 import { useRead } from '../../state/data.js'
 import { formatInstant, formatNumber } from '../../state/format.js'
 import { envelope } from '../../state/question.js'
 import { t } from '../../texts/index.js'
-import { LlmsFile } from './llms-file.js'
 import { MayRead } from './may-read.js'
-import { RobotsFile } from './robots-file.js'
 import { Versions } from './versions.js'
 
 /** Shows robots.txt and llms.txt, the agents that they let read a path, and how they changed. */
@@ -82,5 +84,151 @@ export default function Policy() {
       <Versions hostname={hostname || file.data?.hostname} />
       <LlmsFile file={file} />
     </Sheet>
+  )
+}
+
+type Robots = NonNullable<DataOf<'/api/policy'>['robots']>
+
+/** The robots.txt as readership parsed it: groups and rules with their line numbers; `line` is highlighted. */
+function RobotsFile({ file, line }: { file: Robots; line?: number }) {
+  const texts = t().policy
+  return (
+    <>
+      {file.groups.length === 0 && <p class="muted">{texts.noGroups}</p>}
+      {file.groups.map((group) => (
+        <ol class="rules" key={group.line}>
+          {group.user_agents.map((agent, i) => (
+            <Rule key={agent} line={i === 0 ? group.line : undefined} text={`User-agent: ${agent}`} strong />
+          ))}
+          {group.rules.map((rule) => (
+            <Rule
+              key={rule.line}
+              line={rule.line}
+              text={`${rule.allow ? 'Allow' : 'Disallow'}: ${rule.pattern}`}
+              marked={rule.line === line}
+            />
+          ))}
+          {group.crawl_delay !== undefined && <Rule text={`Crawl-delay: ${group.crawl_delay}`} />}
+          {group.content_signals && (
+            <Rule
+              text={`Content-Signal: ${Object.entries(group.content_signals)
+                .map(([name, value]) => `${name}=${value}`)
+                .join(', ')}`}
+            />
+          )}
+        </ol>
+      ))}
+      {file.truncated && <p class="foot">{texts.truncated}</p>}
+      {file.problems.length > 0 && (
+        <>
+          <h3>{texts.problems}</h3>
+          <ol class="rules">
+            {file.problems.slice(0, 50).map(({ line: at, problem }) => (
+              <Rule key={`${at} ${problem}`} line={at} text={problem} />
+            ))}
+          </ol>
+        </>
+      )}
+      {file.sitemaps.length > 0 && (
+        <p class="foot sitemaps">
+          {texts.sitemaps}:{' '}
+          {file.sitemaps.slice(0, 20).map((sitemap) => (
+            <OutLink key={sitemap} href={sitemap}>
+              {sitemap}
+            </OutLink>
+          ))}
+        </p>
+      )}
+    </>
+  )
+}
+
+function Rule({
+  line,
+  text,
+  marked,
+  strong,
+}: {
+  line?: number | undefined
+  text: string
+  marked?: boolean
+  strong?: boolean
+}) {
+  return (
+    <li class={marked ? 'marked' : ''}>
+      <span class="muted">{line}</span>
+      {strong ? (
+        <b>
+          <Cut text={text} />
+        </b>
+      ) : (
+        <Cut text={text} />
+      )}
+      {marked && <span class="small muted">{t().policy.decides}</span>}
+    </li>
+  )
+}
+
+const MAX_LINKS = 60
+
+/** The llms.txt as parsed: its links by section, with the status that agents got last. */
+function LlmsFile({ file }: { file: Result<'/api/policy'> }) {
+  const texts = t().policy
+  const llms = file.data?.llms
+  const links = (llms?.sections ?? []).flatMap(({ name, links: own }) =>
+    own.map((link) => ({ section: name, ...link })),
+  )
+  return (
+    <Panel
+      title="llms.txt"
+      aside={llms && `${texts.links(formatNumber(links.length))}, ${texts.fetched(formatInstant(llms.fetched_at))}`}
+      answers={[file]}
+      empty={llms === undefined}
+      emptyText={texts.noLlms}
+    >
+      {() =>
+        llms &&
+        (llms.standing !== 'served' ? (
+          <Absent>{texts.llmsStanding(llms.standing, llms.status)}</Absent>
+        ) : (
+          <>
+            {llms.title && <h3>{llms.title.slice(0, 300)}</h3>}
+            {llms.summary && <p class="muted">{llms.summary.slice(0, 1000)}</p>}
+            <Table
+              label="llms.txt"
+              rows={links.slice(0, MAX_LINKS)}
+              rowKey={({ section, url, title }) => `${section} ${url} ${title}`}
+              columns={[
+                {
+                  key: 'title',
+                  head: texts.linkTitle,
+                  cell: ({ title, url }) => <OutLink href={url}>{title || url}</OutLink>,
+                },
+                textColumn('section', texts.section, { width: '16%', wide: true }),
+                textColumn('notes', texts.notes, { width: '38%', wide: true }),
+                {
+                  key: 'status',
+                  head: texts.lastStatus,
+                  right: true,
+                  width: '14%',
+                  cell: ({ last_status, offsite, disallowed }) =>
+                    disallowed ? (
+                      <b>✕ {t().coverage.disallowed}</b>
+                    ) : (
+                      (last_status ?? <span class="muted small">{offsite ? texts.offsite : t().pages.never}</span>)
+                    ),
+                },
+              ]}
+            />
+            {links.length > MAX_LINKS && <p class="foot">{texts.firstLinks(formatNumber(MAX_LINKS))}</p>}
+            {llms.problems.map(({ line, problem }) => (
+              <p class="foot" key={`${line} ${problem}`}>
+                {line} {problem}
+              </p>
+            ))}
+          </>
+        ))
+      }
+    </Panel>
   )
 }

@@ -1,0 +1,280 @@
+import { GapKey, gapColumns } from '../../charts/gap-columns.js'
+import { pageColumn } from '../../parts/columns.js'
+import { CountryTable, countryRows } from '../../parts/country-table.js'
+import { DecidingLine } from '../../parts/deciding-line.js'
+import { RankedPanel } from '../../parts/list-panel.js'
+import { Butterfly, type ButterflyRow, joinSides, Ranked } from '../../parts/lists.js'
+import { More } from '../../parts/names.js'
+import { OperatorTable } from '../../parts/operator-table.js'
+import { Panel } from '../../parts/panel.js'
+import { Absent } from '../../parts/states.js'
+import { Table } from '../../parts/table.js'
+import { DisallowedTag, SeverityTag, VerdictTag } from '../../parts/tags.js'
+import { type Audience, hrefTo, place, viewPath } from '../../state/address.js'
+import { filtersWith } from '../../state/filters.js'
+import { formatNumber } from '../../state/format.js'
+import { audiences, type Pair, useOne, usePair, useTogether } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+
+/** Top pages of both readerships, and what disobeyed robots.txt. */
+export function PagePanels() {
+  const texts = t().overview
+  const { pages, rows } = useTopPages()
+  const isAgents = place.value.show !== 'human'
+  return (
+    <>
+      <Panel
+        span={isAgents ? 8 : 12}
+        title={texts.topPages}
+        right={<More to="pages">{texts.allPages}</More>}
+        answers={audiences.value.map((of) => pages[of])}
+        empty={rows.length === 0}
+      >
+        {() => (
+          <Butterfly
+            head={texts.page}
+            metrics={{ human: 'pageviews', agent: 'fetches' }}
+            rows={rows}
+            {...(isAgents ? { tagHead: 'robots.txt' } : {})}
+          />
+        )}
+      </Panel>
+      {isAgents && <Disobeyed />}
+    </>
+  )
+}
+
+function Disobeyed() {
+  const texts = t().overview
+  const found = useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 6 })
+  const rows = found.data ?? []
+  return (
+    <Panel
+      span={4}
+      title={texts.disobeyed}
+      right={<More to="violations">{t().agents.all}</More>}
+      answers={[found]}
+      empty={rows.length === 0}
+      emptyText={texts.disobeyedNone}
+      foot={rows.length > 0 && texts.disobeyedFoot(formatNumber(rows.reduce((sum, { fetches }) => sum + fetches, 0)))}
+    >
+      {() => (
+        <ul class="violations">
+          {rows.map(({ agent_id, name, operator, severity, rule, line, fetches }) => (
+            <li key={`${agent_id} ${severity}`}>
+              <a class="cut" href={hrefTo({ path: viewPath('agents', agent_id) })}>
+                <b>{name}</b> <span class="muted small">{operator}</span>
+              </a>
+              <span class="right-align">{formatNumber(fetches)}</span>
+              <DecidingLine of={{ ...(rule === undefined ? {} : { rule }), ...(line === undefined ? {} : { line }) }} />
+              <SeverityTag of={severity} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+const ROWS = 10
+const METRICS = { human: 'pageviews', agent: 'fetches' } as const
+
+/**
+ * The pages that either readership reads most. Each side is also asked about those that only the other one reads most, so
+ * that no row lacks a number.
+ */
+function useTopPages(): { pages: Pair<'/api/stats/pages'>; rows: ButterflyRow[] } {
+  const pages = useTogether(usePair('/api/stats/pages', { limit: ROWS, compare: undefined }))
+  const pathOf = ({ pathname }: { pathname: string }) => pathname
+  const joined = joinSides(pages.human.data, pages.agent.data, { human: pathOf, agent: pathOf }, ROWS)
+  const isWhole = (of: Audience) => (pages[of].meta?.total ?? 0) <= (pages[of].data?.length ?? 0)
+  const others = usePair('/api/stats/pages', (of) => {
+    const paths = joined.filter((row) => row[of] === undefined).map(({ key }) => key)
+    if (pages[of].data === undefined || isWhole(of) || paths.length === 0) return undefined
+    return { filters: filtersWith({ dimension: 'pathname', op: 'is', value: paths }), limit: ROWS, compare: undefined }
+  })
+  const paths = joined.map(({ key }) => key)
+  const asked = { filters: filtersWith({ dimension: 'pathname', op: 'is', value: paths }), limit: 100 }
+  const isAsked = paths.length > 0 && place.value.show !== 'human'
+  const violations = useOne('/api/policy/violations/pages', 'agent', { ...asked, compare: undefined }, isAsked)
+  const disallowed = (path: string): number =>
+    (violations.data ?? []).reduce((sum, { pathname, fetches }) => sum + (pathname === path ? fetches : 0), 0)
+  const numberFor = (of: Audience, path: string): number | undefined => {
+    const found = [...(pages[of].data ?? []), ...(others[of].data ?? [])].find(({ pathname }) => pathname === path)
+    if (found) return found[METRICS[of]]
+    return pages[of].data && (isWhole(of) || (others[of].data && !others[of].stale)) ? 0 : undefined
+  }
+  const rows = joined.map(({ key }) => ({
+    key,
+    label: key,
+    human: numberFor('human', key),
+    agent: numberFor('agent', key),
+    tag: disallowed(key) > 0 && <DisallowedTag count={disallowed(key)} />,
+    filter: ['pathname', key] as const,
+    to: viewPath('pages', key),
+  }))
+  return { pages, rows }
+}
+
+/** Agents by operator, and the citation gap. */
+export function AgentPanels() {
+  const isBoth = place.value.show === 'both'
+  return (
+    <>
+      {place.value.show !== 'human' && <Operators span={isBoth ? 6 : 12} />}
+      <Gap span={isBoth ? 6 : 12} />
+    </>
+  )
+}
+
+function Operators({ span }: { span: 6 | 12 }) {
+  const texts = t().overview
+  const answer = useOne('/api/agents/overview', 'agent', { compare: undefined })
+  const rows = (answer.data?.operators ?? []).slice(0, 8)
+  return (
+    <Panel
+      span={span}
+      title={texts.operators}
+      right={<More to="agents">{texts.allAgents}</More>}
+      answers={[answer]}
+      empty={rows.length === 0}
+    >
+      {() => <OperatorTable label={texts.operators} rows={rows} />}
+    </Panel>
+  )
+}
+
+function Gap({ span }: { span: 6 | 12 }) {
+  const texts = t().overview
+  const answer = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 8 })
+  const rows = answer.data ?? []
+  const most = Math.max(...rows.flatMap(({ fetches, arrivals }) => [fetches, arrivals]), 10)
+  return (
+    <Panel
+      span={span}
+      title={t().shell.view['citation-gap']}
+      right={<More to="citation-gap">{texts.allPages}</More>}
+      answers={[answer]}
+      empty={rows.length === 0}
+    >
+      {() => (
+        <>
+          <Table
+            label={t().shell.view['citation-gap']}
+            rows={rows}
+            rowKey={({ hostname, pathname }) => hostname + pathname}
+            columns={[
+              pageColumn(),
+              ...gapColumns(most),
+              { key: 'verdict', head: texts.verdict, width: '18%', cell: ({ verdict }) => <VerdictTag of={verdict} /> },
+            ]}
+          />
+          <GapKey />
+        </>
+      )}
+    </Panel>
+  )
+}
+
+/** Sources, devices and places. */
+export function PeoplePanels() {
+  return (
+    <>
+      {place.value.show !== 'agent' && <Sources />}
+      {place.value.show !== 'agent' && <Devices />}
+      <Places />
+    </>
+  )
+}
+
+const more = (name: string, text: string) => <More to={[name]}>{text}</More>
+
+function Sources() {
+  const texts = t().overview
+  const { channel } = t().parts
+  const answer = useOne('/api/stats/sources', 'human', { compare: undefined })
+  const assistants = (answer.data?.sources ?? []).filter((row) => row.channel === 'AI Assistants').slice(0, 6)
+  const channels = (answer.data?.channels ?? []).slice(0, 6)
+  return (
+    <>
+      <RankedPanel
+        span={4}
+        title={texts.aiSources}
+        answer={answer}
+        empty={assistants.length === 0}
+        emptyText={texts.aiNone}
+        foot={texts.aiFoot}
+        of="human"
+        metric="sessions"
+        rows={assistants.map(({ source = t().parts.unknown, sessions }) => ({
+          label: source,
+          value: sessions,
+          filter: ['source', source],
+        }))}
+      />
+      <RankedPanel
+        span={4}
+        title={t().shell.view.sources}
+        aside={texts.sessions}
+        right={more('sources', t().agents.all)}
+        answer={answer}
+        empty={channels.length === 0}
+        of="human"
+        metric="sessions"
+        rows={channels.map((row) => ({
+          key: row.channel,
+          label: channel[row.channel] ?? row.channel,
+          value: row.sessions,
+          filter: ['channel', row.channel],
+        }))}
+      />
+    </>
+  )
+}
+
+function Devices() {
+  const texts = t().overview
+  const answer = useOne('/api/stats/devices', 'human', { compare: undefined })
+  const rows = answer.data?.device_types ?? []
+  return (
+    <Panel
+      span={4}
+      title={t().shell.view.devices}
+      right={more('devices', t().agents.all)}
+      answers={[answer]}
+      empty={rows.length === 0}
+    >
+      {() => (
+        <>
+          <Ranked
+            of="human"
+            metric="visitors"
+            rows={rows.map(({ device_type, visitors }) => ({
+              key: device_type ?? '',
+              label: device_type === undefined ? t().parts.unknown : (t().devices.type[device_type] ?? device_type),
+              value: visitors,
+              ...(device_type === undefined ? {} : { filter: ['device_type', device_type] as const }),
+            }))}
+          />
+          {place.value.show === 'both' && <Absent of="agent">{texts.noDevices}</Absent>}
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function Places() {
+  const texts = t().overview
+  const places = useTogether(usePair('/api/stats/locations', { compare: undefined, limit: 300 }))
+  const rows = countryRows(places).slice(0, 10)
+  return (
+    <Panel
+      title={t().shell.view.places}
+      right={more('places', texts.mapAndList)}
+      answers={audiences.value.map((of) => places[of])}
+      empty={rows.length === 0}
+    >
+      {() => <CountryTable rows={rows} />}
+    </Panel>
+  )
+}
