@@ -1,3 +1,4 @@
+import { MoreButton } from '../parts/buttons.js'
 import { act } from '../parts/dialogs.js'
 import { Icon, Mark } from '../parts/marks.js'
 import { Cut } from '../parts/names.js'
@@ -53,21 +54,17 @@ export function NoteStrip({ note, among, metrics, onOpen, onChange }: NoteStripP
           )}{' '}
           {hasRole('member') && (
             <>
-              <button type="button" class="more" onClick={onChange}>
-                {parts.edit}
-              </button>{' '}
-              <button type="button" class="more" onClick={() => void act(remove, parts.deleted)}>
-                {parts.delete}
-              </button>
+              <MoreButton onClick={onChange}>{parts.edit}</MoreButton>{' '}
+              <MoreButton onClick={() => void act(remove, parts.deleted)}>{parts.delete}</MoreButton>
             </>
           )}{' '}
           {([-1, 1] as const).map((by) => {
             const next = inOrder[place + by]
             return (
               next && (
-                <button key={by} type="button" class="more" onClick={() => onOpen(next.id)}>
+                <MoreButton key={by} onClick={() => onOpen(next.id)}>
                   {by < 0 ? parts.note.earlier : parts.note.later}
-                </button>
+                </MoreButton>
               )
             )
           })}

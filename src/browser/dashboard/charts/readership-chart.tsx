@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { TableButton } from '../parts/buttons.js'
 import { Mark } from '../parts/marks.js'
 import { formatMetric, metricName } from '../parts/numbers.js'
 import { Panel } from '../parts/panel.js'
@@ -93,9 +94,7 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
             )}
           </span>
           <IntervalField now={granularity} />
-          <button type="button" class="more" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-            {asTable ? parts.chart : parts.table}
-          </button>
+          <TableButton asTable={asTable} onTurn={setAsTable} />
           <ExportMenu report="timeseries" metrics={metrics} more={more} {...(only ? { only } : {})} />
         </>
       }

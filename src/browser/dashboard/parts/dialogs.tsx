@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { isProblem, type Problem } from '../state/client.js'
 import { t } from '../texts/index.js'
+import { PlainButton } from './buttons.js'
 import { FormProblem } from './fields.js'
 
 interface DialogProps {
@@ -143,11 +144,7 @@ export function Form({ submit, action, danger, onCancel, children }: FormProps) 
         <button type="submit" class={danger ? 'button danger' : 'button'} disabled={busy} aria-busy={busy}>
           {action}
         </button>
-        {onCancel && (
-          <button type="button" class="button plain" onClick={onCancel}>
-            {parts.cancel}
-          </button>
-        )}
+        {onCancel && <PlainButton onClick={onCancel}>{parts.cancel}</PlainButton>}
       </div>
     </form>
   )

@@ -3,6 +3,7 @@ import { isProblem } from '../state/client.js'
 import { formatTime } from '../state/format.js'
 import { load, type RecordList } from '../state/records.js'
 import { t } from '../texts/index.js'
+import { PlainButton } from './buttons.js'
 
 interface Versioned {
   id: number
@@ -64,16 +65,14 @@ export function NewerVersion<R extends Versioned>({ edit, summary, onTake }: New
           <button type="submit" class="button">
             {texts.keep}
           </button>
-          <button
-            type="button"
-            class="button plain"
+          <PlainButton
             onClick={() => {
               onTake(record)
               edit.settle()
             }}
           >
             {texts.take}
-          </button>
+          </PlainButton>
         </div>
       </div>
     </div>

@@ -1,5 +1,6 @@
 import { go, place } from '../state/address.js'
 import { t } from '../texts/index.js'
+import { MoreButton } from './buttons.js'
 
 /** The page number in the address, from 1. */
 export const pageNumber = (): number => Math.max(1, Math.trunc(Number(place.value.own.page)) || 1)
@@ -12,13 +13,13 @@ export function Paging({ total, limit }: { total: number | undefined; limit: num
   const turn = (to: number) => go({ own: { ...place.value.own, page: to === 1 ? '' : `${to}` } })
   return (
     <nav class="paging">
-      <button type="button" class="more" disabled={page <= 1} onClick={() => turn(page - 1)}>
+      <MoreButton disabled={page <= 1} onClick={() => turn(page - 1)}>
         {t().parts.back}
-      </button>
+      </MoreButton>
       <span>{t().parts.page(page, pages)}</span>
-      <button type="button" class="more" disabled={page >= pages} onClick={() => turn(page + 1)}>
+      <MoreButton disabled={page >= pages} onClick={() => turn(page + 1)}>
         {t().parts.next}
-      </button>
+      </MoreButton>
     </nav>
   )
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { go, hrefTo, place, viewPath } from '../state/address.js'
 import { t } from '../texts/index.js'
+import { PlainButton } from './buttons.js'
 import { Sheet } from './panel.js'
 import { Absent } from './states.js'
 
@@ -31,9 +32,7 @@ export function PeopleOnly({ title, why, instead, children }: PeopleOnlyProps) {
             <p class="legend">
               {parts.lookAt} {links}
             </p>
-            <button type="button" class="button plain" onClick={() => go({ show: 'human' })}>
-              {parts.showPeople}
-            </button>
+            <PlainButton onClick={() => go({ show: 'human' })}>{parts.showPeople}</PlainButton>
           </div>
         </section>
       </Sheet>

@@ -8,6 +8,7 @@ import { formatFullInstant, formatInstant, formatNumber, formatTime } from '../s
 import { obstacle, shareSlug } from '../state/question.js'
 import { windowOf } from '../state/window.js'
 import { t } from '../texts/index.js'
+import { PlainButton } from './buttons.js'
 import { Mark } from './marks.js'
 
 /** Says in words what went wrong, when, and offers to try again. */
@@ -20,9 +21,7 @@ export function Failed({ problem, retry }: { problem: Problem; retry: () => void
       <p>
         {parts.problem[problem.code] ?? problem.message} ({parts.at(formatTime(problem.at))})
       </p>
-      <button type="button" class="button plain" onClick={retry}>
-        {parts.retry}
-      </button>
+      <PlainButton onClick={retry}>{parts.retry}</PlainButton>
     </div>
   )
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useErrorBoundary } from 'preact/hooks'
+import { PlainButton } from '../parts/buttons.js'
 import { Dialog, Form, Toasts } from '../parts/dialogs.js'
 import { Input } from '../parts/fields.js'
 import { Logo } from '../parts/marks.js'
@@ -73,9 +74,7 @@ function SessionEnded({ at }: { at: Date }) {
         <a class="button" href={signInAddress()} data-leave>
           {expired.action}
         </a>
-        <button type="button" class="button plain" onClick={close}>
-          {expired.later}
-        </button>
+        <PlainButton onClick={close}>{expired.later}</PlainButton>
       </div>
     </Dialog>
   )

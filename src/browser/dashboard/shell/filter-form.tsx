@@ -1,4 +1,5 @@
 import { useId, useState } from 'preact/hooks'
+import { PlainButton } from '../parts/buttons.js'
 import { type Filter, type FilterNode, isFilter } from '../state/address.js'
 import { useRead } from '../state/data.js'
 import { dimensions, envelope } from '../state/question.js'
@@ -86,9 +87,7 @@ export function FilterForm({ node, action, onDone }: FilterFormProps) {
         <button type="submit" class="button">
           {action}
         </button>
-        <button type="button" class="button plain" onClick={() => setRows([...rows, BLANK])}>
-          {shell.orGroup}
-        </button>
+        <PlainButton onClick={() => setRows([...rows, BLANK])}>{shell.orGroup}</PlainButton>
       </div>
     </form>
   )

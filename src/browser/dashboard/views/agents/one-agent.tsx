@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { AgentsLeftOut, showsAgents } from '../../parts/agent-side.js'
+import { TableButton } from '../../parts/buttons.js'
 import { Cut, OutLink } from '../../parts/names.js'
 import { Panel, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
@@ -76,11 +77,7 @@ export function OneAgent({ id }: { id: string }) {
         {showsAgents() && (
           <Panel
             title={texts.history}
-            right={
-              <button type="button" class="more" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-                {asTable ? t().parts.chart : t().parts.table}
-              </button>
-            }
+            right={<TableButton asTable={asTable} onTurn={setAsTable} />}
             answers={[lanes.pages]}
             empty={row === undefined && !found.loading}
             emptyText={texts.notSeen(name)}

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { MoreButton, PlainButton } from '../../parts/buttons.js'
 import { Form, toast } from '../../parts/dialogs.js'
 import { Field } from '../../parts/fields.js'
 import { Icon } from '../../parts/marks.js'
@@ -91,9 +92,9 @@ export function FunnelBuilder({ funnel }: { funnel?: Funnel }) {
           ))}
         </ol>
         {draft.steps.length < MAX_STEPS && (
-          <button type="button" class="button plain" onClick={() => setSteps([...draft.steps, blankStep()])}>
+          <PlainButton onClick={() => setSteps([...draft.steps, blankStep()])}>
             <Icon name="plus" /> {texts.addStep}
-          </button>
+          </PlainButton>
         )}
         <Field label={texts.window} hint={texts.windowHint} name="window_minutes">
           <input
@@ -143,18 +144,18 @@ function StepFields({ step, index, count, onChange, onMove, onRemove }: StepProp
     <li>
       <div class="step-head">
         <h3>{texts.step(index + 1)}</h3>
-        <button type="button" class="more" disabled={index === 0} onClick={() => onMove(-1)}>
+        <MoreButton disabled={index === 0} onClick={() => onMove(-1)}>
           {texts.earlier}
           <span class="visually-hidden">: {texts.step(index + 1)}</span>
-        </button>
-        <button type="button" class="more" disabled={index === count - 1} onClick={() => onMove(1)}>
+        </MoreButton>
+        <MoreButton disabled={index === count - 1} onClick={() => onMove(1)}>
           {texts.later}
           <span class="visually-hidden">: {texts.step(index + 1)}</span>
-        </button>
-        <button type="button" class="more" disabled={count <= 2} onClick={onRemove}>
+        </MoreButton>
+        <MoreButton disabled={count <= 2} onClick={onRemove}>
           {behaviour.goals.remove}
           <span class="visually-hidden">: {texts.step(index + 1)}</span>
-        </button>
+        </MoreButton>
       </div>
       <div class="step-fields">
         <Field label={texts.label} hint={texts.labelHint}>

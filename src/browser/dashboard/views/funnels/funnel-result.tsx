@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
+import { Choices, PlainButton } from '../../parts/buttons.js'
 import { Dialog } from '../../parts/dialogs.js'
 import { Cut } from '../../parts/names.js'
 import { changeText } from '../../parts/numbers.js'
@@ -59,19 +60,12 @@ export function FunnelResult({ id }: { id: number }) {
         skeleton={8}
         right={
           <>
-            <span class="legend">
-              {PERS.map((each) => (
-                <button
-                  key={each}
-                  type="button"
-                  class="more"
-                  aria-pressed={each === per}
-                  onClick={() => go({ own: { ...place.value.own, per: each === 'session' ? '' : each } }, true)}
-                >
-                  {texts.per[each]}
-                </button>
-              ))}
-            </span>
+            <Choices
+              values={PERS}
+              now={per}
+              nameOf={(each) => texts.per[each]}
+              onChoose={(each) => go({ own: { ...place.value.own, per: each === 'session' ? '' : each } }, true)}
+            />
             <ExportMenu report={`funnel/${id}`} only="human" more={{ per }} picture={false} />
           </>
         }
@@ -180,9 +174,7 @@ function Listed({ id, per, step, outcome, onClose }: ListedProps) {
         </ul>
       )}
       <div class="buttons">
-        <button type="button" class="button plain" onClick={onClose}>
-          {shell.close}
-        </button>
+        <PlainButton onClick={onClose}>{shell.close}</PlainButton>
       </div>
     </Dialog>
   )

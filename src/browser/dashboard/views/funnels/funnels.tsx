@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
+import { MoreButton } from '../../parts/buttons.js'
 import { Confirm, toast } from '../../parts/dialogs.js'
 import { Icon } from '../../parts/marks.js'
 import { Panel } from '../../parts/panel.js'
@@ -94,10 +95,10 @@ function FunnelList({ list, current }: { list: Result<'/api/funnels'>; current: 
                       {parts.edit}
                       <span class="visually-hidden">: {funnel.name}</span>
                     </a>
-                    <button type="button" class="more" onClick={() => setDoomed(funnel)}>
+                    <MoreButton onClick={() => setDoomed(funnel)}>
                       {parts.delete}
                       <span class="visually-hidden">: {funnel.name}</span>
-                    </button>
+                    </MoreButton>
                   </span>
                 )}
               </li>

@@ -1,3 +1,4 @@
+import { MoreButton } from '../../parts/buttons.js'
 import { Choose, Field, Wrong } from '../../parts/fields.js'
 import { useRead } from '../../state/data.js'
 import { siteQuery } from '../../state/question.js'
@@ -69,21 +70,19 @@ export function ConditionFields({ of, types, onChange, at = '' }: ConditionField
               onChange={(pathname) => change({ pathname })}
               names={[`${at}match.pathname`]}
             />
-            <button
-              type="button"
-              class="more"
+            <MoreButton
               onClick={() => {
                 const { pathname: _, ...rest } = match
                 onChange({ ...of, match: rest })
               }}
             >
               {texts.everyPage}
-            </button>
+            </MoreButton>
           </>
         ) : (
-          <button type="button" class="more" onClick={() => change({ pathname: { op: 'starts_with', value: '/' } })}>
+          <MoreButton onClick={() => change({ pathname: { op: 'starts_with', value: '/' } })}>
             {texts.somePages}
-          </button>
+          </MoreButton>
         ))}
     </div>
   )
@@ -183,16 +182,12 @@ function Properties({
             test={prop}
             onChange={(test) => set(props.map((each, j) => (j === i ? { key: each.key, ...test } : each)))}
           />
-          <button type="button" class="more" onClick={() => set(props.filter((_, j) => j !== i))}>
-            {texts.remove}
-          </button>
+          <MoreButton onClick={() => set(props.filter((_, j) => j !== i))}>{texts.remove}</MoreButton>
         </div>
       ))}
       <Wrong names={[name]} />
       {props.length < 10 && (
-        <button type="button" class="more" onClick={() => set([...props, { key: '', op: 'is', value: '' }])}>
-          {texts.addProperty}
-        </button>
+        <MoreButton onClick={() => set([...props, { key: '', op: 'is', value: '' }])}>{texts.addProperty}</MoreButton>
       )}
     </fieldset>
   )

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { MoreButton } from '../../parts/buttons.js'
 import { Dialog, Form, toast } from '../../parts/dialogs.js'
 import { Field } from '../../parts/fields.js'
 import { NewerVersion, useVersion } from '../../parts/newer-version.js'
@@ -46,9 +47,7 @@ export function GoalDialog({ goal, onClose, onDelete }: GoalDialogProps) {
         {draft.type === 'event' && <Revenue draft={draft} onChange={setDraft} />}
         {onDelete && (
           <p>
-            <button type="button" class="more" onClick={onDelete}>
-              {texts.deleteTitle}
-            </button>
+            <MoreButton onClick={onDelete}>{texts.deleteTitle}</MoreButton>
           </p>
         )}
         <NewerVersion
@@ -67,13 +66,11 @@ function Revenue({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) =
   const { revenue, ...rest } = draft
   if (!revenue)
     return (
-      <button
-        type="button"
-        class="more"
+      <MoreButton
         onClick={() => onChange({ ...draft, revenue: { property: 'price', currency: site.value?.currency ?? 'EUR' } })}
       >
         {texts.addRevenue}
-      </button>
+      </MoreButton>
     )
   return (
     <fieldset class="field">
@@ -96,9 +93,7 @@ function Revenue({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) =
             onChange({ ...draft, revenue: { ...revenue, currency: event.currentTarget.value.toUpperCase() } })
           }
         />
-        <button type="button" class="more" onClick={() => onChange(rest)}>
-          {texts.remove}
-        </button>
+        <MoreButton onClick={() => onChange(rest)}>{texts.remove}</MoreButton>
       </div>
       <span class="hint">{texts.revenueHint}</span>
     </fieldset>

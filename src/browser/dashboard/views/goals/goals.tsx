@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
+import { MoreButton } from '../../parts/buttons.js'
 import { Confirm, toast } from '../../parts/dialogs.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { Icon } from '../../parts/marks.js'
@@ -85,9 +86,9 @@ function GoalList() {
         right={
           <>
             {canWrite && rows.length > 0 && (
-              <button type="button" class="more" onClick={() => setOpen({ kind: 'new' })}>
+              <MoreButton onClick={() => setOpen({ kind: 'new' })}>
                 <Icon name="plus" /> {texts.create}
-              </button>
+              </MoreButton>
             )}
             <ExportMenu report="goals" only="human" picture={false} />
           </>
@@ -167,14 +168,9 @@ function goalColumns(
         const goal = goalOf(id)
         if (!goal || !onOpen) return null
         return (
-          <button
-            type="button"
-            class="more"
-            aria-label={`${parts.edit}: ${goal.name}`}
-            onClick={() => onOpen({ kind: 'edit', goal })}
-          >
+          <MoreButton aria-label={`${parts.edit}: ${goal.name}`} onClick={() => onOpen({ kind: 'edit', goal })}>
             {parts.edit}
-          </button>
+          </MoreButton>
         )
       },
     },

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
+import { TableButton } from '../../parts/buttons.js'
 import { countColumn } from '../../parts/columns.js'
 import { PageLink, PageName } from '../../parts/names.js'
 import { Panel, Sentence } from '../../parts/panel.js'
@@ -55,7 +56,7 @@ const asPath = (text: string | undefined): string | undefined => (text?.startsWi
 
 /** The paths as flows, and the most frequent steps as a table. Long because both share their names. */
 function Paths() {
-  const { behaviour, parts } = t()
+  const { behaviour } = t()
   const texts = behaviour.journeys
   const { own } = place.value
   const depth = DEPTHS.find((each) => `${each}` === own.depth) ?? DEFAULT_DEPTH
@@ -92,9 +93,7 @@ function Paths() {
         right={
           <>
             <PathFields depth={depth} from={from ?? ''} to={to ?? ''} onChange={choose} />
-            <button type="button" class="more" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-              {asTable ? parts.chart : parts.table}
-            </button>
+            <TableButton asTable={asTable} onTurn={setAsTable} />
             <ExportMenu report="journeys" only="human" more={{ depth: `${depth}` }} picture={!asTable} />
           </>
         }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { MoreButton } from '../../parts/buttons.js'
 import { Icon, Mark } from '../../parts/marks.js'
 import { PageName, RowName } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
@@ -62,9 +63,9 @@ export function FeedPanel() {
             <span class="dot" aria-hidden="true" />
             {paused ? texts.paused(formatNumber(waiting)) : texts.connection[feed.connection]}
           </span>
-          <button type="button" class="more" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+          <MoreButton aria-pressed={paused} onClick={() => setPaused(!paused)}>
             {paused ? texts.resume : texts.pause} <kbd>{texts.space}</kbd>
-          </button>
+          </MoreButton>
         </>
       }
       foot={feed.missed > 0 && texts.missed(formatNumber(feed.missed))}

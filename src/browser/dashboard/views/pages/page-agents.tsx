@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { MoreButton } from '../../parts/buttons.js'
 import { countColumn } from '../../parts/columns.js'
 import { Icon } from '../../parts/marks.js'
 import { Cut, More, RowName } from '../../parts/names.js'
@@ -42,9 +43,9 @@ export function PageAgents({ agents }: { agents: ReturnType<typeof useAgentsOfPa
           {robots && texts.standing[robots.standing] && <Absent>{texts.standing[robots.standing]}</Absent>}
           <AgentTable rows={isLong ? rows : rows.slice(0, FEW)} />
           {rows.length > FEW && (
-            <button type="button" class="more" aria-expanded={isLong} onClick={() => setLong(!isLong)}>
+            <MoreButton aria-expanded={isLong} onClick={() => setLong(!isLong)}>
               {isLong ? t().parts.fewer : t().parts.all(formatNumber(rows.length))}
-            </button>
+            </MoreButton>
           )}
         </>
       )}

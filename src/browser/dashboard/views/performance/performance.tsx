@@ -1,5 +1,6 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
+import { Choices } from '../../parts/buttons.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { RowName } from '../../parts/names.js'
 import { pageNumber } from '../../parts/paging.js'
@@ -163,32 +164,18 @@ function ByDimension({
       answer={answer}
       right={
         <>
-          <span class="legend">
-            {DIMENSIONS.map((each) => (
-              <button
-                key={each}
-                type="button"
-                class="more"
-                aria-pressed={each === dimension}
-                onClick={() => choose({ dimension: each })}
-              >
-                {texts.dimensions[each]}
-              </button>
-            ))}
-          </span>
-          <span class="legend">
-            {PERCENTILES.map((each) => (
-              <button
-                key={each}
-                type="button"
-                class="more"
-                aria-pressed={each === percentile}
-                onClick={() => choose({ at: each })}
-              >
-                {each}
-              </button>
-            ))}
-          </span>
+          <Choices
+            values={DIMENSIONS}
+            now={dimension}
+            nameOf={(each) => texts.dimensions[each]}
+            onChoose={(each) => choose({ dimension: each })}
+          />
+          <Choices
+            values={PERCENTILES}
+            now={percentile}
+            nameOf={(each) => each}
+            onChoose={(each) => choose({ at: each })}
+          />
         </>
       }
       foot={texts.legend}

@@ -1,3 +1,4 @@
+import { MoreButton } from '../../parts/buttons.js'
 import { MeasuresPanel } from '../../parts/list-panel.js'
 import '../../styles/places.css'
 import { useState } from 'preact/hooks'
@@ -131,9 +132,9 @@ function Countries(props: { located: Located }) {
         <>
           <CountryTable rows={rows} />
           {all.length > FEW && (
-            <button type="button" class="more" aria-expanded={isLong} onClick={() => setLong(!isLong)}>
+            <MoreButton aria-expanded={isLong} onClick={() => setLong(!isLong)}>
               {isLong ? t().parts.fewer : t().parts.all(formatNumber(all.length))}
-            </button>
+            </MoreButton>
           )}
         </>
       )}

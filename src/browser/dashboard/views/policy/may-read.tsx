@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
+import { MoreButton } from '../../parts/buttons.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
 import { RowName } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
@@ -71,9 +72,9 @@ export function MayRead({ all, one }: { all: Result<'/api/policy'>; one: Result<
           {own.agent && <Answer one={one} asked={own.agent} />}
           <AgentTable agents={isLong ? agents : agents.slice(0, FEW)} />
           {agents.length > FEW && (
-            <button type="button" class="more" aria-expanded={isLong} onClick={() => setLong(!isLong)}>
+            <MoreButton aria-expanded={isLong} onClick={() => setLong(!isLong)}>
               {isLong ? texts.fewer : texts.all(formatNumber(agents.length))}
-            </button>
+            </MoreButton>
           )}
         </>
       )}

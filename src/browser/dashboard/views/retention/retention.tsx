@@ -1,5 +1,6 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
+import { Choices, MoreButton } from '../../parts/buttons.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { Lacking, Warnings } from '../../parts/states.js'
@@ -69,27 +70,15 @@ function Grid() {
         empty={isEmpty}
         right={
           <>
-            <span class="legend">
-              {UNITS.map((each) => (
-                <button
-                  key={each}
-                  type="button"
-                  class="more"
-                  aria-pressed={each === unit}
-                  onClick={() => choose({ by: each })}
-                >
-                  {t().parts.granularity[each]}
-                </button>
-              ))}
-            </span>
-            <button
-              type="button"
-              class="more"
-              aria-pressed={counts}
-              onClick={() => choose({ as: counts ? '' : 'count' })}
-            >
+            <Choices
+              values={UNITS}
+              now={unit}
+              nameOf={(each) => t().parts.granularity[each]}
+              onChoose={(each) => choose({ by: each })}
+            />
+            <MoreButton aria-pressed={counts} onClick={() => choose({ as: counts ? '' : 'count' })}>
               {counts ? texts.asShare : texts.asCount}
-            </button>
+            </MoreButton>
             <ExportMenu
               report="retention"
               only="human"

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { MoreButton } from '../../parts/buttons.js'
 import { act, Form, toast } from '../../parts/dialogs.js'
 import { Input, passwordOf, textOf } from '../../parts/fields.js'
 import { Cut } from '../../parts/names.js'
@@ -128,9 +129,9 @@ function Sessions() {
       title={texts.sessions}
       answers={[answer]}
       right={
-        <button type="button" class="more" disabled={busy} onClick={() => void end()}>
+        <MoreButton disabled={busy} onClick={() => void end()}>
           {texts.endOthers}
-        </button>
+        </MoreButton>
       }
     >
       {() => (
@@ -156,9 +157,9 @@ function Sessions() {
               right: true,
               cell: ({ id, current }) =>
                 current ? null : (
-                  <button type="button" class="more" disabled={busy} onClick={() => void end(id)}>
+                  <MoreButton disabled={busy} onClick={() => void end(id)}>
                     {texts.end}
-                  </button>
+                  </MoreButton>
                 ),
             },
           ]}

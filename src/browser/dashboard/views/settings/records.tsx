@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { MoreButton } from '../../parts/buttons.js'
 import { act, Confirm, Dialog, Form, toast } from '../../parts/dialogs.js'
 import { NewerVersion, useVersion } from '../../parts/newer-version.js'
 import { Panel } from '../../parts/panel.js'
@@ -62,9 +63,9 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
     toast(text)
   }
   const button = (row: R, label: string, run: () => void) => (
-    <button type="button" class="more" aria-label={`${label}: ${nameOf(row)}`} onClick={run}>
+    <MoreButton aria-label={`${label}: ${nameOf(row)}`} onClick={run}>
       {label}
-    </button>
+    </MoreButton>
   )
   const { test, list } = props
   const acts: Column<R> = {

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { PlainButton } from '../../parts/buttons.js'
 import { Confirm, toast } from '../../parts/dialogs.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
@@ -109,9 +110,7 @@ function Facts({ found, onErase }: FactsProps) {
             {visitor.traits ? <Props of={visitor.traits} /> : <p class="muted small">{texts.noTraits}</p>}
             {hasRole('admin') ? (
               <div class="buttons">
-                <button type="button" class="button plain" onClick={onErase}>
-                  {texts.erase}
-                </button>
+                <PlainButton onClick={onErase}>{texts.erase}</PlainButton>
               </div>
             ) : (
               shareSlug.value === undefined && <p class="foot">{texts.eraseNeeds}</p>

@@ -1,0 +1,37 @@
+import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
+import { h } from 'preact'
+import { t } from '../texts/index.js'
+
+type Attributes = Omit<ButtonHTMLAttributes, 'role' | 'type'> & { children: ComponentChildren }
+
+/** A button that looks like a link, beside a title or in a row. */
+export const MoreButton = (attributes: Attributes) => h('button', { type: 'button', class: 'more', ...attributes })
+
+/** A button that is not the one that the reader came for. */
+export const PlainButton = (attributes: Attributes) =>
+  h('button', { type: 'button', class: 'button plain', ...attributes })
+
+/** Turns a chart into its table and back. */
+export const TableButton = ({ asTable, onTurn }: { asTable: boolean; onTurn: (asTable: boolean) => void }) => (
+  <MoreButton aria-pressed={asTable} onClick={() => onTurn(!asTable)}>
+    {asTable ? t().parts.chart : t().parts.table}
+  </MoreButton>
+)
+
+interface ChoicesProps<T extends string> {
+  values: readonly T[]
+  now: T
+  nameOf: (value: T) => string
+  onChoose: (value: T) => void
+}
+
+/** Buttons of which one is pressed. */
+export const Choices = <T extends string>({ values, now, nameOf, onChoose }: ChoicesProps<T>) => (
+  <span class="legend">
+    {values.map((value) => (
+      <MoreButton key={value} aria-pressed={value === now} onClick={() => onChoose(value)}>
+        {nameOf(value)}
+      </MoreButton>
+    ))}
+  </span>
+)
