@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { TableButton } from '../parts/buttons.js'
+import { Choose } from '../parts/fields.js'
 import { Mark } from '../parts/marks.js'
 import { formatMetric, metricName } from '../parts/numbers.js'
 import { Panel } from '../parts/panel.js'
@@ -147,18 +148,13 @@ function IntervalField({ now }: { now: Granularity }) {
   const { parts } = t()
   if (intervals.value.length < 2) return <span class="muted small wide">{parts.granularity[now]}</span>
   return (
-    <select
+    <Choose
       class="interval"
       aria-label={parts.interval}
       value={now}
-      onChange={(event) => go({ own: { ...place.value.own, interval: event.currentTarget.value } }, true)}
-    >
-      {intervals.value.map((each) => (
-        <option key={each} value={each}>
-          {parts.granularity[each]}
-        </option>
-      ))}
-    </select>
+      choices={intervals.value.map((each) => [each, parts.granularity[each]])}
+      onChoose={(length) => go({ own: { ...place.value.own, interval: length } }, true)}
+    />
   )
 }
 

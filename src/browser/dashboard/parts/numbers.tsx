@@ -21,23 +21,17 @@ const KINDS: Record<string, Kind> = {
 
 export const kindOf = (metric: string): Kind => KINDS[metric] ?? 'count'
 
-/** Writes a value of a metric. */
-export function formatMetric(metric: string, value: number): string {
-  switch (kindOf(metric)) {
-    case 'share':
-      return formatShare(value)
-    case 'percent':
-      return formatShare(value / 100, 0)
-    case 'seconds':
-      return formatSeconds(value)
-    case 'bytes':
-      return formatBytes(value)
-    case 'decimal':
-      return formatNumber(value, 2)
-    default:
-      return formatShort(value)
-  }
+const WRITE: Record<Kind, (value: number) => string> = {
+  count: formatShort,
+  share: (value) => formatShare(value),
+  percent: (value) => formatShare(value / 100, 0),
+  seconds: formatSeconds,
+  bytes: formatBytes,
+  decimal: (value) => formatNumber(value, 2),
 }
+
+/** Writes a value of a metric. */
+export const formatMetric = (metric: string, value: number): string => WRITE[kindOf(metric)](value)
 
 /** Returns a metric of a row, whichever read it is from; undefined if it has none. */
 export function metricOf(row: unknown, metric: string): number | undefined {

@@ -1,5 +1,6 @@
 import { useId, useState } from 'preact/hooks'
 import { PlainButton } from '../parts/buttons.js'
+import { Choose } from '../parts/fields.js'
 import { type Filter, type FilterNode, isFilter } from '../state/address.js'
 import { useRead } from '../state/data.js'
 import { dimensions, envelope } from '../state/question.js'
@@ -128,13 +129,11 @@ function Row({ row, onChange }: RowProps) {
       </label>
       <label class="field">
         <span>{shell.operator}</span>
-        <select value={row.op} onChange={(event) => onChange({ op: event.currentTarget.value })}>
-          {operators.map((op) => (
-            <option key={op} value={op}>
-              {shell.operators[op] ?? op}
-            </option>
-          ))}
-        </select>
+        <Choose
+          value={row.op}
+          choices={operators.map((op) => [op, shell.operators[op] ?? op])}
+          onChoose={(op) => onChange({ op })}
+        />
       </label>
       {!isUnary(row.op) && <Value row={row} onChange={onChange} />}
     </>
@@ -163,13 +162,14 @@ function Value({ row, onChange }: RowProps) {
     <label class="field">
       <span>{shell.value}</span>
       {isTruth(type) ? (
-        <select
+        <Choose
           value={row.text === 'true' || row.text === '1' ? 'true' : 'false'}
-          onChange={(event) => onChange({ text: event.currentTarget.value })}
-        >
-          <option value="true">{shell.yes}</option>
-          <option value="false">{shell.no}</option>
-        </select>
+          choices={[
+            ['true', shell.yes],
+            ['false', shell.no],
+          ]}
+          onChoose={(text) => onChange({ text })}
+        />
       ) : isLong ? (
         <textarea required rows={4} value={row.text} onInput={onInput} />
       ) : (

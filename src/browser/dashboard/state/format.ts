@@ -89,25 +89,18 @@ export function formatAgo(at: string, now = Date.now()): string {
   )
 }
 
-const names = (type: 'region' | 'language') => new Intl.DisplayNames(locale(), { type, fallback: 'code' })
-
-/** The name of a country by its code; the code itself if it is unknown. */
-export function formatCountry(code: string): string {
+/** The name of a code; the code itself if it is unknown. */
+function nameOf(type: 'region' | 'language', code: string): string {
   try {
-    return names('region').of(code) ?? code
+    return new Intl.DisplayNames(locale(), { type, fallback: 'code' }).of(code) ?? code
   } catch {
     return code
   }
 }
 
-/** The name of a language by its tag, such as `de-AT`; the tag itself if it is unknown. */
-export function formatLanguage(tag: string): string {
-  try {
-    return names('language').of(tag) ?? tag
-  } catch {
-    return tag
-  }
-}
+/** The name of a country by its code, and of a language by its tag, such as `de-AT`. */
+export const formatCountry = (code: string): string => nameOf('region', code)
+export const formatLanguage = (tag: string): string => nameOf('language', tag)
 
 /** Picks a text by count: `plural(n, { one: '1 page', other: `${n} pages` })`. */
 export function plural(count: number, forms: { one: string; other: string }): string {

@@ -302,34 +302,14 @@ export const behaviour = {
       people,
       `, davon ${share} ${after} wieder.`,
     ],
-    tooEarly: {
-      day: (when: string): Parts => [
-        when,
-        ' ist nach einem ersten Besuch noch kein Tag vergangen; für Wiederkehrer ist es zu früh.',
-      ],
-      week: (when: string): Parts => [
-        when,
-        ' ist nach einem ersten Besuch noch keine Woche vergangen; für Wiederkehrer ist es zu früh.',
-      ],
-      month: (when: string): Parts => [
-        when,
-        ' ist nach einem ersten Besuch noch kein Monat vergangen; für Wiederkehrer ist es zu früh.',
-      ],
-    },
-    saltChanged: {
-      day: (when: string): Parts => [
-        when,
-        ' bekommen Besucher am nächsten Tag eine neue Kennung: Wer wiederkam, ist nicht bekannt.',
-      ],
-      week: (when: string): Parts => [
-        when,
-        ' bekommen Besucher in der nächsten Woche eine neue Kennung: Wer wiederkam, ist nicht bekannt.',
-      ],
-      month: (when: string): Parts => [
-        when,
-        ' bekommen Besucher im nächsten Monat eine neue Kennung: Wer wiederkam, ist nicht bekannt.',
-      ],
-    },
+    tooEarly: (when: string, unit: 'day' | 'week' | 'month'): Parts => [
+      when,
+      ` ist nach einem ersten Besuch noch ${{ day: 'kein Tag', week: 'keine Woche', month: 'kein Monat' }[unit]} vergangen; für Wiederkehrer ist es zu früh.`,
+    ],
+    saltChanged: (when: string, unit: 'day' | 'week' | 'month'): Parts => [
+      when,
+      ` bekommen Besucher ${{ day: 'am nächsten Tag', week: 'in der nächsten Woche', month: 'im nächsten Monat' }[unit]} eine neue Kennung: Wer wiederkam, ist nicht bekannt.`,
+    ],
     unknown: 'unbekannt: Die Kennungen der Besucher wechseln dazwischen',
     after: { day: 'am Tag danach', week: 'in der Woche danach', month: 'im Monat danach' },
     title: 'Menschen, die wiederkamen',

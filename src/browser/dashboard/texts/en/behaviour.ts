@@ -279,25 +279,14 @@ export const behaviour = {
       people,
       ` came for the first time; ${share} of them came back ${after}.`,
     ],
-    tooEarly: {
-      day: (when: string): Parts => [
-        when,
-        ' no day has ended after a first visit, so it is too early to say who came back.',
-      ],
-      week: (when: string): Parts => [
-        when,
-        ' no week has ended after a first visit, so it is too early to say who came back.',
-      ],
-      month: (when: string): Parts => [
-        when,
-        ' no month has ended after a first visit, so it is too early to say who came back.',
-      ],
-    },
-    saltChanged: {
-      day: (when: string): Parts => [when, ' visitors get a new id the next day, so who came back is not known.'],
-      week: (when: string): Parts => [when, ' visitors get a new id the next week, so who came back is not known.'],
-      month: (when: string): Parts => [when, ' visitors get a new id the next month, so who came back is not known.'],
-    },
+    tooEarly: (when: string, unit: 'day' | 'week' | 'month'): Parts => [
+      when,
+      ` no ${unit} has ended after a first visit, so it is too early to say who came back.`,
+    ],
+    saltChanged: (when: string, unit: 'day' | 'week' | 'month'): Parts => [
+      when,
+      ` visitors get a new id the next ${unit}, so who came back is not known.`,
+    ],
     unknown: 'unknown: visitor ids change in between',
     after: { day: 'the day after', week: 'the week after', month: 'the month after' },
     title: 'People who came back',

@@ -2,7 +2,6 @@ import type { DataOf } from '../../client/index.js'
 import { agoColumn, countColumn, pageColumn } from '../../parts/columns.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
 import { RankedPanel } from '../../parts/list-panel.js'
-import { Ranked } from '../../parts/lists.js'
 import { More } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
@@ -150,35 +149,27 @@ export function PeopleSent({ operator }: { operator: string }) {
   const arrivals = total.data?.arrivals ?? 0
   const reads = total.data?.fetches ?? 0
   return (
-    <Panel
+    <RankedPanel
       title={texts.peopleSent(operator)}
       aside={total.data && t().parts.people(arrivals, formatNumber(arrivals))}
       right={<More to="citation-gap">{t().shell.view['citation-gap']}</More>}
-      answers={[answer]}
-      empty={rows.length === 0}
+      answer={answer}
       emptyText={texts.peopleSentNone(operator)}
       foot={
         arrivals > 0 &&
         reads > 0 &&
         texts.readsPerPerson(operator, formatNumber(reads), formatNumber(reads / arrivals, 1))
       }
-    >
-      {() => (
-        <>
-          <Ranked
-            of="human"
-            metric="sessions"
-            rows={rows.slice(0, 8).map(({ hostname, pathname, arrivals: n }) => ({
-              key: hostname + pathname,
-              label: pathname,
-              value: n,
-              filter: ['pathname', pathname],
-              to: viewPath('pages', pathname),
-            }))}
-          />
-          <Warnings of={[answer.meta]} />
-        </>
-      )}
-    </Panel>
+      of="human"
+      metric="sessions"
+      rows={rows.slice(0, 8).map(({ hostname, pathname, arrivals: n }) => ({
+        key: hostname + pathname,
+        label: pathname,
+        value: n,
+        filter: ['pathname', pathname],
+        to: viewPath('pages', pathname),
+      }))}
+      below={<Warnings of={[answer.meta]} />}
+    />
   )
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
+import { Choose } from '../../parts/fields.js'
 import { MeasuresPanel } from '../../parts/list-panel.js'
 import { type MeasuredRow, Measures } from '../../parts/measures.js'
 import { Panel, Sentence } from '../../parts/panel.js'
@@ -157,13 +158,11 @@ function Versions({ of, answer }: { of: 'browser' | 'os'; answer: Devised }) {
       right={
         <label class="picker">
           <span class="visually-hidden">{texts.versionsOf}</span>
-          <select value={name} onChange={(event) => setChosen(event.currentTarget.value)}>
-            {names.slice(0, 30).map((each) => (
-              <option key={each} value={each}>
-                {each.slice(0, 60)}
-              </option>
-            ))}
-          </select>
+          <Choose
+            value={name}
+            choices={names.slice(0, 30).map((each) => [each, each.slice(0, 60)])}
+            onChoose={setChosen}
+          />
         </label>
       }
       answers={[answer, versions]}

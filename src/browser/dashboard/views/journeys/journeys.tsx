@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import { TableButton } from '../../parts/buttons.js'
 import { countColumn } from '../../parts/columns.js'
+import { Choose } from '../../parts/fields.js'
 import { PageLink, PageName } from '../../parts/names.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
@@ -185,17 +186,12 @@ function PathFields({ depth, from, to, onChange }: PathFieldsProps) {
     <>
       <label class="legend">
         {texts.steps}
-        <select
+        <Choose
           class="small-field steps-field"
           value={`${depth}`}
-          onChange={(event) => onChange({ depth: event.currentTarget.value })}
-        >
-          {DEPTHS.map((each) => (
-            <option key={each} value={`${each}`}>
-              {each}
-            </option>
-          ))}
-        </select>
+          choices={DEPTHS.map((each) => [`${each}`, `${each}`])}
+          onChoose={(steps) => onChange({ depth: steps })}
+        />
       </label>
       {field('from', from)}
       {field('to', to)}

@@ -3,7 +3,7 @@ import { pageColumn } from '../../parts/columns.js'
 import { CountryTable, countryRows } from '../../parts/country-table.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
 import { RankedPanel } from '../../parts/list-panel.js'
-import { Butterfly, type ButterflyRow, joinSides, Ranked } from '../../parts/lists.js'
+import { Butterfly, type ButterflyRow, joinSides } from '../../parts/lists.js'
 import { More } from '../../parts/names.js'
 import { OperatorTable } from '../../parts/operator-table.js'
 import { Panel } from '../../parts/panel.js'
@@ -237,29 +237,21 @@ function Devices() {
   const answer = useOne('/api/stats/devices', 'human', { compare: undefined })
   const rows = answer.data?.device_types ?? []
   return (
-    <Panel
+    <RankedPanel
       span={4}
       title={t().shell.view.devices}
       right={more('devices', t().agents.all)}
-      answers={[answer]}
-      empty={rows.length === 0}
-    >
-      {() => (
-        <>
-          <Ranked
-            of="human"
-            metric="visitors"
-            rows={rows.map(({ device_type, visitors }) => ({
-              key: device_type ?? '',
-              label: device_type === undefined ? t().parts.unknown : (t().devices.type[device_type] ?? device_type),
-              value: visitors,
-              ...(device_type === undefined ? {} : { filter: ['device_type', device_type] as const }),
-            }))}
-          />
-          {place.value.show === 'both' && <Absent of="agent">{texts.noDevices}</Absent>}
-        </>
-      )}
-    </Panel>
+      answer={answer}
+      of="human"
+      metric="visitors"
+      rows={rows.map(({ device_type, visitors }) => ({
+        key: device_type ?? '',
+        label: device_type === undefined ? t().parts.unknown : (t().devices.type[device_type] ?? device_type),
+        value: visitors,
+        ...(device_type === undefined ? {} : { filter: ['device_type', device_type] as const }),
+      }))}
+      below={place.value.show === 'both' && <Absent of="agent">{texts.noDevices}</Absent>}
+    />
   )
 }
 

@@ -56,7 +56,7 @@ function Grid() {
       <Sentence answers={[answer]}>
         {() => {
           const back = backSoon(cohorts)
-          if (back === undefined) return (isSaltChanged(cohorts) ? texts.saltChanged : texts.tooEarly)[unit](whenText())
+          if (back === undefined) return (isSaltChanged(cohorts) ? texts.saltChanged : texts.tooEarly)(whenText(), unit)
           const people = (
             <a href={hrefTo({ path: viewPath('visitors') })}>{t().behaviour.funnels.counted.visitor(back.people)}</a>
           )

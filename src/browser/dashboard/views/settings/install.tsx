@@ -29,20 +29,15 @@ export function Install() {
           </>
         )}
       </Panel>
-      <Panel title="Express" aside={texts.middleware}>
-        {() => (
-          <Code
-            text={`import { readership } from 'readership/express'\n\napp.use(await readership({ data: './readership', domains: ['${host}'] }))`}
-          />
-        )}
-      </Panel>
-      <Panel title="Hono" aside={texts.middleware}>
-        {() => (
-          <Code
-            text={`import { readership } from 'readership/hono'\n\napp.use(await readership({ data: './readership', domains: ['${host}'] }))`}
-          />
-        )}
-      </Panel>
+      {['Express', 'Hono'].map((name) => (
+        <Panel key={name} title={name} aside={texts.middleware}>
+          {() => (
+            <Code
+              text={`import { readership } from 'readership/${name.toLowerCase()}'\n\napp.use(await readership({ data: './readership', domains: ['${host}'] }))`}
+            />
+          )}
+        </Panel>
+      ))}
       <Panel title={texts.script}>
         {() => (
           <>

@@ -1,9 +1,9 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { MeasuresPanel, RankedPanel } from '../../parts/list-panel.js'
-import { type MeasuredRow, Measures } from '../../parts/measures.js'
+import { type MeasuredRow } from '../../parts/measures.js'
 import { More } from '../../parts/names.js'
-import { Panel, Sentence } from '../../parts/panel.js'
+import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { place } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
@@ -125,10 +125,9 @@ function SourceList({ answer }: { answer: Sourced }) {
   const visitors = spam.data?.visitors ?? 0
   const rows = (answer.data?.sources ?? []).filter(({ channel }) => channel !== ASSISTANTS)
   return (
-    <Panel
+    <MeasuresPanel
       title={t().shell.view.sources}
-      answers={[answer]}
-      empty={rows.length === 0}
+      answer={answer}
       emptyText={texts.sourcesNone}
       foot={
         visitors > 0 && (
@@ -140,17 +139,10 @@ function SourceList({ answer }: { answer: Sourced }) {
           </>
         )
       }
-    >
-      {() => (
-        <Measures
-          of="human"
-          label={t().shell.view.sources}
-          head={texts.source}
-          rows={rows.map(sourceRow)}
-          metrics={METRICS}
-        />
-      )}
-    </Panel>
+      head={texts.source}
+      rows={rows.map(sourceRow)}
+      metrics={METRICS}
+    />
   )
 }
 
