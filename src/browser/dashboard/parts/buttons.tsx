@@ -1,5 +1,7 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
 import { h } from 'preact'
+import { useState } from 'preact/hooks'
+import { formatNumber } from '../state/format.js'
 import { t } from '../texts/index.js'
 
 type Attributes = Omit<ButtonHTMLAttributes, 'role' | 'type'> & { children: ComponentChildren }
@@ -35,3 +37,18 @@ export const Choices = <T extends string>({ values, now, nameOf, onChoose }: Cho
     ))}
   </span>
 )
+
+/** The first rows of a list, and the button that shows all of them. */
+export function useFew<Row>(
+  rows: readonly Row[],
+  few: number,
+  texts: { all: (count: string) => string; fewer: string } = t().parts,
+) {
+  const [isLong, setLong] = useState(false)
+  const button = rows.length > few && (
+    <MoreButton aria-expanded={isLong} onClick={() => setLong(!isLong)}>
+      {isLong ? texts.fewer : texts.all(formatNumber(rows.length))}
+    </MoreButton>
+  )
+  return [isLong ? rows : rows.slice(0, few), button] as const
+}

@@ -1,7 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import type { Audience } from '../state/address.js'
 import { formatBytes, formatNumber, formatSeconds, formatShare, formatShort } from '../state/format.js'
+import { audiences } from '../state/question.js'
 import { t } from '../texts/index.js'
+import { Mark } from './marks.js'
+import { Lacking } from './states.js'
 
 /** How a metric is written. */
 type Kind = 'count' | 'share' | 'percent' | 'seconds' | 'bytes' | 'decimal'
@@ -110,3 +113,21 @@ export function Headline({
     </button>
   )
 }
+
+interface FiguresProps {
+  of: Audience
+  loading: boolean
+  children: ComponentChildren
+}
+
+/** The headline numbers of one readership, beside those of the other if both are on screen. */
+export const Figures = ({ of, loading, children }: FiguresProps) => (
+  <section class={audiences.value.length === 2 ? 'cell half figures span-6' : 'cell half'} aria-busy={loading}>
+    <h2>
+      <Mark of={of} />
+      {t().shell.show[of]}
+    </h2>
+    <Lacking of={of} />
+    <div class="numbers">{children}</div>
+  </section>
+)

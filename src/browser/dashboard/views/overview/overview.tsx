@@ -2,11 +2,9 @@ import { useEffect } from 'preact/hooks'
 import { ReadershipChart } from '../../charts/readership-chart.js'
 import { Code } from '../../parts/dialogs.js'
 import { Later } from '../../parts/later.js'
-import { Mark } from '../../parts/marks.js'
 import { OutLink } from '../../parts/names.js'
-import { Headline, metricOf } from '../../parts/numbers.js'
+import { Figures, Headline, metricOf } from '../../parts/numbers.js'
 import { Sheet } from '../../parts/panel.js'
-import { Lacking } from '../../parts/states.js'
 import type { Audience } from '../../state/address.js'
 import { forget } from '../../state/data.js'
 import { pickedMetrics, pickMetric } from '../../state/metrics.js'
@@ -24,7 +22,6 @@ const METRICS: Record<Audience, readonly string[]> = {
 
 /** Both readerships at a glance. */
 export default function Overview() {
-  const { shell } = t()
   const totals = usePair('/api/stats/overview')
   const metrics = pickedMetrics({ human: 'visitors', agent: 'fetches' })
   const recorded = totals.human.meta?.recorded ?? totals.agent.meta?.recorded
@@ -33,32 +30,21 @@ export default function Overview() {
     <Sheet title={t().shell.view.overview}>
       <OverviewSentence totals={totals} />
       {audiences.value.map((of) => (
-        <section
-          key={of}
-          class={audiences.value.length === 2 ? 'cell half figures span-6' : 'cell half'}
-          aria-busy={totals[of].loading}
-        >
-          <h2>
-            <Mark of={of} />
-            {shell.show[of]}
-          </h2>
-          <Lacking of={of} />
-          <div class="numbers">
-            {METRICS[of].map((metric, i) => (
-              <Headline
-                key={metric}
-                of={of}
-                metric={metric}
-                big={i === 0}
-                {...(of === 'agent' && metric === 'pageviews' ? { label: t().overview.pageReads } : {})}
-                value={metricOf(totals[of].data, metric)}
-                before={metricOf(totals[of].data?.comparison, metric)}
-                picked={metrics[of] === metric}
-                onPick={() => pickMetric(metrics, of, metric)}
-              />
-            ))}
-          </div>
-        </section>
+        <Figures key={of} of={of} loading={totals[of].loading}>
+          {METRICS[of].map((metric, i) => (
+            <Headline
+              key={metric}
+              of={of}
+              metric={metric}
+              big={i === 0}
+              {...(of === 'agent' && metric === 'pageviews' ? { label: t().overview.pageReads } : {})}
+              value={metricOf(totals[of].data, metric)}
+              before={metricOf(totals[of].data?.comparison, metric)}
+              picked={metrics[of] === metric}
+              onPick={() => pickMetric(metrics, of, metric)}
+            />
+          ))}
+        </Figures>
       ))}
       <ReadershipChart metrics={metrics} label={t().overview.chart} />
       <PagePanels />

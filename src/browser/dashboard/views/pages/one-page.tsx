@@ -2,11 +2,10 @@ import { ReadershipChart } from '../../charts/readership-chart.js'
 import { Diff } from '../../parts/diff.js'
 import { Later } from '../../parts/later.js'
 import { RankedPanel } from '../../parts/list-panel.js'
-import { Icon, Mark } from '../../parts/marks.js'
+import { Icon } from '../../parts/marks.js'
 import { More, OutLink } from '../../parts/names.js'
-import { Headline, metricOf } from '../../parts/numbers.js'
+import { Figures, Headline, metricOf } from '../../parts/numbers.js'
 import { Panel, Sheet } from '../../parts/panel.js'
-import { Lacking } from '../../parts/states.js'
 import { type Audience, hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatAgo, formatFullInstant, formatInstant, formatNumber } from '../../state/format.js'
@@ -30,7 +29,6 @@ export function OnePage({ pathname }: { pathname: string }) {
   const coverage = useOne('/api/agents/coverage', 'agent', { filters, compare: undefined, limit: 20 })
   const page = coverage.data?.[0]
   const hostname = page?.hostname ?? agents.hostname
-  const isBoth = place.value.show === 'both'
   const picked = pickedMetrics({ human: 'visitors', agent: 'fetches' })
   return (
     <>
@@ -58,14 +56,9 @@ export function OnePage({ pathname }: { pathname: string }) {
       <Sheet>
         <PageSentence pages={pages} gap={gap} agents={agents} />
         {audiences.value.map((of) => (
-          <section key={of} class={isBoth ? 'cell half figures span-6' : 'cell half'} aria-busy={pages[of].loading}>
-            <h2>
-              <Mark of={of} />
-              {t().shell.show[of]}
-            </h2>
-            <Lacking of={of} />
+          <Figures key={of} of={of} loading={pages[of].loading}>
             <Numbers of={of} page={pages[of].data?.[0]} loaded={pages[of].data !== undefined} agents={agents} />
-          </section>
+          </Figures>
         ))}
         <ReadershipChart span={7} label={texts.chart} title={texts.chart} metrics={picked} more={{ filters }} />
         <PageGap gap={gap} />
@@ -97,7 +90,7 @@ function Numbers({ of, page, loaded, agents }: NumbersProps) {
   const before = page?.comparison
   const install = <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.needsScript}</a>
   return (
-    <div class="numbers">
+    <>
       {METRICS[of].map(({ metric, charted, measured }, i) => {
         // A page that is absent from the answer was read 0 times; a share of its reads does not exist.
         const isCount = !measured && metric !== 'verified'
@@ -116,7 +109,7 @@ function Numbers({ of, page, loaded, agents }: NumbersProps) {
         )
       })}
       {of === 'agent' && <LastRead agents={agents} />}
-    </div>
+    </>
   )
 }
 

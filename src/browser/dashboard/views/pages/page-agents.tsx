@@ -1,5 +1,4 @@
-import { useState } from 'preact/hooks'
-import { MoreButton } from '../../parts/buttons.js'
+import { useFew } from '../../parts/buttons.js'
 import { countColumn } from '../../parts/columns.js'
 import { Icon } from '../../parts/marks.js'
 import { Cut, More, RowName } from '../../parts/names.js'
@@ -17,8 +16,8 @@ const FEW = 8
 /** Each agent that read the page, whether it may, by which line, and what it read while it might not. */
 export function PageAgents({ agents }: { agents: ReturnType<typeof useAgentsOfPage> }) {
   const texts = t().pages.may
-  const [isLong, setLong] = useState(false)
   const { rows, policy } = agents
+  const [shown, button] = useFew(rows, FEW)
   const robots = policy?.robots
   const others = (policy?.agents ?? []).filter(({ agent_id }) => !rows.some(({ id }) => id === agent_id))
   const disallowed = others.filter(({ allowed }) => !allowed).length
@@ -41,12 +40,8 @@ export function PageAgents({ agents }: { agents: ReturnType<typeof useAgentsOfPa
       {() => (
         <>
           {robots && texts.standing[robots.standing] && <Absent>{texts.standing[robots.standing]}</Absent>}
-          <AgentTable rows={isLong ? rows : rows.slice(0, FEW)} />
-          {rows.length > FEW && (
-            <MoreButton aria-expanded={isLong} onClick={() => setLong(!isLong)}>
-              {isLong ? t().parts.fewer : t().parts.all(formatNumber(rows.length))}
-            </MoreButton>
-          )}
+          <AgentTable rows={shown} />
+          {button}
         </>
       )}
     </Panel>

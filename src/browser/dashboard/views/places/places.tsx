@@ -1,7 +1,6 @@
-import { MoreButton } from '../../parts/buttons.js'
+import { useFew } from '../../parts/buttons.js'
 import { MeasuresPanel } from '../../parts/list-panel.js'
 import '../../styles/places.css'
-import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import { CountryTable, countryRows } from '../../parts/country-table.js'
 import { Mark } from '../../parts/marks.js'
@@ -118,9 +117,8 @@ function MapPanel({ of, located }: { of: Audience; located: Located }) {
 function Countries(props: { located: Located }) {
   const texts = t().places
   const located = useTogether(props.located)
-  const [isLong, setLong] = useState(false)
   const all = countryRows(located)
-  const rows = isLong ? all : all.slice(0, FEW)
+  const [rows, button] = useFew(all, FEW)
   return (
     <Panel
       title={texts.countriesTitle}
@@ -131,11 +129,7 @@ function Countries(props: { located: Located }) {
       {() => (
         <>
           <CountryTable rows={rows} />
-          {all.length > FEW && (
-            <MoreButton aria-expanded={isLong} onClick={() => setLong(!isLong)}>
-              {isLong ? t().parts.fewer : t().parts.all(formatNumber(all.length))}
-            </MoreButton>
-          )}
+          {button}
         </>
       )}
     </Panel>

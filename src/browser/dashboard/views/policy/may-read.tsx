@@ -1,6 +1,5 @@
-import { useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
-import { MoreButton } from '../../parts/buttons.js'
+import { useFew } from '../../parts/buttons.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
 import { RowName } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
@@ -23,11 +22,11 @@ const FEW = 12
 /** Asks whether an agent may read a path, and lists every agent's answer with the line that decides. */
 export function MayRead({ all, one }: { all: Result<'/api/policy'>; one: Result<'/api/policy'> }) {
   const texts = t().policy
-  const [isLong, setLong] = useState(false)
   const { own } = place.value
   const reads = (agent: Agent) => agent.seen?.fetches ?? 0
   const listed: readonly Agent[] = all.data?.agents ?? []
   const agents = [...listed].sort((a, b) => reads(b) - reads(a))
+  const [shown, button] = useFew(agents, FEW, texts)
   const send = (event: SubmitEvent) => {
     event.preventDefault()
     if (!(event.currentTarget instanceof HTMLFormElement)) return
@@ -70,12 +69,8 @@ export function MayRead({ all, one }: { all: Result<'/api/policy'>; one: Result<
             </button>
           </form>
           {own.agent && <Answer one={one} asked={own.agent} />}
-          <AgentTable agents={isLong ? agents : agents.slice(0, FEW)} />
-          {agents.length > FEW && (
-            <MoreButton aria-expanded={isLong} onClick={() => setLong(!isLong)}>
-              {isLong ? texts.fewer : texts.all(formatNumber(agents.length))}
-            </MoreButton>
-          )}
+          <AgentTable agents={shown} />
+          {button}
         </>
       )}
     </Panel>
