@@ -1,7 +1,7 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { MeasuresPanel, RankedPanel } from '../../parts/list-panel.js'
-import { type MeasuredRow } from '../../parts/measures.js'
+import type { MeasuredRow } from '../../parts/measures.js'
 import { More } from '../../parts/names.js'
 import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
