@@ -10,7 +10,7 @@ import type { Problem } from '../state/client.js'
 import { timeZone } from '../state/session.js'
 import { instantOf } from '../state/zone.js'
 
-/** What the form around a field was refused for. */
+/** The problem for which the form around a field was refused. */
 export const FormProblem = createContext<Problem | undefined>(undefined)
 
 interface Labelled {
@@ -29,7 +29,7 @@ const isAbout = (field: string | undefined, name: string): boolean =>
   field !== undefined &&
   (field === name || field.startsWith(`${name}.`) || (name.includes('.') && field.startsWith(`${name}[`)))
 
-/** What is wrong with the first of these parts of a form. */
+/** Says why the form was refused, if that is about one of these fields. */
 export function Wrong({ names }: { names: readonly string[] }) {
   const problem = useContext(FormProblem)
   return names.some((name) => isAbout(problem?.field, name)) ? <span class="wrong">{problem?.message}</span> : null

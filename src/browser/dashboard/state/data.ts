@@ -47,7 +47,7 @@ export function forget(part = ''): void {
 }
 
 /** Forgets answers and asks again what is on screen; resolves when the views have the new answers. */
-export async function askAgain(part: string): Promise<void> {
+async function askAgain(part: string): Promise<void> {
   for (const known of [answers, underway]) for (const key of known.keys()) if (key.includes(part)) known.delete(key)
   await Promise.all([...listeners].map((listener) => listener(part)))
 }

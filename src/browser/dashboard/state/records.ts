@@ -18,7 +18,7 @@ type BodyOf<O> = O extends { requestBody: { content: { 'application/json': infer
 type CreatedBy<O> = O extends { responses: { 201: { content: { 'application/json': { data: infer D } } } } } ? D : never
 
 export type CreatedOf<L extends RecordList> = CreatedBy<paths[L]['post']>
-/** What changes a record; null takes a field away. */
+/** A change of a record; null takes a field away. */
 export type ChangeOf<L extends RecordList> = BodyOf<paths[`${L}/{id}`]['patch']>
 type Whole<New, Change> = {
   [K in keyof New as Exclude<K, 'site'>]: New[K] | (K extends keyof Change ? Extract<Change[K], null> : never)

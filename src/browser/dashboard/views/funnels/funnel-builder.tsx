@@ -117,7 +117,7 @@ export function FunnelBuilder({ funnel }: { funnel?: Funnel }) {
   )
 }
 
-/** What is stored of a draft. A step without a name is named after its condition. */
+/** The funnel of a draft. A step without a name is named after its condition. */
 const inputOf = ({ name, steps, window }: Draft) => ({
   name,
   steps: steps.map(({ label, type, match }) => ({

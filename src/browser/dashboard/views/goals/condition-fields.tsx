@@ -18,7 +18,7 @@ interface ConditionFieldsProps {
   of: Condition
   types: readonly GoalType[]
   onChange: (changed: Condition) => void
-  /** Where this condition is in the body: `steps[1].` or nothing. */
+  /** The place of this condition in the body: `steps[1].` or nothing. */
   at?: string
 }
 

@@ -46,7 +46,7 @@ interface RecordsProps<R extends Row> {
 
 /** A list of records with a dialog to make and change one, and a question before one is deleted. */
 export function Records<R extends Row>(props: RecordsProps<R>) {
-  const { title, intro, answer, columns, nameOf, role, newLabel, form, save, above } = props
+  const { title, intro, answer, columns, nameOf, role, newLabel, form, above } = props
   const { parts } = t()
   const [editing, setEditing] = useState<{ row?: R }>()
   const [removing, setRemoving] = useState<R>()
@@ -56,11 +56,6 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
   const close = () => {
     setEditing(undefined)
     setRemoving(undefined)
-  }
-  const done = (text: string) => {
-    forget(props.path)
-    close()
-    toast(text)
   }
   const button = (row: R, label: string, run: () => void) => (
     <MoreButton aria-label={`${label}: ${nameOf(row)}`} onClick={run}>
@@ -106,21 +101,9 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
               columns={mayChange ? [...columns, acts] : columns}
             />
           )}
-          {editing && form && save && (
+          {editing && (
             <Dialog title={editing.row ? nameOf(editing.row) : (newLabel ?? title)} onClose={close}>
-              <Editor
-                {...editing}
-                list={list}
-                form={form}
-                save={save}
-                nameOf={nameOf}
-                onSaved={() => done(parts.saved)}
-                onTake={() => {
-                  forget(props.path)
-                  close()
-                }}
-                onClose={close}
-              />
+              <Editor {...editing} records={props} onClose={close} />
             </Dialog>
           )}
           {removing !== undefined && (
@@ -131,7 +114,9 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
               onClose={close}
               submit={async () => {
                 await props.remove?.(removing)
-                done(parts.deleted)
+                forget(props.path)
+                close()
+                toast(parts.deleted)
               }}
             />
           )}
@@ -141,29 +126,32 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
   )
 }
 
-interface EditorProps<R extends Row> extends Required<Pick<RecordsProps<R>, 'form' | 'save' | 'nameOf'>> {
+interface EditorProps<R extends Row> {
   row?: R
-  list: RecordList | undefined
-  onSaved: () => void
-  onTake: () => void
+  records: RecordsProps<R>
   onClose: () => void
 }
 
-function Editor<R extends Row>({ row, list, form, save, nameOf, onSaved, onTake, onClose }: EditorProps<R>) {
+function Editor<R extends Row>({ row, records: { list, path, form, save, nameOf }, onClose }: EditorProps<R>) {
   const { parts } = t()
+  const close = () => {
+    forget(path)
+    onClose()
+  }
   const edit = useVersion<R>(list, row, async (version, fields) => {
-    await save(fields, row && { ...row, ...(version === undefined ? {} : { version }) })
-    onSaved()
+    await save?.(fields, row && { ...row, ...(version === undefined ? {} : { version }) })
+    close()
+    toast(parts.saved)
   })
   return (
     <Form action={row ? parts.save : parts.create} onCancel={onClose} submit={edit.store}>
-      {form(row)}
-      <NewerVersion edit={edit} summary={nameOf} onTake={onTake} />
+      {form?.(row)}
+      <NewerVersion edit={edit} summary={nameOf} onTake={close} />
     </Form>
   )
 }
 
-/** What the lists of records of a site have in common. */
+/** Reads a list of records of the site, and returns the properties that all such lists give to `Records`. */
 export function useSiteRecords<L extends RecordList>(list: L) {
   const answer = useRead(list, { site: siteQuery.value.site })
   return { answer, path: list, list, canEdit: true, remove: (row: Row) => remove(list, row) }

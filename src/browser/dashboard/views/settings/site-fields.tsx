@@ -50,7 +50,7 @@ export function SiteFields({ of }: { of: Partial<SiteShape> }) {
   )
 }
 
-/** What these fields say. */
+/** Reads these fields. */
 export const siteOf = (fields: FormData) => ({
   name: textOf(fields, 'name'),
   domains: linesOf(fields, 'domains'),
