@@ -48,178 +48,143 @@ export interface Metrics {
   render(): Promise<{ text: string; type: string }>
 }
 
-/** Creates a registry with the default metrics of the process, and helpers that add metrics read at each scrape. */
+type Value = number | undefined
+type Read<T> = () => T | Promise<T>
+
+/**
+ * Creates a registry with the default metrics of the process, and functions that add a metric whose values are read at each
+ * scrape: a counter if its name ends in `_total`, else a gauge. A value that is not known has no line.
+ */
 export function createMetricRegistry(refresh?: MetricSources['refresh']) {
   const registry = new Registry()
-  const registers = [registry]
   let isScraped = false
-
-  const counter = (
+  /** Adds a metric with several labels: `read` gives each value with its labels. */
+  const add = (
     name: string,
     help: string,
-    label: string,
-    values: () => Readonly<Partial<Record<string, number>>>,
-  ) =>
-    new Counter({
-      name,
-      help,
-      labelNames: [label],
-      registers,
-      collect() {
-        this.reset()
-        for (const [key, value] of Object.entries(values())) this.inc({ [label]: key }, value)
-      },
-    })
-  const gauge = (name: string, help: string, value: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(value())
-      },
-    })
-
-  const render: Metrics['render'] = async () => {
-    // CPU, RSS, heap, event-loop delay (p50, p90, p99) and garbage collection of this process, under their usual names.
-    // From the first scrape on: their samples wake the process a hundred times a second.
-    if (!isScraped) collectDefaultMetrics({ register: registry })
-    isScraped = true
-    await refresh?.()
-    return { text: await registry.metrics(), type: registry.contentType }
-  }
-  return { counter, gauge, registers, render }
-}
-
-export function addIngestDrops(registers: Registry[], ingestDrops: MetricSources['ingestDrops']) {
-  new Counter({
-    name: 'readership_door_drops_total',
-    help: 'Received hits and rows that became no row, by ingest endpoint and reason; those that the worker dropped are also in readership_drops_total.',
-    labelNames: ['door', 'reason'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { door, reason, count } of ingestDrops?.() ?? []) this.inc({ door, reason }, count)
-    },
-  })
-}
-
-export function addProxyMetrics(
-  { counter, gauge }: Pick<ReturnType<typeof createMetricRegistry>, 'counter' | 'gauge'>,
-  proxy: MetricSources['proxy'],
-) {
-  const statuses = () => proxy()?.statuses ?? {}
-  counter('readership_requests_total', 'Responses of the proxy, by class of status.', 'status', statuses)
-  counter('readership_origin_errors_total', 'Failures of the origin, by kind.', 'kind', () => proxy()?.failures ?? {})
-  gauge('readership_requests_active', 'Requests in progress.', () => proxy()?.active ?? 0)
-}
-
-/** Adds the sizes of a store in a file; what is not known has no line. */
-function addSizeMetrics(registers: Registry[], read: NonNullable<MetricSources['size']>) {
-  const addPerTable = (name: string, help: string, key: 'bytes' | 'growth_bytes') =>
-    new Gauge({
-      ...{ name, help, labelNames: ['table'], registers },
-      async collect() {
-        const size = await read()
-        this.reset()
-        for (const one of size?.tables ?? []) this.set({ table: one.table }, one[key])
-      },
-    })
-  addPerTable('readership_table_bytes', 'Blocks of the file that a table takes.', 'bytes')
-  addPerTable(
-    'readership_table_growth_bytes',
-    'Growth of a table in a day, by its rows of the last week.',
-    'growth_bytes',
-  )
-  new Gauge({
-    name: 'readership_store_bytes',
-    help: 'Blocks of the file by use: with rows and log, or free for new rows; and --max-disk as limit.',
-    labelNames: ['use'],
-    registers,
-    async collect() {
-      const size = await read()
-      this.reset()
-      if (!size) return
-      this.set({ use: 'used' }, size.used_bytes)
-      this.set({ use: 'free' }, size.free_bytes)
-      if (size.max_bytes !== undefined) this.set({ use: 'limit' }, size.max_bytes)
-    },
-  })
-}
-
-/** Adds the daily backups; what is not known has no line. */
-function addBackupMetrics(registers: Registry[], read: NonNullable<MetricSources['backups']>) {
-  const add = (name: string, help: string, find: (status: ScheduleStatus) => number | undefined) => {
+    labelNames: string[],
+    read: Read<Iterable<readonly [labels: Record<string, string>, value: Value]>>,
+  ) => {
     const kind = name.endsWith('_total') ? Counter : Gauge
     new kind({
-      ...{ name, help, registers },
-      collect(this: Counter | Gauge) {
-        const value = find(read())
+      ...{ name, help, labelNames, registers: [registry] },
+      async collect(this: Counter | Gauge) {
+        const values = await read()
         this.reset()
-        if (value === undefined) this.remove()
-        else this.inc(value)
+        for (const [labels, value] of values)
+          if (value === undefined) this.remove(labels)
+          else this.inc(labels, value)
       },
     })
   }
+  return {
+    add,
+    /** Adds a metric with one label: `read` gives the values by label. */
+    addEach: (name: string, help: string, label: string, read: Read<Iterable<readonly [string, Value]>>) =>
+      add(name, help, [label], async () => [...(await read())].map(([key, value]) => [{ [label]: key }, value])),
+    /** Adds a metric of one value. */
+    addOne: (name: string, help: string, read: Read<Value>) => add(name, help, [], async () => [[{}, await read()]]),
+    async render(): ReturnType<Metrics['render']> {
+      // CPU, RSS, heap, event-loop delay (p50, p90, p99) and garbage collection of this process, under their usual names.
+      // From the first scrape on: their samples wake the process a hundred times a second.
+      if (!isScraped) collectDefaultMetrics({ register: registry })
+      isScraped = true
+      await refresh?.()
+      return { text: await registry.metrics(), type: registry.contentType }
+    },
+  }
+}
+export type MetricRegistry = ReturnType<typeof createMetricRegistry>
+
+export const addIngestDrops = ({ add }: MetricRegistry, ingestDrops: MetricSources['ingestDrops']) =>
   add(
+    'readership_door_drops_total',
+    'Received hits and rows that became no row, by ingest endpoint and reason; those that the worker dropped are also in readership_drops_total.',
+    ['door', 'reason'],
+    () => (ingestDrops?.() ?? []).map(({ count, ...labels }) => [labels, count]),
+  )
+
+export function addProxyMetrics({ addEach, addOne }: MetricRegistry, proxy: MetricSources['proxy']) {
+  const statuses = () => Object.entries(proxy()?.statuses ?? {})
+  addEach('readership_requests_total', 'Responses of the proxy, by class of status.', 'status', statuses)
+  const failures = () => Object.entries(proxy()?.failures ?? {})
+  addEach('readership_origin_errors_total', 'Failures of the origin, by kind.', 'kind', failures)
+  addOne('readership_requests_active', 'Requests in progress.', () => proxy()?.active ?? 0)
+}
+
+/** Adds the sizes of a store in a file. */
+function addSizeMetrics({ addEach }: MetricRegistry, read: NonNullable<MetricSources['size']>) {
+  const ofTables = (key: 'bytes' | 'growth_bytes') => async () =>
+    ((await read())?.tables ?? []).map((one) => [one.table, one[key]] as const)
+  addEach('readership_table_bytes', 'Blocks of the file that a table takes.', 'table', ofTables('bytes'))
+  const growth = 'Growth of a table in a day, by its rows of the last week.'
+  addEach('readership_table_growth_bytes', growth, 'table', ofTables('growth_bytes'))
+  addEach(
+    'readership_store_bytes',
+    'Blocks of the file by use: with rows and log, or free for new rows; and --max-disk as limit.',
+    'use',
+    async () => {
+      const { used_bytes: used, free_bytes: free, max_bytes: limit } = (await read()) ?? {}
+      return Object.entries({ used, free, limit })
+    },
+  )
+}
+
+/** Adds the daily backups. */
+function addBackupMetrics({ addOne }: MetricRegistry, read: NonNullable<MetricSources['backups']>) {
+  addOne(
     'readership_backup_last_success_timestamp_seconds',
     'When the newest backup in --backup-dir was taken, in seconds since 1970.',
-    ({ last }) => last && Date.parse(last.taken_at) / 1000,
+    () => {
+      const { last } = read()
+      return last && Date.parse(last.taken_at) / 1000
+    },
   )
-  add('readership_backup_bytes', 'Size of the newest backup, with the files that it shares.', ({ last }) => last?.bytes)
-  add('readership_backup_failures_total', 'Backups to --backup-dir that failed.', ({ failures }) => failures)
+  const size = 'Size of the newest backup, with the files that it shares.'
+  addOne('readership_backup_bytes', size, () => read().last?.bytes)
+  addOne('readership_backup_failures_total', 'Backups to --backup-dir that failed.', () => read().failures)
 }
 
 /** The metrics of one instance with a store. */
 export function createMetrics(sources: MetricSources): Metrics {
-  const { counter, gauge, registers, render } = createMetricRegistry(sources.refresh)
+  const registry = createMetricRegistry(sources.refresh)
+  const { addEach, addOne, render } = registry
   const { health, recorder, proxy } = sources
-  counter('readership_rows_total', 'Rows committed, by audience.', 'audience', () => health().rows)
-  counter('readership_drops_total', 'Observations that became no row, by reason.', 'reason', () => {
+  addEach('readership_rows_total', 'Rows committed, by audience.', 'audience', () => Object.entries(health().rows))
+  addEach('readership_drops_total', 'Observations that became no row, by reason.', 'reason', () => {
     const drops: Record<string, number> = { ...health().drops }
     for (const [reason, n] of Object.entries(recorder().drops)) drops[reason] = (drops[reason] ?? 0) + n
-    return drops
+    return Object.entries(drops)
   })
-  addIngestDrops(registers, sources.ingestDrops)
-  gauge('readership_queue_depth', 'Observations that wait for the store.', () => recorder().waiting)
-  gauge('readership_store_ready', '1 while rows are stored, 0 while degraded.', () =>
-    health().state === 'ready' ? 1 : 0,
-  )
-  gauge('readership_writer', '1 in the process that writes, of those that share a store.', () =>
-    sources.isWriter() ? 1 : 0,
-  )
-  gauge('readership_recorder_on', '0 while recording is switched off after repeated faults.', () =>
-    recorder().on ? 1 : 0,
-  )
-  gauge('readership_worker_restarts', 'Restarts of the worker.', () => health().restarts)
-  const ofWorker = (key: 'resident_bytes' | 'cpu_seconds') => () => health().worker?.[key] ?? 0
-  gauge(
+  addIngestDrops(registry, sources.ingestDrops)
+  addOne('readership_queue_depth', 'Observations that wait for the store.', () => recorder().waiting)
+  const isReady = () => Number(health().state === 'ready')
+  addOne('readership_store_ready', '1 while rows are stored, 0 while degraded.', isReady)
+  const isWriter = () => Number(sources.isWriter())
+  addOne('readership_writer', '1 in the process that writes, of those that share a store.', isWriter)
+  const isOn = () => Number(recorder().on)
+  addOne('readership_recorder_on', '0 while recording is switched off after repeated faults.', isOn)
+  addOne('readership_worker_restarts', 'Restarts of the worker.', () => health().restarts)
+  addOne(
     'readership_worker_resident_memory_bytes',
     'Resident memory of the worker process, which holds the store; within 1 MB, 0 while no worker runs.',
-    ofWorker('resident_bytes'),
+    () => health().worker?.resident_bytes ?? 0,
   )
-  gauge(
+  addOne(
     'readership_worker_cpu_seconds',
     'CPU time of the worker process since its start; within 0.05 s, 0 while no worker runs.',
-    ofWorker('cpu_seconds'),
+    () => health().worker?.cpu_seconds ?? 0,
   )
-  new Gauge({
-    name: 'readership_flush_seconds',
-    help: 'Duration of the last 100 commits.',
-    labelNames: ['quantile'],
-    registers,
-    collect() {
-      this.reset()
-      const times = health().flush_ms.toSorted((a, b) => a - b)
-      for (const q of [0.5, 0.9, 0.99, 1]) {
-        const at = times[Math.max(0, Math.ceil(q * times.length) - 1)]
-        if (at !== undefined) this.set({ quantile: String(q) }, at / 1000)
-      }
-    },
+  addEach('readership_flush_seconds', 'Duration of the last 100 commits.', 'quantile', () => {
+    const times = health().flush_ms.toSorted((a, b) => a - b)
+    return [0.5, 0.9, 0.99, 1].map((q) => {
+      const ms = times[Math.max(0, Math.ceil(q * times.length) - 1)]
+      return [String(q), ms && ms / 1000] as const
+    })
   })
-  addProxyMetrics({ counter, gauge }, proxy)
-  if (sources.size) addSizeMetrics(registers, sources.size)
-  if (sources.backups) addBackupMetrics(registers, sources.backups)
-  if (sources.shared) addSharedMetrics(registers, sources.shared, () => performance.now())
+  addProxyMetrics(registry, proxy)
+  if (sources.size) addSizeMetrics(registry, sources.size)
+  if (sources.backups) addBackupMetrics(registry, sources.backups)
+  if (sources.shared) addSharedMetrics(registry, sources.shared, () => performance.now())
   return { render }
 }

@@ -1,6 +1,6 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
 import { z } from 'zod'
 import { waitAtMost } from '../manage/notify/wait-at-most.js'
+import type { MetricRegistry } from './metrics.js'
 
 const Lease = z.object({ held: z.boolean(), epoch: z.number(), age_seconds: z.number() })
 
@@ -50,24 +50,15 @@ function createStatusCache(read: () => Promise<unknown>, clock: () => number) {
   }
 }
 
-/**
- * Adds the metrics of what several processes share. `read` returns the worker's `shared_status`, and may reject: a value
- * that is not known has no line.
- */
-export function addSharedMetrics(registers: Registry[], read: () => Promise<unknown>, clock: () => number): void {
+/** Adds the metrics of what several processes share. `read` returns the worker's `shared_status`, and may reject. */
+export function addSharedMetrics(
+  { addEach, addOne }: MetricRegistry,
+  read: () => Promise<unknown>,
+  clock: () => number,
+): void {
   const readStatus = createStatusCache(read, clock)
-  const add = (name: string, help: string, find: (status: SharedStatus) => number | undefined) => {
-    const kind = name.endsWith('_total') ? Counter : Gauge
-    new kind({
-      ...{ name, help, registers },
-      async collect(this: Counter | Gauge) {
-        const value = find(await readStatus())
-        this.reset()
-        if (value === undefined) this.remove()
-        else this.inc(value)
-      },
-    })
-  }
+  const add = (name: string, help: string, find: (status: SharedStatus) => number | undefined) =>
+    addOne(name, help, async () => find(await readStatus()))
   add(
     'readership_lease_held',
     '1 while some process has the right to write, and was seen to renew it within 10 s.',
@@ -90,17 +81,12 @@ export function addSharedMetrics(registers: Registry[], read: () => Promise<unkn
     'Time that ClickHouse took for these commits.',
     ({ server }) => server?.commits?.seconds,
   )
-  new Gauge({
-    name: 'readership_clickhouse_parts',
-    help: 'Active parts, by table; hundreds in a month of one table mean that merges do not keep up.',
-    labelNames: ['table'],
-    registers,
-    async collect() {
-      const { server } = await readStatus()
-      this.reset()
-      for (const [table, count] of Object.entries(server?.parts ?? {})) this.set({ table }, count)
-    },
-  })
+  addEach(
+    'readership_clickhouse_parts',
+    'Active parts, by table; hundreds in a month of one table mean that merges do not keep up.',
+    'table',
+    async () => Object.entries((await readStatus()).server?.parts ?? {}),
+  )
   add(
     'readership_clickhouse_mutations_unfinished',
     'Mutations that have not ended: erasures rewrite parts.',

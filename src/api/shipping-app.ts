@@ -55,21 +55,20 @@ export function createShippingApp(source: ShippingSources): App {
 }
 
 function createShippingMetrics({ shipping, ingestDrops, proxy, refresh }: ShippingSources): Metrics {
-  const { counter, gauge, registers, render } = createMetricRegistry(refresh)
-  counter('readership_shipped_rows_total', 'Rows that the collector has committed.', 'list', () => shipping().shipped)
-  const losses = () => shipping().losses
-  counter('readership_drops_total', 'Observations that became no row, and rows lost, by reason.', 'reason', losses)
-  const attempts = () => shipping().attempts
-  counter('readership_ship_requests_total', 'Requests to the collector, by outcome.', 'outcome', attempts)
-  gauge('readership_spool_rows', 'Rows that wait for the collector.', () => shipping().waiting)
-  gauge('readership_spool_bytes', 'Bytes on disk of the rows that wait.', () => shipping().spool_bytes)
-  gauge('readership_spool_ready', '1 while rows are kept on disk, 0 while they wait in memory only.', () =>
-    shipping().state === 'ready' ? 1 : 0,
-  )
-  gauge('readership_collector_ready', '0 while the collector accepts no rows.', () =>
-    shipping().trouble === undefined ? 1 : 0,
-  )
-  addIngestDrops(registers, ingestDrops)
-  addProxyMetrics({ counter, gauge }, proxy)
+  const registry = createMetricRegistry(refresh)
+  const { addEach, addOne, render } = registry
+  const of = (name: 'shipped' | 'losses' | 'attempts') => () => Object.entries(shipping()[name])
+  addEach('readership_shipped_rows_total', 'Rows that the collector has committed.', 'list', of('shipped'))
+  const drops = 'Observations that became no row, and rows lost, by reason.'
+  addEach('readership_drops_total', drops, 'reason', of('losses'))
+  addEach('readership_ship_requests_total', 'Requests to the collector, by outcome.', 'outcome', of('attempts'))
+  addOne('readership_spool_rows', 'Rows that wait for the collector.', () => shipping().waiting)
+  addOne('readership_spool_bytes', 'Bytes on disk of the rows that wait.', () => shipping().spool_bytes)
+  const isKept = () => Number(shipping().state === 'ready')
+  addOne('readership_spool_ready', '1 while rows are kept on disk, 0 while they wait in memory only.', isKept)
+  const isAccepted = () => Number(shipping().trouble === undefined)
+  addOne('readership_collector_ready', '0 while the collector accepts no rows.', isAccepted)
+  addIngestDrops(registry, ingestDrops)
+  addProxyMetrics(registry, proxy)
   return { render }
 }

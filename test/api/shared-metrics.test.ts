@@ -1,5 +1,5 @@
-import { Registry } from 'prom-client'
 import t from 'tap'
+import { createMetricRegistry, type MetricRegistry } from '../../src/http/metrics.js'
 import { addSharedMetrics } from '../../src/api/shared-metrics.js'
 
 const LEASE = { held: true, epoch: 7, age_seconds: 1.5 }
@@ -7,8 +7,8 @@ const SERVER = { parts: { events: 12, sessions: 3 }, unfinished_mutations: 2 }
 const COMMITS = { count: 4, rows: 900, seconds: 0.25 }
 
 /** The lines with a value, without `readership_`. */
-async function scrape(registry: Registry): Promise<string[]> {
-  const lines = (await registry.metrics()).split('\n')
+async function scrape({ render }: MetricRegistry): Promise<string[]> {
+  const lines = (await render()).text.split('\n')
   return lines.filter((line) => line.startsWith('readership_')).map((line) => line.replace('readership_', ''))
 }
 
@@ -39,14 +39,14 @@ t.test('what processes share has lines, and what is not known has none', async (
     [async () => 'nonsense', [], 'no status'],
   ]
   for (const [read, expected, why] of rows) {
-    const registry = new Registry()
-    addSharedMetrics([registry], read, () => 0)
+    const registry = createMetricRegistry()
+    addSharedMetrics(registry, read, () => 0)
     t.strictSame(await scrape(registry), expected, why)
   }
 })
 
 t.test('scrapes within five seconds ask once, and old values go', async (t) => {
-  const registry = new Registry()
+  const registry = createMetricRegistry()
   let [now, asked] = [0, 0]
   const answers: Promise<unknown>[] = [
     Promise.resolve({ lease: LEASE }),
@@ -54,7 +54,7 @@ t.test('scrapes within five seconds ask once, and old values go', async (t) => {
     Promise.reject(new Error('away')),
   ]
   addSharedMetrics(
-    [registry],
+    registry,
     () => answers[asked++] ?? Promise.resolve({}),
     () => now,
   )
