@@ -20,11 +20,10 @@ interface AlertRoutesDeps {
 
 /** `/api/alerts`: the records, a test, the secret of webhooks, deliveries. */
 export function alertRoutes({ sites, alerts, notify, readDependencies, now }: AlertRoutesDeps): Route[] {
-  const kind = { name: 'alerts', singular: 'alert', records: alerts }
-  const recordOfPath = createRecordAccess(sites, kind)
+  const recordOfPath = createRecordAccess(sites, alerts)
   return [
     ...recordRoutes(sites, {
-      ...{ ...kind, shape: Alert, newShape: NewAlert, changeShape: AlertChange },
+      ...{ records: alerts, shape: Alert, newShape: NewAlert, changeShape: AlertChange },
       async normalise(given) {
         const alert = normaliseAlert(given)
         await checkAlertQuery(

@@ -44,8 +44,6 @@ export function annotationRoutes({
     throw new ApiError('not_found', 'There is no such site.', 'site')
   }
   return recordRoutes<Annotation, z.output<typeof NewAnnotation>>(sites, {
-    name: 'annotations',
-    singular: 'annotation',
     shape: AnnotationView,
     newShape: NewAnnotation,
     changeShape: AnnotationChange,

@@ -23,8 +23,6 @@ import { validate } from './validation.js'
 /** `/api/flags`. A flag has a key where other records have a name. */
 export const flagRoutes = ({ sites, flags }: { sites: Pick<Sites, 'get'>; flags: Collection<Flag> }): Route[] =>
   recordRoutes(sites, {
-    name: 'flags',
-    singular: 'flag',
     shape: Flag,
     newShape: NewFlag,
     changeShape: FlagChange,

@@ -14,11 +14,10 @@ interface ReportRoutesDeps {
 
 /** `/api/reports`: weekly and monthly mails about a site, a test, deliveries. */
 export function reportRoutes({ sites, reports, notify }: ReportRoutesDeps): Route[] {
-  const kind = { name: 'reports', singular: 'report', records: reports }
-  const recordOfPath = createRecordAccess(sites, kind)
+  const recordOfPath = createRecordAccess(sites, reports)
   return [
     ...recordRoutes(sites, {
-      ...{ ...kind, shape: Report, newShape: NewReport, changeShape: ReportChange },
+      ...{ records: reports, shape: Report, newShape: NewReport, changeShape: ReportChange },
       normalise: async (given) => given,
     }),
     ...deliveryRoutes({

@@ -36,11 +36,8 @@ export interface SiteRecords {
   readonly store: ReadDependencies['store']
 }
 
-/** One kind of record that belongs to a site: its name, its shapes, its collection, and how a body becomes a record. */
+/** One kind of record that belongs to a site: its shapes, its collection, and how a body becomes a record. */
 interface RecordKind<O extends SiteRecord, N> {
-  /** The plural, as in the path. */
-  readonly name: string
-  readonly singular: string
   readonly shape: z.ZodObject
   readonly newShape: z.ZodType<N>
   readonly changeShape: z.ZodObject
@@ -67,8 +64,6 @@ export function siteRecordRoutes({ sites, goals, funnels, segments, store }: Sit
   const tryPatterns = (filters: readonly Filter[], field: string) => checkPatterns(regexPatterns(filters), store, field)
   return [
     ...recordRoutes(sites, {
-      name: 'goals',
-      singular: 'goal',
       shape: Goal,
       newShape: NewGoal,
       changeShape: GoalChange,
@@ -80,8 +75,6 @@ export function siteRecordRoutes({ sites, goals, funnels, segments, store }: Sit
       },
     }),
     ...recordRoutes(sites, {
-      name: 'funnels',
-      singular: 'funnel',
       shape: Funnel,
       newShape: NewFunnel,
       changeShape: FunnelChange,
@@ -93,8 +86,6 @@ export function siteRecordRoutes({ sites, goals, funnels, segments, store }: Sit
       },
     }),
     ...recordRoutes(sites, {
-      name: 'segments',
-      singular: 'segment',
       shape: Segment,
       newShape: NewSegment,
       changeShape: SegmentChange,
@@ -111,20 +102,18 @@ export function siteRecordRoutes({ sites, goals, funnels, segments, store }: Sit
 
 /** Finds the record that a path names. A record of a site that the caller cannot reach is `not_found`. */
 export const createRecordAccess =
-  <O extends SiteRecord>(
-    sites: Pick<Sites, 'get'>,
-    { singular, records }: Pick<RecordKind<O, unknown>, 'singular' | 'records'>,
-  ) =>
+  <O extends SiteRecord>(sites: Pick<Sites, 'get'>, records: Collection<O>) =>
   async (call: Call): Promise<{ record: WithId<O>; site: Site; context: AuditContext }> => {
     const record = await records.get(pathId(call))
     const site = await sites.get(record.site)
     if (site && canReachSite(call, site)) return { record, site, context: auditContext(call, site.org) }
-    throw new ApiError('not_found', `There is no such ${singular}.`)
+    throw new ApiError('not_found', `There is no such ${records.label}.`)
   }
 
 /** The routes that list, create, get, change and delete one kind of record. */
 export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>, kind: RecordKind<O, N>): Route[] {
-  const { name, singular, shape, newShape, changeShape, records, normalise, shownOnce } = kind
+  const { shape, newShape, changeShape, records, normalise, shownOnce } = kind
+  const { table: name, label } = records
   const { read, write } = kind.access ?? { read: 'manage:read', write: 'manage:write' }
   const {
     list = { query: SiteQuery, select: (all) => [...all] },
@@ -132,7 +121,7 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
     applyChange = (current, change, call) =>
       normalise(validate(newShape, mergeChange(fieldsOf(current, changeShape), change)), call),
   } = kind
-  const recordOfPath = createRecordAccess(sites, kind)
+  const recordOfPath = createRecordAccess(sites, records)
   const path = `/api/${name}`
   const route = routeMaker(name)
   return [
@@ -147,7 +136,7 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       },
     }),
     route('post', path, write, {
-      summary: `Create ${withArticle(singular)}`,
+      summary: `Create ${withArticle(label)}`,
       body: newShape,
       data: shownOnce ? shape.extend(shownOnce.shape) : shape,
       status: 201,
@@ -160,12 +149,12 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       },
     }),
     route('get', `${path}/{id}`, read, {
-      summary: `Get ${withArticle(singular)}`,
+      summary: `Get ${withArticle(label)}`,
       data: shape,
       run: async (call) => jsonWithEtag(await present((await recordOfPath(call)).record)),
     }),
     route('patch', `${path}/{id}`, write, {
-      summary: `Change fields of ${withArticle(singular)}`,
+      summary: `Change fields of ${withArticle(label)}`,
       body: changeShape,
       data: shape,
       mayConflict: true,
@@ -177,7 +166,7 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
       },
     }),
     route('delete', `${path}/{id}`, write, {
-      summary: `Delete ${withArticle(singular)}; cannot be undone`,
+      summary: `Delete ${withArticle(label)}; cannot be undone`,
       status: 204,
       run: async (call) => {
         const { record, context } = await recordOfPath(call)

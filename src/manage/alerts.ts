@@ -8,7 +8,16 @@ import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { Channel, isSameChannel, StoredChannel } from './channels.js'
 import { createCollection } from './collection.js'
-import { FiltersColumn, FiltersInput, FiltersOutput, JsonText, Name, omitNulls, SiteId, Version } from './fields.js'
+import {
+  FiltersColumn,
+  FiltersInput,
+  FiltersOutput,
+  JsonText,
+  Name,
+  omitNulls,
+  recordFields,
+  SiteId,
+} from './fields.js'
 
 export const ALERT_KINDS = [
   'threshold',
@@ -56,9 +65,7 @@ const alertFields = {
 
 /** An alert as the API shows it. */
 export const Alert = z.object({
-  id: z.int(),
-  version: Version,
-  site: z.int(),
+  ...recordFields,
   name: Name,
   kind: Kind,
   metric: Metric.optional(),
@@ -144,18 +151,8 @@ export function createAlerts({ records, random }: { records: Records; random(byt
     table: 'alerts',
     label: 'alert',
     maxPerSite: 100,
-    fromRow: (row) => StoredAlert.parse(row),
-    toColumns: ({ kind, metric, audience, filters, op, value, window_minutes, channels, enabled }) => ({
-      kind,
-      metric: metric ?? null,
-      audience,
-      op,
-      value,
-      window_minutes,
-      enabled,
-      filters: JSON.stringify(filters),
-      channels: JSON.stringify(channels),
-    }),
+    stored: StoredAlert,
+    columns: ['kind', 'metric', 'audience', 'filters', 'op', 'value', 'window_minutes', 'channels', 'enabled'],
     initialColumns: () => ({ secret: createSecret(), state: '{}' }),
   })
   return {

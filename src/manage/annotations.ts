@@ -4,7 +4,7 @@ import { DAY_MS } from '../base/time-units.js'
 import { join, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
-import { JsonText, NoteText, omitNulls, SiteId, Version } from './fields.js'
+import { JsonText, NoteText, omitNulls, recordFields, SiteId } from './fields.js'
 import { insertWithNextId } from './ids.js'
 import { createLock } from './lock.js'
 import { createInvalidatingWrite } from './table-cache.js'
@@ -61,9 +61,7 @@ const shape = { at: At, text: NoteText }
 
 /** A note as the API shows it. */
 export const AnnotationView = z.object({
-  id: z.int(),
-  version: Version,
-  site: z.int(),
+  ...recordFields,
   at: z.iso.datetime(),
   text: z.string(),
   by: z
@@ -97,9 +95,7 @@ export const AnnotationChange = z.strictObject(shape).partial()
 
 const StoredAnnotation = z
   .object({
-    id: z.int(),
-    version: Version,
-    site: z.int(),
+    ...recordFields,
     name: z.string(),
     happened_at: z.date(),
     kind: z.enum(ANNOTATION_KINDS),
@@ -150,15 +146,8 @@ export function createAnnotations(records: Records) {
     maxPerSite: MAX_BY_HAND,
     isCounted: ({ cause }) => cause === undefined,
     repeatsNames: true,
-    fromRow: (row) => StoredAnnotation.parse(row),
-    toColumns: ({ happened_at, kind, user_id, author, cause, data }) => ({
-      happened_at,
-      kind,
-      user_id: user_id ?? null,
-      author: author ?? null,
-      cause: cause ?? null,
-      data: data === undefined ? null : JSON.stringify(data),
-    }),
+    stored: StoredAnnotation,
+    columns: ['happened_at', 'kind', 'user_id', 'author', 'cause', 'data'],
   })
   const lock = createLock()
   const write = createInvalidatingWrite(records, collection)

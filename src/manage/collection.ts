@@ -1,6 +1,7 @@
+import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
 import { join, type Param, raw, sql } from '../storage/sql.js'
-import type { Records, ResultRow } from '../storage/store.js'
+import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { insertWithNextId, lastId } from './ids.js'
 import { createLock } from './lock.js'
@@ -15,7 +16,7 @@ export interface SiteRecord {
 export type WithId<O extends SiteRecord> = O & { readonly id: number; readonly version: number }
 
 /** The records of one kind, of all sites. */
-export interface Collection<O extends SiteRecord> {
+export interface Collection<O extends SiteRecord> extends Pick<CollectionTable<O>, 'table' | 'label'> {
   /** Returns a site's records in the order in which they were created. */
   list(site: number): Promise<readonly WithId<O>[]>
   /** Returns the records of all sites in that order; the same array until one of them changes. */
@@ -37,6 +38,16 @@ export interface Collection<O extends SiteRecord> {
   invalidate(): void
 }
 
+/** Returns fields as the columns of their names have them: an absent one is null, lists and objects are JSON. */
+export const encodeColumns = <O extends object>(record: O, names: readonly (keyof O & string)[]) =>
+  Object.fromEntries(
+    names.map((name): [string, Param] => {
+      const value = record[name]
+      return [name, value === undefined ? null : (PlainValue.safeParse(value).data ?? JSON.stringify(value))]
+    }),
+  )
+const PlainValue = z.union([z.string(), z.number(), z.boolean(), z.date()])
+
 /** How a kind of record is stored in a table of `control.duckdb`. */
 interface CollectionTable<O extends SiteRecord> {
   readonly table: 'goals' | 'funnels' | 'segments' | 'flags' | 'shares' | 'alerts' | 'reports' | 'annotations'
@@ -49,9 +60,10 @@ interface CollectionTable<O extends SiteRecord> {
   readonly repeatsNames?: true
   /** The API's field for `name`; `name` if absent. */
   readonly nameField?: string
-  fromRow(row: ResultRow): WithId<O>
-  /** Returns the columns beside id, site and name. */
-  toColumns(record: O): Readonly<Record<string, Param>>
+  /** Parses a row of the table. */
+  readonly stored: { parse(row: unknown): WithId<O> }
+  /** The fields that are written beside site and name, each to the column of its name. */
+  readonly columns: readonly (keyof O & string)[]
   /** Returns columns that are written once, when the record is created: a secret. */
   initialColumns?(): Readonly<Record<string, Param>>
 }
@@ -64,12 +76,13 @@ export function createCollection<O extends SiteRecord>(
   records: Records,
   definition: CollectionTable<O>,
 ): Collection<O> {
-  const { table, label, maxPerSite, repeatsNames, nameField = 'name', fromRow, toColumns, initialColumns } = definition
+  const { table, label, maxPerSite, repeatsNames, nameField = 'name', stored, columns, initialColumns } = definition
   const { isCounted = () => true } = definition
   const tableName = raw(table)
   const cache = createTableCache(async () =>
-    (await records.query(sql`select * from ${tableName} order by id`)).map(fromRow),
+    (await records.query(sql`select * from ${tableName} order by id`)).map((row) => stored.parse(row)),
   )
+  const toColumns = (record: O) => encodeColumns(record, columns)
   const find = async (id: number): Promise<WithId<O>> => {
     const record = (await cache.get()).find((each) => each.id === id)
     if (!record) throw new ApiError('not_found', `There is no such ${label}.`)
@@ -91,6 +104,8 @@ export function createCollection<O extends SiteRecord>(
     return others.filter(isCounted).length
   }
   return {
+    table,
+    label,
     all: () => cache.get(),
     list: async (site) => (await cache.get()).filter((each) => each.site === site),
     get: find,
@@ -98,9 +113,9 @@ export function createCollection<O extends SiteRecord>(
       lock(async () => {
         if ((await checkName(record)) >= maxPerSite)
           throw new ApiError('conflict', `A site can have at most ${maxPerSite} ${table}.`)
-        const columns = Object.entries({ ...toColumns(record), ...initialColumns?.() })
-        const names = raw(columns.map(([column]) => `, ${column}`).join(''))
-        const values = columns.map(([, value]) => sql`, ${value}`)
+        const written = Object.entries({ ...toColumns(record), ...initialColumns?.() })
+        const names = raw(written.map(([column]) => `, ${column}`).join(''))
+        const values = written.map(([, value]) => sql`, ${value}`)
         const { site, name } = record
         await write(
           ...insertWithNextId(

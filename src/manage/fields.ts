@@ -22,6 +22,9 @@ export const Version = z.int().describe('Number of changes, from 1: the value of
 /** A site's id: a positive 32-bit integer. */
 export const SiteId = z.int().positive().max(2_147_483_647)
 
+/** The fields that every record of a site has. */
+export const recordFields = { id: z.int(), version: Version, site: z.int() }
+
 /** Parses a column of JSON text. */
 export const JsonText = z.string().transform((text): unknown => JSON.parse(text))
 

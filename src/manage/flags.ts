@@ -5,7 +5,7 @@ import { operatorNamed } from '../analytics/query/operators.js'
 import { ApiError } from '../base/errors.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
-import { FiltersColumn, FiltersOutput, JsonText, omitNulls, SiteId, SomeFiltersInput, Version } from './fields.js'
+import { FiltersColumn, FiltersOutput, JsonText, omitNulls, recordFields, SiteId, SomeFiltersInput } from './fields.js'
 
 /** Dimensions that a flag's filters may use: those of the page, the request and its address, nothing that is stored. */
 const FLAG_DIMENSIONS = [
@@ -47,9 +47,7 @@ const Filters = SomeFiltersInput.describe(
 
 /** A flag as the API shows it. */
 export const Flag = z.object({
-  id: z.int(),
-  version: Version,
-  site: z.int(),
+  ...recordFields,
   ...shape,
   variants: z.array(z.object({ key: z.string(), weight: z.number() })).optional(),
   filters: FiltersOutput.optional(),
@@ -96,9 +94,7 @@ export function normaliseFlag({ key, variants, filters: given, ...flag }: z.infe
 
 const StoredFlag = z
   .object({
-    id: z.int(),
-    version: Version,
-    site: z.int(),
+    ...recordFields,
     name: z.string(),
     enabled: z.boolean(),
     rollout: z.number(),
@@ -113,11 +109,6 @@ export const createFlags = (records: Records) =>
     label: 'flag',
     maxPerSite: 100,
     nameField: 'key',
-    fromRow: (row) => StoredFlag.parse(row),
-    toColumns: ({ enabled, rollout, variants, filters }) => ({
-      enabled,
-      rollout,
-      variants: variants ? JSON.stringify(variants) : null,
-      filters: filters ? JSON.stringify(filters) : null,
-    }),
+    stored: StoredFlag,
+    columns: ['enabled', 'rollout', 'variants', 'filters'],
   })

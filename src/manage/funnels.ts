@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { GOAL_TYPES, GoalMatch, parseGoalMatch } from '../analytics/query/goals.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
-import { JsonText, Name, omitNulls, SiteId, Version } from './fields.js'
+import { JsonText, Name, omitNulls, recordFields, SiteId } from './fields.js'
 
 const Step = z.strictObject({ label: Name, type: z.enum(GOAL_TYPES).exclude(['duration']), match: GoalMatch })
 const shape = {
@@ -13,9 +13,7 @@ const Minutes = z.int().positive().max(129_600).describe('Longest time from the 
 
 /** A funnel as the API shows it. */
 export const Funnel = z.object({
-  id: z.int(),
-  version: Version,
-  site: z.int(),
+  ...recordFields,
   ...shape,
   window_minutes: Minutes.optional(),
 })
@@ -41,9 +39,6 @@ export const createFunnels = (records: Records) =>
     table: 'funnels',
     label: 'funnel',
     maxPerSite: 100,
-    fromRow: (row) => StoredFunnel.parse(row),
-    toColumns: ({ steps, window_minutes }) => ({
-      steps: JSON.stringify(steps),
-      window_minutes: window_minutes ?? null,
-    }),
+    stored: StoredFunnel,
+    columns: ['steps', 'window_minutes'],
   })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { GOAL_TYPES, GoalMatch, parseGoalMatch } from '../analytics/query/goals.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
-import { JsonText, Name, omitNulls, SiteId, Version } from './fields.js'
+import { JsonText, Name, omitNulls, recordFields, SiteId } from './fields.js'
 
 const Revenue = z.strictObject({
   property: z.string().min(1).max(200).describe('The property of the hit that holds the amount.'),
@@ -14,7 +14,7 @@ const Revenue = z.strictObject({
 const shape = { name: Name, type: z.enum(GOAL_TYPES), match: GoalMatch }
 
 /** A goal as the API shows it. */
-export const Goal = z.object({ id: z.int(), version: Version, site: z.int(), ...shape, revenue: Revenue.optional() })
+export const Goal = z.object({ ...recordFields, ...shape, revenue: Revenue.optional() })
 export type Goal = z.infer<typeof NewGoal>
 
 /** The body of `POST /api/goals`, before `normaliseGoal`. */
@@ -39,10 +39,6 @@ export const createGoals = (records: Records) =>
     table: 'goals',
     label: 'goal',
     maxPerSite: 100,
-    fromRow: (row) => StoredGoal.parse(row),
-    toColumns: ({ type, match, revenue }) => ({
-      type,
-      match: JSON.stringify(match),
-      revenue: revenue ? JSON.stringify(revenue) : null,
-    }),
+    stored: StoredGoal,
+    columns: ['type', 'match', 'revenue'],
   })

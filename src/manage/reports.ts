@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
 import { Email } from './email.js'
-import { JsonText, Name, omitNulls, SiteId, Version } from './fields.js'
+import { JsonText, Name, omitNulls, recordFields, SiteId } from './fields.js'
 
 const PERIODS = ['weekly', 'monthly'] as const
 export type Period = (typeof PERIODS)[number]
@@ -18,9 +18,7 @@ const Recipients = z
 
 /** A mailed report as the API shows it. */
 export const Report = z.object({
-  id: z.int(),
-  version: Version,
-  site: z.int(),
+  ...recordFields,
   name: Name,
   period: ReportPeriod,
   recipients: z.array(z.string()),
@@ -44,6 +42,6 @@ export const createReports = (records: Records) =>
     table: 'reports',
     label: 'report',
     maxPerSite: 20,
-    fromRow: (row) => StoredReport.parse(row),
-    toColumns: ({ period, recipients, enabled }) => ({ period, recipients: JSON.stringify(recipients), enabled }),
+    stored: StoredReport,
+    columns: ['period', 'recipients', 'enabled'],
   })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Filter, parseFilters } from '../analytics/query/filters.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
-import { FiltersColumn, FiltersOutput, Name, SiteId, SomeFiltersInput, Version } from './fields.js'
+import { FiltersColumn, FiltersOutput, Name, recordFields, SiteId, SomeFiltersInput } from './fields.js'
 
 const shape = {
   name: Name,
@@ -14,9 +14,7 @@ const Shared = z.boolean().describe('Whether the segment is shown to people othe
 
 /** A segment as the API shows it. */
 export const Segment = z.object({
-  id: z.int(),
-  version: Version,
-  site: z.int(),
+  ...recordFields,
   name: Name,
   filters: FiltersOutput,
   shared: Shared,
@@ -42,6 +40,6 @@ export const createSegments = (records: Records) =>
     table: 'segments',
     label: 'segment',
     maxPerSite: 1_000,
-    fromRow: (row) => StoredSegment.parse(row),
-    toColumns: ({ filters, shared }) => ({ filters: JSON.stringify(filters), shared }),
+    stored: StoredSegment,
+    columns: ['filters', 'shared'],
   })

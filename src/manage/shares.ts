@@ -2,7 +2,16 @@ import { z } from 'zod'
 import type { Filter } from '../analytics/query/filters.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
-import { FiltersColumn, FiltersInput, FiltersOutput, JsonText, Name, omitNulls, SiteId, Version } from './fields.js'
+import {
+  FiltersColumn,
+  FiltersInput,
+  FiltersOutput,
+  JsonText,
+  Name,
+  omitNulls,
+  recordFields,
+  SiteId,
+} from './fields.js'
 
 /** Reads that a share link may open; `agents` opens every agent read. Single visitors and sessions are never among them. */
 export const SHARE_SCOPES = [
@@ -51,9 +60,7 @@ const shape = { name: Name, scopes: Scopes }
 
 /** A share link as the API shows it. */
 export const Share = z.object({
-  id: z.int(),
-  version: Version,
-  site: z.int(),
+  ...recordFields,
   name: z.string(),
   slug: z.string().describe('The secret part of the link: anyone who has it can open the link.'),
   scopes: z.array(z.enum(SHARE_SCOPES)),
@@ -110,9 +117,7 @@ export const isExpired = ({ expires_at }: Pick<Share, 'expires_at'>, at: Date): 
 
 const StoredShare = z
   .object({
-    id: z.int(),
-    version: Version,
-    site: z.int(),
+    ...recordFields,
     name: z.string(),
     slug: z.string(),
     scopes: JsonText.pipe(z.array(z.enum(SHARE_SCOPES))),
@@ -130,15 +135,6 @@ export const createShares = (records: Records) =>
     table: 'shares',
     label: 'share',
     maxPerSite: 100,
-    fromRow: (row) => StoredShare.parse(row),
-    toColumns: ({ slug, scopes, password, filters, embed, badge, created_at, expires_at }) => ({
-      slug,
-      scopes: JSON.stringify(scopes),
-      password: password ?? null,
-      filters: JSON.stringify(filters),
-      embed: JSON.stringify(embed),
-      badge,
-      created_at,
-      expires_at: expires_at ?? null,
-    }),
+    stored: StoredShare,
+    columns: ['slug', 'scopes', 'password', 'filters', 'embed', 'badge', 'created_at', 'expires_at'],
   })

@@ -7,6 +7,7 @@ import { withoutWww } from '../capture/site.js'
 import { join, type Param, raw, type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
+import { encodeColumns } from './collection.js'
 import { JsonText, Name, omitNulls, Version } from './fields.js'
 import { insertWithNextId, lastId } from './ids.js'
 import { createLock } from './lock.js'
@@ -175,7 +176,9 @@ export function createSites(records: Records, onChange: () => Promise<void> = as
         await checkDomainsFree(domains)
         if ((await cache.get()).filter((site) => site.org === org).length >= MAX_SITES_PER_ORG)
           throw new ApiError('conflict', `An organisation can have at most ${MAX_SITES_PER_ORG} sites.`)
-        const { names, values } = splitColumns(toColumns(applyChange(DEFAULT_SETTINGS, { ...settings, domains })))
+        const { names, values } = splitColumns(
+          encodeColumns(applyChange(DEFAULT_SETTINGS, { ...settings, domains }), SETTINGS),
+        )
         const details = { name: settings.name, domains }
         await write(
           ...insertWithNextId(
@@ -200,8 +203,8 @@ export function createSites(records: Records, onChange: () => Promise<void> = as
           throw new ApiError('validation_error', 'A site needs at least one domain.', 'domains')
         const added = (change.domains ?? []).filter((domain) => !site.domains.includes(domain))
         await checkDomainsFree(added, id)
-        const before = toColumns(site)
-        const columns = toColumns(applyChange(site, change))
+        const before = encodeColumns(site, SETTINGS)
+        const columns = encodeColumns(applyChange(site, change), SETTINGS)
         const fields = Object.keys(columns).filter((name) => columns[name] !== before[name])
         if (fields.length === 0) return site
         const { names, values } = splitColumns(columns)
@@ -252,7 +255,9 @@ const splitColumns = (columns: Readonly<Record<string, Param>>) => ({
   values: Object.values(columns).map((value) => sql`${value}`),
 })
 
-type SiteSettings = Omit<Site, 'id' | 'version' | 'org'>
+const SiteSettings = Site.omit({ id: true, version: true, org: true })
+type SiteSettings = z.infer<typeof SiteSettings>
+const SETTINGS = SiteSettings.keyof().options
 
 const DEFAULT_SETTINGS: SiteSettings = {
   name: '',
@@ -265,36 +270,8 @@ const DEFAULT_SETTINGS: SiteSettings = {
 }
 
 /** Returns the settings after a change; null removes one. */
-function applyChange(site: SiteSettings, change: SiteChange): SiteSettings {
-  const {
-    retention_days = site.retention_days,
-    citation_threshold = site.citation_threshold,
-    origin = site.origin,
-    domains = site.domains,
-  } = change
-  return {
-    name: change.name ?? site.name,
-    domains: [...new Set(domains)],
-    timezone: change.timezone ?? site.timezone,
-    currency: change.currency ?? site.currency,
-    excluded_paths: change.excluded_paths ?? site.excluded_paths,
-    respect_gpc: change.respect_gpc ?? site.respect_gpc,
-    visitor_salt: change.visitor_salt ?? site.visitor_salt,
-    ...(typeof retention_days === 'number' ? { retention_days } : {}),
-    ...(typeof citation_threshold === 'number' ? { citation_threshold } : {}),
-    ...(typeof origin === 'string' ? { origin } : {}),
-  }
+function applyChange(site: SiteSettings, { domains = site.domains, ...change }: SiteChange): SiteSettings {
+  const given = Object.entries(change).filter(([, value]) => value !== undefined)
+  const changed = { ...site, ...Object.fromEntries(given), domains: [...new Set(domains)] }
+  return SiteSettings.parse(omitNulls(changed))
 }
-
-const toColumns = (site: SiteSettings): Record<string, Param> => ({
-  name: site.name,
-  domains: JSON.stringify(site.domains),
-  timezone: site.timezone,
-  currency: site.currency,
-  excluded_paths: JSON.stringify(site.excluded_paths),
-  respect_gpc: site.respect_gpc,
-  visitor_salt: site.visitor_salt,
-  retention_days: site.retention_days ?? null,
-  citation_threshold: site.citation_threshold ?? null,
-  origin: site.origin ?? null,
-})

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createMetricRegistry, type MetricRegistry } from '../../src/http/metrics.js'
+import { createMetricRegistry, type MetricRegistry } from '../../src/api/metrics.js'
 import { addSharedMetrics } from '../../src/api/shared-metrics.js'
 
 const LEASE = { held: true, epoch: 7, age_seconds: 1.5 }

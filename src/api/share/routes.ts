@@ -45,8 +45,6 @@ export function shareRoutes({ sites, shares, goals, access, store, hash, now, ra
   }
   return [
     ...recordRoutes(sites, {
-      name: 'shares',
-      singular: 'share',
       shape: Share,
       newShape: NewShare,
       changeShape: ShareChange,
