@@ -7,7 +7,6 @@ import { createProgress } from './progress.js'
 import { formatTable, right } from './table.js'
 import { Failure, type Terminal } from './terminal.js'
 
-const ReclassifyResponse = z.object({ data: ReclassifyResult })
 type StepResult = z.infer<typeof ReclassifyResult>
 
 export const agentsReclassify = defineCommand({
@@ -26,11 +25,11 @@ export const agentsReclassify = defineCommand({
     const total: Totals = { rows: 0, changed: 0, moves: new Map() }
     await withClient(call, async (client) => {
       for (;;) {
-        const { data } = ReclassifyResponse.parse(await client.call('POST', '/control/agents/reclassify'))
-        addStep(total, data)
-        progress.show(total.rows, total.rows + data.remaining)
-        const { catalog_version } = data
-        if (data.remaining === 0) {
+        const step = await client.read(ReclassifyResult, 'POST', '/control/agents/reclassify')
+        addStep(total, step)
+        const { catalog_version, remaining } = step
+        progress.show(total.rows, total.rows + remaining)
+        if (remaining === 0) {
           progress.clear()
           const { rows, changed } = total
           if (flags.json) printJson(terminal, { catalog_version, rows, changed, moves: rankMoves(total) })

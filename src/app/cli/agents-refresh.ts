@@ -7,8 +7,6 @@ import { showElapsed } from './progress.js'
 import { printTable, right } from './table.js'
 import { Failure, type Terminal } from './terminal.js'
 
-const RefreshResponse = z.object({ data: z.array(RefreshResult) })
-
 export const agentsRefresh = defineCommand({
   name: 'agents refresh',
   summary: "fetch the agents' published address ranges now",
@@ -26,7 +24,7 @@ export const agentsRefresh = defineCommand({
     // If no instance runs, the one opened here fetches the lists and stores them in the data directory.
     const refresh = withClient(
       call,
-      async (client) => RefreshResponse.parse(await client.call('POST', '/control/agents/refresh')).data,
+      (client) => client.read(z.array(RefreshResult), 'POST', '/control/agents/refresh'),
       { create: true },
     )
     const results = await showElapsed(terminal, () => 'Fetching the lists of addresses', refresh)

@@ -13,19 +13,17 @@ import { escapeText } from './escape.js'
 import { printTable, right } from './table.js'
 import { Failure, style } from './terminal.js'
 
-const SiteList = z.object({ data: z.array(z.object({ id: z.int() })) })
-const CatalogResponse = z.object({
-  data: z.array(
-    z.looseObject({
-      agent_id: z.string(),
-      operator: z.string(),
-      purpose: z.string(),
-      verification: z.array(z.string()),
-      docs_url: z.string().optional(),
-      seen: z.object({ fetches: z.number(), last_seen: z.string() }).optional(),
-    }),
-  ),
-})
+const SiteList = z.array(z.object({ id: z.int() }))
+const ListedAgents = z.array(
+  z.looseObject({
+    agent_id: z.string(),
+    operator: z.string(),
+    purpose: z.string(),
+    verification: z.array(z.string()),
+    docs_url: z.string().optional(),
+    seen: z.object({ fetches: z.number(), last_seen: z.string() }).optional(),
+  }),
+)
 
 export const agents = defineCommand({
   name: 'agents',
@@ -40,7 +38,7 @@ export const agents = defineCommand({
   async run(call) {
     const { flags, terminal } = call
     const seen = await fetchSeen(call)
-    const known = seen ?? CatalogResponse.shape.data.parse(listAgents(loadCatalog()))
+    const known = seen ?? ListedAgents.parse(listAgents(loadCatalog()))
     if (flags.json) return printJson(terminal, known)
     printTable(
       terminal,
@@ -71,14 +69,14 @@ async function fetchSeen(call: CommandCall<{ site?: number | undefined; range?: 
   const isAsked = site !== undefined || flags.range !== undefined || data !== undefined
   if (!isAsked && !existsSync(join(config.data, 'control.duckdb'))) return undefined
   return withClient(call, async (client) => {
-    const sites = SiteList.parse(await client.call('GET', '/api/sites')).data.map(({ id }) => id)
+    const sites = (await client.read(SiteList, 'GET', '/api/sites')).map(({ id }) => id)
     const id = site ?? (sites.length === 1 ? sites[0] : undefined)
     if (id === undefined) {
       terminal.err(`Fetches are counted for one site: choose it with --site (${sites.join(', ')}).\n`)
       return undefined
     }
     const query = queryString({ site: id, range, limit: 1000 })
-    return CatalogResponse.parse(await client.call('GET', `/api/agents/catalog${query}`)).data
+    return client.read(ListedAgents, 'GET', `/api/agents/catalog${query}`)
   })
 }
 
@@ -136,7 +134,6 @@ export const agentsIdentify = defineCommand({
   },
 })
 
-const IdentifyResponse = z.object({ data: AgentIdentification })
 type Claim = NonNullable<AgentIdentification>
 
 /** Verifies the claim with the running instance; returns the reason if it cannot be checked. */
@@ -151,7 +148,7 @@ async function verifyClaim(
     if (!(await isRunning(data)))
       return { unchecked: `no instance runs on ${data}; start one, or name its directory with --data` }
     const path = `/control/agents/identify${queryString({ user_agent, ip })}`
-    const claim = await withClient(call, async (client) => IdentifyResponse.parse(await client.call('GET', path)).data)
+    const claim = await withClient(call, (client) => client.read(AgentIdentification, 'GET', path))
     // Happens if the instance runs another version than this command.
     return claim === null ? { unchecked: 'the running instance classifies it as a person' } : { claim }
   } catch (error) {

@@ -142,6 +142,7 @@ export async function withClient<T>(
   }
 }
 
+const ApiResponse = z.object({ data: z.unknown() })
 const ErrorBody = z.object({
   error: z.object({ code: z.string(), message: z.string(), field: z.string().optional() }),
 })
@@ -169,14 +170,18 @@ function createClient(sendRequest: SendRequest, running: boolean, close: () => P
       for (const line of parts) if (line !== '') yield line
     }
   }
+  /** Returns the response's JSON. */
+  const call = async (...[method, path, body]: ApiRequest): Promise<unknown> => {
+    const text = await readText(await send(method, path, body))
+    return text === '' ? undefined : JSON.parse(text)
+  }
   return {
     /** True if another process runs the instance. */
     running,
-    /** Returns the response's JSON. */
-    async call(...[method, path, body]: ApiRequest): Promise<unknown> {
-      const text = await readText(await send(method, path, body))
-      return text === '' ? undefined : JSON.parse(text)
-    },
+    call,
+    /** Returns the `data` of the response, which must have this shape. */
+    read: async <T extends z.ZodType>(data: T, ...request: ApiRequest): Promise<z.output<T>> =>
+      data.parse(ApiResponse.parse(await call(...request)).data),
     /** Yields each line of a stream as JSON. */
     async *lines(path: string): AsyncGenerator<unknown> {
       for await (const line of textLines(path)) yield JSON.parse(line)

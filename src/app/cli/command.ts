@@ -107,15 +107,12 @@ export function defineRequest<T extends z.ZodObject, R extends z.ZodType>(
     async run(raw) {
       const call = { ...raw, flags: parseFlags(raw.flags, info.flags) }
       const sent = await request(call)
-      const response = await withClient(raw, (client) => client.call(...sent), { create })
-      const data = result.parse(ApiResponse.parse(response).data)
+      const data = await withClient(raw, (client) => client.read(result, ...sent), { create })
       if (raw.flags.json === true) printJson(raw.terminal, data)
       else print(data, call)
     },
   }
 }
-
-const ApiResponse = z.object({ data: z.unknown() })
 
 /** Prints `value` as indented JSON. */
 export const printJson = (terminal: Terminal, value: unknown): void => terminal.out(`${escapeJson(value, 2)}\n`)

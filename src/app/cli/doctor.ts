@@ -103,10 +103,6 @@ async function examine(call: CommandCall<unknown>, now: () => number): Promise<F
   ]
 }
 
-const StatusResponse = z.object({ data: InstanceStatus })
-const StoreResponse = z.object({ data: z.object({ losses: z.array(StoreLoss) }) })
-const RangesResponse = z.object({ data: z.array(RangesStatus) })
-
 interface RunningInstance {
   isRunning: boolean
   findings: Finding[]
@@ -127,11 +123,11 @@ async function checkInstance({ config, terminal }: CommandCall<unknown>): Promis
     }
   try {
     return await withClient({ config, terminal }, async (client): Promise<RunningInstance> => {
-      const { data: status } = StatusResponse.parse(await client.call('GET', '/control/status'))
+      const status = await client.read(InstanceStatus, 'GET', '/control/status')
       if (status.collector !== undefined)
         return { isRunning: true, status, findings: [shippingFinding(status.store, status.collector)] }
-      const { data: ranges } = RangesResponse.parse(await client.call('GET', '/control/agents/holdings'))
-      const { losses } = StoreResponse.parse(await client.call('GET', '/control/store')).data
+      const ranges = await client.read(z.array(RangesStatus), 'GET', '/control/agents/holdings')
+      const { losses } = await client.read(z.object({ losses: z.array(StoreLoss) }), 'GET', '/control/store')
       const { data, backup_dir } = config
       const findings =
         losses.length > 0

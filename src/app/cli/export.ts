@@ -10,7 +10,7 @@ import { printOutput, writeOutputFile } from './output-file.js'
 import { showElapsed } from './progress.js'
 import { Failure } from './terminal.js'
 
-const Sites = z.object({ data: z.array(z.object({ id: z.int() })) })
+const Sites = z.array(z.object({ id: z.int() }))
 
 export const exportRows = defineCommand({
   name: 'export',
@@ -77,8 +77,7 @@ export const exportRows = defineCommand({
 })
 
 async function findSite(client: Client): Promise<number> {
-  const { data } = Sites.parse(await client.call('GET', '/api/sites'))
-  const [only, ...more] = data
+  const [only, ...more] = await client.read(Sites, 'GET', '/api/sites')
   if (!only || more.length > 0) throw new Failure('Name the site with --site; see readership sites list.', 2)
   return only.id
 }

@@ -55,15 +55,12 @@ function openFile(file: string) {
   }
 }
 
-const StatusResponse = z.object({ data: InstanceStatus })
-const ReloadResponse = z.object({ data: GeoSources })
-
 /** Returns the file that the running instance reads; an application names it with --geoip. */
 const findRunningTarget = (call: CommandCall<unknown>): Promise<string | undefined> =>
   withClient(call, async (client) => {
-    const { settings } = StatusResponse.parse(await client.call('GET', '/control/status')).data
+    const { settings } = await client.read(InstanceStatus, 'GET', '/control/status')
     return settings?.geoip ?? (settings === undefined ? call.config.geoip : undefined)
   })
 
 const reload = (call: CommandCall<unknown>) =>
-  withClient(call, async (client) => ReloadResponse.parse(await client.call('POST', '/control/geoip/reload')))
+  withClient(call, (client) => client.read(GeoSources, 'POST', '/control/geoip/reload'))

@@ -44,7 +44,7 @@ export const historyAdd = defineCommand({
     withClient(call, async (client) => {
       const { args, flags, terminal } = call
       const path = `/api/sites/${flags.site}`
-      const { timezone } = SiteResponse.parse(await client.call('GET', path)).data
+      const { timezone } = await client.read(Site, 'GET', path)
       const collected = await collectHistory(args, { tz: timezone, tool: flags.from, website: flags.website })
       const { tool, days, files } = collected
       if (!flags.json) showCollected(terminal, collected)
@@ -53,7 +53,7 @@ export const historyAdd = defineCommand({
         return
       }
       const names = files.map(({ name }) => escapeText(name).slice(-200)).slice(0, 100)
-      const added = AddedResponse.parse(await client.call('POST', `${path}/history`, { tool, files: names, days })).data
+      const added = await client.read(AddedHistory, 'POST', `${path}/history`, { tool, files: names, days })
       if (flags.json) return printJson(terminal, added)
       const { id, left_out } = added
       if (left_out > 0)
@@ -66,8 +66,6 @@ export const historyAdd = defineCommand({
     }),
 })
 
-const SiteResponse = z.object({ data: Site })
-const AddedResponse = z.object({ data: AddedHistory })
 const countOf = (n: number, what: string) => `${formatNumber(n)} ${what}${n === 1 ? '' : 's'}`
 
 function showCollected(terminal: Terminal, { files, unused, days }: CollectedHistory): void {

@@ -163,8 +163,6 @@ interface Result {
   hasNoRequest: boolean
 }
 
-const Data = <T extends z.ZodType>(data: T) => z.object({ data })
-
 /** Sends all lines, and ends the import on the way out, whatever happens. */
 async function sendLines(
   client: Client,
@@ -187,7 +185,7 @@ async function sendLines(
     source: logs.map(({ read }) => escapeText(read.name)).join(', '),
     format: [...new Set(logs.map(({ read }) => read.format))].join(', '),
   }
-  const { id } = Data(z.object({ id: z.int() })).parse(await client.call('POST', '/control/imports', begin)).data
+  const { id } = await client.read(z.object({ id: z.int() }), 'POST', '/control/imports', begin)
   const path = `/control/imports/${id}`
   const progress = createLogProgress(terminal, total, () => performance.now())
   let counts = NO_COUNTS
@@ -204,9 +202,7 @@ async function sendLines(
     latest: latestTime(Date.now()),
     async send(batch: unknown, sent: Readonly<ReadCounts>) {
       if (stop.signal.aborted && !flags.follow) throw new Failure(STOPPED)
-      counts = Data(ImportCounts).parse(
-        await client.call('POST', `${path}/lines${queryString({ ...sent })}`, batch),
-      ).data
+      counts = await client.read(ImportCounts, 'POST', `${path}/lines${queryString({ ...sent })}`, batch)
       stored = sent
     },
     onFault: (file: string, fault: string) => faults.push(`${escapeText(file)}: ${fault}`),
@@ -230,14 +226,11 @@ async function sendLines(
     stop.abort()
     progress.clear()
     for (const fault of faults) terminal.err(`${fault}\n`)
-    const ended = client.call('POST', `${path}/end${queryString({ ...(isRead ? read : stored), state })}`)
-    counts = await ended.then(
-      (response) => Data(ImportCounts).parse(response).data,
-      (error: unknown) => {
-        if (isRead) throw error
-        return counts
-      },
-    )
+    const end = `${path}/end${queryString({ ...(isRead ? read : stored), state })}`
+    counts = await client.read(ImportCounts, 'POST', end).catch((error: unknown) => {
+      if (isRead) throw error
+      return counts
+    })
   }
   return {
     ...{ read, counts, id: id > 0 ? id : undefined, seconds: (performance.now() - began) / 1000 },

@@ -17,8 +17,7 @@ const Listed = Import.extend({
   first_at: moment.nullable(),
   last_at: moment.nullable(),
 })
-const listImports = async (client: Client, site: number) =>
-  z.object({ data: z.array(Listed) }).parse(await client.call('GET', `/api/imports?site=${site}`)).data
+const listImports = (client: Client, site: number) => client.read(z.array(Listed), 'GET', `/api/imports?site=${site}`)
 
 export const importsList = defineCommand({
   name: 'imports list',
@@ -27,10 +26,7 @@ export const importsList = defineCommand({
   run: ({ flags, config, terminal }) =>
     withClient({ config, terminal }, async (client) => {
       const imports = await listImports(client, (await chooseSite(client, flags.site)).id)
-      if (flags.json) {
-        printJson(terminal, imports)
-        return
-      }
+      if (flags.json) return printJson(terminal, imports)
       printTable(
         terminal,
         [

@@ -123,8 +123,7 @@ export const policy = defineCommand({
 async function readStoredPolicy(call: CommandCall<PolicyFlags>): Promise<unknown> {
   const { site, hostname, agent: agent_id, path } = call.flags
   const query = queryString({ site, hostname, agent_id, path })
-  const response = await withClient(call, (client) => client.call('GET', `/api/policy${query}`))
-  return z.object({ data: z.unknown() }).parse(response).data
+  return withClient(call, (client) => client.read(z.unknown(), 'GET', `/api/policy${query}`))
 }
 
 /** Fetches the policy from a site. */

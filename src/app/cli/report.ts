@@ -83,8 +83,8 @@ export async function fetchReport(client: Client, { report, query }: ReportReque
 /** Runs a report and returns its SQL statements, in the order in which they ran. */
 export async function fetchReportSql(client: Client, { report, query }: ReportRequest): Promise<string[]> {
   const { read, words } = findReport(report)
-  const answer = await client.call('GET', `/control/sql${queryString({ ...query, ...words, read: read.path })}`)
-  return z.object({ data: z.array(z.string()) }).parse(answer).data
+  const path = `/control/sql${queryString({ ...query, ...words, read: read.path })}`
+  return client.read(z.array(z.string()), 'GET', path)
 }
 
 /** Formats a report's response as tables, with bars beside the values that rank the rows. */

@@ -158,7 +158,7 @@ export const sitesIngestKey = defineRequest({
 
 /** Returns the site of an id; without one the only site. Throws `Failure` if the id is unknown, or several sites may be meant. */
 export async function chooseSite(client: Client, id: number | undefined): Promise<Site> {
-  const { data: sites } = z.object({ data: z.array(Site) }).parse(await client.call('GET', '/api/sites'))
+  const sites = await client.read(z.array(Site), 'GET', '/api/sites')
   const site = id === undefined && sites.length === 1 ? sites[0] : sites.find((one) => one.id === id)
   if (site !== undefined) return site
   if (id !== undefined) throw new Failure(`There is no site ${id}; see readership sites list.`, 2)

@@ -13,7 +13,7 @@ import { Failure, style, type Terminal } from './terminal.js'
 
 /** Absent if nothing was recorded. */
 const count = z.number().optional()
-const Sites = z.object({ data: z.array(z.object({ id: z.int(), name: z.string() })) })
+const Sites = z.array(z.object({ id: z.int(), name: z.string() }))
 // Loose objects, because `--json` prints the whole responses of the API.
 const People = z.looseObject({
   visitors: count,
@@ -42,21 +42,19 @@ const Series = z.looseObject({
 const Ranked = z.array(z.looseObject({ value: z.string().nullish() }))
 type Ranked = z.infer<typeof Ranked>
 
-const ApiResponse = z.object({ data: z.unknown() })
-
 /** Fetches the parts of the summary from the API, by the name under which `--json` prints them. */
 async function fetchSummary(client: Client, site: number, range: string) {
-  const read = async (path: string, query: Record<string, string> = {}): Promise<unknown> =>
-    ApiResponse.parse(await client.call('GET', `/api/${path}${queryString({ site, range, ...query })}`)).data
-  const top = async (path: string, dimension: string) => Ranked.parse(await read(path, { dimension, limit: '8' }))
+  const read = <T extends z.ZodType>(data: T, path: string, query: Record<string, string> = {}) =>
+    client.read(data, 'GET', `/api/${path}${queryString({ site, range, ...query })}`)
+  const top = (path: string, dimension: string) => read(Ranked, path, { dimension, limit: '8' })
   return {
-    people: People.parse(await read('stats/overview')),
-    people_series: Series.parse(await read('stats/timeseries')),
+    people: await read(People, 'stats/overview'),
+    people_series: await read(Series, 'stats/timeseries'),
     pages: await top('stats/breakdown', 'pathname'),
     channels: await top('stats/breakdown', 'channel'),
-    agents: Agents.parse(await read('agents/overview')),
-    violations: Violations.parse(await read('agents/overview', { filters: DISALLOWED })),
-    agents_series: Series.parse(await read('stats/timeseries', { audience: 'agent' })),
+    agents: await read(Agents, 'agents/overview'),
+    violations: await read(Violations, 'agents/overview', { filters: DISALLOWED }),
+    agents_series: await read(Series, 'stats/timeseries', { audience: 'agent' }),
     top_agents: await top('agents/breakdown', 'agent_id'),
     fetched: await top('agents/breakdown', 'pathname'),
   }
@@ -118,7 +116,7 @@ export const stats = defineCommand({
     if (report !== undefined) reports?.checkReport(report)
     await withClient(call, async (client) => {
       await warnOfSetAside(call)
-      const { data: sites } = Sites.parse(await client.call('GET', '/api/sites'))
+      const sites = await client.read(Sites, 'GET', '/api/sites')
       if (site === undefined && sites.length > 1)
         throw new Failure(
           `There are ${sites.length} sites: choose one with --site (${sites.map(({ id }) => id).join(', ')}).`,

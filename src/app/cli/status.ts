@@ -33,11 +33,8 @@ export const status = defineCommand({
 async function fetchStatus({ config, terminal }: CommandCall<unknown>): Promise<InstanceStatus> {
   if (!(await isRunning(config.data)))
     throw new Failure(`No instance runs on ${config.data}, or its store is not open yet: its log says more.`)
-  return withClient({ config, terminal }, async (client) =>
-    InstanceStatus.parse(Response.parse(await client.call('GET', '/control/status')).data),
-  )
+  return withClient({ config, terminal }, (client) => client.read(InstanceStatus, 'GET', '/control/status'))
 }
-const Response = z.object({ data: z.unknown() })
 
 /** Draws until a stop signal. An instance that is away is said so in its place, and asked again. */
 async function watch(call: CommandCall<{ json: boolean }>, first: InstanceStatus): Promise<void> {

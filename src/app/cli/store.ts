@@ -83,8 +83,6 @@ export const storeAccept = defineRequest({
   },
 })
 
-const VacuumResponse = z.object({ data: VacuumResult })
-
 export const storeVacuum = defineCommand({
   name: 'store vacuum',
   summary: 'give the disk back what erased and expired rows have left; stop readership first',
@@ -92,9 +90,9 @@ export const storeVacuum = defineCommand({
   async run(call) {
     const { config, flags, terminal } = call
     if (await isRunning(config.data)) {
-      const { before, after } = await withClient(call, async (client) =>
-        VacuumResponse.parse(await client.call('POST', '/control/store/vacuum')),
-      ).then(({ data }) => data)
+      const { before, after } = await withClient(call, (client) =>
+        client.read(VacuumResult, 'POST', '/control/store/vacuum'),
+      )
       if (flags.json) return printJson(terminal, { before, after })
       const freed = Math.max(0, before.used_bytes - after.used_bytes)
       return terminal.out(
