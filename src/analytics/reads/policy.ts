@@ -50,7 +50,7 @@ const Seen = z.object({
   severity: z.enum(SEVERITIES).optional().describe('The most serious of these, as `policy/violations` has it.'),
   last_seen: Instant,
 })
-const PolicyReport = z.object({
+export const PolicyReport = z.object({
   hostnames: z
     .array(z.string())
     .describe(

@@ -26,7 +26,7 @@ import {
 } from './command.js'
 import { escapeText } from './escape.js'
 import { DATA_PATHS_FLAG, openLogFiles, readFormat, readRobots } from './log-files.js'
-import { createLogProgress } from './log-progress.js'
+import { createLogProgress } from './progress.js'
 import { chooseSite } from './sites.js'
 import { Failure } from './terminal.js'
 

@@ -11,8 +11,8 @@ import type { LogReport, ReadFile } from '../../history/log-report/report.js'
 import { createTally, type Tally } from '../../history/log-report/tally.js'
 import { type CommandCall, defineCommand, flag, JSON_FLAG, printJson } from './command.js'
 import { DATA_PATHS_FLAG, openLogFiles, readFormat, readRobots } from './log-files.js'
-import { createLogProgress } from './log-progress.js'
 import { DEFAULT_ROWS, formatLogReport } from './log-report-screen.js'
+import { createLogProgress } from './progress.js'
 import { Failure } from './terminal.js'
 
 const file = z.string().min(1, 'must be a file')

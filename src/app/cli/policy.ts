@@ -3,6 +3,7 @@ import { loadCatalog } from '../../agents/catalog.js'
 import { fetchPolicy } from '../../agents/policy/fetch-policy.js'
 import { createPolicyCache } from '../../agents/policy/policy-cache.js'
 import { agentsForRobots, createPolicyReport, findAgent } from '../../agents/policy/report.js'
+import type { PolicyReport } from '../../analytics/reads/policy.js'
 import { withClient } from './client.js'
 import { type CommandCall, defineCommand, flag, idOf, JSON_FLAG, printJson, queryString } from './command.js'
 import { escapeText } from './escape.js'
@@ -10,77 +11,8 @@ import { createSiteOutbound } from './site-outbound.js'
 import { printTable, right } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
 
-const Problem = z.object({ line: z.number().optional(), problem: z.string() })
-const File = {
-  url: z.string(),
-  status: z.number(),
-  standing: z.enum(['served', 'unavailable', 'unreachable']),
-  reason: z.string().optional(),
-  fetched_at: z.string(),
-  first_seen: z.string(),
-  sha256: z.string().optional(),
-  truncated: z.boolean().optional(),
-  problems: z.array(Problem),
-}
-const Agent = z.object({
-  agent_id: z.string(),
-  robots_token: z.string(),
-  group: z.array(z.string()),
-  allowed: z.boolean(),
-  reason: z.string(),
-  rule: z.string().optional(),
-  line: z.number().optional(),
-  rules: z.number(),
-  crawl_delay: z.number().optional(),
-  content_signals: z.record(z.string(), z.string()).optional(),
-})
-/** The fields of `GET /api/policy` that are printed. */
-const Report = z.object({
-  hostname: z.string().optional(),
-  robots: z
-    .object({
-      ...File,
-      groups: z.array(
-        z.object({
-          user_agents: z.array(z.string()),
-          line: z.number(),
-          rules: z.array(z.object({ allow: z.boolean(), pattern: z.string(), line: z.number() })),
-          crawl_delay: z.number().optional(),
-          content_signals: z.record(z.string(), z.string()).optional(),
-          content_usage: z
-            .array(z.object({ pattern: z.string(), preferences: z.record(z.string(), z.string()) }))
-            .optional(),
-        }),
-      ),
-      sitemaps: z.array(z.string()),
-    })
-    .optional(),
-  llms: z
-    .object({
-      ...File,
-      title: z.string().optional(),
-      summary: z.string().optional(),
-      sections: z.array(
-        z.object({
-          name: z.string(),
-          optional: z.boolean(),
-          links: z.array(
-            z.object({
-              title: z.string(),
-              url: z.string(),
-              disallowed: z.boolean().optional(),
-              last_status: z.number().optional(),
-            }),
-          ),
-        }),
-      ),
-    })
-    .optional(),
-  path: z.string(),
-  agents: z.array(Agent),
-})
-type Report = z.output<typeof Report>
-type Agent = z.output<typeof Agent>
+type Report = Omit<z.output<typeof PolicyReport>, 'hostnames' | 'versions'>
+type Agent = Report['agents'][number]
 
 const PolicyFlags = z.object({
   agent: flag(
@@ -109,7 +41,9 @@ export const policy = defineCommand({
     const response =
       url === undefined ? await readStoredPolicy(call) : await fetchSitePolicy(url, terminal.version, flags)
     if (flags.json) return printJson(terminal, response)
-    const report = Report.parse(response)
+    // Loaded here, because no other command needs the reads.
+    const { PolicyReport } = await import('../../analytics/reads/policy.js')
+    const report: Report = PolicyReport.omit({ hostnames: true, versions: true }).parse(response)
     if (report.robots === undefined && report.llms === undefined)
       throw new Failure(
         'No policy is known yet: open the site through the proxy once, or set its hostname with --domain.',
@@ -177,7 +111,7 @@ function showVerdicts(terminal: Terminal, { hostname = '', robots, agents, path 
   if (robots) terminal.out(`${style(terminal, 'dim', escapeText(`by ${robots.url} ${versionText(robots)}`))}\n`)
 }
 
-type PolicyFile = Pick<NonNullable<Report['robots']>, keyof typeof File>
+type PolicyFile = Omit<NonNullable<Report['robots']>, 'groups' | 'sitemaps'>
 
 const versionText = ({ sha256, first_seen, standing, status }: PolicyFile) =>
   sha256 === undefined

@@ -1,3 +1,4 @@
+import { formatNumber } from '../../analytics/export/format.js'
 import type { Terminal } from './terminal.js'
 import { cutToWidth } from './text-width.js'
 
@@ -8,8 +9,13 @@ interface Progress {
   clear(): void
 }
 
-const BAR_COLUMNS = 30
 const CLEAR_LINE = '\r\u001b[2K'
+
+/** Draws a share from 0 to 1 as a bar with its percentage. */
+function bar(share: number, columns: number): string {
+  const full = Math.round(share * columns)
+  return `${'█'.repeat(full)}${'░'.repeat(columns - full)} ${Math.floor(share * 100)} %`
+}
 
 export function createProgress(terminal: Pick<Terminal, 'err' | 'errColumns'>, what: string): Progress {
   const { errColumns: columns } = terminal
@@ -17,10 +23,43 @@ export function createProgress(terminal: Pick<Terminal, 'err' | 'errColumns'>, w
   return {
     show(done, total) {
       const share = total === 0 ? 1 : Math.min(1, done / total)
-      const full = Math.round(share * BAR_COLUMNS)
-      const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_COLUMNS - full)}`
-      const line = `${what} ${bar} ${Math.floor(share * 100)} % (${done.toLocaleString('en-US')} of ${total.toLocaleString('en-US')})`
+      const line = `${what} ${bar(share, 30)} (${formatNumber(done)} of ${formatNumber(total)})`
       terminal.err(`${CLEAR_LINE}${cutToWidth(line, columns - 1)}`)
+    },
+    clear: () => terminal.err(CLEAR_LINE),
+  }
+}
+
+const REDRAW_MS = 100
+
+/**
+ * Shows how far log files are read: share, lines, lines a second and the time left. Shows nothing if standard error is not
+ * a terminal. `total` is in bytes on disk; undefined for standard input. `clock` is in monotonic milliseconds.
+ */
+export function createLogProgress(
+  terminal: Pick<Terminal, 'err' | 'errColumns'>,
+  total: number | undefined,
+  clock: () => number,
+) {
+  const { errColumns: columns } = terminal
+  if (columns === undefined) return { show() {}, clear() {} }
+  const started = clock()
+  let drawn = started
+  return {
+    show(bytes: number, lines: number): void {
+      const now = clock()
+      if (now - drawn < REDRAW_MS) return
+      drawn = now
+      const seconds = (now - started) / 1000
+      const share = total === undefined ? undefined : Math.min(1, bytes / Math.max(1, total))
+      const left = share ? Math.ceil((seconds / share) * (1 - share)) : undefined
+      const facts = [
+        share === undefined ? 'reading' : bar(share, 24),
+        `${formatNumber(lines)} lines`,
+        `${formatNumber(Math.round(lines / seconds))} a second`,
+        left === undefined ? '' : `${left} s left`,
+      ]
+      terminal.err(`${CLEAR_LINE}${cutToWidth(facts.filter(Boolean).join(' · '), columns - 1)}`)
     },
     clear: () => terminal.err(CLEAR_LINE),
   }
