@@ -6,14 +6,10 @@ import { isSetAside } from './set-aside.js'
 import { style, type Terminal } from './terminal.js'
 import { textWidth } from './text-width.js'
 
-interface Line {
-  label: string
-  text: string
-  /** Marks the line as good, as a finding, or as a fault. */
-  state?: 'ok' | 'warn' | 'fail'
-}
-
 const MARKS = { ok: ['green', '✓'], warn: ['yellow', '!'], fail: ['red', '✗'] } as const
+/** The state marks the line as good, as a finding, or as a fault. */
+type Line = readonly [label: string, text: string, state?: keyof typeof MARKS | false]
+
 const LABEL_COLUMNS = 12
 /** The mark with its space, and the label. */
 const INDENT = 2 + LABEL_COLUMNS
@@ -59,7 +55,7 @@ const siteOf = ({ origin, collector, data }: InstanceStatus, columns: number): s
     columns,
   )
 
-function formatLine(terminal: Pick<Terminal, 'colour'>, { label, text, state }: Line, columns: number): string[] {
+function formatLine(terminal: Pick<Terminal, 'colour'>, [label, text, state]: Line, columns: number): string[] {
   const [colour, sign] = state ? MARKS[state] : (['dim', ' '] as const)
   return wrapWords(escapeText(text), columns - INDENT).map((part, i) => {
     const shown = state === 'warn' || state === 'fail' ? style(terminal, colour, part) : part
@@ -101,48 +97,41 @@ function splitWord(word: string, columns: number): string[] {
 }
 
 function storeLine({ store, collector, fleet }: InstanceStatus): Line {
-  const label = 'State'
   const restarts = store.restarts ? `; its worker was started again ${times(store.restarts)}` : ''
   if (store.state !== 'ready')
-    return { label, state: 'fail', text: `${store.state}: ${store.reason ?? 'no reason given'}${restarts}` }
+    return ['State', `${store.state}: ${store.reason ?? 'no reason given'}${restarts}`, 'fail']
   if (store.trouble !== undefined)
-    return { label, state: 'fail', text: `rows wait on disk: the collector accepts none (${store.trouble})` }
+    return ['State', `rows wait on disk: the collector accepts none (${store.trouble})`, 'fail']
   const [loss] = store.losses ?? []
-  if (loss !== undefined) return { label, state: 'warn', text: `stores rows, but lost data at its start: ${loss}` }
+  if (loss !== undefined) return ['State', `stores rows, but lost data at its start: ${loss}`, 'warn']
   const does = collector !== undefined ? 'ships rows' : fleet?.role === 'reader' ? 'answers reads' : 'stores rows'
-  return { label, state: restarts === '' ? 'ok' : 'warn', text: `${does}${restarts}` }
+  return ['State', `${does}${restarts}`, restarts === '' ? 'ok' : 'warn']
 }
 
 function fleetLines({ fleet, engines }: InstanceStatus): Line[] {
   const sized = (engine: string, bytes: number | undefined) =>
     bytes === undefined ? engine : `${engine} (${formatBytes(bytes)})`
-  return [
-    ...(fleet ? [roleLine(fleet)] : []),
-    ...(engines
-      ? [
-          {
-            label: 'Engines',
-            text: `rows in ${sized(engines.rows, engines.rows_bytes)}, records in ${sized(engines.records, engines.records_bytes)}`,
-          },
-        ]
-      : []),
-  ]
+  const lines: Line[] = fleet ? [roleLine(fleet)] : []
+  if (!engines) return lines
+  const { rows, rows_bytes, records, records_bytes } = engines
+  return [...lines, ['Engines', `rows in ${sized(rows, rows_bytes)}, records in ${sized(records, records_bytes)}`]]
 }
 
 function roleLine({ role, writer, epoch, held, age_seconds }: NonNullable<InstanceStatus['fleet']>): Line {
   const renewed = `epoch ${formatNumber(epoch)}, renewed ${formatAge(age_seconds)} ago`
-  if (role === 'writer') return { label: 'Role', text: `writer, ${renewed}`, state: held ? 'ok' : 'fail' }
-  if (!held) return { label: 'Role', text: `reader; no process writes: ${renewed}`, state: 'fail' }
-  return { label: 'Role', text: `reader; the writer is ${writer ?? 'without an address'}, ${renewed}`, state: 'ok' }
+  if (role === 'writer') return ['Role', `writer, ${renewed}`, held ? 'ok' : 'fail']
+  if (!held) return ['Role', `reader; no process writes: ${renewed}`, 'fail']
+  return ['Role', `reader; the writer is ${writer ?? 'without an address'}, ${renewed}`, 'ok']
 }
 
 const setAsideLines = ({ data }: InstanceStatus): Line[] =>
   data.files
     .filter(({ name }) => isSetAside(name))
-    .map(({ name }) => ({
-      ...{ label: 'Set aside', state: 'warn' },
-      text: `${name}: what it had is missing from the reads; readership doctor says more`,
-    }))
+    .map(({ name }) => [
+      'Set aside',
+      `${name}: what it had is missing from the reads; readership doctor says more`,
+      'warn',
+    ])
 
 const times = (n: number) => (n === 1 ? 'once' : `${formatNumber(n)} times`)
 
@@ -152,69 +141,40 @@ function rowLines({ rows, spool }: InstanceStatus): Line[] {
       ? 'no minute measured yet'
       : `${formatNumber(rows.a_second)} a second in the last minute`
   const lost = Object.entries(rows.dropped).filter(([reason, n]) => n > 0 && LOSS_REASONS.has(reason))
-  return [
-    { label: 'Rows', text: `${rate}, ${formatNumber(rows.stored)} since the start` },
+  const lines: Line[] = [
+    ['Rows', `${rate}, ${formatNumber(rows.stored)} since the start`],
     spool
-      ? {
-          label: 'Spool',
-          text: `${formatNumber(spool.rows)} rows wait, ${formatBytes(spool.bytes)} of ${formatBytes(spool.limit_bytes)}`,
-          ...(spool.bytes > spool.limit_bytes / 2 && { state: 'warn' as const }),
-        }
-      : {
-          label: 'Waiting',
-          text: `${formatNumber(rows.waiting)} rows`,
-          ...(rows.waiting > MANY_WAITING_ROWS && { state: 'warn' as const }),
-        },
-    ...(lost.length === 0
-      ? []
-      : [
-          {
-            label: 'Lost',
-            text: lost.map(([reason, n]) => `${formatNumber(n)} ${reason}`).join(', '),
-            state: 'warn' as const,
-          },
-        ]),
+      ? [
+          'Spool',
+          `${formatNumber(spool.rows)} rows wait, ${formatBytes(spool.bytes)} of ${formatBytes(spool.limit_bytes)}`,
+          spool.bytes > spool.limit_bytes / 2 && 'warn',
+        ]
+      : ['Waiting', `${formatNumber(rows.waiting)} rows`, rows.waiting > MANY_WAITING_ROWS && 'warn'],
   ]
+  if (lost.length === 0) return lines
+  return [...lines, ['Lost', lost.map(([reason, n]) => `${formatNumber(n)} ${reason}`).join(', '), 'warn']]
 }
 
 function requestLines({ requests, memory }: InstanceStatus): Line[] {
   const { site_bytes, worker_bytes } = memory
   const worker = worker_bytes === undefined ? '' : `, worker ${formatBytes(worker_bytes)}`
   const failures = Object.entries(requests?.failures ?? {}).filter(([, n]) => n > 0)
-  return [
-    ...(requests
-      ? [
-          {
-            label: 'Requests',
-            text: [
-              `${formatNumber(requests.active)} in progress`,
-              ...Object.entries(requests.statuses).map(([status, n]) => `${status} ${formatNumber(n)}`),
-            ].join(', '),
-          },
-        ]
-      : []),
-    ...(failures.length === 0
-      ? []
-      : [
-          {
-            label: 'Origin',
-            text: `failed: ${failures.map(([kind, n]) => `${kind} ${formatNumber(n)}`).join(', ')}`,
-            state: 'warn' as const,
-          },
-        ]),
-    { label: 'Memory', text: `site ${formatBytes(site_bytes)}${worker}` },
-  ]
+  const lines: Line[] = []
+  if (requests) {
+    const statuses = Object.entries(requests.statuses).map(([status, n]) => `${status} ${formatNumber(n)}`)
+    lines.push(['Requests', [`${formatNumber(requests.active)} in progress`, ...statuses].join(', ')])
+  }
+  if (failures.length > 0)
+    lines.push(['Origin', `failed: ${failures.map(([kind, n]) => `${kind} ${formatNumber(n)}`).join(', ')}`, 'warn'])
+  return [...lines, ['Memory', `site ${formatBytes(site_bytes)}${worker}`]]
 }
 
 function diskLines({ data: { files, free_bytes }, size }: InstanceStatus): Line[] {
   const shown = files.slice(0, MAX_NAMED).map(({ name, bytes }) => `${name} ${formatBytes(bytes)}`)
   const rest = files.slice(MAX_NAMED).reduce((sum, { bytes }) => sum + bytes, 0)
   return [
-    {
-      label: 'Files',
-      text: shown.length === 0 ? 'none' : `${shown.join(', ')}${rest > 0 ? `, others ${formatBytes(rest)}` : ''}`,
-    },
-    { label: 'Disk', text: `${formatBytes(free_bytes)} free` },
+    ['Files', shown.length === 0 ? 'none' : `${shown.join(', ')}${rest > 0 ? `, others ${formatBytes(rest)}` : ''}`],
+    ['Disk', `${formatBytes(free_bytes)} free`],
     ...(size ? [sizeLine(size)] : []),
   ]
 }
@@ -228,41 +188,35 @@ function sizeLine({ used_bytes, free_bytes, max_bytes, tables }: NonNullable<Ins
     .map(({ table, bytes, growth_bytes }) => `${table} ${formatBytes(bytes)} +${formatBytes(growth_bytes)}`)
   const limit = max_bytes === undefined ? '' : ` of ${formatBytes(max_bytes)}`
   const free = free_bytes > used_bytes ? `, ${formatBytes(free_bytes)} of the file free for new rows` : ''
-  return {
-    label: 'Store',
-    text: `${formatBytes(used_bytes)}${limit}, +${formatBytes(growth)} a day${largest.length > 0 ? ` (${largest.join(', ')})` : ''}${free}`,
-    ...(max_bytes !== undefined && used_bytes >= max_bytes * DISK_WARNING_SHARE && { state: 'warn' }),
-  }
+  const of = largest.length > 0 ? ` (${largest.join(', ')})` : ''
+  const text = `${formatBytes(used_bytes)}${limit}, +${formatBytes(growth)} a day${of}${free}`
+  return ['Store', text, max_bytes !== undefined && used_bytes >= max_bytes * DISK_WARNING_SHARE && 'warn']
 }
 
 function backupLines({ backups, now }: InstanceStatus): Line[] {
   if (!backups) return []
   const { directory, keep, last, failure } = backups
-  const label = 'Backup'
   const age = last && secondsBetween(last.taken_at, now)
   const found =
     last && age !== undefined
       ? `${formatAge(age)} ago, ${formatBytes(last.bytes)} in ${directory}, which keeps ${formatNumber(keep)}`
       : `none in ${directory} yet`
-  if (!failure) return [{ label, text: found, state: age === undefined || age > MAX_BACKUP_AGE_S ? 'warn' : 'ok' }]
+  if (!failure) return [['Backup', found, age === undefined || age > MAX_BACKUP_AGE_S ? 'warn' : 'ok']]
   const failed = `failed ${formatAge(secondsBetween(failure.at, now))} ago: ${failure.says}: ${failure.mend}`
-  return [{ label, text: `${failed} The last one: ${found}`, state: 'fail' }]
+  return [['Backup', `${failed} The last one: ${found}`, 'fail']]
 }
 
 function ageLines({ robots, ranges, geo, now }: InstanceStatus): Line[] {
   const lines: Line[] = []
   if (robots && robots.length > 0) lines.push(robotsLine(robots, now))
-  if (ranges)
-    lines.push({
-      label: 'Ranges',
-      text:
-        ranges.oldest === undefined
-          ? 'no published addresses of agents: their claims stay indeterminate'
-          : `of ${ranges.agents} agents, the oldest from ${formatAge(secondsBetween(ranges.oldest, now))} ago${ranges.stale > 0 ? `; ${ranges.stale} incomplete or older than a week` : ''}`,
-      ...((ranges.oldest === undefined || ranges.stale > 0) && { state: 'warn' as const }),
-    })
-  if (geo)
-    lines.push({ label: 'Geo data', text: geo.map(({ name, date }) => `${name} of ${date}`).join(', ') || 'none' })
+  if (ranges?.oldest === undefined) {
+    if (ranges) lines.push(['Ranges', 'no published addresses of agents: their claims stay indeterminate', 'warn'])
+  } else {
+    const stale = ranges.stale > 0 ? `; ${ranges.stale} incomplete or older than a week` : ''
+    const text = `of ${ranges.agents} agents, the oldest from ${formatAge(secondsBetween(ranges.oldest, now))} ago${stale}`
+    lines.push(['Ranges', text, stale !== '' && 'warn'])
+  }
+  if (geo) lines.push(['Geo data', geo.map(({ name, date }) => `${name} of ${date}`).join(', ') || 'none'])
   return lines
 }
 
@@ -280,7 +234,7 @@ function robotsLine(robots: NonNullable<InstanceStatus['robots']>, now: string):
   const named = (bad.length > 0 || robots.length > MAX_NAMED ? bad : robots).slice(0, MAX_NAMED)
   const others = robots.length - named.length
   const text = [...named.map(describe), ...(others > 0 ? [hostnames(others, named.length > 0)] : [])].join('; ')
-  return { label: 'robots.txt', text, ...(bad.length > 0 && { state: 'warn' }) }
+  return ['robots.txt', text, bad.length > 0 && 'warn']
 }
 
 const hostnames = (n: number, more: boolean) =>
@@ -290,22 +244,12 @@ function historyLines({ gap, last_error, now, collector }: InstanceStatus): Line
   const lines: Line[] = []
   if (gap) {
     const age = secondsBetween(gap.end, now)
-    lines.push({
-      label: 'Gap',
-      text: `${formatAge(secondsBetween(gap.start, gap.end))} until ${formatAge(age)} ago: ${gap.reason.replaceAll('_', ' ')}`,
-      ...(age < RECENT_S && { state: 'warn' }),
-    })
-  } else if (collector === undefined) lines.push({ label: 'Gap', text: 'none within 7 days' })
-  if (!last_error) return [...lines, { label: 'Last error', text: 'none since the start' }]
+    const text = `${formatAge(secondsBetween(gap.start, gap.end))} until ${formatAge(age)} ago: ${gap.reason.replaceAll('_', ' ')}`
+    lines.push(['Gap', text, age < RECENT_S && 'warn'])
+  } else if (collector === undefined) lines.push(['Gap', 'none within 7 days'])
+  if (!last_error) return [...lines, ['Last error', 'none since the start']]
   const age = secondsBetween(last_error.at, now)
-  return [
-    ...lines,
-    {
-      label: 'Last error',
-      text: `${formatAge(age)} ago: ${last_error.message}`,
-      ...(age < RECENT_S && { state: 'warn' }),
-    },
-  ]
+  return [...lines, ['Last error', `${formatAge(age)} ago: ${last_error.message}`, age < RECENT_S && 'warn']]
 }
 
 const secondsBetween = (from: string, to: string): number => Math.max(0, (Date.parse(to) - Date.parse(from)) / 1000)
