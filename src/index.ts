@@ -1,7 +1,7 @@
-export type { Log } from './app/instance/instance.js'
 export { openReadership, type ReadershipOptions } from './app/instance/open-readership.js'
 export { clientAddress, parseTrust, type Trust } from './base/address.js'
 export { ApiError } from './base/errors.js'
+export type { Log } from './base/log.js'
 export { OBSERVED_HEADERS, type Observation } from './capture/observation.js'
 export type { OpenReadership, Readership, TrackTarget } from './capture/readership-interface.js'
 export { BASE_PATH, type MountOptions, mount, peerAddress, toNodeHandler } from './site/proxy/node-handler.js'

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { RecorderStats } from '../capture/recorder.js'
 import type { ScheduleStatus } from '../storage/backup/manifest.js'
 import type { DropReason, IngestEndpoint } from '../storage/drops.js'
-import type { WorkerClientStatus } from '../worker-client/worker-client.js'
+import type { WorkerClientStatus } from '../worker-client/status.js'
 import type { StoredSize } from './instance-status.js'
 import { addSharedMetrics } from './shared-metrics.js'
 

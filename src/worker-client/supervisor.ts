@@ -1,14 +1,8 @@
 import { ApiError, UnusableSetting } from '../base/errors.js'
+import type { Log } from '../base/log.js'
 import type { FromWorker, ToWorker, WorkerUsage } from './protocol.js'
 import { HEALTHY_UPTIME_MS, restartDelay } from './restart-delay.js'
 import type { WorkerEnd, WorkerProcess } from './worker-process.js'
-
-/** The logger of the worker client; `details` are the fields of a structured log line. */
-export interface WorkerClientLog {
-  info(details: object, message: string): void
-  warn(details: object, message: string): void
-  error(details: object, message: string): void
-}
 
 interface SupervisorDeps {
   /** Forks a worker, which sends its messages to `receive`. */
@@ -23,7 +17,7 @@ interface SupervisorDeps {
   onEnd: (end: WorkerEnd) => void
   /** A worker that follows a crashed one is ready. */
   onRestart: () => void
-  log: WorkerClientLog
+  log: Log
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { FromWorker, ToWorker } from './protocol.js'
-import type { WorkerClientStatus } from './worker-client.js'
+import type { WorkerClientStatus } from './status.js'
 
 /** Milliseconds between two beats. */
 export const BEAT_MS = 2_000

@@ -1,19 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../base/errors.js'
 import { createEventLoopQueue } from '../base/event-loop-queue.js'
+import type { Log } from '../base/log.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
 import type { CommitPosition } from '../storage/commit-position.js'
 import { clickhouseDialect } from '../storage/dialects/clickhouse.js'
 import { duckdbDialect } from '../storage/dialects/duckdb.js'
-import type { DropCounts } from '../storage/drops.js'
 import type { EdgeDelivery } from '../storage/edge-delivery.js'
 import type { Records, Store } from '../storage/store.js'
 import { createCalls } from './calls.js'
 import { defaultMemoryLimit, inspectMachine, readThreads, usableCores } from './machine.js'
 import { createOutbox } from './outbox.js'
-import type { FromWorker, WorkerOptions, WorkerUsage } from './protocol.js'
+import type { FromWorker, WorkerOptions } from './protocol.js'
+import type { WorkerClientStatus } from './status.js'
 import { createSubscriptions } from './subscriptions.js'
-import { createSupervisor, storeReopening, type WorkerClientLog } from './supervisor.js'
+import { createSupervisor, storeReopening } from './supervisor.js'
 import { BEAT_MS, createWatch } from './watch.js'
 import { startWorkerProcess } from './worker-process.js'
 
@@ -24,7 +25,7 @@ export interface WorkerClientOptions
   data: string
   /** Writes what records must contain before rows are stored; called each time they were opened, as they may be new. */
   prepare?: (records: Records) => Promise<void>
-  log: WorkerClientLog
+  log: Log
   /** The options below have defaults that only tests change: the worker's program, and its heap in MB. */
   entry?: URL
   heap_mb?: number
@@ -35,24 +36,6 @@ export interface WorkerClientOptions
   beat_ms?: number
 }
 type AllOptional<T> = { [K in keyof T]?: T[K] | undefined }
-
-export interface WorkerClientStatus {
-  /** `degraded`: the site is served as before; rows wait, or are dropped and counted. */
-  state: 'starting' | 'ready' | 'degraded' | 'closed'
-  /** Why the state is `degraded`, for the operator. */
-  reason?: string
-  /** Rows committed since the site's process started. */
-  rows: { human: number; agent: number }
-  drops: DropCounts
-  /** How often the worker was started again. */
-  restarts: number
-  /** CPU and memory of the worker's process, absent while none runs. */
-  worker?: WorkerUsage
-  /** Losses at the opening of damaged files, one line each; absent without a loss. */
-  losses?: readonly string[]
-  /** Durations of the last commits, newest last, at most `MAX_COMMIT_DURATIONS`. */
-  flush_ms: readonly number[]
-}
 
 /** The worker, as the rest of the site's process uses it. */
 export type WorkerClient = Awaited<ReturnType<typeof startWorkerClient>>

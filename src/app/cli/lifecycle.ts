@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
-import type { Log } from '../instance/instance.js'
+import type { Log } from '../../base/log.js'
 import { Failure, type Terminal } from './terminal.js'
 
 const ErrorWithCode = z.object({ code: z.string() })

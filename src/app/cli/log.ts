@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino'
+import type { Log } from '../../base/log.js'
 import type { Config } from '../config.js'
-import type { Log } from '../instance/instance.js'
 import { escapeText } from './escape.js'
 import { style, type Terminal } from './terminal.js'
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { UserLink, UserView } from '../../api/account/control.js'
-import type { Instance, Log } from '../instance/instance.js'
+import type { Log } from '../../base/log.js'
+import type { Instance } from '../instance/instance.js'
 import { defineRequest, flag } from './command.js'
 
 export const loginLink = defineRequest({

@@ -7,7 +7,8 @@ import { createRecordingSpans } from '../../manage/recording-spans.js'
 import { createRemovals, RemovalProgress } from '../../manage/removals.js'
 import { openStoreLosses } from '../../manage/store-losses.js'
 import { DROP_REASONS } from '../../storage/drops.js'
-import type { WorkerClient, WorkerClientStatus } from '../../worker-client/worker-client.js'
+import type { WorkerClientStatus } from '../../worker-client/status.js'
+import type { WorkerClient } from '../../worker-client/worker-client.js'
 import type { InstanceDeps } from './instance.js'
 
 export type Core = Awaited<ReturnType<typeof createCore>>

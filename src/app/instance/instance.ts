@@ -1,4 +1,5 @@
 import type { ProxyCounts } from '../../api/metrics.js'
+import type { Log } from '../../base/log.js'
 import type { PackedBatch } from '../../capture/packed-batch.js'
 import type { OpenReadership } from '../../capture/readership-interface.js'
 import type { RecorderStats } from '../../capture/recorder.js'
@@ -31,13 +32,6 @@ export interface OtherRecorders {
   flush(): Promise<void>
   /** Brings `stats` up to date. */
   refresh(): Promise<void>
-}
-
-/** The logger that an instance writes to; `details` are the fields of a structured log line. */
-export interface Log {
-  info(details: object, message: string): void
-  warn(details: object, message: string): void
-  error(details: object, message: string): void
 }
 
 /** The parts of an instance that its process provides. */

@@ -1,4 +1,4 @@
-import type { Log } from './instance.js'
+import type { Log } from '../../base/log.js'
 
 export interface LoggedError {
   at: Date

@@ -1,9 +1,10 @@
 import { formatPercent } from '../../analytics/export/format.js'
 import { DISK_WARNING_SHARE, StoredSize } from '../../api/instance-status.js'
 import { formatBytes } from '../../base/format-bytes.js'
+import type { Log } from '../../base/log.js'
 import { waitAtMost } from '../../manage/notify/wait-at-most.js'
-import type { WorkerClient, WorkerClientStatus } from '../../worker-client/worker-client.js'
-import type { Log } from './instance.js'
+import type { WorkerClientStatus } from '../../worker-client/status.js'
+import type { WorkerClient } from '../../worker-client/worker-client.js'
 
 /** A store of 100 million rows takes some seconds to be measured. */
 const CACHE_MS = 60_000

@@ -2,10 +2,10 @@ import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/
 import { join } from 'node:path'
 import { z } from 'zod'
 import { ApiError } from '../../base/errors.js'
+import type { Log } from '../../base/log.js'
 import type { PackedBatch } from '../../capture/packed-batch.js'
 import { sql } from '../../storage/sql.js'
 import type { WorkerClient } from '../../worker-client/worker-client.js'
-import type { Log } from './instance.js'
 
 const DIRECTORY = 'waiting'
 /** The layout of packed rows, the process, the number of the batch and its rows. */

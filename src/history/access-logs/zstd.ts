@@ -1,5 +1,5 @@
 import { Decompress } from 'fzstd'
-import type { DecodeFault, Decoder } from './decompress.js'
+import type { DecodeFault, Decoder } from './decoder.js'
 
 /** A decoder should take windows of this size (RFC 8878 3.1.1.1.2); `zstd` exceeds it above level 19 only. */
 const MAX_WINDOW_BYTES = 8 << 20

@@ -4,7 +4,8 @@ import { createDayFigures } from './day-figures.js'
 import { openExports } from './files.js'
 import { TOOL_NAMES, type Tool } from './formats.js'
 import { readEventPaths } from './goatcounter.js'
-import { type ReadFile, readExport } from './read-export.js'
+import { readExport } from './read-export.js'
+import type { ReadFile } from './read-file.js'
 
 /** The days of an export, and what was read. */
 export interface CollectedHistory {

@@ -3,7 +3,7 @@ import { localDate } from '../../analytics/query/calendar.js'
 import { UnusableSetting } from '../../base/errors.js'
 import type { createDayFigures } from './day-figures.js'
 import { decodeText, type ExportFile } from './files.js'
-import type { ReadFile } from './read-export.js'
+import type { ReadFile } from './read-file.js'
 
 /**
  * GoatCounter's JSON export, since 2.7: `hit_stats.jsonl` has the views of each hour and path, `paths.jsonl` says which

@@ -6,23 +6,10 @@ import { decodeText, type ExportFile } from './files.js'
 import { type Cells, type CsvFormat, type DailyFormat, findCsvFormat, readFigures, type Tool } from './formats.js'
 import { GA4_EVENTS, readGa4Event } from './ga4-events.js'
 import { isHitStats, readHitStats } from './goatcounter.js'
+import type { ReadFile } from './read-file.js'
 import { createDumpReader, isPgArchive, isSqlDump } from './sql-dump.js'
 import { parseCount, parseDate } from './values.js'
 import { createVisitCounter, type ExportedHit } from './visit-counter.js'
-
-/** One file as it was read. */
-export interface ReadFile {
-  readonly name: string
-  readonly tool: Tool
-  readonly title: string
-  /** The columns by which the format was recognised. */
-  readonly because: string
-  rows: number
-  /** Rows that could not be read. */
-  broken: number
-  /** Rows that the tool does not count as visits: events, robots. */
-  skipped: number
-}
 
 interface ReadOptions {
   readonly days: ReturnType<typeof createDayFigures>

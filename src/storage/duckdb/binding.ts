@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { join, raw, type Sql, sql } from '../sql.js'
 import type { RecordStore, ResultRow } from '../store.js'
-import type { EventFile } from './event-store.js'
+import type { EventFile } from './event-file.js'
 
 /**
  * A loss that the operator decides about; the names are stored.

@@ -2,7 +2,6 @@ import { type AggregationOptions, createAggregateTracker, createAggregation } fr
 import { RowError } from '../columns.js'
 import { type CommitPosition, parseCommitPosition } from '../commit-position.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
-import type { EventStore } from '../event-store.js'
 import { type Sql, sql } from '../sql.js'
 import type { QueryScope, Repair, ResultRow } from '../store.js'
 import { aggregateStep, readWatermark } from './aggregate-step.js'
@@ -11,6 +10,7 @@ import { type CheckpointOptions, createCheckpoints } from './checkpoints.js'
 import { dailyStep, readDailySeal } from './daily-step.js'
 import { DEFAULT_READ_TIMEOUTS } from './database.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
+import type { EventFile } from './event-file.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
 import { removeImportStep } from './import-removal.js'
 import { judgeFetches } from './judge-fetches.js'
@@ -24,16 +24,6 @@ import { createSnapshot } from './snapshot.js'
 import { readTableSizes, readUsedBytes } from './store-size.js'
 
 export type EventStoreOptions = Omit<DataFileOptions, 'migrations'> & CheckpointOptions & AggregationOptions
-
-/** The event store in a file of DuckDB. */
-export interface EventFile extends EventStore {
-  /**
-   * Runs statements that change stored rows, in one transaction with a checkpoint after it. `build` gets a function to
-   * query with; no other write, and no checkpoint, which may renumber rows, comes between. Throws
-   * `ApiError('database_error')`; nothing is changed then.
-   */
-  updateRows(build: (query: (query: Sql) => Promise<ResultRow[]>) => Promise<readonly Sql[]>): Promise<void>
-}
 
 /** Results of reads that are kept for the next that asks the same. */
 const MAX_SHARED_BYTES = 16 << 20

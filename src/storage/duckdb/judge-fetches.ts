@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import type { EventStore, FetchJudgement, UnjudgedSelection } from '../event-store.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'
-import type { EventFile } from './event-store.js'
+import type { EventFile } from './event-file.js'
 import { markDays } from './reclassification.js'
 
 const UnjudgedRow = z.object({

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import type { AgentChange, Device, EventStore, FetchGroup } from '../event-store.js'
 import { type Sql, sql } from '../sql.js'
-import type { EventFile } from './event-store.js'
+import type { EventFile } from './event-file.js'
 
 /** Rows in one transaction: a quarter of a row group, so that appends run between transactions. */
 const SLICE_ROWS = 30_720

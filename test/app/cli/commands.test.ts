@@ -17,8 +17,6 @@ import {
   startOrigin,
 } from '../../fixtures/instance.js'
 
-/** Tests commands as an operator runs them, with a real instance and a real origin. */
-
 /** Sends one request with its target byte for byte; client libraries would encode it. */
 async function rawGet(port: string, target: string, agent: string): Promise<void> {
   const socket = connect(Number(port), '127.0.0.1')

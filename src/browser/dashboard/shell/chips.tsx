@@ -2,13 +2,13 @@ import { signal } from '@preact/signals'
 import type { DataOf } from '../client/index.js'
 import { Dialog, Form, toast } from '../parts/dialogs.js'
 import { Check, Input, isChecked } from '../parts/fields.js'
+import { describeFilter, operatorName, useSegments, valueText } from '../parts/filter-name.js'
 import { Icon } from '../parts/marks.js'
 import { Popover } from '../parts/popover.js'
 import { type FilterNode, go, isFilter, place } from '../state/address.js'
-import { forget, useRead } from '../state/data.js'
+import { forget } from '../state/data.js'
 import { addFilter, leaves, removeFilter, replaceFilter, segments } from '../state/filters.js'
-import { formatCountry } from '../state/format.js'
-import { dimensions, shareSlug, siteQuery } from '../state/question.js'
+import { dimensions, siteQuery } from '../state/question.js'
 import { create } from '../state/records.js'
 import { hasRole } from '../state/session.js'
 import { t } from '../texts/index.js'
@@ -19,32 +19,6 @@ import { Now } from './rail.js'
 export const savingSegment = signal(false)
 
 type Segment = DataOf<'/api/segments'>[number]
-
-export const useSegments = () =>
-  useRead(
-    '/api/segments',
-    shareSlug.value === undefined && siteQuery.value.site !== undefined ? { site: siteQuery.value.site } : undefined,
-  )
-
-const operatorName = (op: string): string => t().shell.operators[op] ?? op
-
-function valueText(dimension: string, value: unknown): string {
-  if (typeof value === 'boolean') return value ? t().shell.yes : t().shell.no
-  if (Array.isArray(value)) return value.map((each) => valueText(dimension, each)).join(` ${t().shell.or} `)
-  if (dimension === 'country' && typeof value === 'string') return formatCountry(value)
-  return value === undefined ? '' : `${value}`
-}
-
-/** A filter in words: AND is silent, OR and NOT are words. */
-export function describeFilter(node: FilterNode): string {
-  const { shell } = t()
-  if (isFilter(node))
-    return `${node.dimension} ${operatorName(node.op)} ${valueText(node.dimension, node.value)}`.trim()
-  if (node.or) return node.or.map(describeFilter).join(` ${shell.or} `)
-  if (node.and) return node.and.map(describeFilter).join(` ${shell.and} `)
-  if (node.not) return `${shell.not} (${describeFilter(node.not)})`
-  return JSON.stringify(node)
-}
 
 /** Says which readership alone has a filter's dimensions. */
 function onlyFor(node: FilterNode): string | undefined {

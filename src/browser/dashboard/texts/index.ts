@@ -1,8 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import { language } from '../state/preferences.js'
-import { en } from './en/index.js'
-
-export type Texts = typeof en
+import { en, type Texts } from './en/index.js'
 
 const current = signal<Texts>(en)
 
@@ -29,6 +27,3 @@ async function load(): Promise<void> {
       : en
   if (language.peek() === chosen) current.value = texts
 }
-
-/** A text with parts that are elements, such as links: `['Read ', <a>…</a>, '.']`. */
-export type Parts = readonly unknown[]

@@ -1,4 +1,4 @@
-import type { Parts } from '../index.js'
+import type { Parts } from '../rich-text.js'
 
 export const devices = {
   sentence: (when: string, share: string, type: string, browser: unknown, browserShare: string): Parts => [

@@ -1,4 +1,4 @@
-import type { Texts } from '../index.js'
+import type { Texts } from '../en/index.js'
 import { agents } from './agents.js'
 import { behaviour } from './behaviour.js'
 import { catalog } from './catalog.js'

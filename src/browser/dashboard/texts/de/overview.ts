@@ -1,4 +1,4 @@
-import type { Parts } from '../index.js'
+import type { Parts } from '../rich-text.js'
 
 export const overview = {
   both: (when: string, people: unknown, agents: unknown): Parts => [

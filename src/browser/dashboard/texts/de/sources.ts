@@ -1,5 +1,5 @@
 import { plural } from '../../state/format.js'
-import type { Parts } from '../index.js'
+import type { Parts } from '../rich-text.js'
 
 export const sources = {
   sentence: (when: string, visits: unknown, best: unknown, share: string): Parts => [

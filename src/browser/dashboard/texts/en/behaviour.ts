@@ -1,5 +1,5 @@
 import { formatNumber, plural } from '../../state/format.js'
-import type { Parts } from '../index.js'
+import type { Parts } from '../rich-text.js'
 
 const countPeople = (n: number): string => plural(n, { one: 'one person', other: `${formatNumber(n)} people` })
 

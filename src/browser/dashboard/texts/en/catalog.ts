@@ -1,4 +1,4 @@
-import type { Parts } from '../index.js'
+import type { Parts } from '../rich-text.js'
 
 export const catalog = {
   sentence: (when: string, agents: string, operators: string, verifiable: string, seen: unknown): Parts => [

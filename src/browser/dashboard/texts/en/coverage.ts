@@ -1,4 +1,4 @@
-import type { Parts } from '../index.js'
+import type { Parts } from '../rich-text.js'
 
 export const coverage = {
   urls: (n: string) => `${n} URLs`,

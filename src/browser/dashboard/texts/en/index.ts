@@ -34,3 +34,6 @@ export const en = {
   policy,
   violations,
 }
+
+/** The shape of the texts in each language. */
+export type Texts = typeof en

@@ -1,5 +1,5 @@
 import { plural } from '../../state/format.js'
-import type { Parts } from '../index.js'
+import type { Parts } from '../rich-text.js'
 
 export const policy = {
   sentence: (since: string, rules: string, groups: string, kept: string, agents: string, path: unknown): Parts => [

@@ -11,7 +11,7 @@ import { t } from '../../texts/index.js'
 import { blank, GOAL_TYPES } from '../goals/condition.js'
 import { ConditionFields } from '../goals/condition-fields.js'
 import { describeCondition } from '../goals/describe.js'
-import type { Funnel } from './funnels.js'
+import type { Funnel } from './funnel.js'
 
 /** A step with a key of its own, so that its fields move with it. */
 type Step = Funnel['steps'][number] & { key: number }

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks'
-import type { DataOf } from '../../client/index.js'
 import { MoreButton } from '../../parts/buttons.js'
 import { Confirm, toast } from '../../parts/dialogs.js'
 import { Icon } from '../../parts/marks.js'
@@ -12,10 +11,9 @@ import { remove } from '../../state/records.js'
 import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import '../../styles/behaviour.css'
+import type { Funnel } from './funnel.js'
 import { FunnelBuilder } from './funnel-builder.js'
 import { FunnelResult } from './funnel-result.js'
-
-export type Funnel = DataOf<'/api/funnels'>[number]
 
 /** Steps that people should take one after the other, and where they leave. */
 export default function Funnels() {

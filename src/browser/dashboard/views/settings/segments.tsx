@@ -1,6 +1,6 @@
 import { Check, Input, isChecked, textOf } from '../../parts/fields.js'
+import { describeFilter } from '../../parts/filter-name.js'
 import { Cut } from '../../parts/names.js'
-import { describeFilter } from '../../shell/chips.js'
 import { hrefTo, isFilterNode, viewPath } from '../../state/address.js'
 import { change } from '../../state/records.js'
 import { t } from '../../texts/index.js'

@@ -1,0 +1,6 @@
+/** The logger that the parts of an instance write to; `details` are the fields of a structured log line. */
+export interface Log {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}

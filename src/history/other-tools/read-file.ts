@@ -1,0 +1,15 @@
+import type { Tool } from './formats.js'
+
+/** One file as it was read. */
+export interface ReadFile {
+  readonly name: string
+  readonly tool: Tool
+  readonly title: string
+  /** The columns by which the format was recognised. */
+  readonly because: string
+  rows: number
+  /** Rows that could not be read. */
+  broken: number
+  /** Rows that the tool does not count as visits: events, robots. */
+  skipped: number
+}
