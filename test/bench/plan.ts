@@ -1,6 +1,6 @@
 import { importArrows, type Survey, stronglyConnected } from '../fixtures/source-survey.js'
 
-/** What a reader sees on the plan of a checkout: each folder and file right below `src`, `adapters`, and `bin`. */
+/** The boxes, arrows and floors that a reader sees on the plan of a checkout: each folder and file right below `src`, `adapters`, and `bin`. */
 export function measurePlan(survey: Survey) {
   const product = [...survey.values()].filter(({ path }) => /^(?:src|adapters|bin)\//.test(path))
   const arrows = importArrows(product, { area: boxOf })

@@ -97,7 +97,6 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
   const times = createRecordedTimes({ ...options, warn: warnings.warn })
   const requestedMetrics = new Set<string>()
   let total: number | undefined
-  let agents: Map<string, CatalogAgent> | undefined
   const tagged = (statement: Sql): Sql => {
     const named = sql`${raw(`/* ${name} */ `)}${statement}`
     onStatement?.(named)
@@ -160,18 +159,23 @@ export function createReadContext({ store, name, onStatement, cursor, ...options
       return rows
     },
 
-    /** Returns an agent's name, operator and purpose; for an agent that is in no catalogue a name only. */
-    agentNames(id: string): { name: string; operator?: string; purpose?: string } {
-      agents ??= new Map(options.catalog.map((agent) => [agent.agent_id, agent]))
-      const agent = agents.get(id)
-      if (!agent) return { name: id === OTHER_AGENTS ? 'Other agents' : id }
-      return { name: agent.name, operator: agent.operator, purpose: agent.purpose }
-    },
+    agentNames: createAgentNames(options.catalog),
 
     /** Returns the requested page of rows that come from no table. */
     page<T>(all: readonly T[]): T[] {
       total = all.length
       return paging ? all.slice((paging.page - 1) * paging.limit, paging.page * paging.limit) : [...all]
     },
+  }
+}
+
+/** Creates the function that returns an agent's name, operator and purpose; an agent that is in no catalogue has a name only. */
+function createAgentNames(catalog: readonly CatalogAgent[]) {
+  let agents: Map<string, CatalogAgent> | undefined
+  return (id: string): { name: string; operator?: string; purpose?: string } => {
+    agents ??= new Map(catalog.map((agent) => [agent.agent_id, agent]))
+    const agent = agents.get(id)
+    if (!agent) return { name: id === OTHER_AGENTS ? 'Other agents' : id }
+    return { name: agent.name, operator: agent.operator, purpose: agent.purpose }
   }
 }
