@@ -8,7 +8,7 @@ import type { Records } from '../storage/store.js'
 export const DailyDrops = z.object({
   day: z.iso.date().describe('A day in UTC.'),
   door: z.enum(INGEST_ENDPOINTS).describe('Ingest endpoint. `track`: hits of browsers, `edge`: rows of other servers.'),
-  reason: z.enum(DROP_REASONS).describe('Why they were dropped. `same_view` and `nothing_measured` are no loss.'),
+  reason: z.enum(DROP_REASONS).describe('Why they were dropped. `same_view` and `nothing_measured` lose nothing.'),
   count: z.int().describe('Number of hits or rows.'),
 })
 export type DailyDrops = z.infer<typeof DailyDrops>

@@ -45,7 +45,7 @@ export function isIn(column: Sql, values: readonly Param[]): Sql {
   return list.length === 0 ? raw('false') : sql`${column} in (${join(list, ', ')})`
 }
 
-/** Text in lower case as `Dialect.lower` has it: a dotted capital I is an i, and a final sigma any sigma. */
+/** Text in lower case, equal to `Dialect.lower`: a dotted capital I is an i, and a final sigma any sigma. */
 export const foldCase = (text: string): string => text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ')
 
 /** The text with the engine's placeholders, and the values in order. */

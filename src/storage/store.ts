@@ -9,7 +9,7 @@ import type { Dialect, Sql } from './sql.js'
  */
 export type ResultRow = Record<string, unknown>
 
-/** A 64-bit id as results and clients have it: 16 hex digits. */
+/** A 64-bit id in results and for clients: 16 hex digits. */
 export const toHexId = (id: bigint): string => id.toString(16).padStart(16, '0')
 
 /** Parses a 64-bit id of a result. */

@@ -16,7 +16,7 @@ export async function runWorkerProcess(createParts: CreateParts): Promise<void> 
   // Signals reach every process of a terminal or a unit: the site's process drains first, and then sends `close`.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`)
-  // A warning to a log that is not read any more is no reason to end.
+  // Does not end for a warning to a log that nothing reads any more.
   process.stderr.on('error', () => {})
   preferAsOomVictim()
   // DuckDB creates a new log after every checkpoint, and the data directory may be open to other users.

@@ -223,7 +223,7 @@ t.test('a long list in CSV equals the pages of the JSON in order', async (t) => 
   t.equal(page.length, 7, 'limit and page return one page')
 })
 
-t.test('a list that only the other readership has is no column', async (t) => {
+t.test('a list that only the other readership has is not a column', async (t) => {
   const { ask } = await exportService(t)
   const columns = async (audience: string) => {
     const file = await ask(`stats/export.csv?site=1&range=7d&report=devices&audience=${audience}`)

@@ -307,8 +307,8 @@ export async function removedAggregates(t: Test, other: EventStore): Promise<voi
 }
 
 /**
- * Summing up fails at each of its statements once, and the program starts again: reads in between are those of rows, and the
- * aggregates at last are those of DuckDB. `reopen` opens the store; it calls `onWrite` before each statement that writes.
+ * Summing up fails at each of its statements once, and the program starts again: reads in between come from rows, and the
+ * aggregates at last equal those of DuckDB. `reopen` opens the store; it calls `onWrite` before each statement that writes.
  */
 export async function interruptedAggregation(
   t: Test,

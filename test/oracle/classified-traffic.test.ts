@@ -72,7 +72,7 @@ const isAgentPage = ({ headers, method, pathname, status }: (typeof seen)[number
 
 type Window = readonly [number, number]
 const at = (iso: string) => Date.parse(iso)
-/** The window as the query has it, and its bounds by the oracle's own calendar. */
+/** The query's window, and its bounds by the oracle's own calendar. */
 const WINDOWS: readonly [query: string, window: Window, unit: string][] = [
   ['range=30d', [midnight(NOW, TZ, -29), END], 'day'],
   ['range=7d', [midnight(NOW, TZ, -6), END], 'hour'],

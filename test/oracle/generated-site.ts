@@ -43,7 +43,7 @@ const between = (start: string, end: string): [string, Question['window']] => [
 ]
 type Unit = ReadCase['more']['unit']
 type WindowFor = (tz: string, site: number) => readonly [query: string, window: Question['window'], unit: Unit]
-/** The window as the query has it, and its bounds by the oracle's own calendar. */
+/** The query's window, and its bounds by the oracle's own calendar. */
 const WINDOWS: readonly [WindowFor, ...WindowFor[]] = [
   (tz) => ['range=30d', [midnight(NOW, tz, -29), END], 'day'],
   (tz) => ['range=7d', [midnight(NOW, tz, -6), END], 'hour'],

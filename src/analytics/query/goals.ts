@@ -25,7 +25,7 @@ const ValueTest = z.strictObject({
   op: z.string().describe('An operator of the filters; `is_set` for any value.'),
   value: Value.optional().describe('A list matches any of its values; omit it for is_set.'),
 })
-/** The condition on a hit, as requests and records have it. `parseGoalMatch` checks it against the type. */
+/** The condition on a hit, as requests and records write it. `parseGoalMatch` checks it against the type. */
 export const GoalMatch = z.strictObject({
   ...ValueTest.shape,
   props: z
@@ -102,7 +102,7 @@ const toCondition = (dimension: string, { op, value }: z.infer<typeof ValueTest>
   parseCondition({ dimension, op, ...(value === undefined ? {} : { value }) }, where)
 
 /**
- * The condition as a filter of rows. A duration goal selects all rows of sessions that are long enough. `is_set` is no
+ * The condition as a filter of rows. A duration goal selects all rows of sessions that are long enough. `is_set` is not a
  * condition on hits of one kind: a form without a name is a form.
  */
 export function goalFilter({ type, match }: GoalCondition): Filter {

@@ -37,7 +37,7 @@ interface ListSource {
   query(statement: Sql): Promise<ResultRow[]>
 }
 
-/** Returns the metrics of the same row in the other window; `index` is that of the row among those that are completed. */
+/** Returns the metrics of the same row in the other window; `index` counts the rows that are completed. */
 type FindOther = (row: ResultRow, index: number) => ResultRow | undefined
 
 /** Reads the sorted rows of a list: a page of them, or the next rows of a cursor. */

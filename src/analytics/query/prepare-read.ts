@@ -267,7 +267,7 @@ interface ResponderParts {
   readonly imports: readonly ImportedTime[]
 }
 
-/** Returns a function that runs the read in a context, and describes the result; `isWhole`: it is no part of a stream. */
+/** Returns a function that runs the read in a context, and describes the result; `isWhole`: it is not a part of a stream. */
 function createResponder(
   { envelope, params, run, paging, fixed }: Request,
   { plan, audience: { audience, shown, note }, now, store, imports }: ResponderParts,

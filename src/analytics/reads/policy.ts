@@ -47,7 +47,10 @@ const Seen = z.object({
   fetches: Count,
   spoofed: Count,
   disallowed: Count.describe('Fetches that the version of their time disallowed.'),
-  severity: z.enum(SEVERITIES).optional().describe('The most serious of these, as `policy/violations` has it.'),
+  severity: z
+    .enum(SEVERITIES)
+    .optional()
+    .describe('The most serious of these, with the grades of `policy/violations`.'),
   last_seen: Instant,
 })
 export const PolicyReport = z.object({

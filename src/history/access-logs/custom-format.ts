@@ -32,7 +32,7 @@ export function compileLogFormat(text: string): LogFormat {
   return createTemplateFormat(isApache(bare) ? apacheElements(bare) : goAccessElements(bare))
 }
 
-/** The format of a directive as configurations have it: in quotes, over several lines, with escaped quotes. */
+/** The format of a directive as configurations write it: in quotes, over several lines, with escaped quotes. */
 function withoutDirective(text: string): string {
   const nginx = /^(?:log_format\s+\S+\s+(?:escape=\w+\s+)?)?((?:'[^']*'\s*|"[^"]*"\s*)+);?$/.exec(text)
   if (nginx?.[1] !== undefined && text.includes('$'))

@@ -32,7 +32,7 @@ const MAX_ERRORS = 50_000
 const MAX_CLIENTS = 50_000
 /** An error names the agents that met it, the first ones. */
 const MAX_NAMED_AGENTS = 4
-/** Errors of these are no news: they look for holes, or are anyone's script. */
+/** Errors of these are not news: they look for holes, or are anyone's script. */
 const NO_ERRORS_OF = new Set<Agent['purpose']>(['security', 'library', 'headless', 'other'])
 
 interface PathCounts {

@@ -4,7 +4,7 @@ import { sql } from '../../storage/sql.js'
 import type { Store } from '../../storage/store.js'
 import type { Annotations, AutomaticNote } from '../annotations.js'
 
-/** Agents of a site's first days are no news: a new site would get a note for each. */
+/** Agents of a site's first days are not news: a new site would get a note for each. */
 const SETTLING_MS = 7 * DAY_MS
 const MAX_NOTES_PER_DAY = 5
 

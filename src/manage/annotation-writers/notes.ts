@@ -67,7 +67,7 @@ export function createNotes(deps: NotesDeps): { write(): Promise<void>; policyCh
     errors.keep(ids)
     visits.keep(ids)
     deployments.keep(ids)
-    // A clock that was set back is no reason to wait.
+    // Does not wait for a clock that was set back.
     if (Math.abs(at.getTime() - lookedAt) >= LOOK_INTERVAL_MS)
       await look(at).catch((error: unknown) => {
         lookedAt = Number.NEGATIVE_INFINITY

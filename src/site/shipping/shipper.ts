@@ -35,7 +35,7 @@ export interface ShipperOptions
 }
 
 export interface ShipperStats {
-  /** `degraded`: rows cannot be written to disk. An unreachable collector is no such reason, because rows wait for it. */
+  /** `degraded`: rows cannot be written to disk. An unreachable collector does not count, because rows wait for it. */
   state: 'ready' | 'degraded' | 'closed'
   reason?: string
   /** The reason why the collector accepts no rows at present. */

@@ -23,7 +23,7 @@ interface ScheduleConfig {
 
 interface ScheduleDeps {
   backups: Pick<Backups, 'take'>
-  /** Reads when the records were created, as backups have it. */
+  /** Reads when the records were created; a backup has the same time. */
   recordsBorn(): Promise<string>
   now(): Date
   log: { info(details: object, message: string): void; error(details: object, message: string): void }

@@ -15,7 +15,7 @@ export interface Commit {
   readonly changes: StoredChanges
 }
 
-/** A commit as the journal has it. */
+/** A commit in the journal. */
 export interface JournalEntry extends Commit {
   /** The first of the `NUMBERS_PER_COMMIT` numbers of its changes. */
   readonly number: bigint

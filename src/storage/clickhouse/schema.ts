@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<Exclude<ColumnType, 'vitals'> | AggregateType, stri
   json: 'String',
   boolean: 'Bool',
   timestamp: INSTANT,
-  // As `count(*)` has it: a sum over a union of both needs one type.
+  // The type of `count(*)`, because a sum over a union of both needs one type.
   count: 'UInt64',
   double: 'Float64',
 }

@@ -84,7 +84,7 @@ async function hasContent({ events, records }: Target): Promise<boolean> {
 interface PassOptions {
   onProgress?(done: number, total: number): void
   /**
-   * Called with each unit that the target does not have as the source has it; without a fingerprint if the source has no
+   * Called with each unit that the target lacks or has otherwise than the source; without a fingerprint if the source has no
    * rows of it. `isThere` says whether the target has something of it.
    */
   onDifference?(unit: Unit, fingerprint: string | undefined, isThere: boolean): Promise<void>

@@ -14,10 +14,7 @@ export default defineRead({
   data: z.array(
     comparableRow({
       value: DimensionValue.optional().describe('Absent: fetches without a value.'),
-      name: z
-        .string()
-        .optional()
-        .describe('By `agent_id` only, like `operator` and `purpose`: as the catalogue has it.'),
+      name: z.string().optional().describe('By `agent_id` only, like `operator` and `purpose`: from the catalogue.'),
       operator: z.string().optional().describe('Absent: an agent that is in no catalogue.'),
       purpose: z.string().optional(),
       ...metricShapes(METRICS.agent),

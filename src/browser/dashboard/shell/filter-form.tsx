@@ -12,7 +12,7 @@ interface FilterFormProps {
   onDone: (node: FilterNode) => void
 }
 
-/** A filter as the form has it: its values as typed, one per line. */
+/** A filter in the form: its values as typed, one per line. */
 interface Draft {
   dimension: string
   op: string

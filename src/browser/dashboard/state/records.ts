@@ -23,7 +23,7 @@ export type ChangeOf<L extends RecordList> = BodyOf<paths[`${L}/{id}`]['patch']>
 type Whole<New, Change> = {
   [K in keyof New as Exclude<K, 'site'>]: New[K] | (K extends keyof Change ? Extract<Change[K], null> : never)
 }
-/** All of a record as a form has it. */
+/** The fields of a record in a form. */
 export type InputOf<L extends RecordList> = Whole<BodyOf<paths[L]['post']>, ChangeOf<L>>
 
 /** A record of a list; with a version, a change of another member in the meantime is a 409. */

@@ -1,6 +1,6 @@
 import type { DataOf } from '../../client/index.js'
 
-/** A goal as the API has it. */
+/** A goal in the form of the API. */
 export type Goal = DataOf<'/api/goals'>[number]
 export type Match = Goal['match']
 export type GoalType = Goal['type']
