@@ -6,6 +6,7 @@ import t from 'tap'
 import { isUnderBasePath } from '../../../src/site/proxy/node-handler.js'
 import { echo, openRawClient, startServers } from './fixtures/node-server.js'
 import { waitFor } from './fixtures/sockets.js'
+import { startStreamingServer } from './fixtures/streaming-server.js'
 
 t.test('isUnderBasePath compares byte for byte', async (t) => {
   const rows: [base: string, target: string, expected: boolean][] = [
@@ -133,98 +134,44 @@ t.test('passes HTTP/2 requests to fetch', async (t) => {
 })
 
 t.test('streams bodies in both directions', async (t) => {
-  let cancelled = 0
-  let pulled = 0
-  let aborted = 0
-  let received = 0
-  let waiting = 0
-  let sendEvent = () => {}
-  const { port, url, http2 } = await startServers(t, async (request) => {
-    request.signal.addEventListener('abort', () => aborted++)
-    const path = new URL(request.url).pathname
-    if (path === '/upload') {
-      for await (const chunk of request.body ?? []) received += chunk.byteLength
-      return new Response(`${received}`)
-    }
-    if (path === '/ignore') return new Response('no thanks', { status: 413 })
-    if (path === '/never') {
-      waiting++
-      await once(request.signal, 'abort')
-      return new Response('late')
-    }
-    if (path === '/break') {
-      let n = 0
-      return new Response(
-        new ReadableStream({
-          async pull(controller) {
-            if (n++ < 3) return controller.enqueue(Buffer.from('part'))
-            await sleep(20)
-            controller.error(new Error('broken'))
-          },
-        }),
-      )
-    }
-    if (path === '/events') {
-      return new Response(
-        new ReadableStream({
-          start(controller) {
-            sendEvent = () => controller.enqueue(Buffer.from('data: 1\n\n'))
-          },
-          cancel: () => {
-            cancelled++
-          },
-        }),
-      )
-    }
-    return new Response(
-      new ReadableStream({
-        pull(controller) {
-          pulled++
-          controller.enqueue(new Uint8Array(65_536))
-        },
-        cancel: () => {
-          cancelled++
-        },
-      }),
-    )
-  })
+  const { port, url, http2, counts } = await startStreamingServer(t)
   const request = (path: string, extra = '', method = 'GET') =>
     `${method} /_readership${path} HTTP/1.1\r\nHost: a\r\n${extra}\r\n`
 
   const events = openRawClient(t, port, request('/events'))
   await waitFor('the head, which does not wait for the first event', () => events.text().includes('\r\n\r\n'))
-  sendEvent()
+  counts.sendEvent()
   await waitFor('the event', () => events.text().includes('data: 1'))
   events.socket.destroy()
-  await waitFor('cancelled', () => cancelled === 1)
-  t.equal(aborted, 1, 'a client that leaves aborts the signal and cancels the body')
+  await waitFor('cancelled', () => counts.cancelled === 1)
+  t.equal(counts.aborted, 1, 'a client that leaves aborts the signal and cancels the body')
 
   const stalled = connect(port, '127.0.0.1')
   stalled.write(request('/endless'))
   stalled.pause()
   await sleep(300)
-  const before = pulled
+  const before = counts.pulled
   await sleep(200)
-  t.equal(pulled, before, `backpressure: ${before} chunks of 64 KB were taken for a client that does not read`)
+  t.equal(counts.pulled, before, `backpressure: ${before} chunks of 64 KB were taken for a client that does not read`)
   stalled.destroy()
-  await waitFor('cancelled', () => cancelled === 2)
+  await waitFor('cancelled', () => counts.cancelled === 2)
 
   const client = connectHttp2(http2)
   const endless = client.request({ ':path': '/_readership/endless' })
   await once(endless, 'data')
   endless.close(8)
-  await waitFor('cancelled', () => cancelled === 3)
+  await waitFor('cancelled', () => counts.cancelled === 3)
   t.pass('also over HTTP/2')
   const never = client.request({ ':path': '/_readership/never' })
-  await waitFor('the call', () => waiting === 1)
+  await waitFor('the call', () => counts.waiting === 1)
   never.close(8)
-  await waitFor('aborted', () => aborted === 4)
+  await waitFor('aborted', () => counts.aborted === 4)
   client.destroy()
 
   const gone = openRawClient(t, port, request('/never'))
-  await waitFor('the call', () => waiting === 2)
+  await waitFor('the call', () => counts.waiting === 2)
   gone.socket.destroy()
-  await waitFor('aborted', () => aborted === 5)
+  await waitFor('aborted', () => counts.aborted === 5)
 
   const broken = openRawClient(t, port, request('/break'))
   await once(broken.socket, 'close')
@@ -233,12 +180,12 @@ t.test('streams bodies in both directions', async (t) => {
   const size = 8 << 20
   const upload = await fetch(`${url}/_readership/upload`, { method: 'POST', body: new Uint8Array(size) })
   t.equal(await upload.text(), `${size}`, 'an upload')
-  received = 0
+  counts.received = 0
   const leaver = openRawClient(t, port, request('/upload', 'Content-Length: 1000\r\n', 'POST'))
   leaver.socket.write('x'.repeat(500))
-  await waitFor('half', () => received === 500)
+  await waitFor('half', () => counts.received === 500)
   leaver.socket.destroy()
-  await waitFor('aborted', () => aborted === 6)
+  await waitFor('aborted', () => counts.aborted === 6)
 
   const again = openRawClient(t, port, request('/ignore', 'Content-Length: 3000000\r\n', 'POST'))
   again.socket.write('y'.repeat(3_000_000))
