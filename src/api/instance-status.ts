@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ScheduleStatus } from '../storage/backup/manifest.js'
-import { GeoSources } from './geo-control.js'
+import { GeoSources } from './worker-control.js'
 
 const Instant = z.iso.datetime()
 const Counts = z.record(z.string(), z.number())

@@ -6,10 +6,8 @@ import type { StoreLosses } from '../manage/store-losses.js'
 import type { Backups } from '../storage/backup/backups.js'
 import type { WorkerClientStatus } from '../worker-client/status.js'
 import type { WorkerClient } from '../worker-client/worker-client.js'
-import { agentControlRoutes } from './agent-control.js'
 import { backupControlRoute } from './backup-control.js'
 import { copyControlRoutes } from './copy-control.js'
-import { geoControlRoutes } from './geo-control.js'
 import { keyRoutes } from './keys.js'
 import type { Metrics } from './metrics.js'
 import { parseQuery, type Route, routeMaker } from './route.js'
@@ -18,6 +16,7 @@ import type { TailSource } from './row-stream.js'
 import { siteRoutes } from './sites.js'
 import { storeControlRoutes, type VacuumResult } from './store-control.js'
 import { createTailStream, TailQuery } from './tail.js'
+import { workerControlRoutes } from './worker-control.js'
 
 /** The dependencies of the service's own routes. */
 export interface ServiceDeps {
@@ -103,6 +102,5 @@ export const serviceRoutes = ({
   ...copyControlRoutes(workerClient, losses),
   backupControlRoute(backups),
   ...rowExportRoutes({ events: workerClient.events, sites, backups }),
-  ...agentControlRoutes(workerClient),
-  ...geoControlRoutes(workerClient),
+  ...workerControlRoutes(workerClient),
 ]

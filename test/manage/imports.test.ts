@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { createImports } from '../../src/manage/imports.js'
-import { siteDeletionStatements } from '../../src/manage/site-deletion.js'
+import { siteDeletionStatements } from '../../src/manage/sites.js'
 import type { Arrival } from '../../src/storage/rows.js'
 import { directory } from '../fixtures/files.js'
 import { openRecordsAt } from '../fixtures/store.js'

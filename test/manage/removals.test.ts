@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ApiError } from '../../src/base/errors.js'
 import { createRemovals, RemovalProgress, type RemovalTarget } from '../../src/manage/removals.js'
-import { siteDeletionStatements } from '../../src/manage/site-deletion.js'
+import { siteDeletionStatements } from '../../src/manage/sites.js'
 import { sql } from '../../src/storage/sql.js'
 import type { Records } from '../../src/storage/store.js'
 import { deed } from '../fixtures/audit-context.js'

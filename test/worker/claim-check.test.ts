@@ -4,9 +4,9 @@ import t from 'tap'
 import { loadCatalog, parseCatalog } from '../../src/agents/catalog.js'
 import type { Verifier } from '../../src/agents/claim-check.js'
 import { VERDICTS } from '../../src/agents/verdict.js'
-import { agentControlRoutes } from '../../src/api/agent-control.js'
 import { createApp } from '../../src/api/app.js'
 import { listenControl } from '../../src/api/server.js'
+import { workerControlRoutes } from '../../src/api/worker-control.js'
 import { createClaimCheck } from '../../src/worker/agent-api.js'
 import { command } from '../fixtures/command.js'
 import { dataDir } from '../fixtures/instance.js'
@@ -88,7 +88,7 @@ t.test('a claim is checked, and a late verdict is awaited', async (t) => {
   const data = dataDir(t)
   mkdirSync(data)
   const service = createApp({
-    routes: agentControlRoutes({
+    routes: workerControlRoutes({
       call: (name, argument) => (name === 'identify' ? known(argument) : Promise.reject(new Error(name))),
     }),
     credentials: {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { formatNumber } from '../../analytics/export/format.js'
-import { ReclassifyResult } from '../../api/agent-control.js'
+import { ReclassifyResult } from '../../api/worker-control.js'
 import { withClient } from './client.js'
 import { defineCommand, JSON_FLAG, printJson } from './command.js'
 import { createProgress } from './progress.js'

@@ -1,7 +1,7 @@
 import { createReadStream, existsSync, realpathSync } from 'node:fs'
 import { z } from 'zod'
-import { GeoSources } from '../../api/geo-control.js'
 import { InstanceStatus } from '../../api/instance-status.js'
+import { GeoSources } from '../../api/worker-control.js'
 import { openMmdb } from '../../worker/ingest/place/mmdb.js'
 import { findMmdbProblem } from '../../worker/ingest/place/mmdb-check.js'
 import { isRunning, withClient } from './client.js'

@@ -1,6 +1,11 @@
 import t from 'tap'
-import { alertWindow, lastCompleteMinute } from '../../../src/manage/notify/alert-evaluator.js'
-import { AlertState, nextAlertState, quietPeriodMs } from '../../../src/manage/notify/hysteresis.js'
+import {
+  AlertState,
+  alertWindow,
+  lastCompleteMinute,
+  nextAlertState,
+  quietPeriodMs,
+} from '../../../src/manage/notify/alert-evaluator.js'
 
 const HOUR = 3_600_000
 const MINUTE = 60_000

@@ -24,13 +24,16 @@ export const AgentIdentification = z
   .nullable()
 export type AgentIdentification = z.infer<typeof AgentIdentification>
 
+/** The files of places in use, each with the day of its facts. */
+export const GeoSources = z.array(z.object({ name: z.string(), date: z.string() }))
+
 const IdentifyQuery = z.object({
   user_agent: z.string(),
   ip: z.union([z.ipv4(), z.ipv6()], 'ip must be an IP address.'),
 })
 
-/** `/control/agents/*`, for the operator. The worker does the work. */
-export function agentControlRoutes(workerClient: Pick<WorkerClient, 'call'>): Route[] {
+/** `/control/agents/*` and `/control/geoip/*`, for the operator. The worker does the work. */
+export function workerControlRoutes(workerClient: Pick<WorkerClient, 'call'>): Route[] {
   const route = routeMaker('control')
   return [
     route('post', '/control/agents/refresh', 'operator', {
@@ -54,6 +57,12 @@ export function agentControlRoutes(workerClient: Pick<WorkerClient, 'call'>): Ro
       data: AgentIdentification,
       run: async (call) =>
         AgentIdentification.parse(await workerClient.call('identify', parseQuery(call, IdentifyQuery))),
+    }),
+    route('post', '/control/geoip/reload', 'operator', {
+      summary: 'Read the file of --geoip again',
+      data: GeoSources,
+      mayConflict: true,
+      run: async () => GeoSources.parse(await workerClient.call('reload_geoip')),
     }),
   ]
 }
