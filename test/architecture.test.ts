@@ -97,7 +97,7 @@ const HOME: Record<string, readonly string[]> = {
   express: ['adapters/express.ts'],
   commander: ['src/app/cli/'],
   pino: ['src/app/cli/log.ts'],
-  'prom-client': ['src/api/metrics.ts', 'src/api/shared-metrics.ts'],
+  'prom-client': ['src/api/metrics.ts'],
   yaml: ['src/app/config.ts'],
   pdfkit: ['src/analytics/export/pdf/'],
   fontkit: ['src/analytics/export/pdf/'],

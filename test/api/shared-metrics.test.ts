@@ -1,6 +1,5 @@
 import t from 'tap'
-import { createMetricRegistry, type MetricRegistry } from '../../src/api/metrics.js'
-import { addSharedMetrics } from '../../src/api/shared-metrics.js'
+import { addSharedMetrics, createMetricRegistry, type MetricRegistry } from '../../src/api/metrics.js'
 
 const LEASE = { held: true, epoch: 7, age_seconds: 1.5 }
 const SERVER = { parts: { events: 12, sessions: 3 }, unfinished_mutations: 2 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { RangesStatus } from '../../agents/ranges/status.js'
 import type { InstanceStatus } from '../../api/instance-status.js'
-import { FleetStatus, SharedStatus } from '../../api/shared-metrics.js'
+import { FleetStatus, SharedStatus } from '../../api/metrics.js'
 import { GeoSources } from '../../api/worker-control.js'
 import { waitAtMost } from '../../manage/notify/wait-at-most.js'
 import type { ScheduleStatus } from '../../storage/backup/manifest.js'
