@@ -3,15 +3,17 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { listAgents, loadCatalog, UNDOCUMENTED } from '../../agents/catalog.js'
 import { createExplain } from '../../agents/identify.js'
+import { RefreshResult } from '../../agents/ranges/status.js'
 import { formatNumber } from '../../analytics/export/format.js'
-import { AgentIdentification } from '../../api/worker-control.js'
+import { AgentIdentification, ReclassifyResult } from '../../api/worker-control.js'
 import { parseAddress } from '../../base/address.js'
 import { openPlaceLookup, type Place } from '../../worker/ingest/place/place-lookup.js'
 import { isRunning, withClient } from './client.js'
 import { type CommandCall, defineCommand, flag, idOf, JSON_FLAG, printJson, queryString } from './command.js'
 import { escapeText } from './escape.js'
-import { printTable, right } from './table.js'
-import { Failure, style } from './terminal.js'
+import { createProgress, showElapsed } from './progress.js'
+import { formatTable, printTable, right } from './table.js'
+import { Failure, style, type Terminal } from './terminal.js'
 
 const SiteList = z.array(z.object({ id: z.int() }))
 const ListedAgents = z.array(
@@ -184,3 +186,118 @@ const formatAge = (instant: string): string => {
 const placeText = ({ city, region, country, asn }: Place): string =>
   [city, region, country, asn === null ? null : `AS${asn}`].filter((part) => part !== null).join(', ') ||
   'unknown place'
+
+export const agentsRefresh = defineCommand({
+  name: 'agents refresh',
+  summary: "fetch the agents' published address ranges now",
+  settings: ['ranges', 'offline'],
+  // The settings of the same name, to tell whether they were given as flags.
+  flags: z.object({ json: JSON_FLAG, ranges: z.unknown().optional(), offline: z.unknown().optional() }),
+  async run(call) {
+    const { config, flags, terminal } = call
+    const setting = flags.ranges !== undefined ? '--ranges' : flags.offline !== undefined ? '--offline' : undefined
+    if (setting !== undefined && (await isRunning(config.data)))
+      throw new Failure(
+        `${setting} is a setting of the running instance: restart that with it, or leave it out here.`,
+        2,
+      )
+    // If no instance runs, the one opened here fetches the lists and stores them in the data directory.
+    const refresh = withClient(
+      call,
+      (client) => client.read(z.array(RefreshResult), 'POST', '/control/agents/refresh'),
+      { create: true },
+    )
+    const results = await showElapsed(terminal, () => 'Fetching the lists of addresses', refresh)
+    if (flags.json) printJson(terminal, results)
+    else printResults(terminal, results)
+    const failed = results.filter(({ status }) => status === 'failed')
+    const requested = results.filter(({ status }) => status !== 'file')
+    if (failed.length > 0 && failed.length === requested.length)
+      throw new Failure(`None of ${failed.length} lists could be fetched: ${failed[0]?.error ?? 'no reason given'}.`)
+    if (flags.json) return
+    if (failed.length > 0) terminal.err(`${failed.length} of ${requested.length} lists failed.\n`)
+    if (requested.some(({ status }) => status === 'offline'))
+      terminal.err('With --offline nothing is fetched; files of --ranges were read again.\n')
+  },
+})
+
+const printResults = (terminal: Terminal, results: readonly RefreshResult[]) =>
+  printTable(
+    terminal,
+    ['STATUS', right('COUNT'), 'OF', 'FETCHED', 'AGENTS', 'SOURCE', 'ERROR'],
+    results
+      .toSorted((a, b) => a.status.localeCompare(b.status) || a.source.localeCompare(b.source))
+      .map(({ status, of, count, refreshed_at, agents, source, error }) => [
+        status,
+        formatNumber(count),
+        of,
+        refreshed_at?.slice(0, 16).replace('T', ' ') ?? '',
+        agents.length > 2 ? `${agents.slice(0, 2).join(',')} +${agents.length - 2}` : agents.join(','),
+        source,
+        error ?? '',
+      ]),
+  )
+
+type StepResult = z.infer<typeof ReclassifyResult>
+
+export const agentsReclassify = defineCommand({
+  name: 'agents reclassify',
+  summary: 'identify agents and name systems in stored rows again after an update',
+  flags: z.object({ json: JSON_FLAG }),
+  async run(call) {
+    const { flags, terminal } = call
+    let stopped = false
+    terminal.onSignal('SIGINT', () => {
+      // A step takes about a second, so the first Ctrl-C waits for it and the second does not.
+      if (stopped) terminal.exit(1)
+      stopped = true
+    })
+    const progress = createProgress(terminal, 'Reclassifying')
+    const total: Totals = { rows: 0, changed: 0, moves: new Map() }
+    await withClient(call, async (client) => {
+      for (;;) {
+        const step = await client.read(ReclassifyResult, 'POST', '/control/agents/reclassify')
+        addStep(total, step)
+        const { catalog_version, remaining } = step
+        progress.show(total.rows, total.rows + remaining)
+        if (remaining === 0) {
+          progress.clear()
+          const { rows, changed } = total
+          if (flags.json) printJson(terminal, { catalog_version, rows, changed, moves: rankMoves(total) })
+          else terminal.out(formatTotals(terminal, total, catalog_version))
+          return
+        }
+        if (stopped)
+          throw new Failure(
+            `Stopped after ${formatNumber(total.rows)} rows, which are done; run it again for the rest.`,
+          )
+      }
+    }).finally(() => progress.clear())
+  },
+})
+
+interface Totals {
+  rows: number
+  changed: number
+  moves: Map<string, StepResult['moves'][number]>
+}
+
+function addStep(total: Totals, { rows, changed, moves }: StepResult): void {
+  total.rows += rows
+  total.changed += changed
+  for (const move of moves) {
+    const key = `${move.from} ${move.to}`
+    total.moves.set(key, { ...move, rows: move.rows + (total.moves.get(key)?.rows ?? 0) })
+  }
+}
+
+/** Sorts the changes of agent by their rows, largest first. */
+const rankMoves = ({ moves }: Totals) =>
+  [...moves.values()].sort((a, b) => b.rows - a.rows || (a.from + a.to < b.from + b.to ? -1 : 1))
+
+function formatTotals(terminal: Terminal, total: Totals, version: string): string {
+  if (total.rows === 0) return `All rows already use the catalog of ${version} and the present names of systems.\n`
+  const moves = rankMoves(total).map((move) => [formatNumber(move.rows), move.from, move.to])
+  const table = moves.length === 0 ? '' : formatTable(terminal, [right('ROWS'), 'FROM', 'TO'], moves)
+  return `${table}Identified ${formatNumber(total.rows)} rows with the catalog of ${version}; ${formatNumber(total.changed)} have another agent or system now.\n`
+}

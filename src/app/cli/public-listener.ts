@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ProxyCounts } from '../../api/metrics.js'
 import { scriptName } from '../../api/tracker-script.js'
-import { clientAddress, isTrusted, parseTrust, type Trust } from '../../base/address.js'
+import { clientAddress, isGlobal, isTrusted, parseAddress, parseTrust, type Trust } from '../../base/address.js'
 import type { Log } from '../../base/log.js'
 import { readCertificate, type TlsCertificate } from '../../site/proxy/certificate.js'
 import { isUnderBasePath } from '../../site/proxy/node-handler.js'
@@ -12,7 +12,6 @@ import { createTlsListener } from '../../site/proxy/tls-listener.js'
 import { createUpgrader } from '../../site/proxy/upgrade.js'
 import type { Config } from '../config.js'
 import type { Instance } from '../instance/instance.js'
-import { createAddressSources } from './address-sources.js'
 import { Failure } from './terminal.js'
 
 /** The client of a request of the service, as the listener knows it. */
@@ -153,3 +152,27 @@ const connectionLimit = (openFiles: number): number =>
 
 const joinHeader = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(',') : value
+
+/**
+ * Counts how the clients of the site's requests become known, so that `doctor` can say which address is believed and why.
+ * No client's address is kept: the peer that is named is one of a private network, which is a proxy of the operator.
+ */
+export function createAddressSources(trust: Trust) {
+  const counts = { direct: 0, forwarded: 0, unnamed: 0, ignored: 0 }
+  let ignoredPeer: string | undefined
+  return {
+    count(peer: string, isNamed: boolean): void {
+      if (isTrusted(peer, trust)) counts[isNamed ? 'forwarded' : 'unnamed'] += 1
+      else if (!isNamed) counts.direct += 1
+      else {
+        counts.ignored += 1
+        const address = parseAddress(peer)
+        if (address && !isGlobal(address)) ignoredPeer = peer.replace(/^::ffff:/, '')
+      }
+    },
+    read: (): Pick<ProxyCounts, 'addresses' | 'ignored_peer'> => ({
+      addresses: { ...counts },
+      ...(ignoredPeer !== undefined && { ignored_peer: ignoredPeer }),
+    }),
+  }
+}

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import type { InstanceStatus } from '../../api/instance-status.js'
 import { createRateLimit } from '../../api/rate-limit.js'
 import { createShippingApp } from '../../api/shipping-app.js'
 import { createTrackEndpoints } from '../../api/track/endpoints.js'
@@ -12,12 +13,14 @@ import type { Site } from '../../capture/site.js'
 import { sleep } from '../../site/shipping/back-off.js'
 import { createCollectorClient } from '../../site/shipping/collector-client.js'
 import { createFixedKey, watchKeyFile } from '../../site/shipping/ingest-key.js'
-import { createShipper } from '../../site/shipping/shipper.js'
+import { createShipper, type Shipper } from '../../site/shipping/shipper.js'
 import type { DropReason } from '../../storage/drops.js'
 import type { Config } from '../config.js'
+import { measureDataFiles } from './data-files.js'
 import type { Instance, InstanceDeps } from './instance.js'
 import { rememberLastError } from './last-error.js'
-import { createShippingStatus } from './shipping-status.js'
+import { createRateMeter } from './rate-meter.js'
+import { describeProcess } from './status.js'
 
 /** The settings of an instance that ships its rows to a collector. */
 type ShippingConfig = Pick<
@@ -114,3 +117,41 @@ const createLocalSite = (id: number): Site => ({
   visitor_salt: 'month',
   excluded_paths: [],
 })
+
+/** Returns the function that describes an instance that ships its rows, and the one that ends its measuring. */
+function createShippingStatus(
+  shipper: Pick<Shipper, 'stats'>,
+  {
+    now,
+    lastError,
+    ...deps
+  }: Pick<Config, 'data' | 'spool_limit'> &
+    Required<Pick<InstanceDeps, 'version' | 'now' | 'lastError'>> &
+    Pick<InstanceDeps, 'status' | 'proxy' | 'otherRecorders'> & { collector: string },
+) {
+  const started = now().toISOString()
+  const countRows = () => Object.values(shipper.stats().shipped).reduce((sum, rows) => sum + rows, 0)
+  const rate = createRateMeter(countRows, () => performance.now())
+  return {
+    async read(): Promise<Record<string, unknown>> {
+      await deps.otherRecorders?.()?.refresh()
+      const { state, reason, trouble, waiting, spool_bytes: bytes, losses } = shipper.stats()
+      const a_second = rate.perSecond()
+      const error = lastError()
+      const status: InstanceStatus = {
+        version: deps.version,
+        started_at: started,
+        now: now().toISOString(),
+        collector: deps.collector,
+        store: { state, ...(reason !== undefined && { reason }), ...(trouble !== undefined && { trouble }) },
+        rows: { stored: countRows(), ...(a_second !== undefined && { a_second }), waiting, dropped: { ...losses } },
+        ...describeProcess(deps),
+        data: await measureDataFiles(deps.data),
+        spool: { rows: waiting, bytes, limit_bytes: deps.spool_limit },
+        ...(error && { last_error: { at: error.at.toISOString(), message: error.message } }),
+      }
+      return { ...deps.status?.(), ...status }
+    },
+    stop: rate.stop,
+  }
+}

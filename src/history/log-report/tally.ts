@@ -1,16 +1,19 @@
 import type { Agent, Catalog } from '../../agents/catalog.js'
 import { createIdentify, type Identification, UNKNOWN_AGENT } from '../../agents/identify.js'
 import type { Policy } from '../../agents/policy/policy.js'
+import { memoize } from '../../base/cache.js'
 import { detachedCopy, MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
+import { parseCampaign } from '../../capture/campaign.js'
 import { type DataPaths, isDelivered, type PathKind } from '../../capture/request-kind.js'
 import { createLineReader } from '../../capture/response-type.js'
+import { attributeVisit } from '../../capture/sources/channel.js'
+import { parseReferrer } from '../../capture/sources/referrer.js'
+import { sourceOfReferrer } from '../../capture/sources/source.js'
 import type { LogEntry } from '../access-logs/log-format.js'
 import { type AgentTally, addResponse, createAgentTallies } from './agent-tally.js'
-import { createAssistantReader } from './arrivals.js'
 import type { LogReport, ReadFile } from './report.js'
 import { createSeries } from './series.js'
 import { createTopCounter } from './top-counter.js'
-import { createUnknownReaders } from './unknown-readers.js'
 import { createVisitorTable, hashText } from './visitor-table.js'
 
 export interface TallyOptions {
@@ -180,6 +183,57 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
         unnamed: unnamed.top(LIST_LENGTH).map(([user_agent, { count }]) => ({ user_agent, requests: count })),
         lists_complete:
           unknown.isComplete() && [paths, errors, unnamed, assistants].every(({ isComplete }) => isComplete),
+      }
+    },
+  }
+}
+
+const MAX_CACHED_REFERRERS = 8192
+
+/** Creates a function that names the AI assistant that a pageview came from, by referrer and campaign; undefined if none. */
+function createAssistantReader(): (referrer: string, query: string) => string | undefined {
+  const readReferrer = memoize(MAX_CACHED_REFERRERS, (text) => {
+    const referrer = parseReferrer(text)
+    return { source: referrer && sourceOfReferrer(referrer) }
+  })
+  return (text, query) => {
+    const referrer = text === '' ? undefined : readReferrer(text).source
+    // Nearly all pageviews have neither an assistant's referrer nor a campaign.
+    if (query === '' && referrer?.category !== 'ai') return undefined
+    const campaign = parseCampaign(query)
+    const { channel, assistant } = attributeVisit(campaign, referrer)
+    // A medium alone may say that it was an assistant, without a name.
+    return assistant?.name ?? (channel === 'AI Assistants' ? (campaign.utm_medium ?? '') : undefined)
+  }
+}
+
+/** Creates the counts of logs without user agents: people and agents cannot be told apart, so no number is either's. */
+function createUnknownReaders() {
+  const paths = createTopCounter(MAX_PATHS, () => ({ count: 0 }))
+  const statuses = new Map<number, number>()
+  const addresses = createVisitorTable()
+  let requests = 0
+  let bytes = 0
+  return {
+    add({ address, status, bytes: sent = 0, timestamp }: LogEntry, pathname: string): void {
+      requests++
+      bytes += sent
+      paths.add(pathname)
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      addresses.addPageview(hashText(address, 0), Math.floor(timestamp / 1000))
+    },
+    isComplete: () => paths.isComplete,
+    /** Returns the counts; undefined without a request. */
+    finish(): LogReport['unknown_readers'] {
+      if (requests === 0) return undefined
+      return {
+        requests,
+        bytes,
+        addresses: addresses.totals().visitors,
+        paths: paths.top(LIST_LENGTH).map(([pathname, { count }]) => ({ pathname, requests: count })),
+        statuses: [...statuses]
+          .map(([status, requests]) => ({ status, requests }))
+          .sort((a, b) => b.requests - a.requests || a.status - b.status),
       }
     },
   }

@@ -1,11 +1,14 @@
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { once } from 'node:events'
+import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import { pipeline } from 'node:stream'
+import { listenPrivately } from '../../../base/private-socket.js'
 import { forEachHeader } from '../../../site/proxy/message-heads.js'
 import type { Incoming, Outgoing } from '../../../site/proxy/response-writer.js'
+import type { createPublicService } from '../public-service.js'
 
 /** Name the client on the socket, because the connection there is the relay's. A client's own fields are left out. */
-export const CLIENT_FIELD = 'x-readership-client'
-export const SCHEME_FIELD = 'x-readership-scheme'
+const CLIENT_FIELD = 'x-readership-client'
+const SCHEME_FIELD = 'x-readership-scheme'
 
 /** Fields about one connection (RFC 9110 7.6.1). */
 const CONNECTION_FIELDS = ['connection', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding', 'upgrade']
@@ -64,4 +67,26 @@ function sendResponse(incoming: IncomingMessage, res: Outgoing): void {
   // The head of a live stream comes before its first row.
   if ('flushHeaders' in res) res.flushHeaders()
   pipeline(incoming, res, () => {})
+}
+
+/**
+ * Opens the socket at which the other processes of the site reach the service, with mode 0600: the client that a request
+ * names there is believed. Rejects as `listenPrivately`.
+ */
+export async function openServiceSocket(path: string, serve: ReturnType<typeof createPublicService>) {
+  const server = createServer((req, res) => {
+    const { [CLIENT_FIELD]: ip = '', [SCHEME_FIELD]: scheme } = req.headers
+    serve(req, res, { ip: String(ip), scheme: scheme === 'https' ? 'https' : 'http' })
+  })
+  // Timeouts are those of the client's connection, which the relay passes on by closing its own.
+  Object.assign(server, { requestTimeout: 0, keepAliveTimeout: 0 })
+  await listenPrivately(server, path)
+  return {
+    async close(): Promise<void> {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
 }

@@ -11,7 +11,7 @@ import type { PublicListener } from '../public-listener.js'
 import { createPublicService } from '../public-service.js'
 import type { Terminal } from '../terminal.js'
 import type { SiteProcessCounts } from './protocol.js'
-import { openServiceSocket } from './service-socket.js'
+import { openServiceSocket } from './service-relay.js'
 import { createSiteProcess, NO_COUNTS, type SiteProcess } from './site-process.js'
 
 /** The processes of the site as one listener, and their recorders as one. */
