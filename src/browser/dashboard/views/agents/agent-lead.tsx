@@ -47,9 +47,9 @@ export function AgentLead({ id, name, row, found, lanes: { versions, violations 
         const count = (isOwn: boolean) =>
           (rows ?? []).reduce((sum, row) => sum + ((row.severity !== 'unverified') === isOwn ? row.fetches : 0), 0)
         const fetches = count(true)
-        const forbidden = (
+        const forbidden = rows && (
           <a
-            class={rows?.[0]?.severity === 'breach' ? 'alert' : ''}
+            class={rows[0]?.severity === 'breach' ? 'alert' : ''}
             href={hrefTo({
               path: viewPath('violations'),
               filters: [...place.value.filters, { dimension: 'agent_id', op: 'is', value: id }],
@@ -62,35 +62,19 @@ export function AgentLead({ id, name, row, found, lanes: { versions, violations 
         // Fetches that may be of another client do not accuse the agent.
         const underItsName = others > 0 ? texts.underItsName(texts.forbidden(others, formatNumber(others))) : ''
         const times = texts.fetches(row.fetches ?? 0, formatNumber(row.fetches ?? 0))
-        if (current?.agents === undefined)
-          return [...texts.leadPlain(whenText(), name, times, rows === undefined ? undefined : forbidden), underItsName]
-        const read = firstRead(current)
-        const last = current.agents[0]?.last_read
-        if (changed && read !== undefined) {
+        const lead = () => {
+          if (current?.agents === undefined) return texts.leadPlain(whenText(), name, times, forbidden)
+          const read = firstRead(current)
+          if (read === undefined) return texts.leadUnread(name, formatLongDay(current.since), times, forbidden)
+          if (!changed) {
+            const last = current.agents[0]?.last_read
+            return texts.leadRead(name, last === undefined ? '' : formatAgo(last), times, forbidden)
+          }
           const delay = formatSeconds((Date.parse(read) - Date.parse(current.since)) / 1_000)
-          return [
-            ...texts.leadChanged(
-              <b>{delay}</b>,
-              <span title={formatInstant(current.since)}>{formatLongDay(current.since)}</span>,
-              rows === undefined ? undefined : forbidden,
-            ),
-            underItsName,
-          ]
+          const day = <span title={formatInstant(current.since)}>{formatLongDay(current.since)}</span>
+          return texts.leadChanged(<b>{delay}</b>, day, forbidden)
         }
-        if (read === undefined)
-          return [
-            ...texts.leadUnread(name, formatLongDay(current.since), times, rows === undefined ? undefined : forbidden),
-            underItsName,
-          ]
-        return [
-          ...texts.leadRead(
-            name,
-            last === undefined ? '' : formatAgo(last),
-            times,
-            rows === undefined ? undefined : forbidden,
-          ),
-          underItsName,
-        ]
+        return [...lead(), underItsName]
       }}
     </Sentence>
   )
