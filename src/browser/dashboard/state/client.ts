@@ -38,6 +38,16 @@ export function toProblem(status: number, body: unknown): Problem {
   }
 }
 
+/** Sends a request and returns the body of its answer; undefined for one without JSON. Throws a `Problem`. */
+export async function request(address: string, init: RequestInit = {}): Promise<unknown> {
+  const response = await fetch(address, init).catch(() => {
+    throw toProblem(0, undefined)
+  })
+  const body: unknown = await response.json().catch(() => undefined)
+  if (!response.ok) throw toProblem(response.status, body)
+  return body
+}
+
 /** Returns the `data` of a call of `client`; throws a `Problem`. For changes: `await send(client.POST('/api/goals', …))`. */
 export async function send<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   let answer: Awaited<typeof call>

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { DataOf, MetaOf, ReadPath } from '../client/index.js'
 import { root } from './address.js'
-import { type Problem, toProblem } from './client.js'
+import { type Problem, request, toProblem } from './client.js'
 import { isReadable } from './shared-scopes.js'
 import { whileVisible } from './visible.js'
 
@@ -55,14 +55,8 @@ async function askAgain(part: string): Promise<void> {
 const listeners = new Set<(part: string) => Promise<unknown> | undefined>()
 
 async function ask(address: string): Promise<Answer> {
-  let response: Response
-  try {
-    response = await fetch(address, { headers: { accept: 'application/json' } })
-  } catch {
-    throw toProblem(0, undefined)
-  }
-  const body: unknown = await response.json().catch(() => undefined)
-  if (!response.ok || typeof body !== 'object' || body === null) throw toProblem(response.status, body)
+  const body = await request(address, { headers: { accept: 'application/json' } })
+  if (typeof body !== 'object' || body === null) throw toProblem(200, body)
   return { data: Reflect.get(body, 'data'), meta: Reflect.get(body, 'meta'), at: Date.now() }
 }
 

@@ -1,6 +1,6 @@
 import type { paths } from '../client/index.js'
 import { root } from './address.js'
-import { toProblem } from './client.js'
+import { request } from './client.js'
 import { siteQuery } from './question.js'
 
 /** The lists of records that belong to a site. */
@@ -33,27 +33,19 @@ interface Known {
 }
 
 /** Sends a request about records and returns its data. Throws a `Problem`. */
-async function request(method: string, path: string, version?: number, body?: unknown): Promise<unknown> {
+async function ask(method: string, path: string, version?: number, body?: unknown): Promise<unknown> {
   const headers = {
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(version === undefined ? {} : { 'if-match': `"${version}"` }),
   }
-  const response = await fetch(`${root.href.replace(/\/$/, '')}${path}`, {
-    method,
-    headers,
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  }).catch(() => {
-    throw toProblem(0, undefined)
-  })
-  const answer: unknown = await response.json().catch(() => undefined)
-  if (!response.ok) throw toProblem(response.status, answer)
-  return Object(answer).data
+  const content = body === undefined ? {} : { body: JSON.stringify(body) }
+  return Object(await request(`${root.href.replace(/\/$/, '')}${path}`, { method, headers, ...content })).data
 }
 
 /** Creates a record of the site on screen. It has no fields to take away, so null is left out. */
 export async function create<L extends RecordList>(list: L, input: InputOf<L>): Promise<CreatedOf<L>> {
   const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null))
-  return (await request('POST', list, undefined, { site: siteQuery.value.site ?? 0, ...given })) as CreatedOf<L>
+  return (await ask('POST', list, undefined, { site: siteQuery.value.site ?? 0, ...given })) as CreatedOf<L>
 }
 
 /** Stores all of a record; returns it if it is new. */
@@ -63,19 +55,19 @@ export async function store<L extends RecordList>(
   known: Known | undefined,
 ): Promise<CreatedOf<L> | undefined> {
   if (known === undefined) return create(list, input)
-  await request('PATCH', `${list}/${known.id}`, known.version, input)
+  await ask('PATCH', `${list}/${known.id}`, known.version, input)
   return undefined
 }
 
 export const change = <L extends RecordList>(list: L, { id, version }: Known, changes: ChangeOf<L>): Promise<unknown> =>
-  request('PATCH', `${list}/${id}`, version, changes)
+  ask('PATCH', `${list}/${id}`, version, changes)
 
 export const remove = (list: RecordList, { id, version }: Known): Promise<unknown> =>
-  request('DELETE', `${list}/${id}`, version)
+  ask('DELETE', `${list}/${id}`, version)
 
 /** Sends a message as an alert or a report would. */
-export const sendTest = (list: RecordList, id: number): Promise<unknown> => request('POST', `${list}/${id}/test`)
+export const sendTest = (list: RecordList, id: number): Promise<unknown> => ask('POST', `${list}/${id}/test`)
 
 /** Asks for a record as it is now. */
 export const load = async <R>(list: RecordList | '/api/sites', id: number): Promise<R> =>
-  (await request('GET', `${list}/${id}`)) as R
+  (await ask('GET', `${list}/${id}`)) as R

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type isFilter, place } from '../../state/address.js'
-import { type Problem, toProblem } from '../../state/client.js'
+import { type Problem, request } from '../../state/client.js'
 import { leaves } from '../../state/filters.js'
 
 /** One row of the feed: what a person did, or what an agent fetched. Fields that are unknown or not shown are absent. */
@@ -175,15 +175,11 @@ function follow(address: string, setFeed: (change: (feed: Feed) => Feed) => void
 }
 
 /** Asks without following why a stream was refused, because an event source shows no status. */
-async function reason(address: string): Promise<Problem | undefined> {
-  try {
-    const response = await fetch(`${address}&n=0&follow=0`)
-    if (response.ok) return undefined
-    return toProblem(response.status, await response.json().catch(() => undefined))
-  } catch {
-    return toProblem(0, undefined)
-  }
-}
+const reason = (address: string): Promise<Problem | undefined> =>
+  request(`${address}&n=0&follow=0`).then(
+    () => undefined,
+    (problem: Problem) => problem,
+  )
 
 /** Filters that look at more than one row, which a feed of single rows cannot follow. */
 const isOfSession = (node: Parameters<typeof isFilter>[0]): boolean =>
