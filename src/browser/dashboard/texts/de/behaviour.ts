@@ -1,16 +1,16 @@
 import { formatNumber, plural } from '../../state/format.js'
-import type { Parts } from '../rich-text.js'
+import type { Texts } from '../en/index.js'
 
 const countPeople = (n: number): string => plural(n, { one: 'ein Mensch', other: `${formatNumber(n)} Menschen` })
 
 /** Texts of Live, Events, Goals, Funnels, Journeys, Retention, Performance and Errors. */
-export const behaviour = {
+export const behaviour: Texts['behaviour'] = {
   live: {
     count: {
-      human: (n: number, shown: string) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
-      agent: (n: number, shown: string) => plural(n, { one: `${shown} Agent`, other: `${shown} Agenten` }),
+      human: (n, shown) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
+      agent: (n, shown) => plural(n, { one: `${shown} Agent`, other: `${shown} Agenten` }),
     },
-    sentence: (readers: readonly unknown[], page: unknown): Parts => [
+    sentence: (readers, page) => [
       'In den letzten 5 Minuten lasen ',
       readers[0],
       ...(readers.length === 2 ? [' und ', readers[1]] : []),
@@ -19,28 +19,28 @@ export const behaviour = {
     ],
     now: { human: 'Menschen jetzt', agent: 'Agenten jetzt' },
     window: 'in den letzten 5 Minuten',
-    readsIn: (reads: string | undefined) =>
+    readsIn: (reads) =>
       reads === undefined ? 'in den letzten 5 Minuten' : `in den letzten 5 Minuten; ${reads} Abrufe in 30`,
     minutes: 'Letzte 30 Minuten',
     bars: { human: 'Menschen, nach oben', agent: 'Abrufe von Agenten, nach unten' },
-    bar: { human: (n: string) => `Menschen: ${n}`, agent: (n: string) => `Abrufe von Agenten: ${n}` },
+    bar: { human: (n) => `Menschen: ${n}`, agent: (n) => `Abrufe von Agenten: ${n}` },
     nowMark: 'jetzt',
     open: 'Offene Seiten',
     quiet: 'In den letzten 5 Minuten wurde keine Seite gelesen.',
     feed: 'Was gerade geschieht',
-    since: (rows: string, time: string) => `${rows} seit ${time}`,
+    since: (rows, time) => `${rows} seit ${time}`,
     connection: {
       connecting: 'Verbindet …',
       open: 'Verbunden',
       lost: 'Verbindung verloren; neuer Versuch …',
       refused: 'Nicht verbunden',
     },
-    paused: (n: string) => `Angehalten, ${n} warten`,
+    paused: (n) => `Angehalten, ${n} warten`,
     pause: 'Anhalten',
     resume: 'Weiter',
     space: 'Leertaste',
-    missed: (n: string) => `${n} Zeilen fehlen, weil sie schneller kamen, als diese Seite sie annehmen konnte.`,
-    leftOut: (filters: string) =>
+    missed: (n) => `${n} Zeilen fehlen, weil sie schneller kamen, als diese Seite sie annehmen konnte.`,
+    leftOut: (filters) =>
       `Hier stehen einzelne Zeilen, deshalb gilt dieser Filter hier nicht: ${filters}. Für die Zahlen darüber gilt er.`,
     waiting: 'Noch nichts. Der nächste Abruf erscheint hier innerhalb einer Sekunde.',
     time: 'Zeit',
@@ -49,10 +49,10 @@ export const behaviour = {
     took: 'Dauer',
     person: 'Ein Mensch',
     agent: 'Ein Agent',
-    from: (source: string) => `von ${source}`,
+    from: (source) => `von ${source}`,
     spoofed: 'gefälscht',
-    disallowed: (line: number | undefined) => (line === undefined ? 'verboten' : `verboten in Zeile ${line}`),
-    breach: (line: number | undefined) => (line === undefined ? 'Regelbruch' : `Bricht Zeile ${line}`),
+    disallowed: (line) => (line === undefined ? 'verboten' : `verboten in Zeile ${line}`),
+    breach: (line) => (line === undefined ? 'Regelbruch' : `Bricht Zeile ${line}`),
   },
   events: {
     kind: {
@@ -60,19 +60,19 @@ export const behaviour = {
       outbound: 'Ausgehender Link',
       file_download: 'Download',
       form: 'Formular',
-    } as Record<string, string>,
+    },
     kinds: {
       outbound: 'Ausgehende Links',
       file_download: 'Downloads',
       form: 'Formulare',
-    } as Record<string, string>,
+    },
     none: {
       outbound: 'In dieser Zeit klickte niemand auf einen Link zu einer anderen Website.',
       file_download: 'In dieser Zeit wurde keine Datei heruntergeladen.',
       form: 'In dieser Zeit wurde kein Formular gesendet.',
-    } as Record<string, string>,
+    },
     agents: 'Agenten klicken nicht und senden keine Formulare; sie rufen ab.',
-    sentence: (when: string, n: number | undefined, shown: string, first: unknown, firstShown: string): Parts =>
+    sentence: (when, n, shown, first, firstShown) =>
       !n
         ? [when, ' taten Menschen nichts außer lesen.']
         : [
@@ -80,7 +80,7 @@ export const behaviour = {
             ` taten Menschen ${plural(n, { one: 'einmal', other: `${shown}-mal` })} etwas außer lesen`,
             ...(first ? ['; am häufigsten ', first, `, ${firstShown}-mal.`] : ['.']),
           ],
-    one: (when: string, people: string, nPeople: number, times: string, n: number): Parts => [
+    one: (when, people, nPeople, times, n) => [
       when,
       plural(nPeople, {
         one: ` tat dies ${people} Mensch, zusammen `,
@@ -102,7 +102,7 @@ export const behaviour = {
   goals: {
     agents:
       'Agenten haben keine Ziele: Sie lesen Seiten und gehen. Wie oft ihr Lesen Menschen bringt, sagt die Zitatlücke.',
-    sentence: (when: string, n: number, best: unknown, people: number, rate: string): Parts =>
+    sentence: (when, n, best, people, rate) =>
       n === 0
         ? [
             'Noch kein Ziel. Ein Ziel zählt, was Menschen tun sollen: eine Seite lesen, sich anmelden, etwas herunterladen.',
@@ -148,7 +148,7 @@ export const behaviour = {
     hint: {
       matches: 'Ein regulärer Ausdruck (RE2), etwa ^/blog/\\d+$',
       matches_wildcard: '* steht für einen Teil eines Pfades, ** für beliebig viele Teile: /blog/**',
-    } as Record<string, string>,
+    },
     any: 'beliebig',
     scroll: 'Mindestens dieser Teil der Seite, in Prozent',
     duration: 'Mindestens so lange, in Sekunden',
@@ -163,23 +163,23 @@ export const behaviour = {
     revenueHint:
       'Der Betrag kommt aus dieser Eigenschaft des Ereignisses. Nennt das Ereignis eine Währung, so gilt sie.',
     remove: 'Entfernen',
-    longerThan: (time: string) => `Ein Besuch von mindestens ${time}`,
-    deeperThan: (depth: string) => `Bis ${depth} oder weiter gelesen`,
+    longerThan: (time) => `Ein Besuch von mindestens ${time}`,
+    deeperThan: (depth) => `Bis ${depth} oder weiter gelesen`,
     deleteTitle: 'Ziel löschen?',
-    deleteText: (name: string) =>
+    deleteText: (name) =>
       `„${name.slice(0, 200)}“ wird entfernt. Was Menschen taten, bleibt gespeichert; ein neues Ziel zählt es wieder.`,
   },
   funnels: {
     agents:
       'Agenten folgen keinen Schritten: Jeder Abruf steht für sich. Welche Seiten sie lasen, steht unter Abdeckung.',
-    sentence: (when: string, people: string, rate: string | undefined, worst: unknown, lost: string): Parts => [
+    sentence: (when, people, rate, worst, lost) => [
       when,
       `: Begonnen haben ${people}`,
       ...(rate === undefined ? ['.'] : [`; ${rate} kamen ans Ende.`]),
       ...(worst ? [' Die meisten gingen verloren vor ', worst, `: ${lost}.`] : []),
     ],
     counted: {
-      session: (n: number) => plural(n, { one: 'ein Besuch', other: `${formatNumber(n)} Besuche` }),
+      session: (n) => plural(n, { one: 'ein Besuch', other: `${formatNumber(n)} Besuche` }),
       visitor: countPeople,
     },
     title: 'Trichter',
@@ -188,16 +188,16 @@ export const behaviour = {
     create: 'Neuer Trichter',
     edit: 'Trichter ändern',
     per: { session: 'Je Besuch', visitor: 'Je Mensch' },
-    foot: (n: string, per: 'session' | 'visitor') =>
+    foot: (n, per) =>
       `Von ${n} ${per === 'session' ? 'Besuchen' : 'Menschen'} in dieser Zeit. Jeder Schritt kommt nach dem vorigen; andere Seiten dürfen dazwischen liegen.`,
-    dropped: (share: string) => `${share} gingen`,
+    dropped: (share) => `${share} gingen`,
     showWho: 'erreichten diesen Schritt; auflisten',
     listed: {
-      reached: (step: number) => `Haben Schritt ${step} erreicht`,
-      dropped: (step: number) => `Vor Schritt ${step} verloren`,
+      reached: (step) => `Haben Schritt ${step} erreicht`,
+      dropped: (step) => `Vor Schritt ${step} verloren`,
     },
     listedNone: 'Niemand.',
-    step: (n: number) => `Schritt ${n}`,
+    step: (n) => `Schritt ${n}`,
     earlier: 'Nach oben',
     later: 'Nach unten',
     label: 'Name des Schritts',
@@ -206,11 +206,11 @@ export const behaviour = {
     window: 'Längste Zeit vom ersten bis zum letzten Schritt, in Minuten',
     windowHint: 'Leer: beliebig lange.',
     deleteTitle: 'Trichter löschen?',
-    deleteText: (name: string) => `„${name.slice(0, 200)}“ wird entfernt. Was Menschen taten, bleibt gespeichert.`,
+    deleteText: (name) => `„${name.slice(0, 200)}“ wird entfernt. Was Menschen taten, bleibt gespeichert.`,
   },
   journeys: {
     agents: 'Agenten nehmen keine Wege: Jeder Abruf steht für sich. Was sie wann lasen, steht unter Abdeckung.',
-    sentence: (when: string, visits: string, pages: unknown, n: string): Parts => [
+    sentence: (when, visits, pages, n) => [
       when,
       ` lassen sich ${visits} Besuche verfolgen`,
       ...(Array.isArray(pages) ? ['; die meisten lasen erst ', pages[0], ', dann ', pages[1], `: ${n} davon.`] : ['.']),
@@ -223,15 +223,15 @@ export const behaviour = {
     step: 'Schritt',
     to: 'Nach',
     share: 'Anteil',
-    visits: (n: string) => `${n} Besuche`,
+    visits: (n) => `${n} Besuche`,
     hint: 'Ein Klick filtert, mit Umschalt beginnt der Weg hier',
     foot: 'Seltenere Seiten eines Schritts stehen zusammen als „Andere Seiten“. Eine Seite, die auf sich selbst folgt, zählt einmal.',
   },
   performance: {
     agents:
       'Agenten zeichnen nichts, also gibt es für sie keine Messwerte. Wie schnell sie bedient wurden, steht bei jedem Agenten.',
-    nothing: (when: string): Parts => [when, ' meldete kein Browser, wie schnell eine Seite war.'],
-    sentence: (when: string, lcp: string, rating: string, good: number, all: number): Parts => [
+    nothing: (when) => [when, ' meldete kein Browser, wie schnell eine Seite war.'],
+    sentence: (when, lcp, rating, good, all) => [
       when,
       ' zeigten drei von vier Aufrufen ihren Hauptinhalt binnen ',
       lcp,
@@ -252,8 +252,8 @@ export const behaviour = {
     },
     notMeasured: 'In dieser Zeit nicht gemessen.',
     ratings: { good: 'gut', 'needs-improvement': 'verbesserungswürdig', poor: 'schlecht' },
-    scale: (values: string) => `Auf einer Skala mit drei Bereichen: ${values}`,
-    samples: (n: string) => `${n} Aufrufe`,
+    scale: (values) => `Auf einer Skala mit drei Bereichen: ${values}`,
+    samples: (n) => `${n} Aufrufe`,
     samplesHead: 'Aufrufe',
     by: {
       pathname: 'Nach Seite',
@@ -267,7 +267,7 @@ export const behaviour = {
   errors: {
     agents:
       'Agenten führen kein Skript aus und melden also keine Fehler. Antworten mit einem Fehlerstatus stehen bei jedem Agenten.',
-    sentence: (when: string, n: number, shown: string, first: unknown, people: number): Parts =>
+    sentence: (when, n, shown, first, people) =>
       n === 0
         ? [when, ' schlug kein Skript fehl.']
         : [
@@ -287,7 +287,7 @@ export const behaviour = {
     noMessage: '(keine Meldung)',
     type: 'Typ',
     trend: 'Verlauf',
-    trendOf: (n: string, when: string) => `${n}-mal, ${when}`,
+    trendOf: (n, when) => `${n}-mal, ${when}`,
     detail: 'Dieser Fehler',
     gone: 'Dieser Fehler trat in dieser Zeit nicht auf. Wählen Sie eine längere Zeit.',
     figures: { count: 'Anzahl', visitors: 'Menschen', sessions: 'Besuche' },
@@ -297,16 +297,16 @@ export const behaviour = {
   },
   retention: {
     agents: 'Agenten haben keine Besuche, von denen sie wiederkommen: Sie rufen ab, wann sie wollen.',
-    sentence: (when: string, people: unknown, share: string, after: string): Parts => [
+    sentence: (when, people, share, after) => [
       `${when}: zum ersten Mal da `,
       people,
       `, davon ${share} ${after} wieder.`,
     ],
-    tooEarly: (when: string, unit: 'day' | 'week' | 'month'): Parts => [
+    tooEarly: (when, unit) => [
       when,
       ` ist nach einem ersten Besuch noch ${{ day: 'kein Tag', week: 'keine Woche', month: 'kein Monat' }[unit]} vergangen; für Wiederkehrer ist es zu früh.`,
     ],
-    saltChanged: (when: string, unit: 'day' | 'week' | 'month'): Parts => [
+    saltChanged: (when, unit) => [
       when,
       ` bekommen Besucher ${{ day: 'am nächsten Tag', week: 'in der nächsten Woche', month: 'im nächsten Monat' }[unit]} eine neue Kennung: Wer wiederkam, ist nicht bekannt.`,
     ],
@@ -320,9 +320,9 @@ export const behaviour = {
     },
     first: { day: 'Erster Besuch', week: 'Erster Besuch, Woche vom', month: 'Erster Besuch' },
     period: {
-      day: (n: number) => `Tag ${n}`,
-      week: (n: number) => `Woche ${n}`,
-      month: (n: number) => `Monat ${n}`,
+      day: (n) => `Tag ${n}`,
+      week: (n) => `Woche ${n}`,
+      month: (n) => `Monat ${n}`,
     },
     asCount: 'Als Anzahl',
     asShare: 'Als Anteil',

@@ -1,12 +1,12 @@
-import type { Parts } from '../rich-text.js'
+import type { Texts } from '../en/index.js'
 
-export const devices = {
-  sentence: (when: string, share: string, type: string, browser: unknown, browserShare: string): Parts => [
+export const devices: Texts['devices'] = {
+  sentence: (when, share, type, browser, browserShare) => [
     `${when} nutzten ${share} der Besucher ${type}; der häufigste Browser war `,
     browser,
     ` mit ${browserShare}.`,
   ],
-  none: (when: string): Parts => [when, ' kam niemand; also ist kein Gerät bekannt.'],
+  none: (when) => [when, ' kam niemand; also ist kein Gerät bekannt.'],
   /** In the middle of a sentence. */
   typeInSentence: {
     desktop: 'einen Computer',
@@ -16,7 +16,7 @@ export const devices = {
     console: 'eine Spielkonsole',
     wearable: 'eine Uhr',
     xr: 'ein Headset',
-  } as Record<string, string>,
+  },
   type: {
     desktop: 'Computer',
     mobile: 'Telefon',
@@ -25,7 +25,7 @@ export const devices = {
     console: 'Spielkonsole',
     wearable: 'Uhr',
     xr: 'Headset',
-  } as Record<string, string>,
+  },
   types: 'Gerätearten',
   typeHead: 'Gerät',
   browsers: 'Browser',
@@ -43,7 +43,7 @@ export const devices = {
     md: '768 bis 991 px',
     lg: '992 bis 1439 px',
     xl: 'Ab 1440 px',
-  } as Record<string, string>,
+  },
   noScreens: 'Die Breite braucht das Skript. Fügen Sie es unter „Einbauen“ hinzu.',
   languages: 'Sprachen',
   language: 'Sprache',

@@ -1,25 +1,13 @@
-import type { Parts } from '../rich-text.js'
+import type { Texts } from '../en/index.js'
 
-export const overview = {
-  both: (when: string, people: unknown, agents: unknown): Parts => [
-    when,
-    ' lasen ',
-    people,
-    ' und ',
-    agents,
-    ' diese Website.',
-  ],
-  onlyPeople: (when: string, people: unknown): Parts => [when, ' wurde diese Website gelesen von ', people, '.'],
-  onlyAgents: (when: string, agents: unknown, times: string): Parts => [
-    when,
-    ` wurde diese Website ${times} abgerufen, von `,
-    agents,
-    '.',
-  ],
-  fetchedMore: (share: unknown): Parts => [' Agenten riefen ', share, ' mehr ab als davor.'],
-  fetchedLess: (share: unknown): Parts => [' Agenten riefen ', share, ' weniger ab als davor.'],
-  breached: (agents: unknown, times: string): Parts => [' Regelbrüche: ', agents, `, ${times}.`],
-  assistants: (page: unknown, times: unknown, people: unknown): Parts => [
+export const overview: Texts['overview'] = {
+  both: (when, people, agents) => [when, ' lasen ', people, ' und ', agents, ' diese Website.'],
+  onlyPeople: (when, people) => [when, ' wurde diese Website gelesen von ', people, '.'],
+  onlyAgents: (when, agents, times) => [when, ` wurde diese Website ${times} abgerufen, von `, agents, '.'],
+  fetchedMore: (share) => [' Agenten riefen ', share, ' mehr ab als davor.'],
+  fetchedLess: (share) => [' Agenten riefen ', share, ' weniger ab als davor.'],
+  breached: (agents, times) => [' Regelbrüche: ', agents, `, ${times}.`],
+  assistants: (page, times, people) => [
     ' Assistenten und KI-Suche lasen ',
     page,
     ' ',
@@ -28,14 +16,14 @@ export const overview = {
     people,
     ' dorthin.',
   ],
-  nobody: (when: string): Parts => [when, ' wurde nichts gelesen.'],
+  nobody: (when) => [when, ' wurde nichts gelesen.'],
   chart: 'Besucher und Abrufe im Lauf der Zeit',
   topPages: 'Meistgelesene Seiten',
   allPages: 'Alle Seiten',
   page: 'Seite',
   pageReads: 'Gelesen',
   disobeyed: 'Wer robots.txt nicht befolgte',
-  disobeyedFoot: (fetches: string) =>
+  disobeyedFoot: (fetches) =>
     `${fetches} Abrufe, jeder nach der robots.txt jenes Augenblicks beurteilt. Nur bei einem bestätigten Agenten, dessen Betreiber sagt, dass er sie befolgt, ist es ein Regelbruch.`,
   disobeyedNone: 'Kein Agent rief ab, was robots.txt verbietet.',
   operators: 'Agenten nach Betreiber',

@@ -1,13 +1,14 @@
 import { plural } from '../../state/format.js'
+import type { Texts } from '../en/index.js'
 
-export const parts = {
+export const parts: Texts['parts'] = {
   fewer: 'Weniger zeigen',
-  all: (n: string) => `Alle ${n} zeigen`,
-  visits: (n: number, shown: string) => plural(n, { one: `${shown} Besuch`, other: `${shown} Besuche` }),
-  pages: (n: number, shown: string) => plural(n, { one: `${shown} Seite`, other: `${shown} Seiten` }),
-  times: (n: number, shown: string) => plural(n, { one: 'einmal', other: `${shown}-mal` }),
-  agents: (n: number, shown: string) => plural(n, { one: `${shown} Agent`, other: `${shown} Agenten` }),
-  people: (n: number, shown: string) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
+  all: (n) => `Alle ${n} zeigen`,
+  visits: (n, shown) => plural(n, { one: `${shown} Besuch`, other: `${shown} Besuche` }),
+  pages: (n, shown) => plural(n, { one: `${shown} Seite`, other: `${shown} Seiten` }),
+  times: (n, shown) => plural(n, { one: 'einmal', other: `${shown}-mal` }),
+  agents: (n, shown) => plural(n, { one: `${shown} Agent`, other: `${shown} Agenten` }),
+  people: (n, shown) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
   ends: 'Endet am',
   never: 'nie',
   name: 'Name',
@@ -23,29 +24,29 @@ export const parts = {
     internal_error: 'Dem Server ist ein Fehler unterlaufen. Sein Protokoll sagt, welcher.',
     unknown: 'Die Antwort war nicht lesbar.',
     page_failed: 'Diese Ansicht lässt sich nicht zeichnen. Der Grund steht in der Konsole des Browsers.',
-  } as Record<string, string>,
+  },
   notShared: 'Dieser Link zeigt das nicht.',
-  notRefreshed: (time: string) => `Diese Zahlen ließen sich um ${time} nicht auffrischen.`,
-  at: (time: string) => `um ${time}`,
+  notRefreshed: (time) => `Diese Zahlen ließen sich um ${time} nicht auffrischen.`,
+  at: (time) => `um ${time}`,
   loading: 'Lädt',
-  nothingFor: (filters: boolean): string =>
+  nothingFor: (filters) =>
     filters
       ? 'Nichts passt in dieser Zeit. Entfernen Sie einen Filter oder wählen Sie eine längere Zeit.'
       : 'Nichts in dieser Zeit.',
   lacks: {
-    human: (dimension: string) => `Menschen haben kein „${dimension}“, deshalb steht hier nichts über sie.`,
-    agent: (dimension: string) => `Agenten haben kein „${dimension}“, deshalb steht hier nichts über sie.`,
+    human: (dimension) => `Menschen haben kein „${dimension}“, deshalb steht hier nichts über sie.`,
+    agent: (dimension) => `Agenten haben kein „${dimension}“, deshalb steht hier nichts über sie.`,
   },
   lookAt: 'Sehen Sie stattdessen',
   showPeople: 'Menschen zeigen',
   frontPage: 'die Startseite',
   change: 'Änderung',
   noChange: 'unverändert',
-  from: (value: string) => `von ${value}`,
-  points: (n: string) => `${n} Punkte`,
+  from: (value) => `von ${value}`,
+  points: (n) => `${n} Punkte`,
   unknown: 'Unbekannt',
-  filterBy: (name: string) => `Nach ${name} filtern`,
-  open: (name: string) => `${name} öffnen`,
+  filterBy: (name) => `Nach ${name} filtern`,
+  open: (name) => `${name} öffnen`,
   table: 'Tabelle',
   chart: 'Diagramm',
   export: 'Exportieren',
@@ -58,16 +59,16 @@ export const parts = {
   partly: 'teilweise erfasst',
   imported: 'von einem anderen Werkzeug',
   notRecorded: 'nicht erfasst',
-  notRecordedFor: (time: string) => `${time} lang nicht erfasst`,
+  notRecordedFor: (time) => `${time} lang nicht erfasst`,
   gapReasons: {
     not_running: 'readership lief nicht',
     rows_lost: 'Zeilen gingen verloren',
     clock_changed: 'die Uhr wurde verstellt',
-  } as Record<string, string>,
-  nothingBefore: (when: string) => `Vor ${when} wurde nichts erfasst.`,
-  gap: (why: string, from: string, to: string) =>
+  },
+  nothingBefore: (when) => `Vor ${when} wurde nichts erfasst.`,
+  gap: (why, from, to) =>
     `Von ${from} bis ${to} nicht vollständig erfasst: ${why}. Werte dieser Zeit fehlen oder sind zu niedrig.`,
-  moreGaps: (n: string) => `Weitere nicht vollständig erfasste Zeiten: ${n}.`,
+  moreGaps: (n) => `Weitere nicht vollständig erfasste Zeiten: ${n}.`,
   /** Warnings by code; the API's own words where they are absent. */
   warning: {
     arrivals_are_a_floor: 'Ankünfte sind eine Untergrenze: Apps und Links ohne Referrer zählen nicht.',
@@ -99,11 +100,11 @@ export const parts = {
     verification_indeterminate: 'Ohne Abrufe, die sich zu ihrer Zeit nicht prüfen ließen.',
     window_too_short: 'Für ein Urteil ist die Zeit zu kurz: Es braucht 28 Tage.',
     text_left_out: 'Sehr lange Texte und die sehr alter Fassungen sind ausgelassen.',
-  } as Record<string, string>,
-  noSuchValue: (of: unknown, dimension: string, value: string, nearest: string | undefined) =>
+  },
+  noSuchValue: (of, dimension, value, nearest) =>
     `Keine Zeile${of === 'human' ? ' von Menschen' : of === 'agent' ? ' von Agenten' : ''} hat in diesem Zeitraum den Wert „${value}“ (${dimension})${nearest === undefined ? '.' : `; meinten Sie „${nearest}“?`}`,
   beforeFirst: 'vor der ersten Zeile',
-  page: (page: number, pages: number) => `Seite ${page} von ${pages}`,
+  page: (page, pages) => `Seite ${page} von ${pages}`,
   next: 'Weiter',
   back: 'Zurück',
   copy: 'Kopieren',
@@ -116,10 +117,10 @@ export const parts = {
   saved: 'Gespeichert.',
   deleted: 'Gelöscht.',
   sure: 'Das lässt sich nicht rückgängig machen.',
-  needsRole: (role: string) => `Das braucht die Rolle ${role}. Fragen Sie einen Inhaber.`,
+  needsRole: (role) => `Das braucht die Rolle ${role}. Fragen Sie einen Inhaber.`,
   lostEdit: 'Nichts von Ihrer Eingabe ist verloren.',
   newer: {
-    text: (time: string) =>
+    text: (time) =>
       `Ein anderes Mitglied hat dies inzwischen geändert; bemerkt um ${time}. Ihre Fassung behalten oder die andere nehmen?`,
     theirs: 'Die andere Fassung:',
     keep: 'Meine behalten',
@@ -127,8 +128,8 @@ export const parts = {
   },
   ownScale: 'Jede Seite hat ihre eigene Skala: Ihr längster Balken ist ihre größte Zahl.',
   country: 'Land',
-  disallowed: (n: string) => `${n} untersagt`,
-  unit: (metric: string) => metric,
+  disallowed: (n) => `${n} untersagt`,
+  unit: (metric) => metric,
   waiting: 'Warten auf den Server …',
   interval: 'Länge eines Schritts',
   granularity: {
@@ -156,7 +157,7 @@ export const parts = {
     exits: 'Ausstiege',
     time_on_page: 'Zeit auf der Seite',
     scroll_depth: 'Scrolltiefe',
-  } as Record<string, string>,
+  },
   verification: {
     verified: 'Bestätigt',
     spoofed: 'Gefälscht',
@@ -169,14 +170,14 @@ export const parts = {
     unclear: 'Unklar',
     unverified: 'Unbestätigt',
     grace: 'Schonfrist',
-  } as Record<string, string>,
+  },
   severityMeaning: {
     breach: 'Bestätigt, und der Betreiber sagt, dass er robots.txt befolgt.',
     unbound: 'Der Betreiber sagt, dass er robots.txt nicht befolgt.',
     unclear: 'Der Betreiber sagt nicht, ob er robots.txt befolgt.',
     unverified: 'Es ließ sich nicht bestätigen, dass der Abruf von diesem Agenten kam.',
     grace: 'Innerhalb eines Tages, nachdem die Regel veröffentlicht wurde.',
-  } as Record<string, string>,
+  },
   verdict: {
     blocked: 'Gesperrt',
     unseen: 'Ungesehen',
@@ -188,7 +189,7 @@ export const parts = {
     decaying: 'Verfällt',
     fading: 'Verblasst',
     steady: 'Stabil',
-  } as Record<string, string>,
+  },
   purpose: {
     training: 'Training',
     search: 'Suche',
@@ -204,7 +205,7 @@ export const parts = {
     security: 'Sicherheit',
     seo: 'SEO',
     social: 'Linkvorschau',
-  } as Record<string, string>,
+  },
   /** Names of channels; the API's own name where it is absent. */
   channel: {
     Direct: 'Direkt',
@@ -214,7 +215,7 @@ export const parts = {
     'AI Assistants': 'KI-Assistenten',
     Email: 'E-Mail',
     Referral: 'Verweise',
-  } as Record<string, string>,
+  },
   note: {
     kinds: {
       policy_changed: 'Regeln geändert',
@@ -223,9 +224,9 @@ export const parts = {
       server_errors: 'Serverfehler',
       deployment: 'Neue Fassung',
       catalog_updated: 'Katalog',
-    } as Record<string, string>,
+    },
     diff: 'Unterschied',
-    by: (who: string) => `von ${who}`,
+    by: (who) => `von ${who}`,
     readership: 'readership',
     sides: 'je 7 Tage davor und danach',
     notComparable: 'Eine der beiden Seiten wurde nicht ganz erfasst, deshalb gibt es keinen Vergleich.',
@@ -237,6 +238,6 @@ export const parts = {
     change: 'Notiz ändern',
     text: 'Notiz',
     at: 'Wann',
-    open: (day: string, text: string) => `Notiz, ${day}: ${text}. Davor und danach zeigen`,
+    open: (day, text) => `Notiz, ${day}: ${text}. Davor und danach zeigen`,
   },
 }

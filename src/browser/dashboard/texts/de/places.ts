@@ -1,27 +1,15 @@
 import { plural } from '../../state/format.js'
-import type { Parts } from '../rich-text.js'
+import type { Texts } from '../en/index.js'
 
-export const places = {
-  countries: (n: number, shown: string) => plural(n, { one: `${shown} Land`, other: `${shown} Ländern` }),
-  people: (countries: unknown, most: unknown, share: string): Parts => [
-    'kamen Menschen aus ',
-    countries,
-    ', die meisten aus: ',
-    most,
-    ` (${share})`,
-  ],
-  agents: (countries: unknown, most: unknown, share: string): Parts => [
-    'riefen Agenten aus ',
-    countries,
-    ' ab, am meisten aus: ',
-    most,
-    ` (${share})`,
-  ],
+export const places: Texts['places'] = {
+  countries: (n, shown) => plural(n, { one: `${shown} Land`, other: `${shown} Ländern` }),
+  people: (countries, most, share) => ['kamen Menschen aus ', countries, ', die meisten aus: ', most, ` (${share})`],
+  agents: (countries, most, share) => ['riefen Agenten aus ', countries, ' ab, am meisten aus: ', most, ` (${share})`],
   and: '; ',
-  none: (when: string): Parts => [when, ' wurde von keinem bekannten Ort aus gelesen.'],
+  none: (when) => [when, ' wurde von keinem bekannten Ort aus gelesen.'],
   map: { human: 'Besucher nach Land', agent: 'Abrufe nach Land' },
-  mapLabel: (title: string) => `Karte: ${title}. Die Tabelle darunter enthält dieselben Zahlen.`,
-  legend: (from: string, to: string) => (from === to ? from : `${from} bis ${to}`),
+  mapLabel: (title) => `Karte: ${title}. Die Tabelle darunter enthält dieselben Zahlen.`,
+  legend: (from, to) => (from === to ? from : `${from} bis ${to}`),
   noReaders: 'keine',
   mapFoot:
     'Jede Karte hat ihren eigenen Maßstab. Länder, die für die Karte zu klein sind, stehen in der Tabelle. Ein Klick filtert.',

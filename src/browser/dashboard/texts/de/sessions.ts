@@ -1,17 +1,13 @@
 import { plural } from '../../state/format.js'
-import type { Parts } from '../rich-text.js'
+import type { Texts } from '../en/index.js'
 
-export const sessions = {
-  pages: (n: number, shown: string) => plural(n, { one: 'eine Seite', other: `${shown} Seiten` }),
-  events: (n: number, shown: string) => plural(n, { one: 'ein Ereignis', other: `${shown} Ereignisse` }),
-  sentence: (when: string, visits: unknown): Parts => [`${when}: `, visits, '; die neuesten stehen oben.'],
-  none: (when: string): Parts => [when, ' begann kein Besuch.'],
-  visitorsSentence: (when: string, people: unknown): Parts => [
-    `${when}: `,
-    people,
-    '; wer zuletzt da war, steht oben.',
-  ],
-  visitorsNone: (when: string): Parts => [when, ' kam niemand.'],
+export const sessions: Texts['sessions'] = {
+  pages: (n, shown) => plural(n, { one: 'eine Seite', other: `${shown} Seiten` }),
+  events: (n, shown) => plural(n, { one: 'ein Ereignis', other: `${shown} Ereignisse` }),
+  sentence: (when, visits) => [`${when}: `, visits, '; die neuesten stehen oben.'],
+  none: (when) => [when, ' begann kein Besuch.'],
+  visitorsSentence: (when, people) => [`${when}: `, people, '; wer zuletzt da war, steht oben.'],
+  visitorsNone: (when) => [when, ' kam niemand.'],
   empty: 'In dieser Zeit begann kein Besuch. Wählen Sie eine längere Zeit, oder entfernen Sie einen Filter.',
   emptyVisitors: 'In dieser Zeit kam niemand. Wählen Sie eine längere Zeit, oder entfernen Sie einen Filter.',
   agents: 'Agenten haben keine Besuche: Jeder Abruf steht für sich.',
@@ -26,9 +22,9 @@ export const sessions = {
   firstSeen: 'Zuerst gesehen',
   lastSeen: 'Zuletzt gesehen',
   direct: 'Direkt',
-  anonymous: (id: string) => `Besucher ${id}`,
+  anonymous: (id) => `Besucher ${id}`,
   session: 'Ein Besuch',
-  sessionSentence: (from: unknown, length: string, pages: unknown, events: string): Parts => [
+  sessionSentence: (from, length, pages, events) => [
     'Ein Besuch, Herkunft: ',
     from,
     `, Dauer: ${length}, mit: `,
@@ -36,14 +32,14 @@ export const sessions = {
     events,
     '.',
   ],
-  andEvents: (events: string) => ` und ${events}`,
+  andEvents: (events) => ` und ${events}`,
   timeline: 'Was geschah',
   gone: 'Dieser Besuch liegt nicht in der gezeigten Zeit, oder er wurde gelöscht. Wählen Sie eine längere Zeit.',
   goneVisitor: 'Dieser Besucher kam nicht in der gezeigten Zeit, oder er wurde gelöscht. Wählen Sie eine längere Zeit.',
   facts: 'Über den Besuch',
   factsVisitor: 'Über den Besucher',
-  read: (seconds: string) => `${seconds} beschäftigt`,
-  scrolled: (share: string) => `bis ${share} gescrollt`,
+  read: (seconds) => `${seconds} beschäftigt`,
+  scrolled: (share) => `bis ${share} gescrollt`,
   kind: {
     pageview: 'Gelesen',
     engagement: 'Beschäftigt',
@@ -55,10 +51,10 @@ export const sessions = {
     error: 'Fehler',
     vitals: 'Seite gemessen',
     identify: 'Erkannt',
-  } as Record<string, string>,
+  },
   back: 'Alle Besuche',
   backVisitors: 'Alle Besucher',
-  visitorSentence: (name: unknown, visits: unknown, pages: string, since: string): Parts => [
+  visitorSentence: (name, visits, pages, since) => [
     name,
     ' war in dieser Zeit ',
     visits,
@@ -71,6 +67,6 @@ export const sessions = {
   eraseTitle: 'Diesen Besucher löschen?',
   eraseText:
     'Alle Zeilen dieses Besuchers werden gelöscht, aus aller Zeit und von allen Geräten, die die Website verbunden hat. Zahlen der Vergangenheit ändern sich dadurch. Das lässt sich nicht rückgängig machen.',
-  eraseDone: (rows: string) => `Gelöscht: ${rows} Zeilen.`,
+  eraseDone: (rows) => `Gelöscht: ${rows} Zeilen.`,
   eraseNeeds: 'Einen Besucher zu löschen erfordert die Rolle Admin. Fragen Sie einen Besitzer.',
 }

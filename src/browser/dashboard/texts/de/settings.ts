@@ -1,4 +1,5 @@
-export const settings = {
+import type { Texts } from '../en/index.js'
+export const settings: Texts['settings'] = {
   sections: {
     site: 'Website',
     install: 'Einbauen',
@@ -31,16 +32,14 @@ export const settings = {
     retentionHint: 'Leer: Zeilen bleiben.',
     delete: 'Website löschen',
     deleteText: 'Löscht die Website mit allen Zeilen und Einträgen, endgültig.',
-    deleteConfirm: (name: string) => `Geben Sie zum Löschen den Namen der Website ein: ${name}`,
+    deleteConfirm: (name) => `Geben Sie zum Löschen den Namen der Website ein: ${name}`,
     deleteWrong: 'Das ist nicht der Name der Website. Nichts wurde gelöscht.',
   },
   install: {
     check: 'Kommen Daten an?',
     waiting: 'Noch ist nichts angekommen. Diese Zeile ändert sich von selbst, sobald die erste Zeile gespeichert ist.',
-    arrived: (pageviews: string, fetches: string) =>
-      `Ja: ${pageviews} Seitenaufrufe und ${fetches} Abrufe von Agenten in 24 Stunden.`,
-    now: (people: string, agents: string) =>
-      `In den letzten fünf Minuten: ${people} Menschen, ${agents} Abrufe von Agenten.`,
+    arrived: (pageviews, fetches) => `Ja: ${pageviews} Seitenaufrufe und ${fetches} Abrufe von Agenten in 24 Stunden.`,
+    now: (people, agents) => `In den letzten fünf Minuten: ${people} Menschen, ${agents} Abrufe von Agenten.`,
     proxy: 'Vor einer Website',
     proxyAside: 'jeder Server, keine Änderung an der Website',
     proxyText: 'readership steht zwischen den Besuchern und der Website und sieht beide Leserschaften.',
@@ -88,7 +87,7 @@ export const settings = {
     embed: 'Seiten, die ihn einrahmen dürfen',
     embedHint: 'Ein Ursprung je Zeile, etwa https://www.example.com. Nur ohne Passwort.',
     badge: 'Das Abzeichen „gelesen von … Menschen und … Agenten“ erlauben',
-    addresses: (name: string) => `Adressen von ${name}`,
+    addresses: (name) => `Adressen von ${name}`,
   },
   alerts: {
     intro:
@@ -149,7 +148,7 @@ export const settings = {
       'manage:write': 'Einstellungen ändern',
       'ingest:write': 'Zeilen senden',
     },
-    bound: (site: string) => `Nur für ${site}`,
+    bound: (site) => `Nur für ${site}`,
     revoke: 'Widerrufen',
     secret: 'Der neue Schlüssel',
     once: 'Er wird nur einmal gezeigt. Gespeichert ist nur ein Fingerabdruck.',
@@ -197,7 +196,7 @@ export const settings = {
       agent: 'Von einem Agenten gemeldet, der als Abruf zählt',
       same_view: 'Derselbe Aufruf, schon gezählt',
       nothing_measured: 'Eine Meldung ohne Wert',
-    } as Record<string, string>,
+    },
   },
   audit: { what: 'Was', who: 'Wer' },
   account: {

@@ -1,4 +1,5 @@
-export const shell = {
+import type { Texts } from '../en/index.js'
+export const shell: Texts['shell'] = {
   skip: 'Zum Inhalt',
   views: 'Ansichten',
   mainViews: 'Wichtigste Ansichten',
@@ -75,15 +76,15 @@ export const shell = {
   vs: 'gegen',
   search: 'Suche',
   searchHint: 'Seiten, Agenten und Ansichten',
-  searchEmpty: (text: string) => `Nichts heißt „${text}“.`,
-  searchPath: (text: string) => `Seite ${text} öffnen`,
+  searchEmpty: (text) => `Nichts heißt „${text}“.`,
+  searchPath: (text) => `Seite ${text} öffnen`,
   theme: 'Hell oder dunkel',
   themes: { system: 'Wie das System', light: 'Hell', dark: 'Dunkel' },
   letterKeys: 'Einzelne Tasten sind Kürzel',
   filter: 'Filter',
   filters: 'Filter',
-  editFilter: (text: string) => `Filter ändern: ${text}`,
-  removeFilter: (text: string) => `Filter entfernen: ${text}`,
+  editFilter: (text) => `Filter ändern: ${text}`,
+  removeFilter: (text) => `Filter entfernen: ${text}`,
   peopleOnly: 'nur Menschen',
   agentsOnly: 'nur Agenten',
   segment: 'Segment',
@@ -123,7 +124,7 @@ export const shell = {
     lt: 'ist weniger als',
     lte: 'ist höchstens',
     between: 'liegt zwischen',
-  } as Record<string, string>,
+  },
   notFound: {
     title: 'Diese Seite gibt es nicht',
     text: 'Die Adresse ist vielleicht vertippt, oder die Seite ist umgezogen.',
@@ -140,7 +141,7 @@ export const shell = {
   },
   expired: {
     title: 'Ihre Sitzung ist zu Ende',
-    text: (time: string) =>
+    text: (time) =>
       `Ihre Sitzung endete um ${time}. Melden Sie sich an, um weiterzumachen; diese Seite bleibt, wie sie ist.`,
     action: 'Anmelden',
     later: 'Weiter ansehen',
@@ -167,8 +168,8 @@ export const shell = {
     ] as [string, string][],
   },
   locked: { title: 'Diese Ansicht hat ein Passwort', password: 'Passwort', action: 'Öffnen' },
-  recordedSince: (day: string) => `Erfasst seit ${day}`,
+  recordedSince: (day) => `Erfasst seit ${day}`,
   nothingRecorded: 'Noch nichts erfasst',
-  timesIn: (zone: string) => `Zeiten in ${zone}`,
+  timesIn: (zone) => `Zeiten in ${zone}`,
   placesBy: 'Orte von DB-IP, NRO und RouteViews, CC BY 4.0',
 }

@@ -1,8 +1,8 @@
 import { plural } from '../../state/format.js'
-import type { Parts } from '../rich-text.js'
+import type { Texts } from '../en/index.js'
 
-export const sources = {
-  sentence: (when: string, visits: unknown, best: unknown, share: string): Parts => [
+export const sources: Texts['sources'] = {
+  sentence: (when, visits, best, share) => [
     when,
     ' gab es ',
     visits,
@@ -10,15 +10,9 @@ export const sources = {
     best,
     ` mit ${share}.`,
   ],
-  assistants: (visits: unknown, first: unknown): Parts => [
-    ' KI-Assistenten schickten ',
-    visits,
-    ', zuerst ',
-    first,
-    '.',
-  ],
+  assistants: (visits, first) => [' KI-Assistenten schickten ', visits, ', zuerst ', first, '.'],
   noAssistants: ' Von KI-Assistenten kam, soweit bekannt, niemand.',
-  none: (when: string): Parts => [when, ' kam niemand.'],
+  none: (when) => [when, ' kam niemand.'],
   channels: 'Kanäle',
   channel: 'Kanal',
   source: 'Quelle',
@@ -30,7 +24,7 @@ export const sources = {
     'Kein Besuch hatte eine Kampagne. Hängen Sie utm_source, utm_medium und utm_campaign an die Links, die Sie veröffentlichen.',
   direct: 'Direkt: kein Referrer gesendet',
   agents: 'Agenten senden keinen Referrer, der ihre Herkunft verrät; hier ist für sie nichts zu zeigen.',
-  spam: (n: number, shown: string) =>
+  spam: (n, shown) =>
     plural(n, {
       one: 'Ein Besucher kam mit dem Referrer einer bekannten Spam-Seite. Er zählt als direkt.',
       other: `${shown} Besucher kamen mit dem Referrer einer bekannten Spam-Seite. Sie zählen als direkt.`,
