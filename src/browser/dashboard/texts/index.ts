@@ -1,6 +1,7 @@
 import { effect, signal } from '@preact/signals'
 import { language } from '../state/preferences.js'
-import { en, type Texts } from './en/index.js'
+import * as en from './en/index.js'
+import type { Texts } from './shape.js'
 
 const current = signal<Texts>(en)
 
@@ -18,12 +19,6 @@ export async function loadTexts(): Promise<void> {
 async function load(): Promise<void> {
   const chosen = language.peek()
   // Without a connection the texts that are there stay.
-  const texts =
-    chosen === 'de'
-      ? await import('./de/index.js').then(
-          ({ de }) => de,
-          () => current.peek(),
-        )
-      : en
+  const texts = chosen === 'de' ? await import('./de/index.js').catch(() => current.peek()) : en
   if (language.peek() === chosen) current.value = texts
 }

@@ -1,5 +1,5 @@
 import { formatNumber, plural } from '../../state/format.js'
-import type { Texts } from '../en/index.js'
+import type { Texts } from '../shape.js'
 
 const countPeople = (n: number): string => plural(n, { one: 'ein Mensch', other: `${formatNumber(n)} Menschen` })
 

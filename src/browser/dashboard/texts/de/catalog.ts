@@ -1,4 +1,4 @@
-import type { Texts } from '../en/index.js'
+import type { Texts } from '../shape.js'
 
 export const catalog: Texts['catalog'] = {
   sentence: (when, agents, operators, verifiable, seen) => [

@@ -1,37 +1,16 @@
-import type { Texts } from '../en/index.js'
-import { agents } from './agents.js'
-import { behaviour } from './behaviour.js'
-import { catalog } from './catalog.js'
-import { coverage } from './coverage.js'
-import { devices } from './devices.js'
-import { decay, gap } from './gap.js'
-import { overview } from './overview.js'
-import { pages } from './pages.js'
-import { parts } from './parts.js'
-import { places } from './places.js'
-import { policy, violations } from './policy.js'
-import { sessions } from './sessions.js'
-import { settings } from './settings.js'
-import { shell } from './shell.js'
-import { sources } from './sources.js'
-
 /** All German texts. */
-export const de: Texts = {
-  behaviour,
-  devices,
-  overview,
-  pages,
-  parts,
-  places,
-  sessions,
-  settings,
-  shell,
-  sources,
-  agents,
-  coverage,
-  catalog,
-  gap,
-  decay,
-  policy,
-  violations,
-}
+export * from './agents.js'
+export * from './behaviour.js'
+export * from './catalog.js'
+export * from './coverage.js'
+export * from './devices.js'
+export * from './gap.js'
+export * from './overview.js'
+export * from './pages.js'
+export * from './parts.js'
+export * from './places.js'
+export * from './policy.js'
+export * from './sessions.js'
+export * from './settings.js'
+export * from './shell.js'
+export * from './sources.js'

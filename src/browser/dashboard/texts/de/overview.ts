@@ -1,4 +1,4 @@
-import type { Texts } from '../en/index.js'
+import type { Texts } from '../shape.js'
 
 export const overview: Texts['overview'] = {
   both: (when, people, agents) => [when, ' lasen ', people, ' und ', agents, ' diese Website.'],

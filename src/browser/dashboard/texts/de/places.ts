@@ -1,5 +1,5 @@
 import { plural } from '../../state/format.js'
-import type { Texts } from '../en/index.js'
+import type { Texts } from '../shape.js'
 
 export const places: Texts['places'] = {
   countries: (n, shown) => plural(n, { one: `${shown} Land`, other: `${shown} Ländern` }),

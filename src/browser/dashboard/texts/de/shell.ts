@@ -1,4 +1,4 @@
-import type { Texts } from '../en/index.js'
+import type { Texts } from '../shape.js'
 export const shell: Texts['shell'] = {
   skip: 'Zum Inhalt',
   views: 'Ansichten',
