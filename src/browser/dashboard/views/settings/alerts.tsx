@@ -40,11 +40,9 @@ export function Alerts() {
     <Records
       {...useSiteRecords('/api/alerts')}
       title={t().settings.sections.alerts}
-      intro={texts.intro}
+      texts={texts}
       role="member"
-      newLabel={texts.new}
       nameOf={({ name }) => name}
-      test={texts}
       columns={[
         textColumn('name', t().parts.name),
         { key: 'kind', head: t().parts.note.at, cell: (row) => describe(row) },

@@ -22,9 +22,8 @@ export function Flags() {
     <Records
       {...useSiteRecords('/api/flags')}
       title={t().settings.sections.flags}
-      intro={texts.intro}
+      texts={texts}
       role="member"
-      newLabel={texts.new}
       nameOf={({ key }) => key}
       columns={[
         textColumn('key', texts.key),

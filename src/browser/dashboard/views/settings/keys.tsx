@@ -21,11 +21,10 @@ export function Keys() {
   return (
     <Records
       title={t().settings.sections.keys}
-      intro={texts.intro}
+      texts={texts}
       answer={{ ...answer, ...(rows ? { data: rows } : {}) }}
       path="/api/keys"
       role="admin"
-      newLabel={texts.new}
       nameOf={({ name }) => name}
       removeLabel={texts.revoke}
       remove={({ id }) => send(client.DELETE('/api/keys/{id}', { params: { path: { id } } }))}

@@ -29,7 +29,7 @@ export function Members() {
     <>
       <Records
         title={t().settings.sections.members}
-        intro={texts.intro}
+        texts={texts}
         answer={{
           ...asked,
           ...(data ? { data: data.map((row) => ({ ...row, id: row.user })) } : {}),
@@ -61,11 +61,10 @@ export function Members() {
       />
       <Records
         title={texts.invitations}
-        intro={texts.invitationsIntro}
+        texts={{ intro: texts.invitationsIntro, new: texts.invite }}
         answer={invitations}
         path="/invitations"
         role="admin"
-        newLabel={texts.invite}
         nameOf={({ email }) => email}
         removeLabel={texts.withdraw}
         remove={({ id }) =>

@@ -20,8 +20,8 @@ interface Row {
 
 interface RecordsProps<R extends Row> {
   title: string
-  /** A sentence on the purpose of these records. */
-  intro: string
+  /** A sentence on their purpose; the buttons that make one and send a test, and what is said after a test. */
+  texts: { intro: string; new?: string; test?: string; tested?: string }
   answer: { data?: readonly R[]; problem?: Problem; loading: boolean; stale: boolean; retry(): void }
   /** A part of the address that the list is read from; it is asked again after a change. */
   path: string
@@ -31,22 +31,18 @@ interface RecordsProps<R extends Row> {
   nameOf: (row: R) => string
   /** The least role that may change these records. */
   role: Role
-  /** The label of the button that opens the form for a new record. */
-  newLabel?: string
   /** The fields of the form; `row` is the record to change. */
   form?: (row: R | undefined) => ComponentChildren
   save?: (fields: FormData, row: R | undefined) => Promise<void>
   canEdit?: boolean
   remove?: (row: R) => Promise<unknown>
   removeLabel?: string
-  /** The words of a button that sends a test, and of what is said afterwards. */
-  test?: { test: string; tested: string }
   above?: ComponentChildren
 }
 
 /** A list of records with a dialog to make and change one, and a question before one is deleted. */
 export function Records<R extends Row>(props: RecordsProps<R>) {
-  const { title, intro, answer, columns, nameOf, role, newLabel, form, above } = props
+  const { title, texts, answer, columns, nameOf, role, form, above, list } = props
   const { parts } = t()
   const [editing, setEditing] = useState<{ row?: R }>()
   const [removing, setRemoving] = useState<R>()
@@ -62,14 +58,13 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
       {label}
     </MoreButton>
   )
-  const { test, list } = props
   const acts: Column<R> = {
     key: 'acts',
     head: <span class="visually-hidden">{parts.edit}</span>,
     right: true,
     cell: (row) => (
       <span class="row-actions">
-        {test && list && button(row, test.test, () => void act(() => sendTest(list, row.id), test.tested))}
+        {texts.test && list && button(row, texts.test, () => void act(() => sendTest(list, row.id), texts.tested))}
         {props.canEdit && button(row, parts.edit, () => setEditing({ row }))}
         {props.remove && button(row, removeLabel, () => setRemoving(row))}
       </span>
@@ -80,9 +75,9 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
       title={title}
       answers={[answer]}
       right={
-        mayChange && newLabel && form ? (
+        mayChange && texts.new && form ? (
           <button type="button" class="button" onClick={() => setEditing({})}>
-            {newLabel}
+            {texts.new}
           </button>
         ) : (
           !mayChange && <span class="muted small">{parts.needsRole(role)}</span>
@@ -91,7 +86,7 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
     >
       {() => (
         <>
-          <p class="muted">{intro}</p>
+          <p class="muted">{texts.intro}</p>
           {above}
           {rows.length > 0 && (
             <Table
@@ -102,7 +97,7 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
             />
           )}
           {editing && (
-            <Dialog title={editing.row ? nameOf(editing.row) : (newLabel ?? title)} onClose={close}>
+            <Dialog title={editing.row ? nameOf(editing.row) : (texts.new ?? title)} onClose={close}>
               <Editor {...editing} records={props} onClose={close} />
             </Dialog>
           )}

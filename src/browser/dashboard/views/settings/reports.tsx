@@ -14,11 +14,9 @@ export function Reports() {
     <Records
       {...useSiteRecords('/api/reports')}
       title={t().settings.sections.reports}
-      intro={texts.intro}
+      texts={texts}
       role="member"
-      newLabel={texts.new}
       nameOf={({ name }) => name}
-      test={texts}
       columns={[
         textColumn('name', t().parts.name),
         { key: 'period', head: texts.period, cell: ({ period }) => texts.periods[period] },

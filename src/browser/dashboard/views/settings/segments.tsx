@@ -12,7 +12,7 @@ export function Segments() {
   return (
     <Records
       title={t().settings.sections.segments}
-      intro={texts.intro}
+      texts={texts}
       {...useSiteRecords('/api/segments')}
       role="member"
       nameOf={({ name }) => name}

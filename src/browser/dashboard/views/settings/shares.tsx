@@ -53,9 +53,8 @@ export function Shares() {
     <Records
       {...records}
       title={t().settings.sections.shares}
-      intro={texts.intro}
+      texts={texts}
       role="admin"
-      newLabel={texts.new}
       nameOf={({ name }) => name}
       columns={[
         {
