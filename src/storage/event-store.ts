@@ -58,8 +58,8 @@ export interface EventStore extends Store {
   forgetRemovals(key?: string): Promise<void>
   /** Aggregates all sessions that started before `target` and counts all days that ended by then, in bounded steps. */
   aggregate(target: Date): Promise<void>
-  /** Call about once a second: one step of aggregation (with `sumUp`), and what an idle store tidies up. Never throws. */
-  maintain(due: { sumUp: boolean }): Promise<void>
+  /** Call about once a second: one step of aggregation (with `aggregate`), and what an idle store tidies up. Never throws. */
+  maintain(due: { aggregate: boolean }): Promise<void>
   /** Absent where the rows are not in a file. */
   snapshot?: TakeSnapshot
   /** Measures the file that has the rows; absent where they are on a server. Throws `ApiError('database_error')`. */

@@ -120,7 +120,7 @@ async function serveWriter({
   const ticking = setInterval(() => {
     parts.tick()
     void Promise.all([lateVerdicts.flush(), lateJudgements.flush()])
-    void events.maintain({ sumUp: !importing.isStoringPast() })
+    void events.maintain({ aggregate: !importing.isStoringPast() })
     void disk.measure()
     writer.noteObstacle()
     reportUsage()

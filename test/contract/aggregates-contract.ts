@@ -181,7 +181,7 @@ export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStor
     }
     await aggregate(end)
     await compareAggregates(t, [duckdb, other], 'after changes')
-    t.match(await other.query(sql`select count(*) as n from unsealed`), [{ n: 0 }])
+    t.match(await other.query(sql`select count(*) as n from stale_sessions`), [{ n: 0 }])
     t.match(await other.query(sql`select count(*) as n from daily_changed`), [{ n: 0 }])
   })
 

@@ -74,8 +74,8 @@ function createSlowRecords(records: Records) {
 export function takeoverContract(t: Test, server: ClickHouseServer): void {
   t.test('the first watermark of a writer that was taken over does not count', async (t) => {
     for (const [name, pattern] of [
-      ['sessions', /insert into seals/],
-      ['days', /insert into daily_seals/],
+      ['sessions', /insert into aggregated_until/],
+      ['days', /insert into daily_aggregated_until/],
     ] as const) {
       const [url, records, pause] = [await server.createDatabase(), await openJournalRecords(t), createPause(pattern)]
       const old = await openClickHouseWriter(t, url, { records, connectTo: pause.connectTo })

@@ -303,7 +303,7 @@ export function undoContract(t: Test, open: (t: Test) => Promise<EventStore>, ru
       },
     )
     t.ok(sessions > 3 * runs, `${sessions} sessions`)
-    for (const table of ['unsealed', 'daily_changed'])
+    for (const table of ['stale_sessions', 'daily_changed'])
       t.match(await world.store.query(sql`select count(*) as n from ${raw(table)}`), [{ n: 0 }], table)
   })
 }

@@ -98,7 +98,7 @@ export function writeContract(t: Test, server: ClickHouseServer): void {
       for (const why of ['', ', repeated']) {
         await run(store)
         await check(t, store, n, `${name}${why}`)
-        await store.maintain({ sumUp: true })
+        await store.maintain({ aggregate: true })
       }
   })
 

@@ -91,14 +91,14 @@ const findWrongAggregates = (store: EventStore) =>
       from events group by site_id, session_id),
     expected as (select *, lag(case when one_id then started end ignore nulls)
       over (partition by site_id, visitor_id order by started, session_id) as prior
-      from counted qualify started < (select max(watermark) from seals))
+      from counted qualify started < (select max(started) from aggregated_until))
     select e.session_id as counted, s.session_id as aggregated, e.started, s.started as aggregated_started, e.prior, s.prior as aggregated_prior
-    from (select * from expected where session_id not in (select session_id from unsealed)) e
-    full join (select * from sessions where session_id not in (select session_id from unsealed)) s
+    from (select * from expected where session_id not in (select session_id from stale_sessions)) e
+    full join (select * from sessions where session_id not in (select session_id from stale_sessions)) s
       on s.site_id = e.site_id and s.session_id = e.session_id
     where e.session_id is null or s.session_id is null or s.started <> e.started or s.ended <> e.ended
       or s.views <> e.views or s.entry_page <> e.entry_page or s.utm_source <> e.utm_source
-      or (s.prior is distinct from e.prior and (select count(*) from unsealed) = 0)`)
+      or (s.prior is distinct from e.prior and (select count(*) from stale_sessions) = 0)`)
 
 const observed = ({ hostname, ip, pathname, at }: Hit) =>
   observation({ hostname, ip, pathname, timestamp: new Date(at).toISOString(), query: `utm_source=From${pathname}` })
@@ -141,7 +141,7 @@ t.test('shuffled and delayed streams are stored as if all hits had come in order
     t.strictSame(await findWrongAggregates(store), [], 'what is aggregated is what the rows say')
     t.strictSame(await findWrongDailyCounts(store), [], 'and what is counted by day')
     await store.aggregate(new Date(now + DAY))
-    t.strictSame(await store.query(sql`select * from unsealed`), [])
+    t.strictSame(await store.query(sql`select * from stale_sessions`), [])
     t.strictSame(await findWrongAggregates(store), [], 'all of it')
     t.strictSame(await store.query(sql`select * from daily_changed`), [])
     t.strictSame(await findWrongDailyCounts(store), [], 'all days')
@@ -282,7 +282,7 @@ t.test('a move changes only sessions, with any texts, and together with its rows
   t.strictSame(await store.query(sql`select * from events order by timestamp`), before)
   await store.append({ events: [row(70)], agent_events: [] }, mark, { moves: [move] })
   t.ok(statSync(`${file}.wal`).size > 0)
-  await store.maintain({ sumUp: true })
+  await store.maintain({ aggregate: true })
   t.equal(statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0, 0, 'it is soon no more to be replayed')
   await store.close()
   const again = await openStoreAt(file)

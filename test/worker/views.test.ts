@@ -185,7 +185,7 @@ t.test('reads return the same from rows and from aggregates', async (t) => {
   t.match(await screens(), [{ value: 'lg', sessions: 1 }])
   // His browser's first pageview arrives after aggregation and makes the session stale.
   await record(s(4 * 3600), browserReport(s(100.5), { pathname: '/', screen_width: 300, ...bob }))
-  t.match(await store.query(sql`select count(*) as n from unsealed`), [{ n: 1 }])
+  t.match(await store.query(sql`select count(*) as n from stale_sessions`), [{ n: 1 }])
   const xs = async () =>
     z
       .array(z.looseObject({ value: z.string().optional() }))

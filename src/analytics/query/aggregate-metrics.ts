@@ -1,8 +1,9 @@
+import { IS_INTERACTIVE } from '../../storage/aggregates/session-aggregates.js'
 import { join, raw, type Sql, sql } from '../../storage/sql.js'
 import {
   canUsePageAggregates,
   canUseSessionAggregates,
-  excludesMixed,
+  excludesVaryingTraits,
   priorColumn,
   splitHits,
   splitSessions,
@@ -11,7 +12,7 @@ import { filterCondition, sourceRows } from './conditions.js'
 import { isBehavioural } from './filters.js'
 import { type Grouping, groupColumns, TOTAL } from './grouping.js'
 import type { Plan } from './plan.js'
-import { IS_INTERACTIVE, sessionsFromHits } from './sessions.js'
+import { sessionsFromHits } from './sessions.js'
 
 /** A sum over aggregates and over the hits that no aggregate replaces; `bounces` counts among `entries`. */
 type Sum = (typeof SUMS)[number]
@@ -81,8 +82,8 @@ export function metricsFromAggregates(plan: Plan, by: Grouping, metrics: readonl
   const { aggregates, isWhole, hits } = splitHits(plan, by)
   const prior = priorColumn(filters, by.dimension)
   if (aggregates === undefined || prior === undefined) return undefined
-  const excludeMixed = excludesMixed(filters, by.dimension)
-  const sessionHits = splitSessions(plan, excludeMixed).hits
+  const excludeVarying = excludesVaryingTraits(filters, by.dimension)
+  const sessionHits = splitSessions(plan, excludeVarying).hits
   const where = filterCondition(plan)
   const matchingHits = (from: Sql) =>
     sql`${sourceRows('events', plan, filters, by.dimension, from)} as e where ${where}`
@@ -98,11 +99,11 @@ export function metricsFromAggregates(plan: Plan, by: Grouping, metrics: readonl
         ...SESSION_SUMS,
         visitors: sql`sum(case when ${isWhole} then ${first} else 0 end)`,
         pageviews: sql`sum(case when ${isWhole} then views else 0 end)`,
-        events: sql`sum(case when ${isWhole} then acts else 0 end)`,
+        events: sql`sum(case when ${isWhole} then interactions else 0 end)`,
       },
-      // A mixed session has the smallest of each of its traits, a combination that may never have occurred. Its hits
+      // A session whose traits vary has the smallest of each of its traits, a combination that may never have occurred. Its hits
       // are read instead.
-      from: sql`from ${aggregates} as s where ${where} ${excludeMixed ? raw('and not mixed') : raw('')} group by ${groupColumns(by)}`,
+      from: sql`from ${aggregates} as s where ${where} ${excludeVarying ? raw('and not traits_vary') : raw('')} group by ${groupColumns(by)}`,
     },
     {
       value: raw('value'),
@@ -114,7 +115,11 @@ export function metricsFromAggregates(plan: Plan, by: Grouping, metrics: readonl
     },
     {
       value: raw('value'),
-      sums: { visitors: raw('count(distinct visitor_id)'), pageviews: raw('sum(view)'), events: raw('sum(act)') },
+      sums: {
+        visitors: raw('count(distinct visitor_id)'),
+        pageviews: raw('sum(is_view)'),
+        events: raw('sum(is_interaction)'),
+      },
       from: raw('from hit group by value'),
     },
     {
@@ -131,8 +136,8 @@ export function metricsFromAggregates(plan: Plan, by: Grouping, metrics: readonl
   ]
   return sql`
     with hit as materialized (
-      select ${by.value(raw('timestamp'))} as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as view,
-        case when ${IS_INTERACTIVE} then 1 else 0 end as act
+      select ${by.value(raw('timestamp'))} as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as is_view,
+        case when ${IS_INTERACTIVE} then 1 else 0 end as is_interaction
       from ${matchingHits(hits)})
     ${metricsFromSums(metrics, sources, plan)}`
 }
@@ -160,7 +165,7 @@ export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]
   if (!canUsePageAggregates(plan.filters)) return pageMetricsOfSessions(plan, metrics, aggregates)
   const { hits } = splitHits({ ...plan, filters: [] }, TOTAL)
   const where = filterCondition(plan)
-  const isWhole = sql`ended < ${plan.window.end} and ids = 1`
+  const isWhole = sql`ended < ${plan.window.end} and visitor_ids = 1`
   // A visitor counts in the first aggregated session that saw the page, or in the hits. The last source subtracts
   // visitors that are in both.
   const first = sql`case when prior >= ${plan.window.start} then 0 else 1 end`
@@ -172,7 +177,7 @@ export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]
         ...PAGE_SUMS,
         visitors: sql`sum(case when ${isWhole} then ${first} else 0 end)`,
         pageviews: sql`sum(case when ${isWhole} then page_views else 0 end)`,
-        events: sql`sum(case when ${isWhole} then page_acts else 0 end)`,
+        events: sql`sum(case when ${isWhole} then page_interactions else 0 end)`,
       },
       from: sql`from ${aggregates} s where ${where} group by pathname`,
     },
@@ -204,7 +209,7 @@ export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]
 function pageMetricsOfSessions(plan: Plan, metrics: readonly string[], pages: Sql): Sql | undefined {
   const { filters } = plan
   if (filters.some(isBehavioural) || !canUseSessionAggregates(filters)) return undefined
-  const { aggregates, hits: sessionHits } = splitSessions(plan, excludesMixed(filters))
+  const { aggregates, hits: sessionHits } = splitSessions(plan, excludesVaryingTraits(filters))
   const { isWhole, hits } = splitHits(plan, TOTAL)
   if (!aggregates) return undefined
   const where = filterCondition(plan)
@@ -216,7 +221,7 @@ function pageMetricsOfSessions(plan: Plan, metrics: readonly string[], pages: Sq
       sums: {
         ...PAGE_SUMS,
         pageviews: raw('sum(case when whole then page_views else 0 end)'),
-        events: raw('sum(case when whole then page_acts else 0 end)'),
+        events: raw('sum(case when whole then page_interactions else 0 end)'),
       },
       from: raw('from page group by pathname'),
     },

@@ -9,20 +9,20 @@ import { inWindow, startedInWindow } from './window-conditions.js'
 
 /**
  * Asks the store how far it has aggregated sessions, once before a read. A state that is outdated by the time the read
- * runs gives the same result, because `sessions` keeps every session that started before an earlier watermark. The watermark
- * of a store that has aggregated nothing yet may be 1970.
+ * runs gives the same result, because `sessions` keeps every session that started before an earlier `until`, which
+ * may be 1970 in a store that has aggregated nothing yet.
  */
 export async function readAggregateState(store: Pick<Store, 'query'>): Promise<AggregateState | undefined> {
   const [row] = await store.query(sql`
-    select max(watermark) as watermark, (select min(session_start) from unsealed) as broken from seals`)
-  if (!(row?.watermark instanceof Date && row.watermark.getTime() > 0)) return undefined
-  return { watermark: row.watermark, staleSince: row.broken instanceof Date ? row.broken : undefined }
+    select max(started) as until, (select min(session_start) from stale_sessions) as stale_since from aggregated_until`)
+  if (!(row?.until instanceof Date && row.until.getTime() > 0)) return undefined
+  return { until: row.until, staleSince: row.stale_since instanceof Date ? row.stale_since : undefined }
 }
 
 /** Asks the store which days of a site it has counted, once before a read; a changed day is right from its rows too. */
 export async function readCountedDays(store: Pick<Store, 'query'>, site: number): Promise<CountedDays | undefined> {
   const rows = await store.query(sql`
-    select until, day from (select max(day) as until from daily_seals) s
+    select until, day from (select max(day) as until from daily_aggregated_until) s
     left join (select distinct day from daily_changed where site_id = ${site}) c on true order by day`)
   const until = rows[0]?.until
   if (!(until instanceof Date && until.getTime() > 0)) return undefined
@@ -64,10 +64,10 @@ export const canUseSessionAggregates = (filters: readonly Filter[], also?: Dimen
   dimensionsUsed(filters, also).every(({ name, level }) => level === 'session' || SESSION_TRAITS.includes(name))
 
 /**
- * Returns true if sessions whose traits vary (`mixed`) must be read from their hits: a trait is used, or `has_done` is,
+ * Returns true if sessions whose traits vary (`traits_vary`) must be read from their hits: a trait is used, or `has_done` is,
  * which looks up the visitor id of the hit.
  */
-export const excludesMixed = (filters: readonly Filter[], also?: Dimension): boolean =>
+export const excludesVaryingTraits = (filters: readonly Filter[], also?: Dimension): boolean =>
   filters.some(isBehavioural) || dimensionsUsed(filters, also).some(({ name }) => SESSION_TRAITS.includes(name))
 
 const dimensionsUsed = (filters: readonly Filter[], also?: Dimension): readonly Dimension[] => [
@@ -88,33 +88,33 @@ const dimensionNames = (filters: readonly Filter[]): string[] =>
 /** Selects the aggregated sessions that started in the window, stale ones included. */
 const isAggregated = ({ site, window, aggregates }: Plan): Sql => {
   if (!aggregates) return raw('false')
-  const until = new Date(Math.min(window.end.getTime(), aggregates.watermark.getTime()))
+  const until = new Date(Math.min(window.end.getTime(), aggregates.until.getTime()))
   return sql`site_id = ${site} and started >= ${window.start} and started < ${until}`
 }
 
 /** Selects the aggregated sessions that got hits since; undefined without such sessions. */
 export const staleSessions = ({ site, aggregates }: Plan): Sql | undefined =>
   aggregates?.staleSince &&
-  sql`select session_id from unsealed where site_id = ${site} and session_start >= ${aggregates.staleSince}`
+  sql`select session_id from stale_sessions where site_id = ${site} and session_start >= ${aggregates.staleSince}`
 
-/** Splits the sessions that started in the window. With `excludeMixed`, sessions whose traits vary are read from hits. */
-export function splitSessions(plan: Plan, excludeMixed: boolean, table = 'sessions'): SessionSplit {
+/** Splits the sessions that started in the window. With `excludeVarying`, sessions whose traits vary are read from hits. */
+export function splitSessions(plan: Plan, excludeVarying: boolean, table = 'sessions'): SessionSplit {
   const { aggregates } = plan
   const started = startedInWindow(plan)
   if (!aggregates) return { aggregates: undefined, hits: sql`(select * from events where ${started})` }
   const stale = staleSessions(plan)
   const fromHits = [
     ...(stale ? [stale] : []),
-    ...(excludeMixed ? [sql`select session_id from sessions where ${isAggregated(plan)} and mixed`] : []),
+    ...(excludeVarying ? [sql`select session_id from sessions where ${isAggregated(plan)} and traits_vary`] : []),
   ]
   const [first, ...more] = fromHits
-  const ids = first && more.reduce((all, one) => sql`${all} union all ${one}`, first)
-  const { watermark } = aggregates
+  const sessionIds = first && more.reduce((all, one) => sql`${all} union all ${one}`, first)
+  const { until } = aggregates
   return {
     aggregates: sql`(select *, ms / 1000.0 as duration from ${raw(table)} where ${isAggregated(plan)}
-      ${stale ? sql`and session_id not in (${stale})` : raw('')} ${excludeMixed ? raw('and not mixed') : raw('')})`,
-    hits: sql`(select * from events where ${started} and session_start >= ${watermark}
-      ${ids ? sql`union all select * from events where ${started} and session_start < ${watermark} and session_id in (${ids})` : raw('')})`,
+      ${stale ? sql`and session_id not in (${stale})` : raw('')} ${excludeVarying ? raw('and not traits_vary') : raw('')})`,
+    hits: sql`(select * from events where ${started} and session_start >= ${until}
+      ${sessionIds ? sql`union all select * from events where ${started} and session_start < ${until} and session_id in (${sessionIds})` : raw('')})`,
   }
 }
 
@@ -128,17 +128,17 @@ export function splitHits(plan: Plan, { value, dimension, perHit }: Grouping): H
     return { aggregates: undefined, isWhole: raw('false'), hits: sql`(select * from events where ${inWindow(plan)})` }
   const stale = staleSessions(plan)
   const sameBucket = dimension ? raw('true') : sql`${value(raw('started'))} = ${value(raw('ended'))}`
-  const notMixed = excludesMixed(filters, dimension) ? raw('not mixed') : raw('true')
-  const isWhole = sql`(ended < ${window.end} and ids = 1 and ${notMixed} and ${sameBucket})`
+  const traitsAgree = excludesVaryingTraits(filters, dimension) ? raw('not traits_vary') : raw('true')
+  const isWhole = sql`(ended < ${window.end} and visitor_ids = 1 and ${traitsAgree} and ${sameBucket})`
   // A late hit may change a session's source or country. The visitor's other aggregates then have an outdated `prior`.
   const visitors =
     stale && dimension
       ? sql`select visitor_id from sessions where site_id = ${plan.site} and session_id in (${stale})`
       : undefined
-  const ids = sql`select session_id from sessions where ${isAggregated(plan)} and not ${isWhole}
+  const sessionIds = sql`select session_id from sessions where ${isAggregated(plan)} and not ${isWhole}
     ${stale ? sql`union all ${stale}` : raw('')}
     ${visitors ? sql`union all select session_id from sessions where ${isAggregated(plan)} and visitor_id in (${visitors})` : raw('')}`
-  const after = new Date(Math.max(window.start.getTime(), aggregates.watermark.getTime()))
+  const after = new Date(Math.max(window.start.getTime(), aggregates.until.getTime()))
   return {
     isWhole: visitors ? sql`(${isWhole} and not stale)` : isWhole,
     aggregates: sql`(
@@ -147,6 +147,6 @@ export function splitHits(plan: Plan, { value, dimension, perHit }: Grouping): H
     hits: sql`(select * from events where ${inWindow(plan)} and session_start < ${window.start}
       union all select * from events where ${inWindow(plan)} and session_start >= ${after}
       union all select * from events where ${inWindow(plan)} and session_start >= ${window.start}
-        and session_start < ${aggregates.watermark} and session_id in (${ids}))`,
+        and session_start < ${aggregates.until} and session_id in (${sessionIds}))`,
   }
 }

@@ -1,9 +1,10 @@
 import { ApiError } from '../../base/errors.js'
 import { suggestName } from '../../base/nearest-name.js'
 import { DAILY_TABLES, type DailyTableName } from '../../storage/aggregates/daily-counts.js'
+import { IS_INTERACTIVE } from '../../storage/aggregates/session-aggregates.js'
 import { raw, type Sql, sql } from '../../storage/sql.js'
 import { metricsFromAggregates, pageMetricsFromAggregates } from './aggregate-metrics.js'
-import { canUseSessionAggregates, excludesMixed, splitHits, splitSessions } from './aggregate-split.js'
+import { canUseSessionAggregates, excludesVaryingTraits, splitHits, splitSessions } from './aggregate-split.js'
 import { filterCondition, sourceRows, whereClause } from './conditions.js'
 import { canUseDailyCounts, dailyCounts } from './counted-days.js'
 import { type Audience, quote } from './dimensions.js'
@@ -11,7 +12,7 @@ import { type Filter, replaceConditions } from './filters.js'
 import { FOREIGN_METRICS, foreignName } from './foreign-names.js'
 import { type Grouping, groupColumns, TOTAL } from './grouping.js'
 import type { Plan } from './plan.js'
-import { IS_INTERACTIVE, sessionsFromHits, sessionsInWindow } from './sessions.js'
+import { sessionsFromHits, sessionsInWindow } from './sessions.js'
 import { startedInWindow } from './window-conditions.js'
 
 /** The metrics of each audience. The sum of pageviews is the only metric that mixes people and agents. */
@@ -110,7 +111,7 @@ const COUNT_METRICS: ReadonlySet<string> = new Set([
 export const isCount = (metric: string): boolean => COUNT_METRICS.has(metric)
 
 const VIEW_FLAG = raw("case when kind = 'pageview' then 1 else 0 end as views")
-const EVENT_FLAG = sql`case when ${IS_INTERACTIVE} then 1 else 0 end as acts`
+const EVENT_FLAG = sql`case when ${IS_INTERACTIVE} then 1 else 0 end as interactions`
 
 /** Selects what people did in the window: `value, visitors, pageviews, events`. */
 export function hitMetrics(plan: Plan, by: Grouping): Sql {
@@ -127,8 +128,8 @@ export function hitMetrics(plan: Plan, by: Grouping): Sql {
       from ${hit} group by value`
   }
   return sql`
-    select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
-    from (select ${by.value(raw('started'))} as value, visitor_id, views, acts from ${aggregates} as s where ${isWhole} and ${where}
+    select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
+    from (select ${by.value(raw('started'))} as value, visitor_id, views, interactions from ${aggregates} as s where ${isWhole} and ${where}
       union all select ${value} as value, visitor_id, ${VIEW_FLAG}, ${EVENT_FLAG} from ${hit}) b
     group by value`
 }
@@ -141,7 +142,7 @@ export function matchingSessions(plan: Plan, by: Grouping, more?: Sql): Sql {
   const { filters } = plan
   const { aggregates, hits } =
     more === undefined && canUseSessionAggregates(filters, by.dimension)
-      ? splitSessions(plan, excludesMixed(filters, by.dimension))
+      ? splitSessions(plan, excludesVaryingTraits(filters, by.dimension))
       : { aggregates: undefined, hits: sql`(select * from events where ${startedInWindow(plan)})` }
   const where = filterCondition(plan)
   const counted = sql`
@@ -164,13 +165,16 @@ export function sessionMetrics(plan: Plan, by: Grouping): Sql {
       select ${by.value(raw('started'))} as value, count(*) as sessions, avg(bounced) as bounce, ${means}
       from (${sessionsInWindow(plan)}) s group by value`
   }
-  const { aggregates, hits } = splitSessions(plan, excludesMixed(filters, by.dimension))
+  const { aggregates, hits } = splitSessions(plan, excludesVaryingTraits(filters, by.dimension))
   if (aggregates && canUseSessionAggregates(filters, by.dimension)) {
     const where = filterCondition(plan)
-    const sums = raw('count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen')
+    const sums = raw(
+      'count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms, sum(views) as total_views',
+    )
     return sql`
-      select value, sum(n) as sessions, sum(bounces) / sum(n) as bounce, sum(took) / sum(n) / 1000 as duration,
-        sum(seen) * 1.0 / sum(n) as views_per_session
+      select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
+        sum(total_ms) / sum(session_count) / 1000 as duration,
+        sum(total_views) * 1.0 / sum(session_count) as views_per_session
       from (
         select ${by.value(raw('started'))} as value, ${sums} from ${aggregates} as s where ${where} group by ${groupColumns(by)}
         union all

@@ -10,7 +10,7 @@ import { type Goal, resolveGoals } from './goals.js'
 /** How far the store has aggregated sessions. */
 export interface AggregateState {
   /** Sessions that started before it are aggregated, apart from those of `staleSince`. */
-  readonly watermark: Date
+  readonly until: Date
   /** The start of the earliest aggregated session that has got hits since; otherwise undefined. */
   readonly staleSince: Date | undefined
 }

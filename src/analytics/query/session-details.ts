@@ -36,7 +36,7 @@ export async function sessionDetails(context: ReadContext, begun: readonly Sessi
     sql`${plan.dialect.firstBy(raw(name), raw(`(timestamp, ${name})`))} as ${raw(name)}`
   return context.rows(sql`
     select s.session_id as id, visitor_id, started as started_at, ended as ended_at, ms / 1000 as duration,
-      views as pageviews, acts as events, entry_page, exit_page, channel, source, country, browser, os, device_type,
+      views as pageviews, interactions as events, entry_page, exit_page, channel, source, country, browser, os, device_type,
       identified_id
     from (select * from (${sessionsInWindow(near)}) w where ${isWanted}) s
     join (

@@ -5,7 +5,7 @@ import type { AgentEventRow, EventRow } from '../rows.js'
 import { HexId, type Log, type ResultRow } from '../store.js'
 
 /*
- * Parts of summing up that engines share: how far it is, what an append makes stale, and when a step runs. The steps are in
+ * Parts of aggregation that engines share: how far it is, what an append makes stale, and when a step runs. The steps are in
  * `aggregate-step.ts` and `daily-step.ts` of each engine.
  */
 
@@ -28,29 +28,24 @@ const ChangedSession = z.object({
 
 /** Moments before which sessions are aggregated and days are counted; undefined if none are. */
 export interface Progress {
-  watermark: Date | undefined
+  aggregatedUntil: Date | undefined
   countedUntil: Date | undefined
 }
 
-interface StepResult {
+/** The result of a step: of sessions, or of days. */
+export interface AggregateStep {
+  /** The new moment before which sessions are aggregated, or days are counted. */
+  until: Date | undefined
   /** Whether rows were deleted. */
   deleted: boolean
   /** Whether another step has something to do. */
   more: boolean
 }
-export interface AggregateStep extends StepResult {
-  /** The new watermark. */
-  watermark: Date | undefined
-}
-export interface DailyStep extends StepResult {
-  /** The new moment before which days are counted. */
-  until: Date | undefined
-}
 
 /** The bounded steps of an engine towards a moment, which take what they write with. */
 interface Steps<Writer> {
   aggregateStep(writer: Writer, target: Date): Promise<AggregateStep>
-  dailyStep(writer: Writer, target: Date): Promise<DailyStep>
+  dailyStep(writer: Writer, target: Date): Promise<AggregateStep>
 }
 
 interface AddedRows {
@@ -65,20 +60,20 @@ export type AggregateTracker<Writer> = ReturnType<typeof createAggregateTracker<
  * days that it makes stale.
  */
 export function createAggregateTracker<Writer>(stored: Progress, { aggregateStep, dailyStep }: Steps<Writer>) {
-  let { watermark, countedUntil } = stored
+  let { aggregatedUntil, countedUntil } = stored
   const later = (a: Date, b: Date | undefined) => (b && b > a ? b : a)
   const aggregateSessions = async (writer: Writer, target: Date): Promise<AggregateStep> => {
     // While the step runs, and if it fails in an unknown state, too many sessions count as stale, which harms nothing.
-    watermark = later(target, watermark)
+    aggregatedUntil = later(target, aggregatedUntil)
     const done = await aggregateStep(writer, target)
-    watermark = done.watermark
+    aggregatedUntil = done.until
     return done
   }
   return {
-    /** How far summing up is; while a step runs, and after one that failed, how far it may be. */
-    progress: (): Progress => ({ watermark, countedUntil }),
+    /** How far aggregation is; while a step runs, and after one that failed, how far it may be. */
+    progress: (): Progress => ({ aggregatedUntil, countedUntil }),
     /** One step of sessions; of days after all sessions. */
-    async step(writer: Writer, target: Date): Promise<StepResult> {
+    async step(writer: Writer, target: Date): Promise<Omit<AggregateStep, 'until'>> {
       const sessions = await aggregateSessions(writer, target)
       if (sessions.more) return sessions
       countedUntil = later(startOfDay(target), countedUntil)
@@ -88,7 +83,7 @@ export function createAggregateTracker<Writer>(stored: Progress, { aggregateStep
     },
     /** A step that only aggregates stale sessions again. */
     async refreshStale(writer: Writer): Promise<void> {
-      if (watermark) await aggregateSessions(writer, watermark)
+      if (aggregatedUntil) await aggregateSessions(writer, aggregatedUntil)
     },
     /** The counted days that get these rows, have rows of these moves, or get these verdicts. */
     findChangedDays(
@@ -116,7 +111,7 @@ export function createAggregateTracker<Writer>(stored: Progress, { aggregateStep
       { moves = [], placements = [] }: { moves?: readonly SessionMove[]; placements?: readonly Placement[] },
       changed: readonly ResultRow[] = [],
     ): StaleSession[] {
-      const limit = watermark
+      const limit = aggregatedUntil
       if (limit === undefined) return []
       const sessions = new Map<string, StaleSession>()
       const add = (session: StaleSession) => {

@@ -7,13 +7,13 @@ import { type Dialect, raw, type Sql, sql } from '../sql.js'
  * `session_pages` for each page of each session. The `aggregate-step.ts` of each engine fills the tables with what this file
  * selects, and src/analytics/query/aggregate-split.ts reads from them what it would count from every hit, with the same result.
  *
- * A session is aggregated if it started before the watermark and is not in `unsealed`, which holds sessions that got a
+ * A session is aggregated if it started before the moment in `aggregated_until` and is not in `stale_sessions`, which holds sessions that got a
  * hit since. `prior` is when the visitor's aggregated session before began (in `session_pages`: the one before with this
  * page). Visitors since a moment are the sessions whose `prior` is before it, so a read needs no set of ids. The other
  * columns of `PRIOR_DIMENSIONS` say the same among the visitor's sessions with the same values.
  */
 
-/** The same on all hits of a session, except in a few sessions (`mixed`). */
+/** The same on all hits of a session, except in a few sessions (`traits_vary`). */
 export const SESSION_TRAITS: readonly string[] = [
   ...['country', 'region', 'city', 'asn', 'browser', 'browser_version', 'os', 'os_version', 'device_type'],
   ...['screen_class', 'language'],
@@ -62,23 +62,40 @@ const all = (names: readonly string[], type: AggregateType): AggregateColumns =>
   Object.fromEntries(names.map((name) => [name, type]))
 
 const SESSION = {
-  ...({ site_id: 'integer', session_id: 'ubigint', visitor_id: 'ubigint' } as const),
-  ...({ started: 'timestamp', ended: 'timestamp' } as const),
-}
+  site_id: 'integer',
+  session_id: 'ubigint',
+  visitor_id: 'ubigint',
+  started: 'timestamp',
+  ended: 'timestamp',
+} as const
 /** The columns of `sessions` and `session_pages`. */
 export const SESSION_TABLES = {
   sessions: {
     ...SESSION,
-    ...({ ms: 'bigint', views: 'count', acts: 'count', bounced: 'double', ids: 'count', mixed: 'boolean' } as const),
+    ms: 'bigint',
+    views: 'count',
+    interactions: 'count',
+    bounced: 'double',
+    visitor_ids: 'count',
+    traits_vary: 'boolean',
     ...COPIED_TYPES,
     ...all(['exit_page', ...STEPS], 'varchar'),
     ...all([...PRIOR_COLUMNS, ...COHORT_COLUMNS], 'timestamp'),
   },
   session_pages: {
     ...SESSION,
-    ...({ pathname: 'varchar', page_views: 'count', page_acts: 'count', engaged_ms: 'bigint' } as const),
-    ...({ scroll: 'integer', entered: 'count', exited: 'count', ms: 'bigint', views: 'count' } as const),
-    ...({ bounced: 'double', ids: 'count', prior: 'timestamp' } as const),
+    pathname: 'varchar',
+    page_views: 'count',
+    page_interactions: 'count',
+    engaged_ms: 'bigint',
+    scroll: 'integer',
+    entered: 'count',
+    exited: 'count',
+    ms: 'bigint',
+    views: 'count',
+    bounced: 'double',
+    visitor_ids: 'count',
+    prior: 'timestamp',
   },
 } as const satisfies Record<string, AggregateColumns>
 
@@ -86,28 +103,42 @@ export const SESSION_TABLES = {
  * The visitor of a session is that of its first hit: after a change of salts the session's further hits have another id,
  * which is the visitor's in later sessions. Sessions without their first row (it was removed) have the least id.
  */
-export const SESSION_VISITOR = raw(
-  'coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id))',
-)
+const SESSION_VISITOR = raw('coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id))')
 
-const INTERACTIVE = "kind in ('custom', 'outbound', 'file_download', 'form')"
-const ACTED = `${INTERACTIVE} and event_name is distinct from 'flag_exposure'`
+/** Selects the hits that the metric `events` counts. */
+export const IS_INTERACTIVE = raw("kind in ('custom', 'outbound', 'file_download', 'form')")
+/** Selects the hits that prevent a bounce. That a flag was shown does not: the visitor did nothing. */
+const PREVENTS_BOUNCE = sql`${IS_INTERACTIVE} and event_name is distinct from 'flag_exposure'`
+/** A session with at least this much engaged time is not a bounce. */
+const MIN_ENGAGED_MS = raw('10000')
+
+/**
+ * The last pageview's path; of a session without pageviews the last event's, as its entry is the first event's. Log files
+ * have whole seconds only: of two in the same millisecond the greater path wins.
+ */
+const exitPage = (dialect: Dialect): Sql => {
+  const last = dialect.lastBy(raw('pathname'), raw('(timestamp, pathname)'))
+  return sql`coalesce(${last} filter (where kind = 'pageview'), ${last} filter (where ${IS_INTERACTIVE}))`
+}
+
+/** The figures of a session, computed from all of its hits. */
+export const sessionFigures = (dialect: Dialect): Sql => sql`
+  ${SESSION_VISITOR} as visitor_id, min(session_start) as started, max(timestamp) as ended,
+    ${dialect.epochMs(raw('max(timestamp)'))} - ${dialect.epochMs(raw('min(timestamp)'))} as ms,
+    count(*) filter (where kind = 'pageview') as views, count(*) filter (where ${IS_INTERACTIVE}) as interactions,
+    case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${PREVENTS_BOUNCE}) = 0
+      and coalesce(sum(engaged_ms), 0) < ${MIN_ENGAGED_MS} then 1.0 else 0.0 end as bounced,
+    ${exitPage(dialect)} as exit_page`
+
 const varies = (c: string) => `min(${c}) is distinct from max(${c}) or (count(${c}) > 0 and count(${c}) < count(*))`
 
 /** Selects the sessions of `source`, which has every hit of each, without their steps and previous sessions. */
 export function selectSessions(source: Sql, dialect: Dialect): Sql {
-  const last = dialect.lastBy(raw('pathname'), raw('(timestamp, pathname)'))
   const copied = COPIED.map((c) => `min(${c}) as ${c}`).join(', ')
   return sql`
-    select site_id, session_id, ${SESSION_VISITOR} as visitor_id, min(session_start) as started, max(timestamp) as ended,
-      ${dialect.epochMs(raw('max(timestamp)'))} - ${dialect.epochMs(raw('min(timestamp)'))} as ms,
-      count(*) filter (where kind = 'pageview') as views, count(*) filter (where ${raw(INTERACTIVE)}) as acts,
-      case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where ${raw(ACTED)}) = 0
-        and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-      case when min(visitor_id) = max(visitor_id) then 1 else 2 end as ids,
-      ${raw(['visitor_id', ...SESSION_TRAITS].map(varies).join(' or '))} as mixed,
-      coalesce(${last} filter (where kind = 'pageview'), ${last} filter (where ${raw(INTERACTIVE)})) as exit_page,
-      ${raw(copied)}
+    select site_id, session_id, ${sessionFigures(dialect)},
+      case when min(visitor_id) = max(visitor_id) then 1 else 2 end as visitor_ids,
+      ${raw(['visitor_id', ...SESSION_TRAITS].map(varies).join(' or '))} as traits_vary, ${raw(copied)}
     from (${source}) h group by site_id, session_id`
 }
 
@@ -126,20 +157,20 @@ export const selectSteps = (source: Sql): Sql => sql`
 /** Selects the pages of these sessions, without their previous sessions. */
 export const selectPages = (sessions: Sql, source: Sql): Sql => sql`
   select f.site_id as site_id, f.session_id as session_id, f.visitor_id as visitor_id, f.started as started,
-    f.ended as ended, p.pathname as pathname, p.page_views as page_views, p.page_acts as page_acts,
+    f.ended as ended, p.pathname as pathname, p.page_views as page_views, p.page_interactions as page_interactions,
     p.engaged_ms as engaged_ms, p.scroll as scroll, case when f.entry_page = p.pathname then 1 else 0 end as entered,
     case when f.exit_page = p.pathname then 1 else 0 end as exited, f.ms as ms, f.views as views, f.bounced as bounced,
-    f.ids as ids
+    f.visitor_ids as visitor_ids
   from ${sessions} f join (
     select site_id, session_id, pathname, count(*) filter (where kind = 'pageview') as page_views,
-      count(*) filter (where ${raw(INTERACTIVE)}) as page_acts, sum(engaged_ms) as engaged_ms, max(scroll) as scroll
+      count(*) filter (where ${IS_INTERACTIVE}) as page_interactions, sum(engaged_ms) as engaged_ms, max(scroll) as scroll
     from (${source}) h group by site_id, session_id, pathname) p
     on p.site_id = f.site_id and p.session_id = f.session_id`
 
 /** The columns that the previous sessions follow from: those of a session, new or aggregated already. */
 export const PRIOR_KEYS: readonly string[] = [
   ...new Set([
-    ...['site_id', 'session_id', 'visitor_id', 'started', 'ids', 'mixed'],
+    ...['site_id', 'session_id', 'visitor_id', 'started', 'visitor_ids', 'traits_vary'],
     ...Object.values(PRIOR_DIMENSIONS).flat(),
   ]),
 ]
@@ -152,7 +183,9 @@ export type Previous = (value: string, window: string) => string
  * in which such a trait varies: reads take both from their hits.
  */
 export function priorStart(columns: readonly string[], previous: Previous): string {
-  const counts = columns.some((c) => SESSION_TRAITS.includes(c)) ? 'ids = 1 and not mixed' : 'ids = 1'
+  const counts = columns.some((c) => SESSION_TRAITS.includes(c))
+    ? 'visitor_ids = 1 and not traits_vary'
+    : 'visitor_ids = 1'
   const key = ['site_id', 'visitor_id', ...columns].join(', ')
   return previous(`case when ${counts} then started end`, `partition by ${key} order by started, session_id`)
 }

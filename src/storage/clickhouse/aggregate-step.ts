@@ -18,8 +18,8 @@ import { type AggregateWriter, BEGINNING_OF_TIME, deleteOlder } from './aggregat
 /*
  * Fills the aggregates of sessions; src/storage/aggregates/session-aggregates.ts says what the tables have. A step is several statements, and
  * none of them is undone if a later one fails. Reads are right between any two of them, because they take no aggregate from
- * beyond the watermark nor of a session in `unsealed`: rows get their new versions first, outdated rows are deleted next,
- * then the watermark moves, and last the sessions leave `unsealed`. A step that is repeated has a higher number and
+ * of what began after `aggregated_until` nor of a session in `stale_sessions`: rows get their new versions first, outdated rows are deleted next,
+ * then `aggregated_until` moves, and last the sessions leave `stale_sessions`. A step that is repeated has a higher number and
  * replaces whatever was written.
  */
 
@@ -29,8 +29,8 @@ const STALE_SESSIONS_PER_STEP = 5_000
 const SESSION_NAMES = ['sessions', 'session_pages'] as const
 
 /** The moment before which sessions are aggregated; undefined if none are. */
-export async function readWatermark({ select }: Pick<AggregateWriter, 'select'>): Promise<Date | undefined> {
-  const [row] = await select(sql`select max(watermark) as at from seals`)
+export async function readAggregatedUntil({ select }: Pick<AggregateWriter, 'select'>): Promise<Date | undefined> {
+  const [row] = await select(sql`select max(started) as at from aggregated_until`)
   return row?.at instanceof Date && row.at > BEGINNING_OF_TIME ? row.at : undefined
 }
 
@@ -38,7 +38,7 @@ export async function readWatermark({ select }: Pick<AggregateWriter, 'select'>)
 interface Stale {
   /** The sessions that are aggregated again, and sessions without hits. */
   all: Sql
-  /** The sessions that leave `unsealed`. */
+  /** The sessions that leave `stale_sessions`. */
   picked: Sql
   /** Hits of the sessions that are aggregated again; undefined without hits. */
   hits: Sql | undefined
@@ -49,31 +49,31 @@ interface Stale {
  * all sessions of their visitors, whose `prior` may have changed. No append may run at the same time.
  */
 export async function aggregateStep(writer: AggregateWriter, target: Date): Promise<AggregateStep> {
-  const from = await readWatermark(writer)
+  const from = await readAggregatedUntil(writer)
   const span = await findNextSpan(writer, from, target)
-  const staleRows = await countRows(writer, sql`select count(*) as n from unsealed`)
-  if (span === undefined && staleRows === 0) return { watermark: from, deleted: false, more: false }
-  const watermark = span?.until ?? from ?? target
-  const start = span?.from ?? watermark
+  const staleRows = await countRows(writer, sql`select count(*) as n from stale_sessions`)
+  if (span === undefined && staleRows === 0) return { until: from, deleted: false, more: false }
+  const until = span?.until ?? from ?? target
+  const start = span?.from ?? until
   const step = await writer.takeNumber()
-  const stale = staleRows > 0 ? await listStale(writer, { step, watermark, start }) : undefined
+  const stale = staleRows > 0 ? await listStale(writer, { step, until, start }) : undefined
   const added = span && sql`select * from events where session_start >= ${span.from} and session_start < ${span.until}`
   const source = added && stale?.hits ? sql`${added} union all ${stale.hits}` : (added ?? stale?.hits)
   const known = sql`started < ${start} ${stale ? sql`and (site_id, session_id) not in (${stale.all})` : raw('')}`
   if (source) for (const insert of insertsFrom(source, known, step)) await writer.run(insert)
   for (const table of SESSION_NAMES) {
-    // An interrupted step may have left rows beyond the watermark.
+    // An interrupted step may have left rows of what began after `aggregated_until`.
     if (span) await deleteOlder(writer, table, step, sql`started >= ${span.from} and started < ${span.until}`)
     // The key of a session that began earlier than it was thought to is another one now.
     if (stale)
       await deleteOlder(writer, table, step, sql`started < ${start} and (site_id, session_id) in (${stale.all})`)
   }
-  if (span) await writer.run(sql`insert into seals (watermark, ver) select ${watermark}, ${step}`)
+  if (span) await writer.run(sql`insert into aggregated_until (started, ver) select ${until}, ${step}`)
   if (stale)
-    await writer.run(sql`insert into unsealed (site_id, session_id, session_start, ver, is_deleted)
-      select site_id, session_id, session_start, ${step}, 1 from unsealed
+    await writer.run(sql`insert into stale_sessions (site_id, session_id, session_start, ver, is_deleted)
+      select site_id, session_id, session_start, ${step}, 1 from stale_sessions
       where ver < ${step} and (site_id, session_id) in (${stale.picked})`)
-  return { watermark, deleted: stale !== undefined, more: staleRows > STALE_SESSIONS_PER_STEP || watermark < target }
+  return { until, deleted: stale !== undefined, more: staleRows > STALE_SESSIONS_PER_STEP || until < target }
 }
 
 /** The values ascend, so the last one that is not null is the greatest. */
@@ -103,7 +103,7 @@ function insertsFrom(source: Sql, known: Sql, step: bigint): Sql[] {
       select ${raw(PAGE_COLUMNS)}, ${step}
       from (select p.*, coalesce(${raw(priorStart(['pathname'], previous))}, latest) as prior
         from (${selectPages(sql`(${sessions})`, source)}) p
-        left join (select ${pageKey}, max(started) as latest from session_pages where ids = 1 and ${ofVisitors}
+        left join (select ${pageKey}, max(started) as latest from session_pages where visitor_ids = 1 and ${ofVisitors}
           group by ${pageKey}) h using (${pageKey})) w`,
   ]
 }
@@ -111,7 +111,7 @@ function insertsFrom(source: Sql, known: Sql, step: bigint): Sql[] {
 /** Lists the stale sessions of a step in `step_sessions`, so that all of its statements have the same. */
 async function listStale(
   writer: AggregateWriter,
-  { step, watermark, start }: { step: bigint; watermark: Date; start: Date },
+  { step, until, start }: { step: bigint; until: Date; start: Date },
 ): Promise<Stale> {
   const list = (part: string, from: Sql) =>
     writer.run(sql`insert into step_sessions (step, site_id, session_id, session_start, part)
@@ -122,20 +122,20 @@ async function listStale(
   const picked = parts('picked')
   await list(
     'picked',
-    sql`unsealed where ver < ${step} group by site_id, session_id
+    sql`stale_sessions where ver < ${step} group by site_id, session_id
       order by min(session_start), site_id, session_id limit ${raw(String(STALE_SESSIONS_PER_STEP))}`,
   )
   await list(
     'again',
-    sql`events where session_start < ${watermark} and (site_id, visitor_id) in (
+    sql`events where session_start < ${until} and (site_id, visitor_id) in (
         select site_id, visitor_id from events where (site_id, session_id) in (${picked}))
       group by site_id, session_id`,
   )
   // A session that became part of another has no hits any more, and must be no session's `prior`.
   await list(
     'gone',
-    sql`unsealed where ver < ${step} and (site_id, session_id) not in (
-        select site_id, session_id from events where (site_id, session_id) in (select site_id, session_id from unsealed))
+    sql`stale_sessions where ver < ${step} and (site_id, session_id) not in (
+        select site_id, session_id from events where (site_id, session_id) in (select site_id, session_id from stale_sessions))
       group by site_id, session_id`,
   )
   const again = parts('again')
@@ -155,9 +155,9 @@ async function listStale(
 const countRows = async ({ select }: AggregateWriter, query: Sql): Promise<number> =>
   Number((await select(query))[0]?.n ?? 0)
 
-/** The next span to aggregate: from the watermark to `target`, or less if that has more than `HITS_PER_STEP` hits. */
-async function findNextSpan(writer: AggregateWriter, watermark: Date | undefined, target: Date) {
-  const from = watermark ?? BEGINNING_OF_TIME
+/** The next span to aggregate: from `since` to `target`, or less if that has more than `HITS_PER_STEP` hits. */
+async function findNextSpan(writer: AggregateWriter, since: Date | undefined, target: Date) {
+  const from = since ?? BEGINNING_OF_TIME
   const [row] = await writer.select(sql`select min(session_start) as first from events where session_start >= ${from}`)
   const first = row?.first
   if (!(first instanceof Date) || first >= target) return undefined

@@ -23,5 +23,5 @@ export function deleteOlder(
     select ${key}, ${number}, 1 from ${raw(table)} where ver < ${number} and ${scope}`)
 }
 
-/** The watermark of a writer that has summed nothing up. */
+/** How far a writer is that has aggregated nothing. */
 export const BEGINNING_OF_TIME = new Date(0)

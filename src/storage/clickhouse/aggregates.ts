@@ -6,9 +6,9 @@ import { COHORT_COLUMNS, PRIOR_COLUMNS, SESSION_TABLES } from '../aggregates/ses
 import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { isIn, join, raw, type Sql, sql } from '../sql.js'
 import type { AggregateMarks } from './aggregate-marks.js'
-import { aggregateStep, readWatermark } from './aggregate-step.js'
+import { aggregateStep, readAggregatedUntil } from './aggregate-step.js'
 import { type AggregateWriter, BEGINNING_OF_TIME, deleteOlder } from './aggregate-writer.js'
-import { dailyStep, readDailySeal, recountDays } from './daily-step.js'
+import { dailyStep, readCountedUntil, recountDays } from './daily-step.js'
 import { readRows } from './query.js'
 import { erase } from './removal.js'
 import { type AggregateTable, aggregateColumns, aggregateKey } from './schema.js'
@@ -21,7 +21,7 @@ const END_OF_TIME = new Date('2299-01-01T00:00:00Z')
 /** The aggregates as their only writer changes them. No two calls run at the same time, nor one beside an append. */
 export interface Aggregates {
   readonly marks: AggregateMarks
-  /** Call it once after opening: no writer that was taken over can move from now on how far summing up is. */
+  /** Call it once after opening: no writer that was taken over can move from now on how far aggregation is. */
   takeOver(): Promise<void>
   /** Takes one bounded step towards a moment; returns whether another has something to do. */
   step(target: Date): Promise<boolean>
@@ -34,16 +34,16 @@ export async function openAggregates(client: ClickHouseClient, takeNumber: () =>
     run: (statement) => runWrite(client, statement),
     takeNumber,
   }
-  const progress = { watermark: await readWatermark(writer), countedUntil: await readDailySeal(writer) }
+  const progress = { aggregatedUntil: await readAggregatedUntil(writer), countedUntil: await readCountedUntil(writer) }
   const tracker = createAggregateTracker(progress, { aggregateStep, dailyStep })
   return {
     marks: createMarks({ client, writer, tracker }),
     async takeOver() {
-      // Without a watermark too: the first one of a writer that was taken over must not count either.
-      const { watermark = BEGINNING_OF_TIME, countedUntil = BEGINNING_OF_TIME } = tracker.progress()
+      // Also if nothing is aggregated: the first step of a writer that was taken over must not count either.
+      const { aggregatedUntil = BEGINNING_OF_TIME, countedUntil = BEGINNING_OF_TIME } = tracker.progress()
       const number = await takeNumber()
-      await writer.run(sql`insert into seals (watermark, ver) select ${watermark}, ${number}`)
-      await writer.run(sql`insert into daily_seals (day, ver) select ${countedUntil}, ${number}`)
+      await writer.run(sql`insert into aggregated_until (started, ver) select ${aggregatedUntil}, ${number}`)
+      await writer.run(sql`insert into daily_aggregated_until (day, ver) select ${countedUntil}, ${number}`)
     },
     step: async (target) => (await tracker.step(writer, target)).more,
   }
@@ -58,11 +58,11 @@ interface Parts {
 function createMarks(parts: Parts): AggregateMarks {
   const { client, writer, tracker } = parts
   const markStale = (where: Sql, number: bigint): Promise<void> => {
-    const { watermark } = tracker.progress()
-    if (watermark === undefined) return Promise.resolve()
-    return writer.run(sql`insert into unsealed (site_id, session_id, session_start, ver)
+    const { aggregatedUntil } = tracker.progress()
+    if (aggregatedUntil === undefined) return Promise.resolve()
+    return writer.run(sql`insert into stale_sessions (site_id, session_id, session_start, ver)
       select distinct e.site_id, e.session_id, e.session_start, ${number} from events e
-      where e.session_start < ${watermark} and (${where})`)
+      where e.session_start < ${aggregatedUntil} and (${where})`)
   }
   const markDays = (table: 'events' | 'agent_events', where: Sql, number: bigint): Promise<void> => {
     const { countedUntil } = tracker.progress()
@@ -80,7 +80,7 @@ function createMarks(parts: Parts): AggregateMarks {
     async ofCommit(events, agent_events, { moves = [], placements = [], additions = [] }, number) {
       const stale = tracker.findStale(events, { moves, placements })
       await insertRows(client, {
-        ...{ table: 'unsealed', columns: ['site_id', 'session_id', 'session_start', 'ver'] },
+        ...{ table: 'stale_sessions', columns: ['site_id', 'session_id', 'session_start', 'ver'] },
         values: stale.map(({ site_id, session_id, session_start }) => [
           ...[site_id, String(session_id), session_start, String(number)],
         ]),
@@ -95,7 +95,7 @@ function createMarks(parts: Parts): AggregateMarks {
       const touched = sql`site_id = ${site} and ${isOneOf(raw('session_id'), sessions)}`
       const own = sql`site_id = ${site} and ${isOneOf(raw('visitor_id'), visitors)}`
       for (const table of SESSION_NAMES) await deleteOlder(writer, table, number, sql`(${touched} or ${own})`)
-      await deleteEntries(writer, 'unsealed', number, touched)
+      await deleteEntries(writer, 'stale_sessions', number, touched)
       await markDays('events', sql`(${where}) and e.kind = 'pageview'`, number)
       // After the deletions, whose keys some of these have.
       if (others.length > 0)
@@ -109,11 +109,11 @@ function createMarks(parts: Parts): AggregateMarks {
           and (e.import_id is distinct from ${id} or e.session_start >= ${before})`,
         number,
       )
-      const { watermark = BEGINNING_OF_TIME } = tracker.progress()
+      const { aggregatedUntil = BEGINNING_OF_TIME } = tracker.progress()
       await insertRows(client, {
-        ...{ table: 'unsealed', columns: ['site_id', 'session_id', 'session_start', 'ver'] },
+        ...{ table: 'stale_sessions', columns: ['site_id', 'session_id', 'session_start', 'ver'] },
         values: splits
-          .filter(({ to }) => to.session_start < watermark)
+          .filter(({ to }) => to.session_start < aggregatedUntil)
           .map(({ to }) => [site, String(to.session_id), to.session_start, String(number)]),
       })
       await markDays('events', sql`${isTouched} and e.kind = 'pageview'`, number)
@@ -142,10 +142,10 @@ function areViews(views: readonly { site_id: number; visitor_id: bigint; timesta
     and (e.site_id, e.visitor_id, e.timestamp) in (select site_id, visitor_id, timestamp from ${listed} a)`
 }
 
-const ENTRY_KEYS = { unsealed: 'site_id, session_id, session_start', daily_changed: 'site_id, day' } as const
+const ENTRY_KEYS = { stale_sessions: 'site_id, session_id, session_start', daily_changed: 'site_id, day' } as const
 type EntryTable = keyof typeof ENTRY_KEYS
 
-/** Deletes entries of `unsealed` or `daily_changed`. */
+/** Deletes entries of `stale_sessions` or `daily_changed`. */
 function deleteEntries({ run }: AggregateWriter, table: EntryTable, number: bigint, where: Sql): Promise<void> {
   const key = raw(ENTRY_KEYS[table])
   return run(sql`insert into ${raw(table)} (${key}, ver, is_deleted)
@@ -155,8 +155,8 @@ function deleteEntries({ run }: AggregateWriter, table: EntryTable, number: bigi
 async function removeBefore({ client, writer, tracker }: Parts, site: number, end: Date): Promise<void> {
   const limit = end < END_OF_TIME ? end : END_OF_TIME
   // A stale session that became part of an earlier one is still aggregated under its old start.
-  const stale = sql`select count(*) as n from unsealed where site_id = ${site} and session_start < ${limit}`
-  while (Number((await writer.select(stale))[0]?.n) > 0 && tracker.progress().watermark)
+  const stale = sql`select count(*) as n from stale_sessions where site_id = ${site} and session_start < ${limit}`
+  while (Number((await writer.select(stale))[0]?.n) > 0 && tracker.progress().aggregatedUntil)
     await tracker.refreshStale(writer)
   const number = await writer.takeNumber()
   await markCutDays({ client, writer, tracker }, [site], limit, number)
@@ -244,7 +244,7 @@ async function assign(
     await deleteEntries(writer, table, number, where)
   }
   for (const table of SESSION_NAMES) await move(table, sql`site_id = ${from} and started < ${end}`)
-  await moveEntries('unsealed', sql`site_id = ${from} and session_start < ${end}`)
+  await moveEntries('stale_sessions', sql`site_id = ${from} and session_start < ${end}`)
   for (const table of DAILY_NAMES) await move(table, sql`site_id = ${from} and day < ${startOfDay(end)}`)
   await moveEntries('daily_changed', sql`site_id = ${from} and day < ${startOfDay(end)}`)
 }

@@ -11,10 +11,10 @@ const PATH = '/clickhouse/tables/{shard}/{database}'
 /** A replica tidies its disk up on a schedule of its own, every half a minute, which an erasure would wait for. */
 const TIDY = 'cleanup_delay_period = 1, max_cleanup_delay_period = 1'
 
-/** The statement that creates a table as one that creates it on every replica. `statement` is one of `schema.ts`. */
+/** The statement that creates or drops a table as one that does so on every replica. `statement` is one of `schema.ts`. */
 export const replicate = (statement: string, cluster: string): string =>
   statement
-    .replace(/create table if not exists \w+/, `$& ${onCluster(cluster)}`)
+    .replace(/(create table if not exists|drop table if exists) \w+/, `$& ${onCluster(cluster)}`)
     .replace(/engine = (\w*MergeTree)(?:\(([^)]*)\))?/, (_, engine: string, version?: string) => {
       const [path, ...rest] = [`'${PATH}/{table}'`, "'{replica}'", ...(version === undefined ? [] : [version])]
       return `engine = Replicated${engine}(${[path, ...rest].join(', ')})`

@@ -1,12 +1,12 @@
 import { DAY_MS } from '../../base/time-units.js'
-import { type DailyStep, startOfDay } from '../aggregates/aggregation.js'
+import { type AggregateStep, startOfDay } from '../aggregates/aggregation.js'
 import { DAILY_NAMES, type DailyTableName, dailyColumns, selectDays } from '../aggregates/daily-counts.js'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'
 import { type AggregateWriter, BEGINNING_OF_TIME, deleteOlder } from './aggregate-writer.js'
 
 /*
- * Fills the daily counts (src/storage/aggregates/daily-counts.ts) of whole days (UTC). Days before the moment in `daily_seals` are counted. A
+ * Fills the daily counts (src/storage/aggregates/daily-counts.ts) of whole days (UTC). Days before the moment in `daily_aggregated_until` are counted. A
  * counted day that got or changed a row since is in `daily_changed`: reads take it from its rows until it is counted
  * again. The order of writing is that of `aggregate-step.ts`.
  */
@@ -18,8 +18,8 @@ const AGENTS = raw(
 )
 
 /** The moment before which days are counted; undefined if none are. */
-export async function readDailySeal({ select }: Pick<AggregateWriter, 'select'>): Promise<Date | undefined> {
-  const [row] = await select(sql`select max(day) as day from daily_seals`)
+export async function readCountedUntil({ select }: Pick<AggregateWriter, 'select'>): Promise<Date | undefined> {
+  const [row] = await select(sql`select max(day) as day from daily_aggregated_until`)
   return row?.day instanceof Date && row.day > BEGINNING_OF_TIME ? row.day : undefined
 }
 
@@ -27,8 +27,8 @@ export async function readDailySeal({ select }: Pick<AggregateWriter, 'select'>)
  * Takes one bounded step towards `target`: counts a changed day again, or else the next days. No append may run at the same
  * time.
  */
-export async function dailyStep(writer: AggregateWriter, target: Date): Promise<DailyStep> {
-  const until = await readDailySeal(writer)
+export async function dailyStep(writer: AggregateWriter, target: Date): Promise<AggregateStep> {
+  const until = await readCountedUntil(writer)
   const [changed] =
     until === undefined ? [] : await writer.select(sql`select min(day) as day from daily_changed where day < ${until}`)
   if (changed?.day instanceof Date) {
@@ -45,7 +45,7 @@ export async function dailyStep(writer: AggregateWriter, target: Date): Promise<
   if (span === undefined) return { until, deleted: false, more: false }
   const step = await writer.takeNumber()
   await recountDays(writer, step, { from: until ?? BEGINNING_OF_TIME, until: span.until })
-  await writer.run(sql`insert into daily_seals (day, ver) select ${span.until}, ${step}`)
+  await writer.run(sql`insert into daily_aggregated_until (day, ver) select ${span.until}, ${step}`)
   return { until: span.until, deleted: false, more: span.until < startOfDay(target) }
 }
 

@@ -145,8 +145,8 @@ export async function openEventStore(url: string, options: ClickHouseWriterOptio
     forgetRemovals: (key) => inTurn('The notes of removals could not be deleted.', () => forgetRemovals(client, key)),
     aggregate: aggregation.until,
     serverStatus: async () => ({ ...(await reader.serverStatus()), commits: { ...commits } }),
-    async maintain({ sumUp }) {
-      if (sumUp) await aggregation.stepIfDue()
+    async maintain({ aggregate }) {
+      if (aggregate) await aggregation.stepIfDue()
       try {
         if (newDeliveries > MAX_NEW_DELIVERIES) {
           newDeliveries = 0

@@ -125,7 +125,7 @@ export const aggregateColumns = (table: AggregateTable): Readonly<Record<string,
   table === 'sessions' || table === 'session_pages' ? SESSION_TABLES[table] : dailyColumns(table)
 
 /** Columns of aggregates that every row has, besides counts and keys; and the key that a row may lack. */
-const ALWAYS = new Set(['visitor_id', 'ended', 'ms', 'bounced', 'mixed', 'agents'])
+const ALWAYS = new Set(['visitor_id', 'ended', 'ms', 'bounced', 'traits_vary', 'agents'])
 const OPTIONAL_KEY = 'assistant'
 
 /**
@@ -144,9 +144,33 @@ function createAggregateTable(table: AggregateTable): string {
     settings ${ERASABLE}${key.includes(OPTIONAL_KEY) ? ', allow_nullable_key = 1' : ''}`
 }
 
+/** How far sessions are aggregated and days are counted, one row each, that of the latest writer; and the stale sessions. */
+const PROGRESS_TABLES = [
+  `create table if not exists aggregated_until (started ${INSTANT}, ver UInt64)
+    engine = ReplacingMergeTree(ver) order by tuple()`,
+  `create table if not exists daily_aggregated_until (day ${INSTANT}, ver UInt64)
+    engine = ReplacingMergeTree(ver) order by tuple()`,
+  // A deleted entry is dropped after a while. One that comes back has its session aggregated once more, no harm.
+  `create table if not exists stale_sessions (
+      site_id Int32, session_id UInt64, session_start ${INSTANT}, ${describe(VERSION_COLUMNS)},
+      written_at DateTime default now())
+    engine = ReplacingMergeTree(ver, is_deleted) order by (site_id, session_id, session_start)
+    ttl written_at + interval 1 day delete where is_deleted = 1 settings ${ERASABLE}`,
+]
+
+/** Columns of aggregates that a migration renamed. */
+const RENAMED_COLUMNS = [
+  ['sessions', 'acts', 'interactions'],
+  ['sessions', 'ids', 'visitor_ids'],
+  ['sessions', 'mixed', 'traits_vary'],
+  ['session_pages', 'page_acts', 'page_interactions'],
+  ['session_pages', 'ids', 'visitor_ids'],
+] as const
+
 /**
- * One migration after the other; each is a list of statements that may be repeated. A released one never changes, except
- * that the tables of rows get new columns from their declaration (`migrate.ts`).
+ * One migration after the other; each is a list of statements that may be repeated. A server that joins a cluster runs all
+ * of them again and creates tables as the other replicas have them now, so the statements that create tables follow their
+ * declaration: a new table is created there too, and a migration changes those that exist.
  */
 export const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -164,17 +188,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     // The records that the rows belong to (binding.ts).
     `create table if not exists bindings (token String, bound_at ${INSTANT}) engine = MergeTree order by bound_at`,
     ...[...SESSION_NAMES, ...DAILY_NAMES].map(createAggregateTable),
-    // How far sessions are aggregated and days are counted: one row each, that of the latest writer.
-    `create table if not exists seals (watermark ${INSTANT}, ver UInt64)
-      engine = ReplacingMergeTree(ver) order by tuple()`,
-    `create table if not exists daily_seals (day ${INSTANT}, ver UInt64)
-      engine = ReplacingMergeTree(ver) order by tuple()`,
-    // A deleted entry is dropped after a while. One that comes back has its session aggregated once more, no harm.
-    `create table if not exists unsealed (
-        site_id Int32, session_id UInt64, session_start ${INSTANT}, ${describe(VERSION_COLUMNS)},
-        written_at DateTime default now())
-      engine = ReplacingMergeTree(ver, is_deleted) order by (site_id, session_id, session_start)
-      ttl written_at + interval 1 day delete where is_deleted = 1 settings ${ERASABLE}`,
+    ...PROGRESS_TABLES,
     `create table if not exists daily_changed (site_id Int32, day ${INSTANT}, ${describe(VERSION_COLUMNS)})
       engine = ReplacingMergeTree(ver, is_deleted) order by (site_id, day)`,
     // The stale sessions of a step, under its number.
@@ -183,9 +197,12 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
         written_at DateTime default now())
       engine = MergeTree order by (step, part) ttl written_at + interval 1 day settings ${ERASABLE}`,
   ],
+  // It had sessions of several visitor ids aggregated again, as the next one has all sessions.
+  [],
   [
-    // A session of several visitor ids has the visitor of its first hit: such sessions are aggregated again.
-    `insert into unsealed (site_id, session_id, session_start, ver)
-      select site_id, session_id, started, ver from sessions where ids > 1`,
+    ...RENAMED_COLUMNS.map(([table, was, name]) => `alter table ${table} rename column if exists ${was} to ${name}`),
+    // Not renamed, because a replica's path has the table's name. Without a row in the new ones all is aggregated again.
+    ...PROGRESS_TABLES,
+    ...['seals', 'daily_seals', 'unsealed'].map((table) => `drop table if exists ${table} sync`),
   ],
 ]

@@ -38,7 +38,7 @@ const pagesWithPriors = (): string => {
   return `
     select f.*, coalesce(${priorStart(['pathname'], previous)}, h.latest) as prior
     from pages f left join (
-      select ${key.join(', ')}, max(started) filter (where ids = 1) as latest from session_pages
+      select ${key.join(', ')}, max(started) filter (where visitor_ids = 1) as latest from session_pages
       where visitor_id in (select visitor_id from fresh) group by ${key.join(', ')}) h using (${key.join(', ')})`
 }
 
@@ -50,8 +50,8 @@ const HITS_PER_STEP = 50_000
 const STALE_SESSIONS_PER_STEP = 5_000
 
 /** The moment before which sessions are aggregated; undefined if none are. */
-export async function readWatermark(connection: DuckDBConnection): Promise<Date | undefined> {
-  const [row] = await runQuery(connection, sql`select max(watermark) as at from seals`)
+export async function readAggregatedUntil(connection: DuckDBConnection): Promise<Date | undefined> {
+  const [row] = await runQuery(connection, sql`select max(started) as at from aggregated_until`)
   return row?.at instanceof Date ? row.at : undefined
 }
 
@@ -60,16 +60,16 @@ export async function readWatermark(connection: DuckDBConnection): Promise<Date 
  * some stale ones with all sessions of their visitors, whose `prior` may have changed.
  */
 export async function aggregateStep(writer: DuckDBConnection, target: Date): Promise<AggregateStep> {
-  const from = await readWatermark(writer)
+  const from = await readAggregatedUntil(writer)
   const span = await findNextSpan(writer, from, target)
-  const stale = await countRows(writer, sql`select count(*) as n from unsealed`)
-  if (span === undefined && stale === 0) return { watermark: from, deleted: false, more: false }
-  const watermark = span?.until ?? from ?? target
+  const stale = await countRows(writer, sql`select count(*) as n from stale_sessions`)
+  if (span === undefined && stale === 0) return { until: from, deleted: false, more: false }
+  const until = span?.until ?? from ?? target
   await inTransaction(writer, async () => {
-    if (stale > 0) await deleteStale(writer, watermark)
-    const added = sql`select * from events where session_start >= ${span?.from ?? watermark} and session_start < ${watermark}`
+    if (stale > 0) await deleteStale(writer, until)
+    const added = sql`select * from events where session_start >= ${span?.from ?? until} and session_start < ${until}`
     const again = sql`select e.* from events e semi join again a on a.site_id = e.site_id and a.session_id = e.session_id
-      where e.session_start < ${span?.from ?? watermark}`
+      where e.session_start < ${span?.from ?? until}`
     const source = stale > 0 ? sql`${added} union all ${again}` : added
     await runQuery(
       writer,
@@ -88,15 +88,15 @@ export async function aggregateStep(writer: DuckDBConnection, target: Date): Pro
       select ${raw(PAGE_COLUMNS)} from (${raw(pagesWithPriors())}) p`,
     )
     await writer.run('drop table fresh')
-    if (span) await runQuery(writer, sql`insert into seals values (${watermark})`)
+    if (span) await runQuery(writer, sql`insert into aggregated_until values (${until})`)
   })
-  return { watermark, deleted: stale > 0, more: stale > STALE_SESSIONS_PER_STEP || watermark < target }
+  return { until, deleted: stale > 0, more: stale > STALE_SESSIONS_PER_STEP || until < target }
 }
 
 /** Deletes stale sessions and all sessions of their visitors from the aggregates; table `again` lists them. */
-async function deleteStale(writer: DuckDBConnection, watermark: Date): Promise<void> {
+async function deleteStale(writer: DuckDBConnection, until: Date): Promise<void> {
   await writer.run(`create or replace temp table picked as
-    select site_id, session_id from unsealed group by all order by min(session_start) limit ${STALE_SESSIONS_PER_STEP}`)
+    select site_id, session_id from stale_sessions group by all order by min(session_start) limit ${STALE_SESSIONS_PER_STEP}`)
   await runQuery(
     writer,
     sql`create or replace temp table again as
@@ -104,18 +104,18 @@ async function deleteStale(writer: DuckDBConnection, watermark: Date): Promise<v
     select e.site_id, e.session_id from events e semi join (
       select site_id, visitor_id from events semi join picked using (site_id, session_id)) v
       on v.site_id = e.site_id and v.visitor_id = e.visitor_id
-    where e.session_start < ${watermark}`,
+    where e.session_start < ${until}`,
   )
   // A session that became part of another has no hits any more, and must be no session's `prior`.
   for (const table of ['sessions', 'session_pages']) {
-    await writer.run(`delete from ${table} where (site_id, session_id) in (select site_id, session_id from unsealed)
-      and (site_id, session_id) not in (select e.site_id, e.session_id from events e semi join unsealed u
+    await writer.run(`delete from ${table} where (site_id, session_id) in (select site_id, session_id from stale_sessions)
+      and (site_id, session_id) not in (select e.site_id, e.session_id from events e semi join stale_sessions u
         on u.site_id = e.site_id and u.session_id = e.session_id)`)
   }
   for (const [table, named] of [
     ['sessions', 'again'],
     ['session_pages', 'again'],
-    ['unsealed', 'picked'],
+    ['stale_sessions', 'picked'],
   ]) {
     await writer.run(`delete from ${table} where (site_id, session_id) in (select site_id, session_id from ${named})`)
   }
@@ -124,15 +124,15 @@ async function deleteStale(writer: DuckDBConnection, watermark: Date): Promise<v
 const countRows = async (writer: DuckDBConnection, query: Sql): Promise<number> =>
   Number((await runQuery(writer, query))[0]?.n ?? 0)
 
-/** The next span to aggregate: from the watermark to `target`, or less if that has more than `HITS_PER_STEP` hits. */
-async function findNextSpan(writer: DuckDBConnection, watermark: Date | undefined, target: Date) {
+/** The next span to aggregate: from `since` to `target`, or less if that has more than `HITS_PER_STEP` hits. */
+async function findNextSpan(writer: DuckDBConnection, since: Date | undefined, target: Date) {
   const [row] = await runQuery(
     writer,
-    sql`select min(session_start) as first from events where session_start >= ${watermark ?? new Date(0)}`,
+    sql`select min(session_start) as first from events where session_start >= ${since ?? new Date(0)}`,
   )
   const first = row?.first
   if (!(first instanceof Date) || first >= target) return undefined
-  const from = watermark ?? first
+  const from = since ?? first
   let until = target
   const hits = () =>
     countRows(writer, sql`select count(*) as n from events where session_start >= ${from} and session_start < ${until}`)

@@ -44,7 +44,7 @@ export const appendCommit = (
     if (rows.agent_events.length > 0) {
       appendRows(await appender('agent_events'), 'agent_events', COLUMN_TYPES.agent_events, rows.agent_events)
     }
-    if (stale.length > 0) appendStale(await appender('unsealed'), stale)
+    if (stale.length > 0) appendStale(await appender('stale_sessions'), stale)
     const days = aggregates.findChangedDays(rows, { moves })
     if (days.length > 0) appendChangedDays(await appender('daily_changed'), days)
     if (deliveries.length > 0) appendDeliveries(await appender('deliveries'), deliveries)
@@ -153,7 +153,7 @@ function discard(appender: DuckDBAppender): void {
   }
 }
 
-/** Appends to `unsealed`; a session that is in the table already may be added again. */
+/** Appends to `stale_sessions`; a session that is in the table already may be added again. */
 function appendStale(appender: DuckDBAppender, sessions: readonly StaleSession[]): void {
   for (const { site_id, session_id, session_start } of sessions) {
     appender.appendInteger(site_id)

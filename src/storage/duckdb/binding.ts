@@ -58,7 +58,7 @@ const SITE_TABLES = [
   'agent_events',
   'sessions',
   'session_pages',
-  'unsealed',
+  'stale_sessions',
   'deliveries',
   'loose_reports',
 ] as const

@@ -1,13 +1,13 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { DAY_MS } from '../../base/time-units.js'
-import { type DailyStep, startOfDay } from '../aggregates/aggregation.js'
+import { type AggregateStep, startOfDay } from '../aggregates/aggregation.js'
 import { DAILY_NAMES, type DailyTableName, dailyColumns, selectDays } from '../aggregates/daily-counts.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'
 import { inTransaction, runQuery } from './query.js'
 
 /*
- * Fills the daily counts (src/storage/aggregates/daily-counts.ts) of whole days (UTC). Days before a moment, the last row of `daily_seals`,
+ * Fills the daily counts (src/storage/aggregates/daily-counts.ts) of whole days (UTC). Days before a moment, the last row of `daily_aggregated_until`,
  * are counted. A counted day that got or changed a row since is in `daily_changed`: reads take it from its rows until it is
  * counted again.
  */
@@ -16,14 +16,14 @@ import { inTransaction, runQuery } from './query.js'
 const ROWS_PER_STEP = 200_000
 
 /** The moment before which days are counted; undefined if none are. */
-export async function readDailySeal(connection: DuckDBConnection): Promise<Date | undefined> {
-  const [row] = await runQuery(connection, sql`select max(day) as day from daily_seals`)
+export async function readCountedUntil(connection: DuckDBConnection): Promise<Date | undefined> {
+  const [row] = await runQuery(connection, sql`select max(day) as day from daily_aggregated_until`)
   return row?.day instanceof Date ? row.day : undefined
 }
 
 /** Takes one bounded step towards `target`, in one transaction: counts a changed day again, or else the next days. */
-export async function dailyStep(writer: DuckDBConnection, target: Date): Promise<DailyStep> {
-  const until = await readDailySeal(writer)
+export async function dailyStep(writer: DuckDBConnection, target: Date): Promise<AggregateStep> {
+  const until = await readCountedUntil(writer)
   const [changed] =
     until === undefined
       ? []
@@ -42,7 +42,7 @@ export async function dailyStep(writer: DuckDBConnection, target: Date): Promise
   if (span === undefined) return { until, deleted: false, more: false }
   await inTransaction(writer, async () => {
     await insertDays(writer, daysBetween(span.from, span.until).rows)
-    await runQuery(writer, sql`insert into daily_seals values (${span.until})`)
+    await runQuery(writer, sql`insert into daily_aggregated_until values (${span.until})`)
   })
   return { until: span.until, deleted: false, more: span.until < startOfDay(target) }
 }

@@ -4,10 +4,10 @@ import { type CommitPosition, parseCommitPosition } from '../commit-position.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { type Sql, sql } from '../sql.js'
 import type { QueryScope, Repair, ResultRow } from '../store.js'
-import { aggregateStep, readWatermark } from './aggregate-step.js'
+import { aggregateStep, readAggregatedUntil } from './aggregate-step.js'
 import { appendCommit, replaceSitemapRows, storeVerdicts } from './append.js'
 import { type CheckpointOptions, createCheckpoints } from './checkpoints.js'
-import { dailyStep, readDailySeal } from './daily-step.js'
+import { dailyStep, readCountedUntil } from './daily-step.js'
 import { DEFAULT_READ_TIMEOUTS } from './database.js'
 import { type DataFile, type DataFileOptions, openDataFile } from './datafile.js'
 import type { EventFile } from './event-file.js'
@@ -52,7 +52,10 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
     const count = rows ?? 'an unknown number of'
     options.log('error', `${options.file}: ${count} committed rows were lost; see ${backup}`)
   }
-  const progress = { watermark: await file.read(readWatermark), countedUntil: await file.read(readDailySeal) }
+  const progress = {
+    aggregatedUntil: await file.read(readAggregatedUntil),
+    countedUntil: await file.read(readCountedUntil),
+  }
   const aggregates = createAggregateTracker(progress, { aggregateStep, dailyStep })
   const checkpoints = createCheckpoints(file, options)
   /** Runs `work` on the writing connection. Forgets all shared results after it, even if it failed. */
@@ -176,8 +179,8 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
       ),
     checkpoint: checkpoints.run,
     aggregate: aggregation.until,
-    async maintain({ sumUp }) {
-      if (sumUp) await aggregation.stepIfDue()
+    async maintain({ aggregate }) {
+      if (aggregate) await aggregation.stepIfDue()
       await checkpoints.whenIdle()
     },
     close: () => file.close(),

@@ -1,6 +1,6 @@
 import type { Migration } from '../records/records-schema.js'
 
-/** Session aggregates; `aggregate-step.ts` says what the columns mean. */
+/** Session aggregates; `src/storage/aggregates/session-aggregates.ts` says what the columns mean. */
 const AGGREGATES_SCHEMA: readonly string[] = [
   `create table sessions (
     site_id integer, session_id ubigint, visitor_id ubigint, started timestamp, prior timestamp, ended timestamp,
@@ -122,4 +122,16 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
   ]),
   // A session of several visitor ids has the visitor of its first hit: such sessions are aggregated again.
   ['insert into unsealed select site_id, session_id, started from sessions where ids > 1'],
+  [
+    'alter table sessions rename column acts to interactions',
+    'alter table sessions rename column ids to visitor_ids',
+    'alter table sessions rename column mixed to traits_vary',
+    'alter table session_pages rename column page_acts to page_interactions',
+    'alter table session_pages rename column ids to visitor_ids',
+    'alter table unsealed rename to stale_sessions',
+    // Sessions that began before the last of these moments are aggregated.
+    'alter table seals rename to aggregated_until',
+    'alter table aggregated_until rename column watermark to started',
+    'alter table daily_seals rename to daily_aggregated_until',
+  ],
 ]

@@ -58,7 +58,7 @@ export async function reclassifyFetches(
 /** Has the counted days of these fetches counted again. */
 export const markDays = (where: Sql): Sql => sql`
   insert into daily_changed select distinct site_id, date_trunc('day', timestamp) from agent_events
-  where timestamp < (select max(day) from daily_seals) and (${where})`
+  where timestamp < (select max(day) from daily_aggregated_until) and (${where})`
 
 /** Gives the rows of `range` their new agents. */
 const updateAgents = (range: Sql, changes: readonly AgentChange[]): Sql => sql`
@@ -113,7 +113,7 @@ export async function renameDevice(
     const slice = sql`${same} and rowid <= ${last}`
     return [
       // The aggregates of these sessions are computed again; until then reads count their hits.
-      sql`insert into unsealed select site_id, session_id, min(session_start) from events where ${slice} group by all`,
+      sql`insert into stale_sessions select site_id, session_id, min(session_start) from events where ${slice} group by all`,
       sql`update events set os = ${to.os}, device_type = ${to.device_type} where ${slice}`,
     ]
   })

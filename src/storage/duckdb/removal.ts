@@ -7,8 +7,8 @@ import { PRIOR_COLUMNS } from '../aggregates/session-aggregates.js'
 import type { Removal, RemovalStep, SiteRemoval } from '../event-store.js'
 import { join, raw, type Sql, sql } from '../sql.js'
 import { HexId, toHexId } from '../store.js'
-import { readWatermark } from './aggregate-step.js'
-import { daysBetween, daysIn, readDailySeal, recountDays } from './daily-step.js'
+import { readAggregatedUntil } from './aggregate-step.js'
+import { daysBetween, daysIn, readCountedUntil, recountDays } from './daily-step.js'
 import { inTransaction, runQuery } from './query.js'
 
 /** Approximate: appends wait while a step runs. */
@@ -17,7 +17,7 @@ const ROWS_PER_STEP = 100_000
 const AGGREGATE_TABLES = [
   ['sessions', 'started'],
   ['session_pages', 'started'],
-  ['unsealed', 'session_start'],
+  ['stale_sessions', 'session_start'],
 ] as const
 /** Later than any stored row. */
 const END_OF_TIME = new Date('9999-01-01T00:00:00Z')
@@ -68,8 +68,8 @@ async function removePerson(
   writer: DuckDBConnection,
   { site, visitor, key }: { site: number; visitor: bigint; key?: string | undefined },
 ): Promise<RemovalStep> {
-  const watermark = await readWatermark(writer)
-  const seal = (await readDailySeal(writer)) ?? new Date(0)
+  const aggregatedUntil = await readAggregatedUntil(writer)
+  const countedUntil = (await readCountedUntil(writer)) ?? new Date(0)
   const run = (query: Sql) => runQuery(writer, query)
   const done = await readRemovalNote(writer, key)
   // If the person came again since, they are a new visitor.
@@ -86,17 +86,17 @@ async function removePerson(
     await run(sql`create or replace temp table others as select distinct visitor_id from events where site_id = ${site}
       and session_id in (select session_id from touched) and visitor_id not in (select visitor_id from leaving)`)
     await run(sql`create or replace temp table touched_days as select distinct date_trunc('day', timestamp) as day
-      from events where ${ofPerson} and kind = 'pageview' and timestamp < ${seal}`)
+      from events where ${ofPerson} and kind = 'pageview' and timestamp < ${countedUntil}`)
     const loose = changedRows((await run(sql`delete from loose_reports where ${ofPerson}`))[0])
     const rows = loose + changedRows((await run(sql`delete from events where ${ofPerson}`))[0])
-    for (const table of ['sessions', 'session_pages', 'unsealed'])
+    for (const table of ['sessions', 'session_pages', 'stale_sessions'])
       await run(
         sql`delete from ${raw(table)} where site_id = ${site} and session_id in (select session_id from touched)`,
       )
     await recountDays(writer, daysIn('touched_days'), [site], ['daily_views'])
-    if (watermark)
-      await run(sql`insert into unsealed select site_id, session_id, min(session_start) from events
-        where site_id = ${site} and session_start < ${watermark} and visitor_id in (select visitor_id from others)
+    if (aggregatedUntil)
+      await run(sql`insert into stale_sessions select site_id, session_id, min(session_start) from events
+        where site_id = ${site} and session_start < ${aggregatedUntil} and visitor_id in (select visitor_id from others)
         group by site_id, session_id`)
     const visitor_ids = await selectIds(writer, 'select visitor_id as id from leaving order by id')
     const session_ids = await selectIds(writer, 'select session_id as id from touched')
@@ -151,7 +151,7 @@ async function removeBefore(
   // A stale session that became part of an earlier one is still aggregated under its old start.
   const [stale] = await runQuery(
     writer,
-    sql`select count(*) as n from unsealed where site_id = ${site} and session_start < ${end}`,
+    sql`select count(*) as n from stale_sessions where site_id = ${site} and session_start < ${end}`,
   )
   if (Number(stale?.n) > 0 && stepEnd !== undefined) {
     await refreshStale()
@@ -223,15 +223,15 @@ export async function assignStep(
  * such sessions last.
  */
 async function findCutDays(writer: DuckDBConnection, site: number, end: Date) {
-  const seal = await readDailySeal(writer)
+  const countedUntil = await readCountedUntil(writer)
   const from = startOfDay(end)
-  if (seal === undefined || from >= seal) return undefined
+  if (countedUntil === undefined || from >= countedUntil) return undefined
   const [row] = await runQuery(
     writer,
     sql`select max(timestamp) as last from events where site_id = ${site} and session_start < ${end}`,
   )
   const last = row?.last instanceof Date && row.last > end ? row.last : end
-  const until = Math.min(startOfDay(last).getTime() + DAY_MS, seal.getTime())
+  const until = Math.min(startOfDay(last).getTime() + DAY_MS, countedUntil.getTime())
   return daysBetween(from, new Date(until))
 }
 

@@ -233,7 +233,11 @@ t.test('a result is streamed, stopped and bounded', { skip: noChdb }, async (t) 
   await t.rejects(bounded.query(raw('select groupArray(number) as n from numbers(20000000)')), {
     message: /needs more memory/,
   })
-  for (const statement of ['drop table events', 'insert into seals values (0)', 'alter table events delete where 1'])
+  for (const statement of [
+    'drop table events',
+    'insert into aggregated_until values (0)',
+    'alter table events delete where 1',
+  ])
     await t.rejects(store.query(raw(statement)), { code: 'database_error' }, statement)
 })
 

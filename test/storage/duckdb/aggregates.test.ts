@@ -65,9 +65,9 @@ t.test('reads return the same from aggregates as from hits, whenever sessions we
     { numRuns: Number(process.env.AGGREGATE_RUNS ?? 8), seed: 20261123 },
   )
   const [sum] = await aggregated.query(
-    sql`select count(*) as n, max(ids) as ids, bool_or(mixed) as mixed from sessions`,
+    sql`select count(*) as n, max(visitor_ids) as visitor_ids, bool_or(traits_vary) as traits_vary from sessions`,
   )
-  t.ok(Number(sum?.n) > 20 && sum?.ids === 2 && sum.mixed, 'sessions of every kind were aggregated')
+  t.ok(Number(sum?.n) > 20 && sum?.visitor_ids === 2 && sum.traits_vary, 'sessions of every kind were aggregated')
   for (const table of Object.keys(DAILY_TABLES)) {
     const [found] = await aggregated.query(sql`select count(*) as n from ${raw(table)}`)
     t.ok(Number(found?.n) > 20, `${table} was filled`)
@@ -161,9 +161,9 @@ t.test(
     ]
     await store.append({ events, agent_events: [] })
     await store.aggregate(at('20:00'))
-    t.match(await store.query(sql`select cast(session_id as integer) as id, mixed from sessions order by id`), [
-      { id: 1, mixed: false },
-      { id: 2, mixed: true },
+    t.match(await store.query(sql`select cast(session_id as integer) as id, traits_vary from sessions order by id`), [
+      { id: 1, traits_vary: false },
+      { id: 2, traits_vary: true },
     ])
     const reads: [read: string, expected: object[]][] = [
       [
@@ -280,7 +280,7 @@ t.test(
     await store.aggregate(at('20:00'))
     t.match(await results(), merged)
     t.match(await store.query(sql`select count(*) as n from sessions`), [{ n: 2 }])
-    t.match(await store.query(sql`select count(*) as n from unsealed`), [{ n: 0 }])
+    t.match(await store.query(sql`select count(*) as n from stale_sessions`), [{ n: 0 }])
   },
 )
 
@@ -300,20 +300,20 @@ t.test('aggregation runs by itself in bounded steps and leaves out sessions that
   })
   await store.append({ events, agent_events: [] })
   const aggregated = async () => Number((await store.query(sql`select count(*) as n from sessions`))[0]?.n)
-  await store.maintain({ sumUp: true })
+  await store.maintain({ aggregate: true })
   t.equal(await aggregated(), 0, 'not at the start')
   clock += 61_000
-  await store.maintain({ sumUp: true })
+  await store.maintain({ aggregate: true })
   t.equal(await aggregated(), 2_000, 'all of them began an hour ago or earlier')
   now += 10 * MINUTE
   await store.append({ events: [eventRow({ timestamp: new Date(now), session_id: 9_999n })], agent_events: [] })
-  await store.maintain({ sumUp: true })
+  await store.maintain({ aggregate: true })
   clock += 61_000
-  await store.maintain({ sumUp: true })
+  await store.maintain({ aggregate: true })
   t.equal(await aggregated(), 2_000, 'one that began just now is not aggregated')
   now += 2 * 3_600_000
   clock += 61_000
-  await store.maintain({ sumUp: true })
+  await store.maintain({ aggregate: true })
   t.equal(await aggregated(), 2_001, 'and is when it is over')
   const again = await store.query(sql`select session_id, count(*) as n from sessions group by session_id having n > 1`)
   t.strictSame(again, [], 'none twice')

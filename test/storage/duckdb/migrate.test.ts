@@ -38,6 +38,19 @@ const SUMMED: readonly Sql[] = [
   sql`insert into seals values (${LATER})`,
 ]
 
+/** Takes the names of version 14 back. */
+const NAMES_OF_VERSION_13: readonly Sql[] = [
+  sql`alter table sessions rename column interactions to acts`,
+  sql`alter table sessions rename column visitor_ids to ids`,
+  sql`alter table sessions rename column traits_vary to mixed`,
+  sql`alter table session_pages rename column page_interactions to page_acts`,
+  sql`alter table session_pages rename column visitor_ids to ids`,
+  sql`alter table stale_sessions rename to unsealed`,
+  sql`alter table aggregated_until rename column started to watermark`,
+  sql`alter table aggregated_until rename to seals`,
+  sql`alter table daily_aggregated_until rename to daily_seals`,
+]
+
 /** Fifty rows a statement: one for each row took most of the test's time. */
 const chunks = <T>(all: readonly T[]): T[][] =>
   Array.from({ length: Math.ceil(all.length / 50) }, (_, n) => all.slice(n * 50, (n + 1) * 50))
@@ -71,7 +84,7 @@ async function oldFile(file: string, version: 1 | 5): Promise<void> {
 
 /** Reads that together use every column of `PRIOR_COLUMNS`. */
 const READS = ['overview', 'sources', 'locations', 'devices', 'pages']
-const TABLES = ['events', 'sessions', 'session_pages', 'unsealed', 'seals'] as const
+const TABLES = ['events', 'sessions', 'session_pages', 'stale_sessions', 'aggregated_until'] as const
 const counts = async (store: EventStore) => {
   const of = joined(
     TABLES.map((table) => sql`(select count(*) from ${raw(table)}) as ${raw(table)}`),
@@ -117,7 +130,7 @@ async function checkMigration(t: Test, from: 1 | 5): Promise<void> {
   const version = EVENTS_SCHEMA.length
 
   const store = await openStoreAt(file)
-  const emptied = { events: own, sessions: 0, session_pages: 0, unsealed: 0, seals: 0, version }
+  const emptied = { events: own, sessions: 0, session_pages: 0, stale_sessions: 0, aggregated_until: 0, version }
   t.strictSame(await counts(store), emptied, 'what was aggregated is gone, the rows are not')
   await answersAsItsHits(store, 'nothing aggregated')
 
@@ -125,7 +138,7 @@ async function checkMigration(t: Test, from: 1 | 5): Promise<void> {
   t.strictSame(await findWrongDailyCounts(store), [], 'every day is counted')
   const [counted] = await store.query(sql`select sum(fetches)::integer as fetches from daily_urls`)
   t.equal(counted?.fetches, rows.agent_events.length)
-  const filled = { ...emptied, sessions: all, session_pages: pages, seals: 1 }
+  const filled = { ...emptied, sessions: all, session_pages: pages, aggregated_until: 1 }
   t.strictSame(await counts(store), filled, 'all is aggregated again')
   for (const column of PRIOR_COLUMNS) {
     const [found] = await store.query(sql`select count(${raw(column)}) as n from sessions`)
@@ -139,6 +152,31 @@ async function checkMigration(t: Test, from: 1 | 5): Promise<void> {
   await answersAsItsHits(again, 'opened again')
   await again.close()
 }
+
+t.test('a file of version 13 keeps its aggregates under their new names', async (t) => {
+  const file = join(directory(t), 'events.duckdb')
+  const store = await openStoreAt(file)
+  await store.append(rows)
+  await store.aggregate(LATER)
+  await store.append({ events: rows.events.slice(0, 1), agent_events: [] })
+  const dump = (one: EventStore) =>
+    Promise.all(
+      ['sessions', 'session_pages', 'stale_sessions', 'aggregated_until', 'daily_aggregated_until'].map((table) =>
+        one.query(sql`select * from ${raw(table)} order by all`),
+      ),
+    )
+  const stored = await dump(store)
+  t.ok(stored.every((table) => table.length > 0))
+  await store.close()
+  const old = await openDataFile({ ...storeOptions(file).options, migrations: EVENTS_SCHEMA })
+  await old.write((writer) =>
+    runTransaction(writer, [...NAMES_OF_VERSION_13, sql`delete from schema_versions where version > 13`]),
+  )
+  await old.close()
+  const again = await openStoreAt(file)
+  t.strictSame(await dump(again), stored)
+  await again.close()
+})
 
 t.test(
   'aggregated sessions of several visitor ids are aggregated again, for the visitor of their first hit',
@@ -158,7 +196,8 @@ t.test(
     await old.write((writer) =>
       runTransaction(writer, [
         sql`update sessions set visitor_id = 2, first_seen = ${session.session_start}`,
-        sql`delete from schema_versions where version = ${EVENTS_SCHEMA.length}`,
+        ...NAMES_OF_VERSION_13,
+        sql`delete from schema_versions where version >= 13`,
       ]),
     )
     await old.close()

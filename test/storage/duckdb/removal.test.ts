@@ -60,7 +60,7 @@ t.test('aggregates equal the remaining hits, in whichever order rows are removed
       fc.constantFrom(...FILTERS),
       fc.shuffledSubarray(READS, { minLength: 2, maxLength: 2 }),
       fc.tuple(fc.constantFrom(...DAILY_READS), fc.constantFrom(...DAILY_FILTERS)),
-      async (visits, acts, seals, edges, filter, asked, [dailyRead, dailyFilter]) => {
+      async (visits, acts, targets, edges, filter, asked, [dailyRead, dailyFilter]) => {
         // Two sites have the same ids: rows of the first are removed.
         sites += 2
         const [site, beside] = [sites - 1, sites]
@@ -86,7 +86,7 @@ t.test('aggregates equal the remaining hits, in whichever order rows are removed
           await aggregated.append({ events, agent_events })
           kept.push(...events)
           keptFetches.push(...agent_events)
-          await aggregated.aggregate(new Date(base + (seals[batch] ?? 0) * DAY))
+          await aggregated.aggregate(new Date(base + (targets[batch] ?? 0) * DAY))
           const next = acts[batch]
           if (next === undefined) continue
           const own = kept.filter((row) => row.site_id === site)
@@ -221,7 +221,7 @@ t.test('a site is removed completely, in steps, and the other site stays', async
   }
   t.equal(removed, 195_000)
   t.ok(steps > 2, `${steps} steps: no one of them holds appends back for long`)
-  for (const table of ['events', 'agent_events', 'sessions', 'session_pages', 'unsealed', 'deliveries']) {
+  for (const table of ['events', 'agent_events', 'sessions', 'session_pages', 'stale_sessions', 'deliveries']) {
     const found = await store.query(sql`select count(*) filter (where site_id = 1) as gone,
       count(*) filter (where site_id = 2) as there from query_table(${table})`)
     const there = { events: 15_000, agent_events: 10_000, sessions: 15_000, session_pages: 15_000, deliveries: 1 }

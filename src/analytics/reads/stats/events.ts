@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { IS_INTERACTIVE } from '../../../storage/aggregates/session-aggregates.js'
 import { raw, type Sql, sql } from '../../../storage/sql.js'
 import type { ResultRow } from '../../../storage/store.js'
 import { sourceRows, whereClause } from '../../query/conditions.js'
@@ -10,7 +11,6 @@ import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
 import type { ReadContext } from '../../query/read-context.js'
-import { IS_INTERACTIVE } from '../../query/sessions.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
 const PEOPLE_METRICS = ['events', 'visitors'] as const
