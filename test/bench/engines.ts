@@ -19,7 +19,7 @@ const COMMITS = 10
 
 /**
  * `npm run bench -- engines [people] [agents] [runs]`: each read of `reads` over the same hits (1,000,000) and fetches (1,000,000)
- * of 90 days in DuckDB, in ClickHouse from its rows, and in ClickHouse after summing up: milliseconds of its statements, the
+ * of 90 days in DuckDB, in ClickHouse from its rows, and in ClickHouse after aggregation: milliseconds of its statements, the
  * least of five runs. Then what writing costs: commits of 5,000 rows, and a scan with and without `final`. Needs `npm run engines`.
  */
 export async function run([people = '1000000', agents = '1000000', repeated = '5']: string[] = []): Promise<void> {
@@ -40,10 +40,10 @@ export async function run([people = '1000000', agents = '1000000', repeated = '5
     const fromRows = await measureAll(clickhouse, asked, runs)
     const began = performance.now()
     await clickhouse.aggregate(END)
-    console.log(`summed up in ${seconds(began)} s`)
+    console.log(`aggregated in ${seconds(began)} s`)
     const summedUp = await measureAll(clickhouse, asked, runs)
     console.log(`${people} hits, ${agents} fetches, 90 days, ms, the least of ${runs}`)
-    console.log('| read | DuckDB | ClickHouse, from rows | summed up | of DuckDB |')
+    console.log('| read | DuckDB | ClickHouse, from rows | aggregated | of DuckDB |')
     console.log(`|${'---|'.repeat(5)}`)
     asked.forEach(([path, query], i) => {
       const [a = 0, b = 0, c = 0] = [ofDuckdb[i], fromRows[i], summedUp[i]]

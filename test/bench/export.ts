@@ -15,7 +15,7 @@ const LIMIT_MB = 150
 /**
  * `npm run bench -- export [--rows 1000000] [--engine]`: a table of so many rows as CSV over HTTP, to a client that reads
  * as fast as it can and to one that pauses; and the peak memory of the process that answers: the export's part alone,
- * over rows made as they are asked for, or summed up with that of the worker, which has the store.
+ * over rows made as they are asked for, or aggregated with that of the worker, which has the store.
  */
 export async function run(args: string[] = []): Promise<void> {
   const { values } = parseArgs({ args, options: { rows: { type: 'string' }, engine: { type: 'boolean' } } })

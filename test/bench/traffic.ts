@@ -22,13 +22,13 @@ const path = (hash: string, paths: number) =>
 /**
  * Fills an events.duckdb with the 90 days before `end`: people in sessions of three hits on average, who come back and
  * whose ids change each month, and agents' fetches; in the order of their time, the same for the same arguments. With
- * `sealed`, sessions are summed up as the store would have done meanwhile.
+ * `aggregated`, sessions are aggregated as the store would have done meanwhile.
  */
 export async function fillTraffic(
   file: string,
   { people, agents, paths }: Size,
   end: Date,
-  sealed = true,
+  aggregated = true,
 ): Promise<void> {
   const opening = { file, settings, now: () => end, clock, log: () => {} }
   await (await openEvents(opening)).close()
@@ -48,7 +48,7 @@ export async function fillTraffic(
   } finally {
     close()
   }
-  if (!sealed) return
+  if (!aggregated) return
   const store = await openEvents(opening)
   await store.aggregate(new Date(end.getTime() - 2 * 3_600_000))
   await store.close()

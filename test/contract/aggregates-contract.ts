@@ -120,7 +120,7 @@ async function changeRows(store: EventStore, { events, agent_events }: Rows): Pr
   while ((await store.remove({ site: 1, visitor: events[37]?.visitor_id ?? 0n })).more);
 }
 
-/** Summing up on another engine gives the rows that it gives on DuckDB, and reads with them the answers of rows. */
+/** Aggregation on another engine gives the rows that it gives on DuckDB, and reads with them the answers of rows. */
 export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStore>): void {
   t.test('aggregates are the same rows, and reads the same answers, before and after late hits', async (t) => {
     const random = seeded(20261124)
@@ -135,7 +135,7 @@ export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStor
     const aggregate = (target: number) => Promise.all([duckdb, other].map((store) => store.aggregate(new Date(target))))
     const stages: [string, () => Promise<unknown>][] = [
       [
-        'half is summed up, and late hits have come',
+        'half is aggregated, and late hits have come',
         async () => {
           await append(most ?? rows)
           await aggregate(half)
@@ -144,7 +144,7 @@ export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStor
         },
       ],
       [
-        'all is summed up again, and late hits have joined sessions',
+        'all is aggregated again, and late hits have joined sessions',
         async () => {
           await aggregate(end)
           await compareAggregates(t, [duckdb, other], 'all')
@@ -156,7 +156,7 @@ export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStor
           await append(late[1] ?? rows)
         },
       ],
-      ['these are summed up too', () => aggregate(end)],
+      ['these are aggregated too', () => aggregate(end)],
       [
         'views have got their halves, fetches verdicts and names, and a person is erased',
         async () => {
@@ -227,7 +227,7 @@ export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStor
       fc.asyncProperty(
         fc.array(arbitraryVisit, { minLength: 1, maxLength: 10 }),
         fc.tuple(fc.nat(5), fc.nat(5), fc.nat(5)),
-        async (visits, watermarks) => {
+        async (visits, targets) => {
           base += 6 * DAY
           const rows = rowsOf(visits, base)
           const fetches = fetchesOf(rows)
@@ -236,7 +236,7 @@ export function aggregatesContract(t: Test, open: (t: Test) => Promise<EventStor
             const agent_events = fetches.filter((each) => each.batch === batch).map((each) => each.row)
             for (const store of [duckdb, other]) {
               await store.append({ events, agent_events })
-              await store.aggregate(new Date(base + (watermarks[batch] ?? 0) * DAY))
+              await store.aggregate(new Date(base + (targets[batch] ?? 0) * DAY))
             }
           }
           const [expected, found] = await Promise.all([readAggregates(duckdb), readAggregates(other)])
@@ -272,7 +272,7 @@ interface SomeReads {
   count: number
 }
 
-/** Rows leave, or become another site's, after they were summed up and while late hits wait. */
+/** Rows leave, or become another site's, after they were aggregated and while late hits wait. */
 export async function removedAggregates(t: Test, other: EventStore): Promise<void> {
   const random = seeded(20261126)
   const rows = contractRows()
@@ -307,7 +307,7 @@ export async function removedAggregates(t: Test, other: EventStore): Promise<voi
 }
 
 /**
- * Summing up fails at each of its statements once, and the program starts again: reads in between come from rows, and the
+ * Aggregation fails at each of its statements once, and the program starts again: reads in between come from rows, and the
  * aggregates at last equal those of DuckDB. `reopen` opens the store; it calls `onWrite` before each statement that writes.
  */
 export async function interruptedAggregation(

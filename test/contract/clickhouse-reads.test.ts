@@ -29,7 +29,7 @@ checkOnClickHouse((t, server) => {
   t.test('reads of random small sites equal the recount', { skip }, (t) => checkRandomSites(t, () => openOn(t, server)))
   aggregatesContract(t, (t) => openOn(t, server))
   t.test('aggregates leave with their rows', async (t) => removedAggregates(t, await openOn(t, server)))
-  t.test('summing up may be interrupted anywhere', async (t) =>
+  t.test('aggregation may be interrupted anywhere', async (t) =>
     interruptedAggregation(t, await openInterruptible(t, server)),
   )
 })

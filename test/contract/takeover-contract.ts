@@ -72,7 +72,7 @@ function createSlowRecords(records: Records) {
 
 /** Faults at which a writer of the store is not alone with its records. */
 export function takeoverContract(t: Test, server: ClickHouseServer): void {
-  t.test('the first watermark of a writer that was taken over does not count', async (t) => {
+  t.test('the first aggregates of a writer that was taken over do not count', async (t) => {
     for (const [name, pattern] of [
       ['sessions', /insert into aggregated_until/],
       ['days', /insert into daily_aggregated_until/],

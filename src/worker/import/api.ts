@@ -37,7 +37,7 @@ interface ImportState {
 const MAX_IMPORTS = 8
 /** A command that has sent nothing for so long has been stopped. */
 const SILENCE_MS = 60_000
-/** Summing up waits for sessions to end; lines that are newer are not in its way. */
+/** Aggregation waits for sessions to end; lines that are newer are not in its way. */
 const SETTLED_MS = 2 * 3_600_000
 
 interface ImportApiDeps
@@ -153,7 +153,7 @@ export function createImportApi(deps: ImportApiDeps) {
   }
   return {
     api,
-    /** Whether an import stores lines of the past: what is summed up meanwhile would change with each batch. */
+    /** Whether an import stores lines of the past: what is aggregated meanwhile would change with each batch. */
     isStoringPast: (): boolean =>
       [...running.values()].some((one) => isRunning(one) && (one.run.span().last ?? 0) < now() - SETTLED_MS),
   }

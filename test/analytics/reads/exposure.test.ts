@@ -44,5 +44,5 @@ t.test('a shown flag is an event and does not prevent a bounce', async (t) => {
   }
   await check('by its hits')
   await store.aggregate(new Date('2026-11-21T11:00:00.000Z'))
-  await check('summed up')
+  await check('aggregated')
 })

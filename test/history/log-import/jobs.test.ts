@@ -172,7 +172,7 @@ t.test('what a killed process has left of uploads is removed at the start, also 
   await t.rejects(upload)
 })
 
-t.test('nothing is summed up while lines of the past are stored', async (t) => {
+t.test('nothing is aggregated while lines of the past are stored', async (t) => {
   const { jobs, clock, isStoringPast } = await createImportWorld(t)
   const LAST_LINE = START - 86_400_000
   t.equal(isStoringPast(), false, 'no import')

@@ -21,6 +21,7 @@ t.test('a statement creates a table on every replica', async (t) => {
       `create table if not exists a on cluster \`c\` (b Int32)\n  engine = ReplicatedMergeTree(${PATH}) order by b settings old_parts_lifetime = 1, cleanup_delay_period = 1, max_cleanup_delay_period = 1, x = 2`,
     ],
   ]
+  cases.push(['drop table if exists a sync', 'drop table if exists a on cluster `c` sync'])
   for (const [statement, expected] of cases) t.equal(replicate(statement, 'c'), expected)
 })
 

@@ -150,6 +150,42 @@ t.test('tables are created once by several programs, and a newer schema is refus
   t.strictSame(await select("select name from system.tables where name = 'schema_lock'"), [], 'the lock is released')
 })
 
+t.test(
+  'a database of version 2 gets the new names, and its sessions are aggregated again',
+  { skip: noChdb },
+  async (t) => {
+    const { url, select, run } = await openDatabase(t)
+    const records = await openJournalRecords(t)
+    const hit = eventRow({ timestamp: new Date(Date.now() - 86_400_000) })
+    const until = new Date()
+    const store = await openClickHouseWriter(t, url, { records })
+    await store.append({ events: [hit], agent_events: [] })
+    await store.aggregate(until)
+    const stored = await select('select * except (ver, is_deleted) from sessions')
+    t.equal(stored.length, 1)
+    await store.close()
+    for (const statement of [
+      'alter table sessions rename column interactions to acts, rename column visitor_ids to ids, rename column traits_vary to mixed',
+      'alter table session_pages rename column page_interactions to page_acts, rename column visitor_ids to ids',
+      'rename table aggregated_until to seals, daily_aggregated_until to daily_seals, stale_sessions to unsealed',
+      'alter table schema_versions delete where version = 3 settings mutations_sync = 1',
+    ])
+      await run(statement)
+
+    const again = await openClickHouseWriter(t, url, { records, epoch: 2 })
+    t.strictSame(await select('select * except (ver, is_deleted) from sessions'), stored)
+    t.strictSame(
+      await select(
+        "select name from system.tables where name in ('seals', 'daily_seals', 'unsealed') and database = currentDatabase()",
+      ),
+      [],
+    )
+    await again.aggregate(until)
+    t.strictSame(await select('select * except (ver, is_deleted) from sessions final'), stored)
+    await again.close()
+  },
+)
+
 t.test('a database belongs to the records that it was first used with', { skip: noChdb }, async (t) => {
   const url = await (await startClickHouse(t)).createDatabase()
   const [ours, others] = [await openJournalRecords(t), await openJournalRecords(t)]

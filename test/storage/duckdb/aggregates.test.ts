@@ -38,7 +38,7 @@ t.test('reads return the same from aggregates as from hits, whenever sessions we
       fc.shuffledSubarray(READS, { minLength: 3, maxLength: 3 }),
       fc.constantFrom('', '&compare=previous'),
       fc.tuple(fc.constantFrom(...DAILY_READS), fc.constantFrom(...DAILY_FILTERS)),
-      async (visits, watermarks, edges, filter, readCases, compare, [dailyRead, dailyFilter]) => {
+      async (visits, targets, edges, filter, readCases, compare, [dailyRead, dailyFilter]) => {
         base += 6 * DAY
         const rows = rowsOf(visits, base)
         const fetches = fetchesOf(rows)
@@ -46,7 +46,7 @@ t.test('reads return the same from aggregates as from hits, whenever sessions we
           const events = rows.filter((each) => each.batch === batch).map((each) => each.row)
           const agent_events = fetches.filter((each) => each.batch === batch).map((each) => each.row)
           for (const store of [plain, aggregated]) await store.append({ events, agent_events })
-          await aggregated.aggregate(new Date(base + (watermarks[batch] ?? 0) * DAY))
+          await aggregated.aggregate(new Date(base + (targets[batch] ?? 0) * DAY))
         }
         const [from, to] = [Math.min(...edges), Math.max(...edges)].map((hour) => new Date(base + hour * 3_600_000))
         const cases = [...readCases.map((read) => [read, filter] as const), [dailyRead, dailyFilter] as const]

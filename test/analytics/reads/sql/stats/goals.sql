@@ -6,9 +6,9 @@ from (
     select *, (
       select visitors
       from (
-        select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
+        select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
         from (
-          select 0 as value, visitor_id, views, acts
+          select 0 as value, visitor_id, views, interactions
           from (
             select *, ms / 1000.0 as duration
             from sessions
@@ -16,11 +16,11 @@ from (
               and started >= timestamp '2026-10-24 22:00:00.000'
               and started < timestamp '2026-10-25 12:00:00.000'
           ) as s
-          where (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and 0 = 0)
+          where (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and 0 = 0)
             and ((country is not null and country in ('US')))
           union all
           select 0 as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
-              case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as acts
+              case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
           from (
             select *
             from events
@@ -49,7 +49,7 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and 0 = 0)
+                  and not (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and 0 = 0)
               )
           ) as e
           where ((country is not null and country in ('US')))

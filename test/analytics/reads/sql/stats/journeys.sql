@@ -23,7 +23,7 @@
               where site_id = 1
                 and started >= timestamp '2026-10-24 22:00:00.000'
                 and started < timestamp '2026-10-25 12:00:00.000'
-                and not mixed
+                and not traits_vary
             ) as s
             where ((country is not null and country in ('US')))
             union all
@@ -48,7 +48,7 @@
                   where site_id = 1
                     and started >= timestamp '2026-10-24 22:00:00.000'
                     and started < timestamp '2026-10-25 12:00:00.000'
-                    and mixed
+                    and traits_vary
                 )
             ) as e
             where ((country is not null and country in ('US')))
@@ -83,7 +83,7 @@
                     where site_id = 1
                       and started >= timestamp '2026-10-24 22:00:00.000'
                       and started < timestamp '2026-10-25 12:00:00.000'
-                      and not mixed
+                      and not traits_vary
                   ) as s
                   where ((country is not null and country in ('US')))
                   union all
@@ -108,7 +108,7 @@
                         where site_id = 1
                           and started >= timestamp '2026-10-24 22:00:00.000'
                           and started < timestamp '2026-10-25 12:00:00.000'
-                          and mixed
+                          and traits_vary
                       )
                   ) as e
                   where ((country is not null and country in ('US')))
@@ -161,7 +161,7 @@ from (
     where site_id = 1
       and started >= timestamp '2026-10-24 22:00:00.000'
       and started < timestamp '2026-10-25 12:00:00.000'
-      and not mixed
+      and not traits_vary
   ) as s
   where ((country is not null and country in ('US')))
   union all
@@ -186,7 +186,7 @@ from (
         where site_id = 1
           and started >= timestamp '2026-10-24 22:00:00.000'
           and started < timestamp '2026-10-25 12:00:00.000'
-          and mixed
+          and traits_vary
       )
   ) as e
   where ((country is not null and country in ('US')))

@@ -5,8 +5,8 @@ from (
       events
   from (
     with hit as materialized (
-      select country as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as view,
-          case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as act
+      select country as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as is_view,
+          case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as is_interaction
       from (
         select *
         from events
@@ -35,7 +35,7 @@ from (
             where site_id = 1
               and started >= timestamp '2026-10-24 22:00:00.000'
               and started < timestamp '2026-10-25 12:00:00.000'
-              and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+              and not (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
           )
       ) as e
       where ((country is not null and country in ('US')))
@@ -48,9 +48,9 @@ from (
           sum(sessions) as sessions, sum(ms) as ms, sum(views) as views, sum(entries) as entries,
           sum(bounces) as bounces
       from (
-        select country as value, sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then case when prior_country >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
-            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then views else 0 end) as pageviews,
-            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then acts else 0 end) as events,
+        select country as value, sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then case when prior_country >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
+            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then views else 0 end) as pageviews,
+            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then interactions else 0 end) as events,
             count(*) as sessions, sum(ms) as ms, sum(views) as views, count(*) as entries, sum(bounced) as bounces
         from (
           select *, ms / 1000.0 as duration
@@ -60,7 +60,7 @@ from (
             and started < timestamp '2026-10-25 12:00:00.000'
         ) as s
         where ((country is not null and country in ('US')))
-          and not mixed
+          and not traits_vary
         group by value
         union all
         select value as value, 0 as visitors, 0 as pageviews, 0 as events, count(*) as sessions,
@@ -87,7 +87,7 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) as e
           where ((country is not null and country in ('US')))
@@ -96,9 +96,10 @@ from (
         join (
           select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
               min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
               case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-              min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+              coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+              min(entry_page) as entry_page
           from (
             select *
             from events
@@ -119,19 +120,20 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) e
           group by session_id
         ) s on s.session_id = m.session_id
         group by value
         union all
-        select value as value, count(distinct visitor_id) as visitors, sum(view) as pageviews,
-            sum(act) as events, 0 as sessions, 0 as ms, 0 as views, 0 as entries, 0 as bounces
+        select value as value, count(distinct visitor_id) as visitors, sum(is_view) as pageviews,
+            sum(is_interaction) as events, 0 as sessions, 0 as ms, 0 as views, 0 as entries,
+            0 as bounces
         from hit
         group by value
         union all
-        select value as value, -sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then case when prior_country >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
+        select value as value, -sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then case when prior_country >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
             0 as pageviews, 0 as events, 0 as sessions, 0 as ms, 0 as views, 0 as entries, 0 as bounces
         from (
           select *, country as value
@@ -169,8 +171,8 @@ from (
       views_per_session, events
   from (
     with hit as materialized (
-      select row(country, region) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as view,
-          case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as act
+      select row(country, region) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as is_view,
+          case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as is_interaction
       from (
         select *
         from events
@@ -199,7 +201,7 @@ from (
             where site_id = 1
               and started >= timestamp '2026-10-24 22:00:00.000'
               and started < timestamp '2026-10-25 12:00:00.000'
-              and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+              and not (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
           )
       ) as e
       where ((country is not null and country in ('US')))
@@ -212,9 +214,9 @@ from (
           sum(sessions) as sessions, sum(ms) as ms, sum(views) as views, sum(entries) as entries,
           sum(bounces) as bounces
       from (
-        select row(country, region) as value, sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then case when prior_region >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
-            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then views else 0 end) as pageviews,
-            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then acts else 0 end) as events,
+        select row(country, region) as value, sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then case when prior_region >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
+            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then views else 0 end) as pageviews,
+            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then interactions else 0 end) as events,
             count(*) as sessions, sum(ms) as ms, sum(views) as views, count(*) as entries, sum(bounced) as bounces
         from (
           select *, ms / 1000.0 as duration
@@ -224,7 +226,7 @@ from (
             and started < timestamp '2026-10-25 12:00:00.000'
         ) as s
         where ((country is not null and country in ('US')))
-          and not mixed
+          and not traits_vary
         group by country, region
         union all
         select value as value, 0 as visitors, 0 as pageviews, 0 as events, count(*) as sessions,
@@ -251,7 +253,7 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) as e
           where ((country is not null and country in ('US')))
@@ -260,9 +262,10 @@ from (
         join (
           select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
               min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
               case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-              min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+              coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+              min(entry_page) as entry_page
           from (
             select *
             from events
@@ -283,19 +286,20 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) e
           group by session_id
         ) s on s.session_id = m.session_id
         group by value
         union all
-        select value as value, count(distinct visitor_id) as visitors, sum(view) as pageviews,
-            sum(act) as events, 0 as sessions, 0 as ms, 0 as views, 0 as entries, 0 as bounces
+        select value as value, count(distinct visitor_id) as visitors, sum(is_view) as pageviews,
+            sum(is_interaction) as events, 0 as sessions, 0 as ms, 0 as views, 0 as entries,
+            0 as bounces
         from hit
         group by value
         union all
-        select value as value, -sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then case when prior_region >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
+        select value as value, -sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then case when prior_region >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
             0 as pageviews, 0 as events, 0 as sessions, 0 as ms, 0 as views, 0 as entries, 0 as bounces
         from (
           select *, row(country, region) as value
@@ -334,8 +338,8 @@ from (
       bounce, duration, views_per_session, events
   from (
     with hit as materialized (
-      select row(country, region, city) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as view,
-          case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as act
+      select row(country, region, city) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as is_view,
+          case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as is_interaction
       from (
         select *
         from events
@@ -364,7 +368,7 @@ from (
             where site_id = 1
               and started >= timestamp '2026-10-24 22:00:00.000'
               and started < timestamp '2026-10-25 12:00:00.000'
-              and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+              and not (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
           )
       ) as e
       where ((country is not null and country in ('US')))
@@ -377,9 +381,9 @@ from (
           sum(sessions) as sessions, sum(ms) as ms, sum(views) as views, sum(entries) as entries,
           sum(bounces) as bounces
       from (
-        select row(country, region, city) as value, sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then case when prior_city >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
-            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then views else 0 end) as pageviews,
-            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then acts else 0 end) as events,
+        select row(country, region, city) as value, sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then case when prior_city >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
+            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then views else 0 end) as pageviews,
+            sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then interactions else 0 end) as events,
             count(*) as sessions, sum(ms) as ms, sum(views) as views, count(*) as entries, sum(bounced) as bounces
         from (
           select *, ms / 1000.0 as duration
@@ -389,7 +393,7 @@ from (
             and started < timestamp '2026-10-25 12:00:00.000'
         ) as s
         where ((country is not null and country in ('US')))
-          and not mixed
+          and not traits_vary
         group by country, region, city
         union all
         select value as value, 0 as visitors, 0 as pageviews, 0 as events, count(*) as sessions,
@@ -416,7 +420,7 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) as e
           where ((country is not null and country in ('US')))
@@ -425,9 +429,10 @@ from (
         join (
           select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
               min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
               case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-              min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+              coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+              min(entry_page) as entry_page
           from (
             select *
             from events
@@ -448,19 +453,20 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) e
           group by session_id
         ) s on s.session_id = m.session_id
         group by value
         union all
-        select value as value, count(distinct visitor_id) as visitors, sum(view) as pageviews,
-            sum(act) as events, 0 as sessions, 0 as ms, 0 as views, 0 as entries, 0 as bounces
+        select value as value, count(distinct visitor_id) as visitors, sum(is_view) as pageviews,
+            sum(is_interaction) as events, 0 as sessions, 0 as ms, 0 as views, 0 as entries,
+            0 as bounces
         from hit
         group by value
         union all
-        select value as value, -sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true) then case when prior_city >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
+        select value as value, -sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then case when prior_city >= timestamp '2026-10-24 22:00:00.000' and true then 0 else 1 end else 0 end) as visitors,
             0 as pageviews, 0 as events, 0 as sessions, 0 as ms, 0 as views, 0 as entries, 0 as bounces
         from (
           select *, row(country, region, city) as value

@@ -34,7 +34,7 @@ from (
             where site_id = 1
               and started >= timestamp '2026-10-24 22:00:00.000'
               and started < timestamp '2026-10-25 12:00:00.000'
-              and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and 0 = 0)
+              and not (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and 0 = 0)
           )
       ) as e
       where ((country is not null and country in ('US')))
@@ -48,14 +48,14 @@ from (
           and started < timestamp '2026-10-25 12:00:00.000'
       ) p
       join (
-        select session_id, (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and 0 = 0) as whole
+        select session_id, (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and 0 = 0) as whole
         from (
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
             and started >= timestamp '2026-10-24 22:00:00.000'
             and started < timestamp '2026-10-25 12:00:00.000'
-            and not mixed
+            and not traits_vary
         ) a
         where ((country is not null and country in ('US')))
       ) s on s.session_id = p.session_id
@@ -107,7 +107,7 @@ from (
                     where site_id = 1
                       and started >= timestamp '2026-10-24 22:00:00.000'
                       and started < timestamp '2026-10-25 12:00:00.000'
-                      and mixed
+                      and traits_vary
                   )
               ) as e
               where ((country is not null and country in ('US')))
@@ -116,9 +116,10 @@ from (
             join (
               select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
                   min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-                  count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+                  count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
                   case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-                  min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+                  coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+                  min(entry_page) as entry_page
               from (
                 select *
                 from events
@@ -139,7 +140,7 @@ from (
                     where site_id = 1
                       and started >= timestamp '2026-10-24 22:00:00.000'
                       and started < timestamp '2026-10-25 12:00:00.000'
-                      and mixed
+                      and traits_vary
                   )
               ) e
               group by session_id

@@ -7,8 +7,8 @@ from (
     from (
       select visitor_id, min(started) as first
       from (
-        select session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page,
-            exit_page
+        select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
+            entry_page
         from (
           select *, ms / 1000.0 as duration
           from sessions
@@ -19,9 +19,10 @@ from (
         union all
         select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
             min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-            count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+            count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
             case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-            min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+            coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+            min(entry_page) as entry_page
         from (
           select *
           from events
@@ -39,7 +40,8 @@ from (
   join (
     select visitor_id, (((epoch_ms(started) + (case when started < timestamp '2026-10-25 01:00:00.000' then 7200000 else 3600000 end)) // 86400000) * 86400000) as period
     from (
-      select session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page
+      select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
+          entry_page
       from (
         select *, ms / 1000.0 as duration
         from sessions
@@ -50,9 +52,10 @@ from (
       union all
       select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
           min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-          count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+          count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
           case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-          min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+          coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+          min(entry_page) as entry_page
       from (
         select *
         from events
@@ -73,7 +76,7 @@ from (
           where site_id = 1
             and started >= timestamp '2026-10-24 22:00:00.000'
             and started < timestamp '2026-10-25 12:00:00.000'
-            and not mixed
+            and not traits_vary
         ) as s
         where ((country is not null and country in ('US')))
         union all
@@ -98,7 +101,7 @@ from (
               where site_id = 1
                 and started >= timestamp '2026-10-24 22:00:00.000'
                 and started < timestamp '2026-10-25 12:00:00.000'
-                and mixed
+                and traits_vary
             )
         ) as e
         where ((country is not null and country in ('US')))
@@ -112,7 +115,8 @@ from (
 join (
   select visitor_id, (((epoch_ms(started) + (case when started < timestamp '2026-10-25 01:00:00.000' then 7200000 else 3600000 end)) // 86400000) * 86400000) as period
   from (
-    select session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page
+    select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
+        entry_page
     from (
       select *, ms / 1000.0 as duration
       from sessions
@@ -123,9 +127,10 @@ join (
     union all
     select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
         min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-        count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+        count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
         case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-        min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+        coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+        min(entry_page) as entry_page
     from (
       select *
       from events
@@ -146,7 +151,7 @@ join (
         where site_id = 1
           and started >= timestamp '2026-10-24 22:00:00.000'
           and started < timestamp '2026-10-25 12:00:00.000'
-          and not mixed
+          and not traits_vary
       ) as s
       where ((country is not null and country in ('US')))
       union all
@@ -171,7 +176,7 @@ join (
             where site_id = 1
               and started >= timestamp '2026-10-24 22:00:00.000'
               and started < timestamp '2026-10-25 12:00:00.000'
-              and mixed
+              and traits_vary
           )
       ) as e
       where ((country is not null and country in ('US')))

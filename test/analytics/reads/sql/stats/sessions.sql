@@ -3,7 +3,8 @@ select *, count(*) over () as total_rows
 from (
   select s.session_id, started
   from (
-    select session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page
+    select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
+        entry_page
     from (
       select *, ms / 1000.0 as duration
       from sessions
@@ -14,9 +15,10 @@ from (
     union all
     select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
         min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-        count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+        count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
         case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-        min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+        coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+        min(entry_page) as entry_page
     from (
       select *
       from events
@@ -35,7 +37,7 @@ from (
       where site_id = 1
         and started >= timestamp '2026-10-24 22:00:00.000'
         and started < timestamp '2026-10-25 12:00:00.000'
-        and not mixed
+        and not traits_vary
     ) as s
     where ((country is not null and country in ('US')))
     union all
@@ -60,7 +62,7 @@ from (
           where site_id = 1
             and started >= timestamp '2026-10-24 22:00:00.000'
             and started < timestamp '2026-10-25 12:00:00.000'
-            and mixed
+            and traits_vary
         )
     ) as e
     where ((country is not null and country in ('US')))
@@ -72,12 +74,13 @@ limit 10 offset 0;
 
 /* /api/stats/sessions */
 select s.session_id as id, visitor_id, started as started_at, ended as ended_at, ms / 1000 as duration,
-    views as pageviews, acts as events, entry_page, exit_page, channel, source, country, browser,
-    os, device_type, identified_id
+    views as pageviews, interactions as events, entry_page, exit_page, channel, source, country,
+    browser, os, device_type, identified_id
 from (
   select *
   from (
-    select session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page
+    select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
+        entry_page
     from (
       select *, ms / 1000.0 as duration
       from sessions
@@ -88,9 +91,10 @@ from (
     union all
     select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
         min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-        count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+        count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
         case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-        min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+        coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+        min(entry_page) as entry_page
     from (
       select *
       from events

@@ -6,9 +6,9 @@ from (
     select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
         views_per_session, events
     from (
-      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
+      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
       from (
-        select channel as value, visitor_id, views, acts
+        select channel as value, visitor_id, views, interactions
         from (
           select *, ms / 1000.0 as duration
           from sessions
@@ -16,11 +16,11 @@ from (
             and started >= timestamp '2026-10-24 22:00:00.000'
             and started < timestamp '2026-10-25 12:00:00.000'
         ) as s
-        where (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+        where (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
           and ((country is not null and country in ('US')))
         union all
         select channel as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
-            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as acts
+            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
         from (
           select *
           from events
@@ -49,7 +49,7 @@ from (
               where site_id = 1
                 and started >= timestamp '2026-10-24 22:00:00.000'
                 and started < timestamp '2026-10-25 12:00:00.000'
-                and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+                and not (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
             )
         ) as e
         where ((country is not null and country in ('US')))
@@ -57,23 +57,24 @@ from (
       group by value
     ) h
     full outer join (
-      select value, sum(n) as sessions, sum(bounces) / sum(n) as bounce, sum(took) / sum(n) / 1000 as duration,
-          sum(seen) * 1.0 / sum(n) as views_per_session
+      select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
+          sum(total_ms) / sum(session_count) / 1000 as duration, sum(total_views) * 1.0 / sum(session_count) as views_per_session
       from (
-        select channel as value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took,
-            sum(views) as seen
+        select channel as value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
+            sum(views) as total_views
         from (
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
             and started >= timestamp '2026-10-24 22:00:00.000'
             and started < timestamp '2026-10-25 12:00:00.000'
-            and not mixed
+            and not traits_vary
         ) as s
         where ((country is not null and country in ('US')))
         group by value
         union all
-        select value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen
+        select value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
+            sum(views) as total_views
         from (
           select session_id, channel as value
           from (
@@ -96,7 +97,7 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) as e
           where ((country is not null and country in ('US')))
@@ -105,9 +106,10 @@ from (
         join (
           select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
               min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
               case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-              min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+              coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+              min(entry_page) as entry_page
           from (
             select *
             from events
@@ -128,7 +130,7 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) e
           group by session_id
@@ -150,9 +152,9 @@ from (
     select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
         views_per_session, events
     from (
-      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
+      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
       from (
-        select row(source, channel) as value, visitor_id, views, acts
+        select row(source, channel) as value, visitor_id, views, interactions
         from (
           select *, ms / 1000.0 as duration
           from sessions
@@ -160,11 +162,11 @@ from (
             and started >= timestamp '2026-10-24 22:00:00.000'
             and started < timestamp '2026-10-25 12:00:00.000'
         ) as s
-        where (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+        where (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
           and ((country is not null and country in ('US')))
         union all
         select row(source, channel) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
-            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as acts
+            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
         from (
           select *
           from events
@@ -193,7 +195,7 @@ from (
               where site_id = 1
                 and started >= timestamp '2026-10-24 22:00:00.000'
                 and started < timestamp '2026-10-25 12:00:00.000'
-                and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+                and not (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
             )
         ) as e
         where ((country is not null and country in ('US')))
@@ -201,23 +203,24 @@ from (
       group by value
     ) h
     full outer join (
-      select value, sum(n) as sessions, sum(bounces) / sum(n) as bounce, sum(took) / sum(n) / 1000 as duration,
-          sum(seen) * 1.0 / sum(n) as views_per_session
+      select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
+          sum(total_ms) / sum(session_count) / 1000 as duration, sum(total_views) * 1.0 / sum(session_count) as views_per_session
       from (
-        select row(source, channel) as value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took,
-            sum(views) as seen
+        select row(source, channel) as value, count(*) as session_count, sum(bounced) as bounces,
+            sum(ms) * 1.0 as total_ms, sum(views) as total_views
         from (
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
             and started >= timestamp '2026-10-24 22:00:00.000'
             and started < timestamp '2026-10-25 12:00:00.000'
-            and not mixed
+            and not traits_vary
         ) as s
         where ((country is not null and country in ('US')))
         group by source, channel
         union all
-        select value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen
+        select value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
+            sum(views) as total_views
         from (
           select session_id, row(source, channel) as value
           from (
@@ -240,7 +243,7 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) as e
           where ((country is not null and country in ('US')))
@@ -249,9 +252,10 @@ from (
         join (
           select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
               min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
               case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-              min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+              coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+              min(entry_page) as entry_page
           from (
             select *
             from events
@@ -272,7 +276,7 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) e
           group by session_id
@@ -296,9 +300,9 @@ from (
     select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
         views_per_session, events
     from (
-      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(acts) as events
+      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
       from (
-        select row(utm_campaign, utm_source, utm_medium) as value, visitor_id, views, acts
+        select row(utm_campaign, utm_source, utm_medium) as value, visitor_id, views, interactions
         from (
           select *, ms / 1000.0 as duration
           from sessions
@@ -306,11 +310,11 @@ from (
             and started >= timestamp '2026-10-24 22:00:00.000'
             and started < timestamp '2026-10-25 12:00:00.000'
         ) as s
-        where (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+        where (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
           and ((country is not null and country in ('US')) and (utm_campaign is not null and utm_campaign <> ''))
         union all
         select row(utm_campaign, utm_source, utm_medium) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
-            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as acts
+            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
         from (
           select *
           from events
@@ -339,7 +343,7 @@ from (
               where site_id = 1
                 and started >= timestamp '2026-10-24 22:00:00.000'
                 and started < timestamp '2026-10-25 12:00:00.000'
-                and not (ended < timestamp '2026-10-26 12:00:00.000' and ids = 1 and not mixed and true)
+                and not (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
             )
         ) as e
         where ((country is not null and country in ('US')) and (utm_campaign is not null and utm_campaign <> ''))
@@ -347,23 +351,24 @@ from (
       group by value
     ) h
     full outer join (
-      select value, sum(n) as sessions, sum(bounces) / sum(n) as bounce, sum(took) / sum(n) / 1000 as duration,
-          sum(seen) * 1.0 / sum(n) as views_per_session
+      select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
+          sum(total_ms) / sum(session_count) / 1000 as duration, sum(total_views) * 1.0 / sum(session_count) as views_per_session
       from (
-        select row(utm_campaign, utm_source, utm_medium) as value, count(*) as n, sum(bounced) as bounces,
-            sum(ms) * 1.0 as took, sum(views) as seen
+        select row(utm_campaign, utm_source, utm_medium) as value, count(*) as session_count,
+            sum(bounced) as bounces, sum(ms) * 1.0 as total_ms, sum(views) as total_views
         from (
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
             and started >= timestamp '2026-10-24 22:00:00.000'
             and started < timestamp '2026-10-25 12:00:00.000'
-            and not mixed
+            and not traits_vary
         ) as s
         where ((country is not null and country in ('US')) and (utm_campaign is not null and utm_campaign <> ''))
         group by utm_campaign, utm_source, utm_medium
         union all
-        select value, count(*) as n, sum(bounced) as bounces, sum(ms) * 1.0 as took, sum(views) as seen
+        select value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
+            sum(views) as total_views
         from (
           select session_id, row(utm_campaign, utm_source, utm_medium) as value
           from (
@@ -386,7 +391,7 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) as e
           where ((country is not null and country in ('US')) and (utm_campaign is not null and utm_campaign <> ''))
@@ -395,9 +400,10 @@ from (
         join (
           select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
               min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
               case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-              min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+              coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+              min(entry_page) as entry_page
           from (
             select *
             from events
@@ -418,7 +424,7 @@ from (
                 where site_id = 1
                   and started >= timestamp '2026-10-24 22:00:00.000'
                   and started < timestamp '2026-10-25 12:00:00.000'
-                  and mixed
+                  and traits_vary
               )
           ) e
           group by session_id

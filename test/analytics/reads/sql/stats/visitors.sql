@@ -75,7 +75,8 @@ from (
   from (
     select session_id, visitor_id
     from (
-      select session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page, exit_page
+      select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
+          entry_page
       from (
         select *, ms / 1000.0 as duration
         from sessions
@@ -86,9 +87,10 @@ from (
       union all
       select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
           min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-          count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+          count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
           case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-          min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+          coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+          min(entry_page) as entry_page
       from (
         select *
         from events
@@ -116,8 +118,8 @@ where session_id in (
         from (
           select session_id, visitor_id
           from (
-            select session_id, visitor_id, started, ended, ms, views, acts, bounced, entry_page,
-                exit_page
+            select session_id, visitor_id, started, ended, ms, views, interactions, bounced,
+                exit_page, entry_page
             from (
               select *, ms / 1000.0 as duration
               from sessions
@@ -128,9 +130,10 @@ where session_id in (
             union all
             select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
                 min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-                count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as acts,
+                count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
                 case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-                min(entry_page) as entry_page, coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page
+                coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
+                min(entry_page) as entry_page
             from (
               select *
               from events
