@@ -197,7 +197,7 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
         written_at DateTime default now())
       engine = MergeTree order by (step, part) ttl written_at + interval 1 day settings ${ERASABLE}`,
   ],
-  // It had sessions of several visitor ids aggregated again, as the next one has all sessions.
+  // Aggregated sessions of several visitor ids again, which the next one does with all sessions.
   [],
   [
     ...RENAMED_COLUMNS.map(([table, was, name]) => `alter table ${table} rename column if exists ${was} to ${name}`),
