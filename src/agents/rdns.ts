@@ -148,12 +148,11 @@ function nameRuleOf(agent: Agent): NameRule | undefined {
 }
 
 /** Returns the name under which the PTR records of an address stand (RFC 1035 3.5, RFC 3596 2.5). */
-function reverseName({ family, words }: Address): string {
-  const [size, base, zone] = family === 4 ? ([8, 10, 'in-addr'] as const) : ([4, 16, 'ip6'] as const)
-  const parts = words.flatMap((word) =>
-    Array.from({ length: 32 / size }, (_, i) => ((word >>> (32 - size * (i + 1))) & (2 ** size - 1)).toString(base)),
-  )
-  return `${parts.reverse().join('.')}.${zone}.arpa`
+function reverseName(address: Address): string {
+  const bytes = address.toByteArray().reverse()
+  if (address.kind() === 'ipv4') return `${bytes.join('.')}.in-addr.arpa`
+  const digits = bytes.flatMap((byte) => [byte & 15, byte >> 4].map((digit) => digit.toString(16)))
+  return `${digits.join('.')}.ip6.arpa`
 }
 
 const HOSTNAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)+$/
@@ -168,7 +167,7 @@ async function confirmAddress(rule: NameRule, address: Address, resolver: DnsRes
   const results = await Promise.all(
     names.map(async (name): Promise<RdnsResult> => {
       const found = await resolveOrNone(() =>
-        address.family === 4 ? resolver.resolve4(name) : resolver.resolve6(name),
+        address.kind() === 'ipv4' ? resolver.resolve4(name) : resolver.resolve6(name),
       )
       if (!found) return 'transient'
       return found.some((text) => hasKey(parseAddress(text), key)) ? 'true' : 'false'

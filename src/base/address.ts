@@ -1,43 +1,43 @@
+import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** An IP address as unsigned 32-bit words: one for IPv4, four for IPv6. IPv4-mapped IPv6 (`::ffff:…`) counts as IPv4. */
-export type Address = { family: 4; words: readonly [number] } | { family: 6; words: readonly number[] }
+/** An IP address as ipaddr.js holds it. IPv4-mapped IPv6 (`::ffff:…`) counts as IPv4. */
+export type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** A block of addresses: the words of its first address, host bits zero, and the number of bits that count. */
-export interface Prefix {
-  family: 4 | 6
-  words: readonly number[]
-  bits: number
-}
+/** A block of addresses: its first address, host bits zero, and the number of bits that count. */
+export type Prefix = [first: Address, bits: number]
 
 /**
  * Parses an address; returns undefined for any other text. An IPv6 zone is ignored, because it names an interface of
- * another machine. Short, hexadecimal and octal forms of IPv4 are refused: other software reads them differently.
+ * another machine. Short, hexadecimal and octal forms of IPv4 are refused, although ipaddr.js reads them: other software
+ * reads them differently.
  */
 export function parseAddress(text: string): Address | undefined {
   const v4 = parseV4(text)
-  if (v4 !== undefined) return { family: 4, words: [v4] }
-  if (!text.includes(':')) return undefined
+  if (v4 !== undefined) return v4
   const zone = text.indexOf('%')
   const bare = zone < 0 ? text : text.slice(0, zone)
-  const words = parseV6(bare)
-  if (words === undefined) return undefined
-  const [a, b, c, d] = words
-  return a === 0 && b === 0 && c === 0xffff && d !== undefined ? { family: 4, words: [d] } : { family: 6, words }
+  if (isIP(bare) !== 6) return undefined
+  // ipaddr.js reads `::192.0.2.1` as `::ffff:192.0.2.1`, which is another address (RFC 4291 2.5.5).
+  const address = ipaddr.IPv6.parse(bare.startsWith('::') && isIPv4(bare.slice(2)) ? `::0:${bare.slice(2)}` : bare)
+  return address.match(MAPPED) ? address.toIPv4Address() : address
 }
 
-/** Parses four decimal parts into one unsigned word. */
-function parseV4(text: string): number | undefined {
+const MAPPED: [ipaddr.IPv6, number] = ipaddr.IPv6.parseCIDR('::ffff:0:0/96')
+
+/**
+ * Parses four decimal parts. Written by hand, because each request and each row of a log comes here: ipaddr.js takes 3 to
+ * 5 times as long behind the check that refuses octal forms (`npm run bench -- ranges`).
+ */
+function parseV4(text: string): ipaddr.IPv4 | undefined {
   if (text.length < 7 || text.length > 15) return undefined
-  let word = 0
+  const octets: number[] = []
   let part = -1
-  let parts = 0
   for (let i = 0; i <= text.length; i++) {
     const code = i === text.length ? 46 : text.charCodeAt(i)
     if (code === 46) {
       if (part < 0) return undefined
-      word = word * 256 + part
-      parts++
+      octets.push(part)
       part = -1
     } else {
       // A leading zero is refused: some software reads it as octal.
@@ -46,43 +46,21 @@ function parseV4(text: string): number | undefined {
       if (part > 255) return undefined
     }
   }
-  return parts === 4 ? word : undefined
+  return octets.length === 4 ? new ipaddr.IPv4(octets) : undefined
 }
 
-/** Parses the text forms of RFC 4291 section 2.2 into four words. */
-function parseV6(text: string): number[] | undefined {
-  const [head = '', tail, more] = text.split('::')
-  const left = parseGroups(head, tail === undefined)
-  const right = parseGroups(tail ?? '', true)
-  if (left === undefined || right === undefined || more !== undefined) return undefined
-  const missing = 8 - left.length - right.length
-  if (tail === undefined ? missing !== 0 : missing < 1) return undefined
-  const all = [...left, ...Array<number>(missing).fill(0), ...right]
-  return [0, 2, 4, 6].map((i) => (all[i] ?? 0) * 65536 + (all[i + 1] ?? 0))
-}
-
-/** Parses groups of hexadecimal digits; at the end of an address the last two may be written as IPv4. */
-function parseGroups(text: string, atEnd: boolean): number[] | undefined {
-  const groups: number[] = []
-  if (text === '') return groups
-  const parts = text.split(':')
-  for (const [i, part] of parts.entries()) {
-    const v4 = atEnd && i === parts.length - 1 ? parseV4(part) : undefined
-    if (v4 !== undefined) groups.push(Math.floor(v4 / 65536), v4 % 65536)
-    else if (/^[0-9a-f]{1,4}$/i.test(part)) groups.push(Number.parseInt(part, 16))
-    else return undefined
+/** Returns an address as unsigned 32-bit words, the form of tables that are searched: one for IPv4, four for IPv6. */
+export function wordsOf(address: Address): number[] {
+  if ('octets' in address) {
+    const [a = 0, b = 0, c = 0, d = 0] = address.octets
+    return [((a * 256 + b) * 256 + c) * 256 + d]
   }
-  return groups
-}
-
-/** Formats an address; IPv6 in its shortest form, as RFC 5952 section 4 defines it. */
-export function addressText({ family, words }: Address): string {
-  if (family === 4) return [24, 16, 8, 0].map((shift) => (words[0] >>> shift) & 255).join('.')
-  return new ipaddr.IPv6(words.flatMap((word) => [word >>> 16, word & 0xffff])).toRFC5952String()
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = address.parts
+  return [a * 65536 + b, c * 65536 + d, e * 65536 + f, g * 65536 + h]
 }
 
 /** Returns the same key for every spelling of one address, for hashing. */
-export const addressKey = ({ words }: Address): string => (words.length === 1 ? `${words[0]}` : words.join(':'))
+export const addressKey = (address: Address): string => wordsOf(address).join(':')
 
 /**
  * Returns the key by which one client is counted: the IPv4 address, or the /64 network of an IPv6 address, which one
@@ -90,8 +68,7 @@ export const addressKey = ({ words }: Address): string => (words.length === 1 ? 
  */
 export function networkKey(ip: string): string {
   const address = parseAddress(ip)
-  if (address === undefined) return ''
-  return address.family === 4 ? `${address.words[0]}` : `${address.words[0]}:${address.words[1]}`
+  return address === undefined ? '' : wordsOf(address).slice(0, 2).join(':')
 }
 
 /** Returns an IPv4 address in dotted form also where a dual-stack socket shows it as `::ffff:192.0.2.1`. */
@@ -100,35 +77,24 @@ export const plainAddress = (address: string): string =>
 
 /** Parses `192.0.2.0/24` or a single address, and clears the host bits. Returns undefined for any other text. */
 export function parsePrefix(text: string): Prefix | undefined {
-  const slash = text.indexOf('/')
-  const address = text.includes('%') ? undefined : parseAddress(slash < 0 ? text : text.slice(0, slash))
+  const [, base = '', length] = /^([^/%]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const address = parseAddress(base)
   if (address === undefined) return undefined
-  const length = slash < 0 ? undefined : text.slice(slash + 1)
-  const most = address.family === 4 ? 32 : 128
+  const { most, family } = 'octets' in address ? { most: 32, family: ipaddr.IPv4 } : { most: 128, family: ipaddr.IPv6 }
   // The prefix length of a mapped address (`::ffff:192.0.2.0/120`) counts 96 bits that `parseAddress` removed.
-  const mapped = address.family === 4 && text.includes(':') ? 96 : 0
-  const bits = length === undefined ? most : /^\d{1,3}$/.test(length) ? Number(length) - mapped : -1
+  const bits = length === undefined ? most : Number(length) - (most === 32 && base.includes(':') ? 96 : 0)
   if (bits < 0 || bits > most) return undefined
-  return { family: address.family, bits, words: address.words.map((word, i) => (word & maskOf(bits - 32 * i)) >>> 0) }
+  const mask = family.subnetMaskFromPrefixLength(bits).toByteArray()
+  return [ipaddr.fromByteArray(address.toByteArray().map((byte, i) => byte & (mask[i] ?? 0))), bits]
 }
 
-/** Returns the word whose first `bits` bits are set; all or none of them where `bits` is out of range. */
-export function maskOf(bits: number): number {
-  return (bits <= 0 ? 0 : bits >= 32 ? 0xffffffff : ~(0xffffffff >>> bits)) >>> 0
-}
+/** Formats a prefix as `parsePrefix` reads it; IPv6 in its shortest form, as RFC 5952 section 4 defines it. */
+export const prefixText = (prefix: Prefix): string => prefix.join('/')
 
-/** Formats a prefix as `parsePrefix` reads it. */
-export const prefixText = ({ family, words, bits }: Prefix): string =>
-  `${addressText(family === 4 ? { family, words: [words[0] ?? 0] } : { family, words })}/${bits}`
+const isInside = (address: Address, inside: Prefix[]): boolean =>
+  ipaddr.subnetMatch(address, { inside }, 'outside') === 'inside'
 
-function isInPrefix(address: Address, { family, words, bits }: Prefix): boolean {
-  if (address.family !== family) return false
-  for (let i = 0; i < words.length && bits > 32 * i; i++)
-    if (((address.words[i] ?? 0) & maskOf(bits - 32 * i)) >>> 0 !== words[i]) return false
-  return true
-}
-
-const prefixes = (...texts: string[]): Prefix[] => texts.flatMap((text) => parsePrefix(text) ?? [])
+const prefixes = (...texts: string[]): Prefix[] => texts.map(parsePrefix).filter((prefix) => prefix !== undefined)
 
 /** Blocks of RFC 6890 and its successors from which no host on the internet sends. */
 const NOT_GLOBAL = prefixes(
@@ -136,12 +102,11 @@ const NOT_GLOBAL = prefixes(
   ...['192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/3'],
   '2001:db8::/32',
 )
-const [GLOBAL_V6] = prefixes('2000::/3')
+const GLOBAL_V6 = prefixes('2000::/3')
 
 /** Returns whether an address can have a geographic place: global unicast, neither private nor for documentation. */
 export const isGlobal = (address: Address): boolean =>
-  (address.family === 4 || (GLOBAL_V6 !== undefined && isInPrefix(address, GLOBAL_V6))) &&
-  !NOT_GLOBAL.some((prefix) => isInPrefix(address, prefix))
+  (address.kind() === 'ipv4' || isInside(address, GLOBAL_V6)) && !isInside(address, NOT_GLOBAL)
 
 /** Blocks that are global unicast by number, but hold no server of a third party. */
 const NOT_PUBLIC = prefixes(
@@ -157,15 +122,15 @@ const NOT_PUBLIC = prefixes(
  * networks without IPv4 depend on it.
  */
 export function isPublic(address: Address): boolean {
-  const [first, second, third, fourth = 0] = address.words
-  if (address.family === 6 && first === 0x0064ff9b && second === 0 && third === 0)
-    return isPublic({ family: 4, words: [fourth] })
-  return isGlobal(address) && !NOT_PUBLIC.some((prefix) => isInPrefix(address, prefix))
+  if (isInside(address, NAT64)) return isPublic(new ipaddr.IPv4(address.toByteArray().slice(-4)))
+  return isGlobal(address) && !isInside(address, NOT_PUBLIC)
 }
+
+const NAT64 = prefixes('64:ff9b::/96')
 
 /** The networks whose statements about a client's address are believed. Made by `parseTrust`. */
 export interface Trust {
-  readonly ranges: readonly Prefix[]
+  readonly ranges: Prefix[]
 }
 
 /**
@@ -196,10 +161,8 @@ export function parseTrust(list: readonly string[]): Trust {
 /** Returns whether `ip` lies inside a trusted network; false for text that is not an address. */
 export function isTrusted(ip: string, trust: Trust): boolean {
   const parsed = parseCached(ip)
-  return parsed !== undefined && isInTrust(parsed.address, trust)
+  return parsed !== undefined && isInside(parsed.address, trust.ranges)
 }
-
-const isInTrust = (address: Address, trust: Trust): boolean => trust.ranges.some((range) => isInPrefix(address, range))
 
 /** Entries of X-Forwarded-For that are read, from the right. A longer chain of trusted proxies does not occur. */
 const MAX_FORWARDED_HOPS = 32
@@ -215,7 +178,11 @@ export function clientAddress(peer: string | undefined, xff: string | undefined,
   let client = peer === undefined ? undefined : parseCached(peer)
   if (client === undefined) return ''
   let end = xff?.length ?? 0
-  for (let i = 0; xff !== undefined && end >= 0 && i < MAX_FORWARDED_HOPS && isInTrust(client.address, trust); i++) {
+  for (
+    let i = 0;
+    xff !== undefined && end >= 0 && i < MAX_FORWARDED_HOPS && isInside(client.address, trust.ranges);
+    i++
+  ) {
     // Reads from the right and no further than needed: a client can make the left side as long as it likes.
     const comma = end === 0 ? -1 : xff.lastIndexOf(',', end - 1)
     const hop = parseEntry(xff.slice(comma + 1, end))
@@ -270,5 +237,5 @@ function parseCached(text: string): ParsedAddress | undefined {
 function parseEntryText(text: string): CachedAddress {
   const address = parseAddress(text)
   // A copy of the text: a slice of a header would keep the whole header in memory.
-  return { text: Buffer.from(text).toString(), parsed: address && { address, text: addressText(address) } }
+  return { text: Buffer.from(text).toString(), parsed: address && { address, text: address.toString() } }
 }

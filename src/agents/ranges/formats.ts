@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isGlobal, type Prefix, parsePrefix } from '../../base/address.js'
+import { isGlobal, type Prefix, parsePrefix, prefixText } from '../../base/address.js'
 
 /** The text or file is not a usable list. The message is one line and goes after the name of its source. */
 export class ListError extends Error {
@@ -78,8 +78,7 @@ const helpPageEntries: ReadEntries = (text) => {
     .map(([token]) => token)
     .filter((token) => {
       const prefix = parsePrefix(token)
-      const [word = 0] = prefix?.words ?? []
-      return prefix && isGlobal(prefix.family === 4 ? { family: 4, words: [word] } : { family: 6, words: prefix.words })
+      return prefix && isGlobal(prefix[0])
     })
 }
 
@@ -162,9 +161,9 @@ export function parseList(text: string, format: string): Prefix[] {
   for (const entry of entries) {
     const prefix = typeof entry === 'string' ? parsePrefix(entry.trim()) : undefined
     if (!prefix) unreadable++
-    else if (prefix.bits < (prefix.family === 4 ? 8 : 16))
+    else if (prefix[1] < (prefix[0].kind() === 'ipv4' ? 8 : 16))
       throw new ListError(`has ${JSON.stringify(entry)}, which is wider than any one operator's network`)
-    else prefixes.set(`${prefix.words.join(':')}/${prefix.bits}`, prefix)
+    else prefixes.set(prefixText(prefix), prefix)
   }
   if (prefixes.size === 0) throw new ListError('has no address')
   if (unreadable * ENTRIES_PER_UNREADABLE > entries.length)

@@ -139,7 +139,7 @@ export function checkTrust(trust_proxy: readonly string[], requests: InstanceSta
   const check = 'client addresses'
   const trusted = trust_proxy.join(', ')
   const trust = parseTrust(trust_proxy)
-  if (trust.ranges.some(({ bits }) => bits === 0))
+  if (trust.ranges.some(([, bits]) => bits === 0))
     return fail(
       check,
       `--trust-proxy ${trusted} believes X-Forwarded-For of everyone: any client can claim any address, and pass for a verified agent`,

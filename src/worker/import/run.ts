@@ -1,6 +1,7 @@
 import type { Catalog } from '../../agents/catalog.js'
 import type { Verifier } from '../../agents/claim-check.js'
 import type { PolicyJudge } from '../../agents/policy/policy-judge.js'
+import { wordsOf } from '../../base/address.js'
 import { createRecentCache } from '../../base/cache.js'
 import { ApiError } from '../../base/errors.js'
 import type { PackedObservation } from '../../capture/packed-batch.js'
@@ -155,8 +156,8 @@ export function createImportRun(deps: ImportRunDeps) {
 function memoizePlaces({ locate }: Pick<PlaceLookup, 'locate'>): PlaceLookup['locate'] {
   const known = createRecentCache<number, Place>(MAX_CACHED_PLACES)
   return (address) => {
-    if (address?.family !== 4) return locate(address)
-    const [key] = address.words
+    if (address?.kind() !== 'ipv4') return locate(address)
+    const [key = 0] = wordsOf(address)
     let place = known.get(key)
     if (place === undefined) {
       place = locate(address)

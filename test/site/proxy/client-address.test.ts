@@ -5,7 +5,7 @@
 import { isIP } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { addressText, clientAddress, isTrusted, parseAddress, parseTrust } from '../../../src/base/address.js'
+import { clientAddress, isTrusted, parseAddress, parseTrust } from '../../../src/base/address.js'
 
 t.test('parseAddress accepts exactly the addresses that Node accepts', async (t) => {
   const group = fc.constantFrom('', '0', '1', 'ffff', 'FfFf', '01', '00001', 'g', '1.2.3.4', '01.2.3.4', '1.2.3')
@@ -23,7 +23,7 @@ t.test('parseAddress accepts exactly the addresses that Node accepts', async (t)
   t.pass('the same verdict on each text')
 })
 
-t.test('addressText writes the forms of RFC 5952', async (t) => {
+t.test('an address is written in the forms of RFC 5952', async (t) => {
   const rows: [text: string, expected: string, why: string][] = [
     ['2001:0DB8:0:0:0:0:2:1', '2001:db8::2:1', 'lower case, no leading zeros, zeros shortened (4.1, 4.2.1, 4.3)'],
     ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1', 'one zero group stays (4.2.2)'],
@@ -35,7 +35,7 @@ t.test('addressText writes the forms of RFC 5952', async (t) => {
   ]
   for (const [text, expected, why] of rows) {
     const address = parseAddress(text)
-    t.equal(address && addressText(address), expected, why)
+    t.equal(address?.toString(), expected, why)
   }
 })
 

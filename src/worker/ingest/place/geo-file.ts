@@ -1,6 +1,5 @@
 import { constants, gunzipSync, gzipSync } from 'node:zlib'
 import { z } from 'zod'
-import type { Address } from '../../../base/address.js'
 
 /**
  * Address ranges, each with a number. Range `i` runs from `starts[0][i]` (IPv6: `starts[0][i]`, `starts[1][i]`, the
@@ -39,10 +38,10 @@ const Header = z.object({
 const TABLES = ['country4', 'country6', 'asn4', 'asn6'] as const
 const WIDTH = { country4: 1, country6: 2, asn4: 1, asn6: 2 } as const
 
-/** Returns the value of the range that contains `address`; 0 if no range does. */
-export function findValue(table: RangeTable, address: Address): number {
+/** Returns the value of the range that contains an address, given as its words; 0 if no range does. */
+export function findValue(table: RangeTable, address: readonly number[]): number {
   const [upper, lower] = table.starts
-  const [first = 0, second = 0] = address.words
+  const [first = 0, second = 0] = address
   if (upper === undefined) return 0
   let low = 0
   let high = upper.length

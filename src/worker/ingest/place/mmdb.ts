@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type CityResponse, Reader } from 'mmdb-lib'
-import { type Address, addressText } from '../../../base/address.js'
+import type { Address } from '../../../base/address.js'
 
 interface MmdbPlace {
   country?: string
@@ -27,7 +27,7 @@ export function openMmdb(file: string) {
       type: databaseType,
       /** Returns the file's knowledge of an address. A file of IPv4 would return an arbitrary place for IPv6. */
       find: (address: Address): MmdbPlace =>
-        address.family > ipVersion ? {} : readPlace(readRecord(reader, addressText(address))),
+        address.kind() === 'ipv6' && ipVersion === 4 ? {} : readPlace(readRecord(reader, address.toString())),
     }
   } catch (cause) {
     const says = `geo file ${file} (${content.length} bytes) is not an MMDB file: give an unpacked .mmdb, as MaxMind and DB-IP publish it`

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { type Address, isGlobal, parseAddress } from '../../../base/address.js'
+import { type Address, isGlobal, parseAddress, wordsOf } from '../../../base/address.js'
 import { MAX_CHARACTERS, truncate } from '../../../base/text-limits.js'
 import { decodeGeoFile, findValue, type GeoFile } from './geo-file.js'
 import { type MmdbFile, openMmdb } from './mmdb.js'
@@ -81,8 +81,9 @@ function findPlace(address: Address, shipped: GeoFile | undefined, own: MmdbFile
 }
 
 function findInShippedFile(address: Address, geo: GeoFile): Place {
-  const isIpv4 = address.family === 4
-  const country = findValue(isIpv4 ? geo.country4 : geo.country6, address)
-  const asn = findValue(isIpv4 ? geo.asn4 : geo.asn6, address)
+  const isIpv4 = address.kind() === 'ipv4'
+  const words = wordsOf(address)
+  const country = findValue(isIpv4 ? geo.country4 : geo.country6, words)
+  const asn = findValue(isIpv4 ? geo.asn4 : geo.asn6, words)
   return { country: geo.countries[country - 1] ?? null, region: null, city: null, asn: asn || null }
 }
