@@ -58,7 +58,7 @@ export function createUpgradeRelay(options: UpgradeRelayOptions) {
   const stats: UpgradeStats = { open: 0, waiting: 0, switched: 0, refused: 0, failed: 0 }
   const state: RelayState = { options, stats, clients: new Set() }
   return {
-    /** Relays one exchange, as a pass of http-proxy in place of its `stream`. Throws only before it does anything. */
+    /** Relays one exchange, as a pass of http-proxy that comes before its `stream`. Throws only before it does anything. */
     pass(req: IncomingMessage, client: Socket, _options: unknown, head: Buffer): true {
       new UpgradeExchange(req, client, head, state).begin()
       return true

@@ -13,22 +13,30 @@ export interface UpgradeOptions extends UpgradeRelayOptions {
   isServicePath?(target: string): boolean
 }
 
+/** http-proxy with the method that puts a pass before one of its own, which its type declarations lack. */
+class UpgradeProxy extends httpProxy {
+  declare before: (type: 'ws', name: string, pass: ReturnType<typeof createUpgradeRelay>['pass']) => void
+}
+
 /**
- * Creates the handler of upgrade requests (WebSocket and other protocols) on http-proxy. http-proxy runs a request
- * through its list of passes. The list here is one pass of our own, because http-proxy's own passes crash the process
- * when a client resets before the 101, hang up on a refusal or break its framing, and leak the origin's socket.
+ * Creates the handler of upgrade requests. WebSockets run through the passes of http-proxy: `checkMethodAndHeader` and
+ * `XHeaders`, then ours, which ends the list before `stream`. That pass crashes the process when a client resets before
+ * the 101, hangs up on a refusal or breaks its framing, and leaks the origin's socket. `XHeaders` adds nothing without
+ * `xfwd`: it would keep the statements of an untrusted peer. Other protocols come to our pass at once, because
+ * `checkMethodAndHeader` hangs up on them.
  */
 export function createUpgrader(options: UpgradeOptions) {
   const relay = createUpgradeRelay(options)
-  const proxy = httpProxy.createProxyServer({ target: options.origin.href })
-  Object.assign(proxy, { wsPasses: [relay.pass] })
+  const proxy = new UpgradeProxy({ target: options.origin.href })
+  proxy.before('ws', 'stream', relay.pass)
   proxy.on('error', (error) => options.onError?.('fault', error))
 
   const begin = (req: IncomingMessage, socket: Socket, head: Buffer): void => {
     if (socket.destroyed) return
     try {
       if (isUpgrade(req) && !options.isServicePath?.(req.url ?? '')) {
-        proxy.ws(req, socket, head)
+        if (req.headers.upgrade?.toLowerCase() === 'websocket') proxy.ws(req, socket, head)
+        else relay.pass(req, socket, undefined, head)
       } else {
         socket.off('error', ignore)
         socket.unshift(Buffer.concat([Buffer.from(headWithoutUpgrade(req), 'latin1'), head]))
