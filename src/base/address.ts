@@ -164,6 +164,12 @@ export function isTrusted(ip: string, trust: Trust): boolean {
   return parsed !== undefined && isInside(parsed.address, trust.ranges)
 }
 
+const LOOPBACK = parseTrust(['loopback'])
+
+/** Returns whether an address or a URL's hostname means this machine: `localhost`, 127.0.0.0/8 or `[::1]`. */
+export const isLoopbackHost = (hostname: string): boolean =>
+  hostname === 'localhost' || isTrusted(hostname.replace(/^\[|\]$/g, ''), LOOPBACK)
+
 /** Entries of X-Forwarded-For that are read, from the right. A longer chain of trusted proxies does not occur. */
 const MAX_FORWARDED_HOPS = 32
 

@@ -1,7 +1,6 @@
+import { isLoopbackHost } from '../../base/address.js'
 import type { MailMessage, SendMail } from '../../manage/notify/mail-message.js'
 import { waitAtMost } from '../../manage/notify/wait-at-most.js'
-
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 /** Builds an absolute link for a mail; `request` is the one that asked for it. */
 export type LinkBuilder = (
@@ -20,7 +19,7 @@ export function createLinkBuilder(known: {
 }): LinkBuilder {
   return (request, path, token) => {
     const { hostname, origin } = new URL(request.url)
-    const base = known.public_url ?? (LOOPBACK.test(hostname) ? origin : known.service?.()) ?? ''
+    const base = known.public_url ?? (isLoopbackHost(hostname) ? origin : known.service?.()) ?? ''
     return `${base.replace(/\/+$/, '')}${path}${token === undefined ? '' : `?token=${token}`}`
   }
 }

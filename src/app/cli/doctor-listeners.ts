@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { formatNumber } from '../../analytics/export/format.js'
 import type { InstanceStatus } from '../../api/instance-status.js'
-import { parseTrust } from '../../base/address.js'
+import { isLoopbackHost, parseTrust } from '../../base/address.js'
 import type { Config } from '../config.js'
 import { judgeExpiry } from './doctor-origin.js'
 import { errorReason, type Finding, fail, ok, warn } from './finding.js'
@@ -13,14 +13,12 @@ const PROBE_TIMEOUT_MS = 3_000
 /** Fewer requests may be probes and tries of the operator. */
 const ENOUGH_REQUESTS = 20
 
-const isLoopbackName = (hostname: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
-
 /** Checks that a dashboard that other machines can open has HTTPS, which keeps passwords and session cookies secret. */
 export function checkExposure(check: 'dashboard' | 'service', url: string | undefined, hasSite: boolean): Finding[] {
   if (url === undefined) return []
   const { protocol, hostname } = new URL(url)
   if (protocol === 'https:') return [ok(check, `${url} has HTTPS`)]
-  if (isLoopbackName(hostname)) return [ok(check, `${url} is open to this machine only`)]
+  if (isLoopbackHost(hostname)) return [ok(check, `${url} is open to this machine only`)]
   return [
     warn(
       check,

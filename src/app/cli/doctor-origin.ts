@@ -1,5 +1,6 @@
 import { connect, type TLSSocket } from 'node:tls'
 import { formatDuration } from '../../analytics/export/format.js'
+import { isLoopbackHost } from '../../base/address.js'
 import { allowedNonce } from '../../site/proxy/inject/content-security.js'
 import { errorReason, type Finding, fail, MAX_CLOCK_SKEW_S, ok, warn } from './finding.js'
 
@@ -52,7 +53,7 @@ export async function checkCollector(url: string, now: Now): Promise<Finding[]> 
         : ok(check, `${url} responds`),
       checkClock(response.headers.get('date'), before, "the collector's"),
       ...(await checkCertificateOf(url, now)),
-      ...(/^http:\/\/(?!localhost|127\.|\[::1\])/i.test(url)
+      ...(new URL(url).protocol === 'http:' && !isLoopbackHost(new URL(url).hostname)
         ? [
             warn(
               check,

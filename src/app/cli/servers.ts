@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { listenAdmin, listenControl, socketPath } from '../../api/server.js'
+import { isLoopbackHost } from '../../base/address.js'
 import type { Log } from '../../base/log.js'
 import { ON_SERVERS } from '../../storage/backup/backups.js'
 import { type Config, isShipping } from '../config.js'
@@ -109,7 +110,7 @@ async function openSpool(config: Config & { collector: string }, deps: InstanceD
 
 /** Returns whether the proxy itself listens at the origin, so that each request would loop. */
 const isOwnAddress = (origin: URL, { port }: Pick<Config, 'port'>): boolean =>
-  /^(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/.test(origin.hostname) &&
+  (isLoopbackHost(origin.hostname) || /^(0\.0\.0\.0|\[::\])$/.test(origin.hostname)) &&
   Number(origin.port || (origin.protocol === 'https:' ? 443 : 80)) === port
 
 /** Returns the settings that `doctor` judges, and no secret. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { listenControl, socketPath } from '../../api/server.js'
-import { plainAddress } from '../../base/address.js'
+import { isLoopbackHost } from '../../base/address.js'
 import type { Log } from '../../base/log.js'
 import { describeUnknownOption } from '../../base/option-names.js'
 import { userAgent } from '../../base/outbound/guarded-outbound.js'
@@ -63,7 +63,7 @@ export async function openReadership({ log = toConsole, ...options }: Readership
     return {
       record(observation) {
         // readership asks the application for robots.txt and llms.txt: these requests are not the site's traffic.
-        if (observation.user_agent === USER_AGENT && isLoopback(plainAddress(observation.ip))) return
+        if (observation.user_agent === USER_AGENT && isLoopbackHost(observation.ip)) return
         instance.record(observation)
       },
       fetch: (request, peer) => instance.fetch(request, peer),
@@ -91,7 +91,6 @@ const { version } = z
   .parse(JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')))
 
 const USER_AGENT = userAgent(version)
-const isLoopback = (ip: string): boolean => ip === '::1' || ip.startsWith('127.')
 
 /**
  * Returns the service's URL by the port of the application's own socket. Links with a token begin with it, and never with

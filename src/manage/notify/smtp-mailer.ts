@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import type SMTPTransport from 'nodemailer/lib/smtp-transport/index.js'
+import { isLoopbackHost } from '../../base/address.js'
 import type { MailMessage } from './mail-message.js'
 import { sanitiseLine } from './sanitise.js'
 
@@ -42,7 +43,7 @@ export function createMailer({ smtp, from, connect_timeout_ms = 10_000, mail_tim
     url.username === ''
       ? {}
       : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }
-  const isLocal = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+  const isLocal = isLoopbackHost(host)
   const domain = /@([^\s@>]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
   const open = new Set<Socket>()
   const waiting: (() => void)[] = []

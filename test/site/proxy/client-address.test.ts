@@ -5,7 +5,7 @@
 import { isIP } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { clientAddress, isTrusted, parseAddress, parseTrust } from '../../../src/base/address.js'
+import { clientAddress, isLoopbackHost, isTrusted, parseAddress, parseTrust } from '../../../src/base/address.js'
 
 t.test('parseAddress accepts exactly the addresses that Node accepts', async (t) => {
   const group = fc.constantFrom('', '0', '1', 'ffff', 'FfFf', '01', '00001', 'g', '1.2.3.4', '01.2.3.4', '1.2.3')
@@ -76,6 +76,23 @@ t.test('isTrusted follows the list of parseTrust', async (t) => {
   for (const [list, ip, expected, why] of rows) {
     t.equal(isTrusted(ip, parseTrust(list)), expected, `${list.join(' ')} ${ip}: ${why}`)
   }
+})
+
+t.test('isLoopbackHost knows this machine by name and address', async (t) => {
+  const rows: [hostname: string, expected: boolean, why: string][] = [
+    ['localhost', true, 'the name'],
+    ['127.0.0.1', true, 'IPv4'],
+    ['127.9.9.9', true, 'all of 127/8'],
+    ['[::1]', true, 'as a URL writes IPv6'],
+    ['::1', true, 'as a socket does'],
+    ['::ffff:127.0.0.1', true, 'as a dual-stack socket shows IPv4'],
+    ['127.example.com', false, 'a name that begins like an address'],
+    ['127.0.0.1.example.com', false, 'also a whole one'],
+    ['localhost.example.com', false, 'another machine'],
+    ['[::]', false, 'every address of the machine, others included'],
+    ['', false, 'nothing'],
+  ]
+  for (const [hostname, expected, why] of rows) t.equal(isLoopbackHost(hostname), expected, `${hostname}: ${why}`)
 })
 
 t.test('parseTrust names a bad value', async (t) => {
