@@ -63,7 +63,7 @@ export async function run(): Promise<void> {
     'lookup of IPv4, ns': among('ipv4'),
     'lookup of IPv6, ns': among('ipv6'),
     'parsing of IPv4, ns': parsing(parseAddress),
-    'parsing of IPv4 by ipaddr.js behind isIPv4, ns': parsing((ip) => (isIPv4(ip) ? ipaddr.IPv4.parse(ip) : undefined)),
+    'parsing of IPv4 by ipaddr.js after isIPv4, ns': parsing((ip) => (isIPv4(ip) ? ipaddr.IPv4.parse(ip) : undefined)),
     'check of a claim, address parsed, ns': checks.toFixed(0),
   })
 }
