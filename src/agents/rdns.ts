@@ -166,11 +166,11 @@ async function confirmAddress(rule: NameRule, address: Address, resolver: DnsRes
   const key = addressKey(address)
   const results = await Promise.all(
     names.map(async (name): Promise<RdnsResult> => {
-      const found = await resolveOrNone(() =>
+      const resolved = await resolveOrNone(() =>
         address.kind() === 'ipv4' ? resolver.resolve4(name) : resolver.resolve6(name),
       )
-      if (!found) return 'transient'
-      return found.some((text) => hasKey(parseAddress(text), key)) ? 'true' : 'false'
+      if (!resolved) return 'transient'
+      return resolved.some((text) => hasKey(parseAddress(text), key)) ? 'true' : 'false'
     }),
   )
   return results.includes('true') ? 'true' : results.includes('transient') ? 'transient' : 'false'

@@ -66,7 +66,7 @@ const jsonBlock = (value: unknown, label: string): Html =>
 const lastSegment = (reference: string): string => reference.split('/').at(-1) ?? ''
 
 function operationArticle(path: string, method: string, operation: ApiOperation): Html {
-  const own = (operation.parameters ?? []).flatMap((one) => ('$ref' in one ? [] : one))
+  const parameters = (operation.parameters ?? []).flatMap((one) => ('$ref' in one ? [] : one))
   const common = (operation.parameters ?? []).flatMap((one) => ('$ref' in one ? lastSegment(one.$ref) : []))
   const replies = Object.entries(operation.responses)
   const failures = replies.flatMap(([status, one]) => ('$ref' in one ? [{ status, name: lastSegment(one.$ref) }] : []))
@@ -75,10 +75,10 @@ function operationArticle(path: string, method: string, operation: ApiOperation)
   return html`<article id="${id}" aria-labelledby="${id}-title">
 <h3 id="${id}-title"><a href="#${id}"><code>${method.toUpperCase()} ${path}</code></a></h3>
 <p>${operation.summary}. ${operation.description}</p>
-${own.length > 0 ? html`<h4>Parameters</h4>${parameterTable(own)}` : ''}
+${parameters.length > 0 ? html`<h4>Parameters</h4>${parameterTable(parameters)}` : ''}
 ${
   common.length > 0
-    ? html`<p>${own.length > 0 ? 'Also accepts' : 'Accepts'} ${common.map(
+    ? html`<p>${parameters.length > 0 ? 'Also accepts' : 'Accepts'} ${common.map(
         (name, i) => html`${i > 0 ? ', ' : ''}<a href="#parameter-${name}"><code>${name.replace(/_+$/, '')}</code></a>`,
       )}.</p>`
     : ''

@@ -71,16 +71,16 @@ export function exportRoutes({ log, pdf, stall_timeout_ms = STALL_TIMEOUT_MS, ..
         const leave = open.enter(await tenantOf(deps, plan))
         if (!leave) throw new ApiError('rate_limited', 'Too many exports are running; wait for the end of one.')
         try {
-          const found = await createCsvLines(
+          const lines = await createCsvLines(
             report,
             call.query,
             { ...of, store: deps.store },
             { table, signal: AbortSignal.any([stop.signal, call.request.signal]) },
           )
-          return new Response(streamLines(found, stop, { log, leave, stall_timeout_ms }), {
+          return new Response(streamLines(lines, stop, { log, leave, stall_timeout_ms }), {
             headers: {
               'content-type': 'text/csv; charset=utf-8',
-              'content-disposition': await dispositionFor(deps, report, found.plan, 'csv'),
+              'content-disposition': await dispositionFor(deps, report, lines.plan, 'csv'),
             },
           })
         } catch (error) {
@@ -139,14 +139,14 @@ async function drawReport(
 async function answerReport(report: NamedReport, query: URLSearchParams, deps: ReadDependencies) {
   const bounded = new URLSearchParams(query)
   if (!query.has('limit')) bounded.set('limit', String(MAX_PRINTED_ROWS))
-  const own = await prepareRead(report.read, report.read.list ? bounded : query, deps, report.words)
+  const prepared = await prepareRead(report.read, report.read.list ? bounded : query, deps, report.words)
   const answers = await Promise.all(
     listReportReads(report).map(async ({ read, words }) => {
-      const of = read === report.read ? own : await prepareRead(read, query, deps, words)
+      const of = read === report.read ? prepared : await prepareRead(read, query, deps, words)
       return { title: readTitle(read), read, plan: of.plan, answered: await of.run() }
     }),
   )
-  return { plan: own.plan, segment: own.segment, answers }
+  return { plan: prepared.plan, segment: prepared.segment, answers }
 }
 
 async function dispositionFor(

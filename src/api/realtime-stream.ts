@@ -31,7 +31,7 @@ const KINDS: readonly string[] = ['pageview', 'custom', 'outbound', 'file_downlo
 type Fields = Readonly<Record<string, unknown>>
 
 const { site, filters, segment } = ENVELOPE_SHAPE
-const own = {
+const shape = {
   n: wholeNumber(200, 0)
     .default(50)
     .describe('Number of rows of the last 30 minutes before the live ones; default 50.'),
@@ -43,7 +43,7 @@ const envelope = defineRead({
   path: '/api/stats/realtime/stream',
   summary:
     'Rows as they are stored, as server-sent events: `row`, and `missed` with the number of rows that were left out',
-  params: own,
+  params: shape,
   audience: { default: 'all' },
   window: (now) => ({ start: new Date(now.getTime() - RECENT_MINUTES * 60_000), end: now }),
   data: z.unknown(),
@@ -79,13 +79,13 @@ export function realtimeStreamRoute(deps: StreamDeps): Route {
   }
   return routeMaker('stats')('get', envelope.path, 'stats:read', {
     summary: envelope.summary,
-    query: z.object({ site, audience: describeAudience(envelope.audience), filters, segment, ...own }),
+    query: z.object({ site, audience: describeAudience(envelope.audience), filters, segment, ...shape }),
     contentType: 'text/event-stream',
     async run(call) {
       const { principal } = call
       const { plan } = await prepareRead(envelope, call.query, createReadDeps(deps, call))
       requireRowFilters(plan.filters)
-      const { n, follow } = parseParameters(z.object(own), call.query)
+      const { n, follow } = parseParameters(z.object(shape), call.query)
       const leave = await enter(plan.site, principal.kind === 'share')
       try {
         const shows = (scope: ShareScope) => principal.kind !== 'share' || principal.share.includes(scope)

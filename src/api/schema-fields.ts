@@ -36,7 +36,7 @@ export function describeType(schema: JsonSchema): string {
 /** Lists all fields of a schema, parents first. Schemas that have a name of their own are not expanded. */
 export function listFields(schema: JsonSchema, path = ''): SchemaField[] {
   const { properties = {}, required = [], items, additionalProperties } = schema
-  const own = Object.entries(properties).flatMap(([name, one]): SchemaField[] => {
+  const fields = Object.entries(properties).flatMap(([name, one]): SchemaField[] => {
     if (!isSchema(one)) return []
     const at = path ? `${path}.${name}` : name
     const field = {
@@ -52,5 +52,5 @@ export function listFields(schema: JsonSchema, path = ''): SchemaField[] {
     isSchema(additionalProperties) && additionalProperties.properties
       ? listFields(additionalProperties, `${path}.*`)
       : []
-  return [...own, ...inner, ...rest]
+  return [...fields, ...inner, ...rest]
 }

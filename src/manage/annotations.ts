@@ -183,14 +183,14 @@ export function createAnnotations(records: Records) {
      */
     addAutomatic: (notes: readonly AutomaticNote[]): Promise<void> =>
       lock(async () => {
-        const known = new Set<string>()
+        const seenCauses = new Set<string>()
         for (const site of new Set(notes.map((note) => note.site))) {
           const causes = notes.flatMap((note) => (note.site === site ? [note.cause] : []))
-          for (const cause of (await findCauses(site, causes)).keys()) known.add(`${site} ${cause}`)
+          for (const cause of (await findCauses(site, causes)).keys()) seenCauses.add(`${site} ${cause}`)
         }
         const added = notes.filter(({ site, cause }) => {
           const key = `${site} ${cause}`
-          return !known.has(key) && known.add(key)
+          return !seenCauses.has(key) && seenCauses.add(key)
         })
         if (added.length === 0) return
         await write(...added.flatMap(insertStatements))

@@ -95,20 +95,20 @@ export function createDrops({
     /** Returns the last `count` days in UTC, today included, the latest first. */
     async list(site: number, count: number): Promise<DailyDrops[]> {
       const from = dayBefore(count - 1)
-      const found = new Map<string, DailyDrops>()
-      const own = isWriter() ? [...days] : []
-      for (const [name, day] of own) await readBefore(name, day)
+      const byKey = new Map<string, DailyDrops>()
+      const unsaved = isWriter() ? [...days] : []
+      for (const [name, day] of unsaved) await readBefore(name, day)
       for (const { day, door, reason, count } of await readFrom(site, from))
-        found.set(`${day} ${lineKey({ site, door, reason })}`, { day, door, reason, count })
-      for (const [name, { lines, before }] of own)
+        byKey.set(`${day} ${lineKey({ site, door, reason })}`, { day, door, reason, count })
+      for (const [name, { lines, before }] of unsaved)
         for (const [key, line] of lines)
           if (line.site === site && name >= from) {
             const { door, reason, added } = line
             // A day that began after the table was read has its counts from before in `found`.
-            const already = before ? before.get(key) : found.get(`${name} ${key}`)?.count
-            found.set(`${name} ${key}`, { day: name, door, reason, count: (already ?? 0) + added })
+            const already = before ? before.get(key) : byKey.get(`${name} ${key}`)?.count
+            byKey.set(`${name} ${key}`, { day: name, door, reason, count: (already ?? 0) + added })
           }
-      return [...found.values()].sort(
+      return [...byKey.values()].sort(
         (a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0) || b.count - a.count || (a.reason < b.reason ? -1 : 1),
       )
     },

@@ -54,12 +54,12 @@ function matchesFilter(filter: Filter, read: DimensionReader): boolean {
 }
 
 function matchesCondition({ dimension, op, value, case_sensitive }: Condition, read: DimensionReader): boolean {
-  const found = isFlagDimension(dimension) ? read(dimension) : null
+  const given = isFlagDimension(dimension) ? read(dimension) : null
   const { base } = operatorNamed(op)
-  if (found === null) return false
-  if (base === 'is_set') return found !== ''
+  if (given === null) return false
+  if (base === 'is_set') return given !== ''
   const foldCase = (text: string) => (case_sensitive === false ? text.toLowerCase() : text)
-  const actual = foldCase(found)
+  const actual = foldCase(given)
   const values = (Array.isArray(value) ? value : [value]).map((one) => foldCase(String(one)))
   if (base === 'is') return values.includes(actual)
   if (base === 'contains') return values.some((one) => actual.includes(one))

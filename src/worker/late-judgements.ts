@@ -58,23 +58,23 @@ export function createLateJudgements({ store, writer, policies, catalog, clock, 
   const runStep = async ({ hostnames, since, until }: Remaining): Promise<Remaining | undefined> => {
     let remaining: Remaining | undefined
     const selection = { hostnames, since: new Date(since), until: new Date(until), limit: MAX_ROWS }
-    await store.judgeFetches(selection, async (found) => {
-      const whole = found.length < MAX_ROWS ? found : withoutLastMillisecond(found)
+    await store.judgeFetches(selection, async (fetches) => {
+      const whole = fetches.length < MAX_ROWS ? fetches : withoutLastMillisecond(fetches)
       const judgements = await judge(whole)
       const last = whole[judgements.length - 1]
-      if (last && judgements.length < found.length) remaining = { hostnames, since, until: last.timestamp.getTime() }
+      if (last && judgements.length < fetches.length) remaining = { hostnames, since, until: last.timestamp.getTime() }
       return judgements
     })
     return remaining
   }
 
   const run = async (): Promise<void> => {
-    const taken = policies.takeUnjudged()
-    if (taken.length > 0)
+    const unjudged = policies.takeUnjudged()
+    if (unjudged.length > 0)
       queue.push({
-        hostnames: taken.map(({ hostname }) => hostname),
-        since: Math.min(...taken.map(({ since }) => since)),
-        until: Math.max(...taken.map(({ until }) => until)),
+        hostnames: unjudged.map(({ hostname }) => hostname),
+        since: Math.min(...unjudged.map(({ since }) => since)),
+        until: Math.max(...unjudged.map(({ until }) => until)),
       })
     for (let [first] = queue; first !== undefined; [first] = queue) {
       const step = first

@@ -47,7 +47,7 @@ export async function findPageReports(
     return visitor ? [{ row, visitor }] : []
   })
   const own = [...unplaced.filter(({ follows }) => follows === true), ...aside]
-  const found = [
+  const candidates = [
     ...own.map(({ row, visitor }) => ({
       ...pageOf(row),
       at: (row.reported_at ?? row.timestamp).getTime(),
@@ -60,9 +60,9 @@ export async function findPageReports(
       return visitor ? [{ ...pageOf(one), at: one.reported_at.getTime(), visitor, row: undefined, stored: one }] : []
     }),
   ].map((one) => ({ ...one, ids: allVisitorIds(one.visitor) }))
-  const storedViews = await findViews(store, found)
+  const storedViews = await findViews(store, candidates)
   const batchViews = rows.filter(({ kind, visitor_id }) => kind === 'pageview' && visitorOf.has(visitor_id))
-  return found.map(({ ids, at, visitor, row, stored: one, ...page }, n) => {
+  return candidates.map(({ ids, at, visitor, row, stored: one, ...page }, n) => {
     const search = { ...page, ids, at }
     const views = [...(storedViews[n] ?? []), ...batchViews.flatMap((view) => matchView(view, search))]
     const pick = (choose: (of: readonly FoundView[]) => FoundView[], among: readonly FoundView[]) =>

@@ -118,11 +118,11 @@ function createLeaseWatch({
     // A process that never writes reads the row all the same: it says where the writer is.
     const epoch = role === 'reader' ? await held.lease.watch() : await held.lease.take()
     if (epoch !== undefined) return become()
-    const found = held.lease.writerAddress()
+    const writer = held.lease.writerAddress()
     // `readership migrate` and a process without `advertise` take no requests.
-    if (found !== address) port.post({ type: 'writer_at', ...(found && { address: found }) })
-    address = found
-    say('info', describeWriter(found))
+    if (writer !== address) port.post({ type: 'writer_at', ...(writer && { address: writer }) })
+    address = writer
+    say('info', describeWriter(writer))
   }
   return () => {
     judge()

@@ -12,7 +12,7 @@ const Row = z.object({ content: z.string() })
  */
 export async function openSharedSalts(records: Pick<Records, 'query' | 'write'>, log: Log): Promise<SaltFile> {
   const [row] = await records.query(sql`select content from salts`)
-  const found = row === undefined ? undefined : Row.parse(row).content
+  const content = row === undefined ? undefined : Row.parse(row).content
   let unwritten: string | undefined
   let isWriting = false
 
@@ -33,7 +33,7 @@ export async function openSharedSalts(records: Pick<Records, 'query' | 'write'>,
     }
   }
   return {
-    read: () => found,
+    read: () => content,
     write(text) {
       unwritten = text
       if (isWriting) return

@@ -96,7 +96,7 @@ export async function findViews(
   store: Pick<EventStore, 'dialect' | 'lookUp'>,
   searches: readonly PageSearch[],
 ): Promise<FoundView[][]> {
-  const found = searches.map((): FoundView[] => [])
+  const views = searches.map((): FoundView[] => [])
   const wanted = searches.flatMap(({ ids, at, hostname, pathnames }, n) =>
     ids.flatMap((id) =>
       pathnames.map((path) => ({
@@ -105,7 +105,7 @@ export async function findViews(
       })),
     ),
   )
-  if (wanted.length === 0) return found
+  if (wanted.length === 0) return views
   const { dialect } = store
   const pages = dialect.rows(wanted, {
     n: 'integer',
@@ -131,7 +131,7 @@ export async function findViews(
       group by n, visitor_id, of_path, is_later) f`)
   for (const row of rows) {
     const { n, viewed_at, ...view } = FoundView.parse(row)
-    found[n]?.push({ ...view, at: viewed_at.getTime() })
+    views[n]?.push({ ...view, at: viewed_at.getTime() })
   }
-  return found
+  return views
 }

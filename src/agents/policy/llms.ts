@@ -69,9 +69,9 @@ export function parseLlms(body: Uint8Array | string, url: string): Llms {
   }
   const addLinks = (row: string, line: number) => {
     const item = /^\s*(?:[-*+]|\d{1,9}[.)])\s+(.*)$/.exec(row)
-    const found = linksOfLine(row)
-    if (item && found.length === 0 && sections.length > 0) report('a list item without a link', line)
-    for (const { link, bare } of found) {
+    const linksOfRow = linksOfLine(row)
+    if (item && linksOfRow.length === 0 && sections.length > 0) report('a list item without a link', line)
+    for (const { link, bare } of linksOfRow) {
       const resolved = resolveUrl(link.url, base)
       if (resolved === 'invalid') report('a link that is not a URL', line)
       if (typeof resolved === 'string') continue
@@ -84,7 +84,7 @@ export function parseLlms(body: Uint8Array | string, url: string): Llms {
       if (link.unescaped) report('a link with unescaped spaces or brackets', line)
       if (sections.length === 0) report('a link before the first section', line)
       const section = sections.at(-1) ?? openSection('')
-      const notes = found.length === 1 && item ? /^\s*:\s*(\S.*)$/.exec(row.slice(link.end))?.[1] : undefined
+      const notes = linksOfRow.length === 1 && item ? /^\s*:\s*(\S.*)$/.exec(row.slice(link.end))?.[1] : undefined
       section.links.push({
         title: link.title,
         url: resolved.href,

@@ -22,11 +22,11 @@ export function findLinks(line: string): MarkdownLink[] {
   let from = 0
   for (let middle = line.indexOf(']('); middle >= 0; middle = line.indexOf('](', middle + 2)) {
     const { open, balanced } = findTitleStart(line, middle, Math.max(from, middle - MAX_TITLE_CHARS))
-    const found =
+    const match =
       open < 0 ? undefined : (readDestination(line, middle + 2) ?? readUnescapedDestination(line, middle + 2))
-    if (found === undefined) continue
-    links.push({ title: line.slice(open + 1, middle).trim(), ...found, ...(!balanced && { unescaped: true }) })
-    from = found.end
+    if (match === undefined) continue
+    links.push({ title: line.slice(open + 1, middle).trim(), ...match, ...(!balanced && { unescaped: true }) })
+    from = match.end
   }
   return links
 }

@@ -36,14 +36,14 @@ export function createPatternIndex(patterns: readonly Pattern[]): (path: string)
     else filed.push(index)
   }
   return (path) => {
-    const found = new Set<readonly number[]>()
+    const rules = new Set<readonly number[]>()
     for (const { length, indexes } of tables)
       if (indexes.size > 0)
         eachRun([path], length, (run) => {
           const filed = indexes.get(run)
-          if (filed !== undefined) found.add(filed)
+          if (filed !== undefined) rules.add(filed)
         })
-    return found.size === 0 ? always : [always, ...found].flat().sort((a, b) => a - b)
+    return rules.size === 0 ? always : [always, ...rules].flat().sort((a, b) => a - b)
   }
 }
 

@@ -89,13 +89,13 @@ export function createPolicy(files: { hostname: string; robots: FetchedFile; llm
     if (standing !== 'served') return { allowed: standing === 'unavailable', reason: standing, group }
     if (selection.groups.length === 0) return { allowed: true, reason: 'no_group', group }
     const mode = modeOf(agent)
-    const found = compiledFor(mode).find(selection, mode === 'google' ? googleText(target) : target)
-    if (found === undefined) return { allowed: true, reason: 'no_rule', group }
+    const rule = compiledFor(mode).find(selection, mode === 'google' ? googleText(target) : target)
+    if (rule === undefined) return { allowed: true, reason: 'no_rule', group }
     return {
-      allowed: found.allow,
+      allowed: rule.allow,
       reason: 'rule',
-      rule: found.pattern.slice(0, MAX_RULE_CHARS),
-      line: found.line,
+      rule: rule.pattern.slice(0, MAX_RULE_CHARS),
+      line: rule.line,
       group,
     }
   }

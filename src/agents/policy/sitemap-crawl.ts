@@ -42,7 +42,7 @@ export async function crawlSitemaps(
   hostname: string,
   locations: readonly string[],
 ): Promise<SitemapCrawl> {
-  const found = new Map<string, Date | null>()
+  const entries = new Map<string, Date | null>()
   const queued = new Set<string>()
   const queue: { url: string; child: boolean }[] = []
   const problems: string[] = []
@@ -64,12 +64,12 @@ export async function crawlSitemaps(
 
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const { url, child } = next
-    if (found.size >= MAX_URLS || bytes >= MAX_TOTAL_BYTES) {
-      problem(url, `not read: more than ${found.size >= MAX_URLS ? `${MAX_URLS} URLs` : `${MAX_TOTAL_BYTES} bytes`}`)
+    if (entries.size >= MAX_URLS || bytes >= MAX_TOTAL_BYTES) {
+      problem(url, `not read: more than ${entries.size >= MAX_URLS ? `${MAX_URLS} URLs` : `${MAX_TOTAL_BYTES} bytes`}`)
       break
     }
     const take = (entry: SitemapEntry) => {
-      if (!entry.index) addUrl(found, hostname, entry)
+      if (!entry.index) addUrl(entries, hostname, entry)
       else if (!child) add(entry.loc, true)
     }
     try {
@@ -81,7 +81,7 @@ export async function crawlSitemaps(
         problem(url, `status ${response.status}`)
         continue
       }
-      const read = await readSitemap(response, take, () => found.size >= MAX_URLS)
+      const read = await readSitemap(response, take, () => entries.size >= MAX_URLS)
       bytes += read.bytes
       files++
       if (read.cut) problem(url, 'only its first part was read')
@@ -92,17 +92,17 @@ export async function crawlSitemaps(
       if (error instanceof OutboundError && error.reason === 'timeout') break
     }
   }
-  return { urls: [...found].map(([pathname, lastmod]) => ({ pathname, lastmod })), files, problems, answered }
+  return { urls: [...entries].map(([pathname, lastmod]) => ({ pathname, lastmod })), files, problems, answered }
 }
 
-function addUrl(found: Map<string, Date | null>, hostname: string, { loc, lastmod }: SitemapEntry): void {
-  if (found.size >= MAX_URLS || !URL.canParse(loc)) return
+function addUrl(entries: Map<string, Date | null>, hostname: string, { loc, lastmod }: SitemapEntry): void {
+  if (entries.size >= MAX_URLS || !URL.canParse(loc)) return
   const url = new URL(loc)
   // A sitemap may list URLs of its own host only (sitemaps.org). Rows of another host would never match.
   if (!/^https?:$/.test(url.protocol) || url.hostname !== hostname || url.pathname.length > MAX_PATHNAME_CHARS) return
   const at = lastmod === undefined ? null : (parseLastmod(lastmod) ?? null)
-  const before = found.get(url.pathname)
-  if (before === undefined || (at !== null && (before === null || before < at))) found.set(url.pathname, at)
+  const before = entries.get(url.pathname)
+  if (before === undefined || (at !== null && (before === null || before < at))) entries.set(url.pathname, at)
 }
 
 /** Feeds a sitemap to the reader, decompressed if it is gzip. Stops as soon as `enough` returns true. */

@@ -34,11 +34,11 @@ const BodyRow = z.object({ sha256: z.string(), body: z.string() })
 
 /** Reads every stored version, oldest first. Throws `ApiError` if the records cannot be read. */
 export async function loadVersions(records: Pick<Records, 'query'>): Promise<PolicyVersion[]> {
-  const found = await records.query(sql`
+  const storedRows = await records.query(sql`
     select hostname, kind, url, status, reason, sha256, length(body) as length, truncated, content_type, etag,
       last_modified, first_seen, last_seen
     from policies order by first_seen`)
-  const rows = found.map((row) => PolicyRow.parse(row))
+  const rows = storedRows.map((row) => PolicyRow.parse(row))
   const bodies = await loadBodies(records, rows)
   return rows.map(({ length, ...row }) => ({
     ...row,

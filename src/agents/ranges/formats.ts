@@ -50,17 +50,17 @@ const MAX_DEPTH = 6
 
 /** Returns every text in an array, and every text under a key that names an address. */
 const jsonEntries: ReadEntries = (text) => {
-  const found: unknown[] = []
+  const prefixes: unknown[] = []
   const walk = (value: unknown, key: string | undefined, depth: number) => {
     if (typeof value === 'string') {
-      if (key === undefined || (ADDRESS_KEY.test(key) && value.trim() !== '')) found.push(value)
+      if (key === undefined || (ADDRESS_KEY.test(key) && value.trim() !== '')) prefixes.push(value)
     } else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH) {
       if (Array.isArray(value)) for (const one of value) walk(one, undefined, depth + 1)
       else for (const [name, one] of Object.entries(value)) walk(one, name, depth + 1)
     }
   }
   walk(json(text), '', 0)
-  return found
+  return prefixes
 }
 
 // A browser version, a file name or a date is not an address, so no part of a word may touch the match.

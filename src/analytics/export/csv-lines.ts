@@ -29,11 +29,11 @@ export async function createCsvLines(
   { table, signal }: { table?: string | undefined; signal?: AbortSignal },
 ) {
   const paged = query.has('limit') || query.has('page')
-  const own = await prepareRead(report.read, query, deps, report.words)
+  const prepared = await prepareRead(report.read, query, deps, report.words)
   const asked = await Promise.all(
     listReportReads(report).map(async (part) => ({
       part,
-      of: part === report ? own : await prepareRead(part.read, query, deps, part.words),
+      of: part === report ? prepared : await prepareRead(part.read, query, deps, part.words),
     })),
   )
   const parts: CsvPart[] = []
@@ -60,7 +60,7 @@ export async function createCsvLines(
         'table',
       )
     }
-    return { plan: own.plan, lines: writeLines(parts, tables), close: () => closeParts(parts) }
+    return { plan: prepared.plan, lines: writeLines(parts, tables), close: () => closeParts(parts) }
   } catch (error) {
     await closeParts(parts)
     throw error

@@ -49,11 +49,11 @@ export async function filterBlocked<U extends Url>(
   { areBlocked }: Pick<BlockedUrls, 'areBlocked'>,
   urls: readonly U[],
 ): Promise<U[]> {
-  const found: U[] = []
+  const matching: U[] = []
   for (let from = 0; from < urls.length; from += MAX_URLS_AT_ONCE) {
     const some = urls.slice(from, from + MAX_URLS_AT_ONCE)
     const said = await areBlocked(some)
-    found.push(...some.filter((_, n) => said[n]))
+    matching.push(...some.filter((_, n) => said[n]))
   }
-  return found
+  return matching
 }

@@ -34,22 +34,22 @@ const isClockUnit = (unit: Granularity) => unit === 'minute' || unit === 'hour'
  */
 export function listBuckets(window: Window, tz: string, unit: Granularity, limit = Infinity): Bucket[] {
   const from = startOf(unit === 'week' || unit === 'month' ? unit : 'day', window.start, tz)
-  const found: Bucket[] = []
+  const buckets: Bucket[] = []
   let first = 0
   for (const span of offsetSpans({ start: from, end: window.end }, tz)) {
     const { index, start } = UNITS[unit]
     const last = index(span.end - 1 + span.offset)
     for (let i = index(span.start + span.offset); i <= last; i++) {
       const key = isClockUnit(unit) ? start(i) - span.offset : unit === 'month' ? i : start(i)
-      const before = found.at(-1)
+      const before = buckets.at(-1)
       if (before && (isClockUnit(unit) ? key === before.key : key <= before.key)) continue
       const t = Math.max(start(i) - span.offset, span.start)
-      if (t <= window.start.getTime()) first = found.length
-      found.push({ t: new Date(t), key })
-      if (found.length - first > limit) return found.slice(first, first + limit)
+      if (t <= window.start.getTime()) first = buckets.length
+      buckets.push({ t: new Date(t), key })
+      if (buckets.length - first > limit) return buckets.slice(first, first + limit)
     }
   }
-  return window.start < window.end ? found.slice(first) : []
+  return window.start < window.end ? buckets.slice(first) : []
 }
 
 /** No bucket is longer. */

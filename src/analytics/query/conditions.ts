@@ -102,24 +102,24 @@ const visitorDid = (f: Filter, plan: Plan): Sql => {
 
 function conditionSql(c: Condition, base: ReturnType<typeof operatorNamed>['base'], dialect: Dialect): Sql {
   const d = findDimension(c.dimension, 'filters')
-  const own = dimensionColumn(d, dialect)
+  const column = dimensionColumn(d, dialect)
   // Looks a property up only once. For a column, `is not null` is a test that lets the engine skip rows.
-  const known = (test: Sql) =>
-    propKey(d) === undefined ? sql`(${own} is not null and ${test})` : sql`coalesce(${test}, false)`
-  if (base === 'is_set') return d.type === 'text' ? known(sql`${own} <> ''`) : sql`(${own} is not null)`
+  const ofKnown = (test: Sql) =>
+    propKey(d) === undefined ? sql`(${column} is not null and ${test})` : sql`coalesce(${test}, false)`
+  if (base === 'is_set') return d.type === 'text' ? ofKnown(sql`${column} <> ''`) : sql`(${column} is not null)`
   const values: readonly FilterValue[] = c.value === undefined ? [] : typeof c.value === 'object' ? c.value : [c.value]
   const insensitive = c.case_sensitive === false
-  const typed = base === 'is' || d.type === 'text' ? own : sql`cast(${own} as varchar)`
+  const typed = base === 'is' || d.type === 'text' ? column : sql`cast(${column} as varchar)`
   const subject = insensitive && d.type === 'text' ? dialect.lower(typed) : typed
   const param = (v: FilterValue) => (insensitive && typeof v === 'string' ? dialect.lower(sql`${v}`) : sql`${v}`)
-  const anyOf = (one: (v: FilterValue) => Sql) => known(combine(values.map(one), ' or '))
+  const anyOf = (one: (v: FilterValue) => Sql) => ofKnown(combine(values.map(one), ' or '))
   const flags = insensitive ? '(?i)' : ''
   const [low = 0, high = 0] = values
-  const number = d.type === 'number' ? own : dialect.toNumber(own)
+  const number = d.type === 'number' ? column : dialect.toNumber(column)
   const compared = (test: Sql) => sql`coalesce(${number} ${test}, false)`
   switch (base) {
     case 'is':
-      return known(sql`${subject} in (${join(values.map(param), ', ')})`)
+      return ofKnown(sql`${subject} in (${join(values.map(param), ', ')})`)
     case 'contains':
       return anyOf((v) => dialect.contains(subject, param(v)))
     case 'starts_with':

@@ -77,8 +77,8 @@ export function dailyCounts(
   { keys: keyNames, where }: DailyCountsOptions = {},
 ): Sql {
   const table = DAILY_TABLES[name]
-  const own = planForTable(plan, table.from)
-  const { counted, rest } = splitDays(own, where === undefined && canUseDailyCounts(name, own.filters))
+  const tablePlan = planForTable(plan, table.from)
+  const { counted, rest } = splitDays(tablePlan, where === undefined && canUseDailyCounts(name, tablePlan.filters))
   const keys = Object.entries(table.keys).filter(([key]) => keyNames?.includes(key) ?? true)
   const keyColumns = keys.map(([key]) => key)
   const groupBy = raw(keys.length > 0 ? `group by ${keyColumns.join(', ')}` : '')
@@ -96,17 +96,17 @@ export function dailyCounts(
     ...keys.map(([key, value]) => sql`${expressionSql(value, plan.dialect)} as ${raw(key)}`),
     ...counts.map(([count, { value }]) => sql`${value(plan.dialect, among)} as ${raw(count)}`),
   ]
-  const source = counted === undefined ? raw(table.from) : rowsOfTimes(table.from, own, rest)
+  const source = counted === undefined ? raw(table.from) : rowsOfTimes(table.from, tablePlan, rest)
   const fromRows = sql`
     select ${join(columns, ', ')}
-    from ${sourceRows(table.from, own, own.filters, undefined, source)} as e
-    where ${counted === undefined ? inWindow(own) : raw('true')} and ${raw(table.where)} and ${relevant}
-      and ${filterCondition(own)} and ${where ?? raw('true')}
+    from ${sourceRows(table.from, tablePlan, tablePlan.filters, undefined, source)} as e
+    where ${counted === undefined ? inWindow(tablePlan) : raw('true')} and ${raw(table.where)} and ${relevant}
+      and ${filterCondition(tablePlan)} and ${where ?? raw('true')}
     ${groupBy}`
   if (counted === undefined) return fromRows
   const totals = counts.map(([count, { total }]) => `${total}(${count}) as ${count}`)
   const fromCounts = sql`select ${raw([...keyColumns, ...counts.map(([count]) => count)].join(', '))} from ${raw(name)}
-    where ${counted} and ${filterCondition(own)}`
+    where ${counted} and ${filterCondition(tablePlan)}`
   return sql`
     select ${raw([...keyColumns, ...totals].join(', '))}
     from (${fromCounts} ${rest.length > 0 ? sql`union all ${fromRows}` : raw('')}) d
@@ -115,13 +115,13 @@ export function dailyCounts(
 
 /** Splits the fetches of these URLs in the window into counted days and rows, each as the text after `from`. */
 function splitFetches(plan: Plan, urls: Sql): { days: Sql | undefined; rows: Sql | undefined } {
-  const own = planForTable(plan, 'agent_events')
-  const { counted, rest } = splitDays(own, canUseDailyCounts('daily_urls', own.filters))
-  const passing = sql`${filterCondition(own)} and ${urls}`
-  if (counted === undefined) return { days: undefined, rows: sql`agent_events where ${inWindow(own)} and ${passing}` }
+  const tablePlan = planForTable(plan, 'agent_events')
+  const { counted, rest } = splitDays(tablePlan, canUseDailyCounts('daily_urls', tablePlan.filters))
+  const passing = sql`${filterCondition(tablePlan)} and ${urls}`
+  if (counted === undefined) return { days: undefined, rows: sql`agent_events where ${inWindow(tablePlan)} and ${passing}` }
   return {
     days: sql`daily_urls where ${counted} and ${passing}`,
-    rows: rest.length > 0 ? sql`${rowsOfTimes('agent_events', own, rest)} e where ${passing}` : undefined,
+    rows: rest.length > 0 ? sql`${rowsOfTimes('agent_events', tablePlan, rest)} e where ${passing}` : undefined,
   }
 }
 

@@ -126,27 +126,27 @@ export const Paging = z.object(PAGING_SHAPE)
  */
 export function checkParameterNames(
   query: URLSearchParams,
-  known: readonly string[],
+  names: readonly string[],
   others: readonly string[] = [],
 ): void {
   for (const [name, value] of query)
-    if (!known.includes(name) && !others.includes(name))
-      throw new ApiError('validation_error', unknownParameter(name, value, known), name.slice(0, 100))
+    if (!names.includes(name) && !others.includes(name))
+      throw new ApiError('validation_error', unknownParameter(name, value, names), name.slice(0, 100))
 }
 
-function unknownParameter(name: string, value: string, known: readonly string[]): string {
-  const list = known.length === 0 ? 'It takes no parameters.' : `The parameters are ${known.join(', ')}.`
+function unknownParameter(name: string, value: string, names: readonly string[]): string {
+  const list = names.length === 0 ? 'It takes no parameters.' : `The parameters are ${names.join(', ')}.`
   if (Object.hasOwn(ENVELOPE_SHAPE, name) || Object.hasOwn(PAGING_SHAPE, name))
     return `${name} does not apply here: ${name === 'page' ? 'only lists have pages' : 'this endpoint does not use it'}. ${list}`
   const unknown = `Unknown parameter ${quote(name)}`
   const ours = foreignName(name, FOREIGN_PARAMETERS)
-  if (ours !== undefined && known.includes(ours)) return `${unknown}; write ${ours}${PARAMETER_EXAMPLES[ours] ?? ''}.`
+  if (ours !== undefined && names.includes(ours)) return `${unknown}; write ${ours}${PARAMETER_EXAMPLES[ours] ?? ''}.`
   const dimension = lookUpDimension(name)
-  if (dimension !== undefined && known.includes('filters')) {
+  if (dimension !== undefined && names.includes('filters')) {
     const filter = JSON.stringify([{ dimension, op: 'is', value: value.slice(0, 60) }])
     return `${unknown}; to filter, write filters=${filter}.`
   }
-  const nearest = nearestName(name, known)
+  const nearest = nearestName(name, names)
   return `${unknown}${nearest === undefined ? `; ${list[0]?.toLowerCase()}${list.slice(1)}` : `; did you mean ${nearest}?`}`
 }
 
@@ -204,13 +204,13 @@ function nearestChoice(value: string, choices: readonly string[]): string | unde
  * journeys. `own` has those values and all parameters outside the envelope; `shared` has everything but those values.
  */
 export function splitQuery(query: URLSearchParams, owns: (name: string, value: string) => boolean) {
-  const [own, shared] = [new URLSearchParams(), new URLSearchParams()]
+  const [ownQuery, shared] = [new URLSearchParams(), new URLSearchParams()]
   for (const [name, value] of query) {
     const its = owns(name, value)
-    if (its || !Object.hasOwn(ENVELOPE_SHAPE, name)) own.append(name, value)
+    if (its || !Object.hasOwn(ENVELOPE_SHAPE, name)) ownQuery.append(name, value)
     if (!its) shared.append(name, value)
   }
-  return { own, shared }
+  return { own: ownQuery, shared }
 }
 
 const issueMessage = (name: string, value: string | undefined, why = 'not valid'): string => {

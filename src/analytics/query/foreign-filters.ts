@@ -32,13 +32,13 @@ export function describeFilter(node: object, where: string): string {
 
 /** Writes a filter from another tool's words, as far as they are known here. */
 function writeFilter(dimension: unknown, op: unknown, value: unknown): string {
-  const own = typeof dimension === 'string' ? (lookUpDimension(dimension) ?? dimension.slice(0, 60)) : 'pathname'
+  const dimensionName = typeof dimension === 'string' ? (lookUpDimension(dimension) ?? dimension.slice(0, 60)) : 'pathname'
   const operator = typeof op === 'string' ? (findOperator(op)?.name ?? 'is') : 'is'
   const isPlain = ['string', 'number', 'boolean'].includes(typeof value)
   const isList = Array.isArray(value) && value.length > 0 && JSON.stringify(value).length < 100
   const given = isList || (isPlain && String(value).length < 100) ? value : '/pricing'
   return JSON.stringify({
-    dimension: own,
+    dimension: dimensionName,
     op: operator,
     ...(operator.includes('is_') && operator.endsWith('set') ? {} : { value: given }),
   })

@@ -60,15 +60,15 @@ export function parseGoalMatch({ type, match }: GoalCondition, at = 'match'): Go
   if (props && type !== 'event') throw invalidField(`${at}.props`, `${type} has no properties; only event has.`)
   if (pathname && type !== 'scroll')
     throw invalidField(`${at}.pathname`, `${type} takes no pathname; only scroll does.`)
-  const own = parseValueTest(dimension, match, at)
+  const valueTest = parseValueTest(dimension, match, at)
   if (most !== undefined) {
-    const base = findOperator(own.op)?.base
+    const base = findOperator(valueTest.op)?.base
     if (base !== 'gte' && base !== 'gt') throw invalidField(`${at}.op`, `${type} must be compared with gte or gt.`)
-    if (typeof own.value !== 'number' || own.value <= 0 || own.value > most)
+    if (typeof valueTest.value !== 'number' || valueTest.value <= 0 || valueTest.value > most)
       throw invalidField(`${at}.value`, `${type} must be a number over 0 and at most ${most}.`)
   }
   return {
-    ...own,
+    ...valueTest,
     ...(props
       ? {
           props: props.map(({ key, ...one }, i) => ({

@@ -89,14 +89,14 @@ export function addHistory(row: ResultRow, days: readonly HistoryDay[], metrics:
   const added = { ...row }
   for (const metric of metrics) {
     const [count, mean] = [COUNTS[metric], MEANS[metric]]
-    const known = days.filter((day) => !lacks(day, metric))
-    if (known.length === 0) continue
-    if (count !== undefined) added[metric] = (numberOf(row[metric]) ?? 0) + sum(known, count)
+    const daysWithValue = days.filter((day) => !lacks(day, metric))
+    if (daysWithValue.length === 0) continue
+    if (count !== undefined) added[metric] = (numberOf(row[metric]) ?? 0) + sum(daysWithValue, count)
     if (mean === undefined) continue
     const own = numberOf(row[metric])
     const weight = own === undefined ? 0 : (numberOf(row.sessions) ?? 0)
-    const visits = sum(known, 'visits')
-    if (visits > 0) added[metric] = ((own ?? 0) * weight + sum(known, mean)) / (weight + visits)
+    const visits = sum(daysWithValue, 'visits')
+    if (visits > 0) added[metric] = ((own ?? 0) * weight + sum(daysWithValue, mean)) / (weight + visits)
   }
   return added
 }
@@ -157,11 +157,11 @@ export function groupByBucket(days: readonly HistoryDay[], buckets: readonly Buc
     const [first, end] = [localDate(t, tz), localDate(ends[i] ?? t, tz)]
     const from = next
     while ((days[next]?.day ?? end) < end) next += 1
-    const own = days.slice(from, next)
-    if (own.length === 0) return undefined
-    const isWhole = own.length === (Date.parse(end) - Date.parse(first)) / DAY_MS
+    const bucketDays = days.slice(from, next)
+    if (bucketDays.length === 0) return undefined
+    const isWhole = bucketDays.length === (Date.parse(end) - Date.parse(first)) / DAY_MS
     return {
-      addTo: (row: ResultRow, metric: string) => ({ value: numberOf(addHistory(row, own, [metric])[metric]), isWhole }),
+      addTo: (row: ResultRow, metric: string) => ({ value: numberOf(addHistory(row, bucketDays, [metric])[metric]), isWhole }),
     }
   })
 }

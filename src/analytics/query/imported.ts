@@ -38,12 +38,12 @@ export function noteImportedVisitors(
   { window, comparison = window }: { window: Window; comparison?: Window | undefined },
 ): Warning | undefined {
   const touches = (time: Window, { start, end }: Window) => time.start < end && time.end >= start
-  const found = imports.filter(
+  const overlapping = imports.filter(
     ({ time, own_salts }) => own_salts && (touches(time, window) || touches(time, comparison)),
   )
-  if (found.length === 0) return undefined
-  const start = new Date(Math.min(...found.map(({ time }) => time.start.getTime())))
-  const end = new Date(Math.max(...found.map(({ time }) => time.end.getTime())))
+  if (overlapping.length === 0) return undefined
+  const start = new Date(Math.min(...overlapping.map(({ time }) => time.start.getTime())))
+  const end = new Date(Math.max(...overlapping.map(({ time }) => time.end.getTime())))
   const message = `Rows from ${start.toISOString()} to ${end.toISOString()} come from access logs whose visitors have ids of their own: who was also recorded in that time, or came before or after, counts twice.`
   return { metric: 'visitors', code: 'imported_visitors', message }
 }

@@ -45,12 +45,12 @@ function firstEndingAfter(gaps: readonly Gap[], at: Date): number {
 /** Returns the parts of the gaps that lie within the window and after the site's first row. */
 export function gapsWithin({ since, gaps }: Recording, window: Window): Gap[] {
   if (since === undefined) return []
-  const known = intersect(window, { start: since, end: window.end })
+  const observed = intersect(window, { start: since, end: window.end })
   const parts: Gap[] = []
-  for (let i = firstEndingAfter(gaps, known.start); i < gaps.length; i++) {
+  for (let i = firstEndingAfter(gaps, observed.start); i < gaps.length; i++) {
     const gap = gaps[i]
-    if (gap === undefined || gap.start >= known.end) break
-    const part = intersect(gap, known)
+    if (gap === undefined || gap.start >= observed.end) break
+    const part = intersect(gap, observed)
     if (lengthOf(part) > 0) parts.push({ ...part, reason: gap.reason })
   }
   return parts
@@ -82,11 +82,11 @@ export function joinGaps(gaps: readonly Gap[], window: Window): readonly Gap[] {
 export function recordedPart(recording: Recording, time: Window, now: Date): 'all' | 'part' | 'none' {
   if (lengthOf(time) <= 0) return 'all'
   const { since } = recording
-  const known = since && intersect(time, { start: since, end: now })
-  if (known === undefined || lengthOf(known) <= 0) return 'none'
-  const missing = gapsWithin(recording, known).reduce((sum, gap) => sum + lengthOf(gap), 0)
-  if (missing >= lengthOf(known)) return 'none'
-  return missing === 0 && lengthOf(known) === lengthOf(time) ? 'all' : 'part'
+  const observed = since && intersect(time, { start: since, end: now })
+  if (observed === undefined || lengthOf(observed) <= 0) return 'none'
+  const missing = gapsWithin(recording, observed).reduce((sum, gap) => sum + lengthOf(gap), 0)
+  if (missing >= lengthOf(observed)) return 'none'
+  return missing === 0 && lengthOf(observed) === lengthOf(time) ? 'all' : 'part'
 }
 
 /** Returns the time from the first recorded instant of a window to the last; without any it ends before it starts. */

@@ -32,7 +32,7 @@ export async function findUnknownValues(
 ): Promise<Warning[]> {
   const conditions = listEqualities(filters).slice(0, MAX_CONDITIONS)
   if (conditions.length === 0 || hasNumber(data)) return []
-  const found = await Promise.all(
+  const warnings = await Promise.all(
     conditions.map(async ({ dimension, value }) => {
       const asked = (Array.isArray(value) ? value : [value]).map(String)
       const existing = await listValues(dimension, asked, plan, store).catch((): string[] => [])
@@ -41,7 +41,7 @@ export async function findUnknownValues(
       return asked.slice(0, 1).map((one) => describeValue(dimension, one, existing, plan.audience))
     }),
   )
-  return found.flat()
+  return warnings.flat()
 }
 
 /** The conditions that every row of the answer has to meet: equality with a text. */

@@ -40,12 +40,12 @@ export const agents = defineCommand({
   async run(call) {
     const { flags, terminal } = call
     const seen = await fetchSeen(call)
-    const known = seen ?? ListedAgents.parse(listAgents(loadCatalog()))
-    if (flags.json) return printJson(terminal, known)
+    const agents = seen ?? ListedAgents.parse(listAgents(loadCatalog()))
+    if (flags.json) return printJson(terminal, agents)
     printTable(
       terminal,
       ['ID', 'OPERATOR', 'PURPOSE', ...(seen ? [right('FETCHES'), 'LAST SEEN'] : []), 'VERIFIABLE BY', 'DOCS'],
-      known
+      agents
         .toSorted((a, b) => (b.seen?.fetches ?? 0) - (a.seen?.fetches ?? 0))
         .map((agent) => [
           agent.agent_id,

@@ -64,7 +64,7 @@ async function checkPermissions(data: string): Promise<Finding[]> {
   const check = 'permissions'
   const directory = await stat(data)
   const names = await readdir(data)
-  const found = await Promise.all(
+  const results = await Promise.all(
     names.map(async (name) => {
       const path = join(data, name)
       const isMine = await access(path, constants.R_OK | constants.W_OK).then(
@@ -74,8 +74,8 @@ async function checkPermissions(data: string): Promise<Finding[]> {
       return { name, isMine, stats: await stat(path).catch(() => undefined) }
     }),
   )
-  const foreign = found.filter(({ stats, isMine }) => stats && !isMine).map(({ name }) => name)
-  const open = found.filter(({ stats }) => stats && isForOthers(stats)).map(({ name }) => name)
+  const foreign = results.filter(({ stats, isMine }) => stats && !isMine).map(({ name }) => name)
+  const open = results.filter(({ stats }) => stats && isForOthers(stats)).map(({ name }) => name)
   const findings: Finding[] = []
   if (foreign.length > 0)
     findings.push(
@@ -113,11 +113,11 @@ export async function checkKeyFiles({
   const checked = await Promise.all(
     files.map(async ({ setting, file, mask }): Promise<Finding[]> => {
       if (file === undefined) return []
-      const found = await stat(file).catch((error: unknown) => errorReason(error))
-      if (typeof found === 'string')
-        return [fail('key file', `${file} cannot be read (${found})`, `Correct ${setting}.`)]
+      const stats = await stat(file).catch((error: unknown) => errorReason(error))
+      if (typeof stats === 'string')
+        return [fail('key file', `${file} cannot be read (${stats})`, `Correct ${setting}.`)]
       return [
-        (found.mode & mask) === 0
+        (stats.mode & mask) === 0
           ? ok('key file', `${file} is private`)
           : fail('key file', `other users may read ${file}, the secret of ${setting}`, `chmod 600 ${file}`),
       ]

@@ -156,17 +156,17 @@ async function checkCertificateOf(url: string, now: Now): Promise<Finding[]> {
   const { protocol, hostname, port, host } = new URL(url)
   if (protocol !== 'https:') return []
   const check = 'certificate'
-  const found = await inspectCertificate(hostname.replace(/^\[|\]$/g, ''), Number(port || 443))
-  if (!found) return []
-  if (found.problem !== undefined)
+  const certificate = await inspectCertificate(hostname.replace(/^\[|\]$/g, ''), Number(port || 443))
+  if (!certificate) return []
+  if (certificate.problem !== undefined)
     return [
       fail(
         check,
-        `${host} has one that is not accepted (${found.problem}): the proxy gets no response from it`,
+        `${host} has one that is not accepted (${certificate.problem}): the proxy gets no response from it`,
         'Renew it, or name its authority in NODE_EXTRA_CA_CERTS.',
       ),
     ]
-  return [judgeExpiry(found.expires, host, now, 'Renew it at that server.')]
+  return [judgeExpiry(certificate.expires, host, now, 'Renew it at that server.')]
 }
 
 /** Judges when a certificate ends. */

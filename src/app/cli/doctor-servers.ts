@@ -73,9 +73,9 @@ function checkClickHouse({
   ]
 }
 
-function checkPostgres(found: PostgresFindings): Finding[] {
+function checkPostgres(postgres: PostgresFindings): Finding[] {
   const check = 'PostgreSQL'
-  const { name, version, version_number, missingRights, schema, clockDifference_ms } = found
+  const { name, version, version_number, missingRights, schema, clockDifference_ms } = postgres
   return [
     version_number < OLDEST_POSTGRES
       ? fail(check, `${name}: version ${version}`, 'Use PostgreSQL 15 or newer.')
@@ -90,7 +90,7 @@ function checkPostgres(found: PostgresFindings): Finding[] {
     // Without rights, the version cannot be read.
     ...(missingRights.length === 0 ? checkSchema(check, schema) : []),
     checkClock(check, clockDifference_ms),
-    ...checkLease(found),
+    ...checkLease(postgres),
   ]
 }
 

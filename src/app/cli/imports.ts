@@ -65,12 +65,12 @@ export const importsDelete = defineCommand({
     const id = Number(idArgument(call, 'an import', 'imports list'))
     await withClient({ config, terminal }, async (client) => {
       const site = (await chooseSite(client, flags.site)).id
-      const known = (await listImports(client, site)).find((one) => one.id === id)
-      if (known === undefined) throw new Failure(`Site ${site} has no import ${id}; see readership imports list.`, 2)
+      const job = (await listImports(client, site)).find((one) => one.id === id)
+      if (job === undefined) throw new Failure(`Site ${site} has no import ${id}; see readership imports list.`, 2)
       await client.call('DELETE', `/api/imports/${id}?site=${site}`)
       await showElapsed(terminal, () => 'Removing the rows', waitUntilGone(client, site, id))
       terminal.out(
-        `Removed import ${id}: ${formatNumber(known.human)} pageviews of people and ${formatNumber(known.agent)} requests of agents.\n`,
+        `Removed import ${id}: ${formatNumber(job.human)} pageviews of people and ${formatNumber(job.agent)} requests of agents.\n`,
       )
     })
   },

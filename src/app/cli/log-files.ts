@@ -63,16 +63,16 @@ function startFile(
   log: LogFile,
   { format, flag, tz }: { format: LogFormat | undefined; flag: FormatFlag; tz: string },
 ) {
-  const found: { format: LogFormat; because: string } | undefined =
+  const detected: { format: LogFormat; because: string } | undefined =
     format === undefined ? detectFormat(log.head) : { format, because: `named with ${flag}` }
-  if (found === undefined && !log.head.every(isNoRequest))
+  if (detected === undefined && !log.head.every(isNoRequest))
     throw new Failure(`${log.path}: ${explainUnknown(log.head)}, or name the format with ${flag}.`)
   const parse: LogParser =
-    found?.format.createParser({ zone: tz }) ?? ((line) => (isNoRequest(line) ? 'skip' : undefined))
+    detected?.format.createParser({ zone: tz }) ?? ((line) => (isNoRequest(line) ? 'skip' : undefined))
   const read = {
     name: log.path,
-    format: found?.format.title ?? 'empty',
-    because: found?.because ?? '',
+    format: detected?.format.title ?? 'empty',
+    because: detected?.because ?? '',
     lines: 0,
     broken: 0,
   }

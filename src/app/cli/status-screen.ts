@@ -197,13 +197,13 @@ function backupLines({ backups, now }: InstanceStatus): Line[] {
   if (!backups) return []
   const { directory, keep, last, failure } = backups
   const age = last && secondsBetween(last.taken_at, now)
-  const found =
+  const finding =
     last && age !== undefined
       ? `${formatAge(age)} ago, ${formatBytes(last.bytes)} in ${directory}, which keeps ${formatNumber(keep)}`
       : `none in ${directory} yet`
-  if (!failure) return [['Backup', found, age === undefined || age > MAX_BACKUP_AGE_S ? 'warn' : 'ok']]
+  if (!failure) return [['Backup', finding, age === undefined || age > MAX_BACKUP_AGE_S ? 'warn' : 'ok']]
   const failed = `failed ${formatAge(secondsBetween(failure.at, now))} ago: ${failure.says}: ${failure.mend}`
-  return [['Backup', `${failed} The last one: ${found}`, 'fail']]
+  return [['Backup', `${failed} The last one: ${finding}`, 'fail']]
 }
 
 function ageLines({ robots, ranges, geo, now }: InstanceStatus): Line[] {

@@ -163,10 +163,10 @@ function createCurrentSites() {
 }
 
 /** Joins this process's recorder with those of the site's other processes, whose rows come as batches. */
-const joinRecorders = (own: Recorder, others: NonNullable<InstanceDeps['otherRecorders']>): Recorder => ({
-  ...own,
+const joinRecorders = (recorder: Recorder, others: NonNullable<InstanceDeps['otherRecorders']>): Recorder => ({
+  ...recorder,
   stats() {
-    const [mine, theirs] = [own.stats(), others()?.stats()]
+    const [mine, theirs] = [recorder.stats(), others()?.stats()]
     if (theirs === undefined) return mine
     const drops = { ...mine.drops }
     for (const reason of DROP_REASONS)
@@ -174,7 +174,7 @@ const joinRecorders = (own: Recorder, others: NonNullable<InstanceDeps['otherRec
     return { waiting: mine.waiting + theirs.waiting, drops, on: mine.on && theirs.on }
   },
   async flush() {
-    await Promise.all([own.flush(), others()?.flush()])
+    await Promise.all([recorder.flush(), others()?.flush()])
   },
 })
 

@@ -55,17 +55,17 @@ export function createOpeningInstance(
   })
 
   const openOnce = async () => {
-    let found: WorkerClient | undefined
+    let started: WorkerClient | undefined
     const opened = await openStore(config, {
       ...deps,
       recorder,
       onWorkerClient: (running) => {
-        found = running
+        started = running
       },
     })
-    workerClient = found
-    if (found) {
-      const running = found
+    workerClient = started
+    if (started) {
+      const running = started
       resolveOpened(running)
       running.onRestart(() => waiting.recover(running))
       void waiting.recover(running)

@@ -52,15 +52,15 @@ function createWorkerFacts(
 ) {
   /** Asks the worker; undefined if it does not respond in time. */
   const askWorker = async <T>(name: string, shape: z.ZodType<T>): Promise<T | undefined> => {
-    let found: T | undefined
+    let facts: T | undefined
     const reading = workerClient.call(name).then((value) => {
-      found = shape.parse(value)
+      facts = shape.parse(value)
     })
     await waitAtMost(
       WORKER_TIMEOUT_MS,
       reading.catch(() => {}),
     )
-    return found
+    return facts
   }
   const freshness = async () => {
     const found = await askWorker('freshness', Freshness)
@@ -71,12 +71,12 @@ function createWorkerFacts(
     return { ...rest, ranges: { agents: ranges.length, stale, ...(oldest && { oldest }) } }
   }
   const fleet = async (): Promise<Pick<InstanceStatus, 'engines' | 'fleet'>> => {
-    const [known, servers] = await Promise.all([
+    const [shared, servers] = await Promise.all([
       askWorker('fleet_status', FleetStatus),
       workerClient.isShared ? askWorker('shared_status', SharedStatus) : undefined,
     ])
-    if (!known) return {}
-    const { engines, lease } = known
+    if (!shared) return {}
+    const { engines, lease } = shared
     const { server, records_bytes } = servers ?? {}
     const writer = workerClient.writerAddress()
     return {

@@ -85,12 +85,12 @@ export function createWaitingRows({
 
   const recoverAll = async (workerClient: Target): Promise<void> => {
     if (!workerClient.isWriter()) return
-    const found = (await readdir(directory).catch(() => [])).filter((name) => !name.includes(sender))
+    const files = (await readdir(directory).catch(() => [])).filter((name) => !name.includes(sender))
     const numberOf = (name: string) => Number(NAME.exec(name)?.[2])
     const highest = new Map<string, number>()
     // The highest number that is stored says which files are: after a failure none of that process may be stored.
     const failed = new Set<string | undefined>()
-    for (const name of found.filter((one) => NAME.test(one)).sort((a, b) => numberOf(a) - numberOf(b))) {
+    for (const name of files.filter((one) => NAME.test(one)).sort((a, b) => numberOf(a) - numberOf(b))) {
       const from = NAME.exec(name)?.[1]
       if (failed.has(from)) continue
       await recoverFile(workerClient, name, highest).catch((error) => {
@@ -98,7 +98,7 @@ export function createWaitingRows({
         log.warn({ err: error, file: name }, 'rows on disk wait for the next start')
       })
     }
-    for (const name of found.filter((one) => one.endsWith('.tmp')))
+    for (const name of files.filter((one) => one.endsWith('.tmp')))
       await rm(join(directory, name), { force: true }).catch(() => {})
     await rmdir(directory).catch(() => {})
   }

@@ -56,15 +56,15 @@ function addHosts(source: Source, known: readonly string[]): void {
 }
 
 const file = readFileSync(new URL('./sources.json', import.meta.url), 'utf8')
-for (const { name, category, ...known } of KnownSources.parse(JSON.parse(file))) {
+for (const { name, category, ...entry } of KnownSources.parse(JSON.parse(file))) {
   const source = { name, category, paid: false }
-  addHosts(source, known.hosts)
-  for (const host of known.exact) exactHosts.set(host, source)
-  for (const family of known.families) families.set(family, source)
-  for (const app of known.apps) apps.set(app, source)
+  addHosts(source, entry.hosts)
+  for (const host of entry.exact) exactHosts.set(host, source)
+  for (const family of entry.families) families.set(family, source)
+  for (const app of entry.apps) apps.set(app, source)
   if (name !== '' && category !== 'ignored')
-    for (const tag of [name.toLowerCase(), ...known.families, ...known.tags]) tags.set(tag, source)
-  for (const tag of known.paid_tags) tags.set(tag, { ...source, paid: true })
+    for (const tag of [name.toLowerCase(), ...entry.families, ...entry.tags]) tags.set(tag, source)
+  for (const tag of entry.paid_tags) tags.set(tag, { ...source, paid: true })
 }
 for (const { product, ...known } of ASSISTANT_REFERRERS.operators) {
   const source: Source = { name: product, category: 'ai', paid: false }

@@ -79,11 +79,11 @@ async function openLog(path: string, { stdin, format, zone }: OpenOptions): Prom
 const HEAD_LINES = 100
 
 async function filePieces(path: string) {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw new UnusableSetting(`${path}: ${error.code === 'ENOENT' ? 'does not exist' : error.message}`)
   })
-  if (found.isDirectory()) throw new UnusableSetting(`${path}: is a directory, name the files in it`)
-  return { size: found.size, pieces: () => readPieces(path) }
+  if (stats.isDirectory()) throw new UnusableSetting(`${path}: is a directory, name the files in it`)
+  return { size: stats.size, pieces: () => readPieces(path) }
 }
 
 async function* readPieces(path: string): AsyncGenerator<Buffer> {

@@ -85,14 +85,14 @@ export async function followBatches(
   let [read, intervals] = [0, 0]
   try {
     for (let [next, timer] = [chunks.next(), startTimer()]; ; ) {
-      const found = await Promise.race([timer, next])
-      if (found === undefined) {
+      const first = await Promise.race([timer, next])
+      if (first === undefined) {
         await batches.send(++intervals % INTERVALS_PER_SIGN === 0)
         timer = startTimer()
         continue
       }
-      if (found.done) break
-      const { lines, bytesRead } = found.value
+      if (first.done) break
+      const { lines, bytesRead } = first.value
       // After a rotation the next file begins at 0.
       await batches.note(lines.length, bytesRead > read ? bytesRead - read : bytesRead)
       read = bytesRead
@@ -175,13 +175,13 @@ const INTERVALS_PER_SIGN = 20
 
 function createAgentTest(catalog: Pick<Catalog, 'agents'>): (userAgent: string) => boolean {
   const identify = createIdentify(catalog)
-  const known = createRecentCache<string, boolean>(MAX_CACHED_USER_AGENTS)
+  const userAgents = createRecentCache<string, boolean>(MAX_CACHED_USER_AGENTS)
   return (text) => {
     const userAgent = truncate(text, MAX_CHARACTERS.user_agent)
-    let isAgent = known.get(userAgent)
+    let isAgent = userAgents.get(userAgent)
     if (isAgent === undefined) {
       isAgent = identify(userAgent) !== undefined
-      known.set(detachedCopy(userAgent), isAgent)
+      userAgents.set(detachedCopy(userAgent), isAgent)
     }
     return isAgent
   }

@@ -91,12 +91,12 @@ function finish(tallies: readonly AgentTally[], isJudged: boolean) {
     purposes.set(purpose, ofPurpose)
     for (const totals of [all, ofOperator, ofPurpose]) addTotals(totals, tally)
   }
-  const known = tallies.filter(({ agent }) => agent !== undefined)
+  const named = tallies.filter(({ agent }) => agent !== undefined)
   return {
     agents: {
       ...all,
-      agents: known.length,
-      operators: new Set(known.map(({ info }) => info.operator)).size,
+      agents: named.length,
+      operators: new Set(named.map(({ info }) => info.operator)).size,
       unnamed: tallies.find(({ info }) => info === UNKNOWN_AGENT)?.requests ?? 0,
     },
     by_agent: tallies.map((tally) => toLine(tally, isJudged)),

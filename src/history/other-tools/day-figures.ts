@@ -10,15 +10,15 @@ export function createDayFigures() {
   return {
     /** Adds figures of a day. Throws `UnusableSetting` if another file has other ones. */
     add(file: string, day: string, figures: Figures): void {
-      const known = days.get(day) ?? {}
+      const dayFigures = days.get(day) ?? {}
       for (const name of HISTORY_FIGURES) {
-        const [before, now] = [known[name], figures[name]]
+        const [before, now] = [dayFigures[name], figures[name]]
         if (before !== undefined && now !== undefined && before !== now)
           throw new UnusableSetting(
             `${file}: ${day} has ${now} ${name}, and another file has ${before}. Add the files of one site and one tool at a time.`,
           )
       }
-      days.set(day, { ...known, ...figures })
+      days.set(day, { ...dayFigures, ...figures })
     },
     get size() {
       return days.size

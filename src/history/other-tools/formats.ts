@@ -54,16 +54,16 @@ type Reader = readonly [columns: readonly string[], parse: (text: string) => num
 
 /** Reads the figures of a day; undefined if a cell cannot be read. An empty cell is not a figure. */
 export function readFigures({ readers }: DailyFormat, cells: Cells): Figures | undefined {
-  const found: Partial<Record<CellName, number>> = {}
+  const columnOf: Partial<Record<CellName, number>> = {}
   for (const name of CELL_NAMES) {
     const [columns = [], parse] = readers[name] ?? []
     const text = columns.map(cells).find((cell) => cell.trim() !== '')
     if (text === undefined) continue
     const value = parse?.(text)
     if (value === undefined) return undefined
-    found[name] = value
+    columnOf[name] = value
   }
-  const { engaged, bounceShare, meanSeconds, ...figures } = found
+  const { engaged, bounceShare, meanSeconds, ...figures } = columnOf
   const { visits } = figures
   if (visits === undefined) return figures
   return {

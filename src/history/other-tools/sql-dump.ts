@@ -30,13 +30,13 @@ export function createDumpReader(table: string, head: string) {
   let state: 'statement' | 'other_line' | 'columns' | 'rows' | 'other_rows' | 'lists' = 'statement'
   let columns: string[] = []
   let isNamed = false
-  let found: string[][] = []
+  let completeRows: string[][] = []
 
   const addRow = (cells: string[]) => {
     if (columns.length === 0) throw new Error(`the dump does not name the columns of ${table}: add --complete-insert`)
-    if (!isNamed) found.push(columns)
+    if (!isNamed) completeRows.push(columns)
     isNamed = true
-    found.push(cells)
+    completeRows.push(cells)
   }
   /** Reads a statement's beginning, and returns where reading continues. */
   const readStatement = (text: string, at: number): number => {
@@ -93,8 +93,8 @@ export function createDumpReader(table: string, head: string) {
       // Other tables may have lines of any length.
       if (rest.length > MAX_HEAD_CHARS && state.startsWith('other_')) rest = 'cut'
       if (rest.length > MAX_ROW_CHARS) throw new Error('a row of the dump has no end')
-      const rows = found
-      found = []
+      const rows = completeRows
+      completeRows = []
       return rows
     },
   }

@@ -48,14 +48,14 @@ export function createTokens(deps: { records: Records; now(): Date; random(bytes
       const [row] = await records.query(sql`
         select kind, user_id, email, pending from tokens
         where digest = ${sha256(token)} and expires_at > ${now()}`)
-      const found = row === undefined ? undefined : StoredToken.parse(row)
-      if (!found || !kinds.includes(found.kind))
+      const storedToken = row === undefined ? undefined : StoredToken.parse(row)
+      if (!storedToken || !kinds.includes(storedToken.kind))
         throw new ApiError(
           'unauthorized',
           'This link was already used, is incomplete or has expired: request a new one.',
           'token',
         )
-      return found
+      return storedToken
     },
     /** Returns the statement that uses a token up, for the transaction of what it is for. */
     spendStatement: (token: string): Sql => sql`delete from tokens where digest = ${sha256(token)}`,

@@ -132,13 +132,13 @@ export function createDeploymentNotes({ annotations, records }: { annotations: A
 
 /** Counts new hashes first, because responses of the same time with a known hash speak against them. */
 function countAssets(names: Map<string, Name>, assets: readonly AssetActivity[]): void {
-  const known: AssetActivity[] = []
+  const knownAssets: AssetActivity[] = []
   for (const asset of assets) {
     const name = names.get(asset.stem)
-    if (name === undefined || name.responses < MIN_RESPONSES || name.hashes.includes(asset.hash)) known.push(asset)
+    if (name === undefined || name.responses < MIN_RESPONSES || name.hashes.includes(asset.hash)) knownAssets.push(asset)
     else countNewHash(name, asset)
   }
-  for (const { stem, hash, at, count } of known) {
+  for (const { stem, hash, at, count } of knownAssets) {
     const name = names.get(stem) ?? { responses: 0, since: at, last: at, hashes: [], newHashes: new Map() }
     names.delete(stem)
     names.set(stem, name)

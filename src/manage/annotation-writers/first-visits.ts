@@ -31,7 +31,7 @@ const causeOf = (agent_id: string) => `first_visit:${agent_id}`
 export function createFirstVisitNotes({ annotations, store, catalog }: FirstVisitDeps) {
   const agents = new Map(catalog.map((agent) => [agent.agent_id, agent]))
   /** Agents by site that need no note any more. */
-  const known = new Map<number, Set<string>>()
+  const agentsBySite = new Map<number, Set<string>>()
   /** Agents by site that are looked up: those of a call that failed stay for the next. */
   const waiting = new Map<number, Set<string>>()
 
@@ -57,9 +57,9 @@ export function createFirstVisitNotes({ annotations, store, catalog }: FirstVisi
   return {
     /** Takes the agents that a site's stored rows had since the last call. Rejects if the store or the records cannot be read. */
     async add(site: number, seen: readonly string[], now: number): Promise<void> {
-      const knownHere = known.get(site) ?? new Set()
+      const knownHere = agentsBySite.get(site) ?? new Set()
       const waitingHere = waiting.get(site) ?? new Set()
-      known.set(site, knownHere)
+      agentsBySite.set(site, knownHere)
       waiting.set(site, waitingHere)
       for (const id of seen) if (agents.has(id) && !knownHere.has(id)) waitingHere.add(id)
       if (waitingHere.size === 0) return
@@ -93,7 +93,7 @@ export function createFirstVisitNotes({ annotations, store, catalog }: FirstVisi
     },
     /** Forgets sites that no longer exist. */
     keep(ids: ReadonlySet<number>): void {
-      for (const map of [known, waiting]) for (const site of map.keys()) if (!ids.has(site)) map.delete(site)
+      for (const map of [agentsBySite, waiting]) for (const site of map.keys()) if (!ids.has(site)) map.delete(site)
     },
   }
 }

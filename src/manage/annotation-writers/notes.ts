@@ -52,12 +52,12 @@ export function createNotes(deps: NotesDeps): { write(): Promise<void>; policyCh
   const look = async (at: Date) => {
     lookedAt = at.getTime()
     const changedSince = new Date(at.getTime() - (noted ? DAY_MS : FIRST_LOOK_BACK_MS))
-    const found = [...(await policyNotes(deps, changedSince, at)), ...(await gapNotes(deps, at))].map((note) => ({
+    const notes = [...(await policyNotes(deps, changedSince, at)), ...(await gapNotes(deps, at))].map((note) => ({
       note,
       key: `${note.site} ${note.cause}`,
     }))
-    await annotations.addAutomatic(found.filter(({ key }) => !noted?.has(key)).map(({ note }) => note))
-    noted = new Set(found.map(({ key }) => key))
+    await annotations.addAutomatic(notes.filter(({ key }) => !noted?.has(key)).map(({ note }) => note))
+    noted = new Set(notes.map(({ key }) => key))
   }
   let isCatalogNoted: ReadonlySet<number> = new Set()
   const write = async () => {

@@ -82,11 +82,11 @@ export async function createShipper(options: ShipperOptions) {
     try {
       if (progress.stored === 'damaged')
         log.warn({ directory }, 'the progress of deliveries cannot be read: some waiting rows may be stored twice')
-      const found = progress.stored === 'damaged' ? undefined : progress.stored
-      const { settled = 0, sending = 0 } = found ?? {}
+      const position = progress.stored === 'damaged' ? undefined : progress.stored
+      const { settled = 0, sending = 0 } = position ?? {}
       const limits = { limit: spool_limit, min_free_disk }
       const spool = await openSpool({ directory, ...limits, settled, sending, clock, onLost: lose, log })
-      return { progress, found, spool }
+      return { progress, found: position, spool }
     } catch (error) {
       await progress.close()
       throw error

@@ -219,15 +219,15 @@ export async function openSpool(options: SpoolOptions) {
 
 /** Lists the files of the previous process and truncates a torn last line. */
 async function findSegments(directory: string, log: SpoolOptions['log']): Promise<Segment[]> {
-  const found = (await readdir(directory))
+  const names = (await readdir(directory))
     .flatMap((name) => {
       const first = parseSegmentName(name)
       return first === undefined ? [] : [{ path: join(directory, name), first }]
     })
     .sort((a, b) => a.first - b.first)
   const segments: Segment[] = []
-  for (const [n, { path, first }] of found.entries()) {
-    const next = found[n + 1]
+  for (const [n, { path, first }] of names.entries()) {
+    const next = names[n + 1]
     if (next !== undefined) {
       segments.push({ path, first, last: next.first - 1, bytes: (await stat(path)).size })
       continue

@@ -21,11 +21,11 @@ export interface Archive {
 
 /** Opens a backup and checks its manifest. Throws an error of one line. */
 export async function openArchive(path: string): Promise<Archive> {
-  const found = await stat(path)
+  const stats = await stat(path)
   // A pipe would be waited for, and a device has no end.
-  if (!found.isDirectory() && !found.isFile())
+  if (!stats.isDirectory() && !stats.isFile())
     throw new Error(`${path} is not a whole backup: it is neither a file nor a directory.`)
-  const files = found.isDirectory() ? openDirectory(path) : await openTar(path)
+  const files = stats.isDirectory() ? openDirectory(path) : await openTar(path)
   try {
     const text = await readText(files.read(MANIFEST), MANIFEST, MAX_MANIFEST_BYTES)
     const sum = await readText(files.read(MANIFEST_SUM), MANIFEST_SUM, MAX_SUM_BYTES)
@@ -114,14 +114,14 @@ export async function listBackups(directory: string, ending: '' | typeof UNFINIS
  * than `recordsBorn`.
  */
 export async function listOwnBackups(directory: string, recordsBorn: string | undefined): Promise<string[]> {
-  const own: string[] = []
+  const members: string[] = []
   for (const path of (await listBackups(directory)).toReversed()) {
     const archive = await openArchive(path).catch(() => undefined)
     await archive?.close()
     const { records_born = recordsBorn } = archive?.manifest ?? {}
-    if (recordsBorn === undefined || records_born === recordsBorn) own.push(path)
+    if (recordsBorn === undefined || records_born === recordsBorn) members.push(path)
   }
-  return own
+  return members
 }
 
 type Files = Pick<Archive, 'read' | 'close'>

@@ -125,18 +125,18 @@ interface Extension {
 function readExtension(type: string, body: Buffer): Extension {
   if (type === 'L') return { name: untilZero(body.toString()) }
   if (type !== 'x') return {}
-  const found: Extension = {}
+  const extension: Extension = {}
   // `LENGTH KEY=VALUE`, where the length is in bytes and counts the whole line.
   for (let at = 0; at < body.length; ) {
     const length = Number.parseInt(body.toString('latin1', at, at + 20), 10)
     if (!(length > 0)) break
     const record = body.toString('utf8', at, at + length - 1)
     const [, key, value = ''] = /^\d+ ([^=]+)=(.*)$/s.exec(record) ?? []
-    if (key === 'path') found.name = value
-    if (key === 'size') found.size = Number(value)
+    if (key === 'path') extension.name = value
+    if (key === 'size') extension.size = Number(value)
     at += length
   }
-  return found
+  return extension
 }
 
 const untilZero = (text: string): string => text.split('\0', 1)[0] ?? ''

@@ -105,11 +105,11 @@ async function fillDirectory(
   onBytes: OnBytes,
 ): Promise<Member[]> {
   for (const folder of ['events', 'control']) await mkdir(join(part, folder), { recursive: true, mode: 0o700 })
-  const known = new Map(base?.manifest.members.map((member) => [member.name, member]))
+  const baseMembers = new Map(base?.manifest.members.map((member) => [member.name, member]))
   const members: Member[] = []
   for (const { isNew, ...one } of taken.parts) {
     const to = join(part, one.name)
-    const member = known.get(one.name)
+    const member = baseMembers.get(one.name)
     if (!isNew && base && member) {
       const from = join(base.path, one.name)
       await link(from, to).catch(() => copyFile(from, to))

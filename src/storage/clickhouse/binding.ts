@@ -17,12 +17,12 @@ export async function requireBinding(
 ): Promise<{ known: string | undefined; isBound: boolean }> {
   const [ours] = await records.query(sql`select token from openings where other_born = 'clickhouse' order by number`)
   const [theirs] = await select(client, 'select token from bindings order by bound_at limit 1')
-  const known = ours && Text.parse(ours).token
-  if (theirs && Text.parse(theirs).token !== known)
+  const boundToken = ours && Text.parse(ours).token
+  if (theirs && Text.parse(theirs).token !== boundToken)
     throw new StoreOpenError(
       '--store and --control do not belong together: the database in ClickHouse has rows of other records. Use the PostgreSQL database that it was used with, or an empty one in ClickHouse.',
     )
-  return { known, isBound: theirs !== undefined }
+  return { known: boundToken, isBound: theirs !== undefined }
 }
 
 /**

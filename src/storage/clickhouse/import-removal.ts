@@ -18,11 +18,11 @@ export async function removeImportStep(deps: RemovalDeps, part: ImportPart): Pro
     agent_events: sql`agent_events e where ${imported} and e.timestamp < ${before}`,
   }
   const count = async (tables: { events: Sql; agent_events: Sql }) => {
-    const [found] = await readRows(
+    const [row] = await readRows(
       client,
       sql`select (select count(*) from ${tables.events}) + (select count(*) from ${tables.agent_events}) as n`,
     )
-    return Number(found?.n)
+    return Number(row?.n)
   }
   const rows = await count(leaving)
   if (rows > 0) {

@@ -54,13 +54,13 @@ export async function migrate(client: ClickHouseClient, address: Place, migratio
   }
 }
 
-async function isCurrent(client: ClickHouseClient, known: number): Promise<boolean> {
+async function isCurrent(client: ClickHouseClient, programVersion: number): Promise<boolean> {
   const version = await readVersion(client)
-  if (version > known)
+  if (version > programVersion)
     throw new ClickHouseOpenError(
-      `The database has schema version ${version}, and this program knows ${known}: use a newer readership.`,
+      `The database has schema version ${version}, and this program knows ${programVersion}: use a newer readership.`,
     )
-  return version === known && (await missingColumns(client)).length === 0
+  return version === programVersion && (await missingColumns(client)).length === 0
 }
 
 /** The version of the tables; 0 before they are created. */

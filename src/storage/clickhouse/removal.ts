@@ -77,8 +77,8 @@ async function writeNote(
 /** Deletes the notes of one removal, or of all, from the disk too: they name the person. */
 export async function forgetRemovals(client: ClickHouseClient, key?: string): Promise<void> {
   const where = key === undefined ? sql`true` : sql`key = ${key}`
-  const [found] = await readRows(client, sql`select count(*) as n from removed where ${where}`)
-  if (Number(found?.n) > 0) await erase(client, 'removed', where)
+  const [row] = await readRows(client, sql`select count(*) as n from removed where ${where}`)
+  if (Number(row?.n) > 0) await erase(client, 'removed', where)
 }
 
 /**
@@ -246,8 +246,8 @@ export const eraseDeleted = (client: ClickHouseClient, table: string, site: numb
 
 /** Rewrites those parts of a table that have rows, of any version, which `where` selects. */
 export async function erase(client: ClickHouseClient, table: string, where: Sql): Promise<void> {
-  const [found] = await readRows(client, sql`select count(*) as n from ${raw(table)} where ${where}`, EVERY_VERSION)
-  if (Number(found?.n) > 0) await runWrite(client, sql`alter table ${raw(table)} delete where ${where}`, EVERY_VERSION)
+  const [counted] = await readRows(client, sql`select count(*) as n from ${raw(table)} where ${where}`, EVERY_VERSION)
+  if (Number(counted?.n) > 0) await runWrite(client, sql`alter table ${raw(table)} delete where ${where}`, EVERY_VERSION)
 }
 
 /** Gives rows of a site to another in one step. No visitor or session of the two is the same, because their ids are made with the site's. */

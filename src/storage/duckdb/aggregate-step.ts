@@ -23,12 +23,12 @@ const previous: Previous = (value, window) => `lag(${value} ignore nulls) over (
 
 /** The new sessions with their previous ones, which are new or aggregated already. */
 const sessionsWithPriors = (): string => {
-  const own = PRIOR_KEYS.join(', ')
+  const keys = PRIOR_KEYS.join(', ')
   return `
     select f.*, p.* exclude (site_id, session_id) from fresh f join (
       select site_id, session_id, ${priorColumns(previous)}
-      from (select ${own} from fresh union all
-        select ${own} from sessions where visitor_id in (select visitor_id from fresh)) b) p
+      from (select ${keys} from fresh union all
+        select ${keys} from sessions where visitor_id in (select visitor_id from fresh)) b) p
       on p.site_id = f.site_id and p.session_id = f.session_id`
 }
 

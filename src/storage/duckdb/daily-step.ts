@@ -110,11 +110,11 @@ async function findNextDays(
   const end = () => new Date(from.getTime() + days * DAY_MS)
   const countRows = async () => {
     const within = sql`timestamp >= ${from} and timestamp < ${end()}`
-    const [found] = await runQuery(
+    const [row] = await runQuery(
       writer,
       sql`select (select count(*) from events where ${within}) + (select count(*) from agent_events where ${within}) as n`,
     )
-    return Number(found?.n)
+    return Number(row?.n)
   }
   while (days > 1 && (await countRows()) > ROWS_PER_STEP) days = Math.ceil(days / 2)
   return { from, until: end() }

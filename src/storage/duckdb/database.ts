@@ -117,12 +117,12 @@ export function createReopeningDatabase(
         use === 'stream' ? streamSlots : snapshotSlots,
         async (slot) => {
           const connections = await instance.connections()
-          const held = use === 'stream' ? connections.streamers[slot] : connections.snapshotter
-          if (!held) throw new RangeError(`there is no connection ${slot} for streams`)
+          const connection = use === 'stream' ? connections.streamers[slot] : connections.snapshotter
+          if (!connection) throw new RangeError(`there is no connection ${slot} for streams`)
           // Each piece waits for its turn among the reads: libuv has four threads, and the writer needs one.
           return task(
-            (work) => readSlots(() => readOn(connections, held, work, signal, timeout_ms), { signal }),
-            (work) => readOn(connections, held, work),
+            (work) => readSlots(() => readOn(connections, connection, work, signal, timeout_ms), { signal }),
+            (work) => readOn(connections, connection, work),
           )
         },
         { signal },

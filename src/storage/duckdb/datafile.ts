@@ -131,15 +131,15 @@ async function retryWhileLocked<T>(
 }
 
 /** Returns the version of a file's schema. Throws `StoreOpenError` if it is later than `known`, the last of this program. */
-async function readVersion(connections: Connections, file: string, known: number): Promise<number> {
+async function readVersion(connections: Connections, file: string, programVersion: number): Promise<number> {
   const { writer } = connections
   try {
     await writer.run('create table if not exists schema_versions (version integer, applied_at timestamp)')
     const reader = await writer.runAndReadAll('select coalesce(max(version), 0)::integer from schema_versions')
     const version = Number(reader.value(0, 0))
-    if (version <= known) return version
+    if (version <= programVersion) return version
     throw new StoreOpenError(
-      `${file} has schema version ${version}, and this readership knows versions up to ${known}: start a later readership, or restore a backup with ${RESTORE}`,
+      `${file} has schema version ${version}, and this readership knows versions up to ${programVersion}: start a later readership, or restore a backup with ${RESTORE}`,
     )
   } catch (error) {
     connections.close()

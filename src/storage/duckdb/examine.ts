@@ -32,7 +32,7 @@ export const examineFiles = (
 /** Never rejects. */
 async function findFault(
   file: string,
-  known: number,
+  programVersion: number,
   scope: Parameters<typeof checkFile>[2],
 ): Promise<FileFault | undefined> {
   if (!existsSync(file) || isOpenHere(file)) return undefined
@@ -44,8 +44,8 @@ async function findFault(
       await checkFile(connection, file, scope)
       const versions = await connection.runAndReadAll('select coalesce(max(version), 0)::integer from schema_versions')
       const version = Number(versions.value(0, 0))
-      if (version <= known) return undefined
-      return { kind: 'later', why: `schema version ${version}, and this readership knows versions up to ${known}` }
+      if (version <= programVersion) return undefined
+      return { kind: 'later', why: `schema version ${version}, and this readership knows versions up to ${programVersion}` }
     } finally {
       connection.disconnectSync()
       instance.closeSync()

@@ -43,22 +43,22 @@ export async function openStores({ data, settings, random, openRecords: openOthe
       return backup
     }
     const losses = lossesOfRepairs(records.repairs, events.losses)
-    let found = await compareFiles(records, events).catch(async (error: unknown) => {
+    let comparison = await compareFiles(records, events).catch(async (error: unknown) => {
       // Without the last site id of its rows, a new site might get a number that has some.
       if (!isDamage(error)) throw error
       losses.push({ kind: 'events_lost', backup: await replaceEvents('is damaged') })
       return compareFiles(records, events)
     })
-    if (found.loss === 'events_foreign') {
+    if (comparison.loss === 'events_foreign') {
       const backup = await replaceEvents(`does not belong to ${data}/control.duckdb`)
-      losses.unshift({ kind: found.loss, backup })
-      found = { ...found, eventsBorn: (await compareFiles(records, events)).eventsBorn }
+      losses.unshift({ kind: comparison.loss, backup })
+      comparison = { ...comparison, eventsBorn: (await compareFiles(records, events)).eventsBorn }
     }
-    const { loss } = found
+    const { loss } = comparison
     if (loss && !losses.some(({ kind }) => kind === loss)) losses.unshift({ kind: loss, backup: null })
-    await bindFiles(records, events, { ...found, losses }, { token: random(16).toString('hex'), now: now() })
+    await bindFiles(records, events, { ...comparison, losses }, { token: random(16).toString('hex'), now: now() })
     await endCopying(records)
-    const write = createRegisteringWrite(records, events, Math.max(found.recordsLastSite, found.eventsLastSite))
+    const write = createRegisteringWrite(records, events, Math.max(comparison.recordsLastSite, comparison.eventsLastSite))
     return { events, records: { ...records, write } }
   } catch (error) {
     for (const close of closing) await close()

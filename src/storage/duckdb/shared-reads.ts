@@ -41,20 +41,20 @@ type Run = (query: Sql, options: { signal: AbortSignal; asker: string; onStart: 
  */
 export function createSharedReads(run: Run, max_bytes: number) {
   const flights = new Map<string, Flight>()
-  const kept = new Map<string, Kept>()
+  const results = new Map<string, Kept>()
   let bytes = 0
 
   const forget = (key: string): void => {
-    bytes -= kept.get(key)?.bytes ?? 0
-    kept.delete(key)
+    bytes -= results.get(key)?.bytes ?? 0
+    results.delete(key)
   }
   const keep = (key: string, { site, until }: Entry, rows: ResultRow[]): void => {
     const size = ENTRY_BYTES + key.length + sizeOf(rows)
     if (size > max_bytes * MAX_SHARE) return
     forget(key)
-    kept.set(key, { site, until, rows, bytes: size })
+    results.set(key, { site, until, rows, bytes: size })
     bytes += size
-    for (const oldest of kept.keys()) {
+    for (const oldest of results.keys()) {
       if (bytes <= max_bytes) return
       forget(oldest)
     }
@@ -87,12 +87,12 @@ export function createSharedReads(run: Run, max_bytes: number) {
     async query(query: Sql, signal: AbortSignal | undefined, scope: QueryScope): Promise<ResultRow[]> {
       if (signal?.aborted) throw queryCancelled()
       const key = keyOf(query)
-      const found = kept.get(key)
-      if (found) {
+      const cached = results.get(key)
+      if (cached) {
         // The entry becomes the one that was used last.
-        kept.delete(key)
-        kept.set(key, found)
-        return found.rows
+        results.delete(key)
+        results.set(key, cached)
+        return cached.rows
       }
       const flight = flights.get(key) ?? start(key, query, scope)
       return wait(flight, signal, () => removeFlight(key, flight))
@@ -101,7 +101,7 @@ export function createSharedReads(run: Run, max_bytes: number) {
     changed(change: Change): void {
       const isAffected = ({ site, until }: Entry) =>
         change === 'everything' || (change.site === site && change.since.getTime() <= until)
-      for (const [key, entry] of kept) if (isAffected(entry)) forget(key)
+      for (const [key, entry] of results) if (isAffected(entry)) forget(key)
       for (const [key, flight] of flights) {
         // A statement that waits for its turn will read what was committed.
         if (!flight.started || !isAffected(flight)) continue

@@ -19,11 +19,11 @@ export async function copyRecords(source: Source, target: Target): Promise<void>
   }
   await target.records.write(...statements)
   for (const [name, rows] of tables) {
-    const found = await readRecords(target.records, name)
+    const targetRows = await readRecords(target.records, name)
     const expected = rows.map((row) => formatSorted(storable(row, target)))
-    if (expected.toSorted().join('\n') !== found.map(formatSorted).toSorted().join('\n'))
+    if (expected.toSorted().join('\n') !== targetRows.map(formatSorted).toSorted().join('\n'))
       throw new Error(
-        `${name}: the ${found.length} records in the target are not equal to the ${rows.length} of the source.`,
+        `${name}: the ${targetRows.length} records in the target are not equal to the ${rows.length} of the source.`,
       )
   }
   const salts = await source.readSalts()

@@ -97,15 +97,15 @@ async function comparePass(source: Source, target: Target, { onProgress, onDiffe
   const total = [...days.values()].flat().reduce((sum, { rows }) => sum + rows, 0)
   let [changed, done] = [0, 0]
   for (const [table, present] of days) {
-    const known = await readCopied(target, table)
+    const copied = await readCopied(target, table)
     const existing = new Set(present.map(({ day }) => day))
-    const gone = [...known.keys()].filter((day) => !existing.has(day))
+    const gone = [...copied.keys()].filter((day) => !existing.has(day))
     for (const day of gone) await onDifference?.({ table, day }, undefined, true)
     changed += gone.length
     for (const group of groupDays(present)) {
       const [first, last] = [group[0]?.day ?? 0, group.at(-1)?.day ?? 0]
       for (const { day, rows, fingerprint } of await source.listFingerprints(table, first, last)) {
-        const copy = known.get(day)
+        const copy = copied.get(day)
         if (copy?.fingerprint !== fingerprint || copy.rows !== rows) {
           changed++
           await onDifference?.({ table, day }, fingerprint, copy !== undefined)
@@ -120,13 +120,13 @@ async function comparePass(source: Source, target: Target, { onProgress, onDiffe
 
 /** Lists the units of a table that the target has, with their rows, and their fingerprint if they were verified. */
 async function readCopied({ events, records }: Target, table: CopiedTable) {
-  const known = new Map<number, { rows: number; fingerprint: unknown }>()
-  for (const { day, rows } of await listDays(events, table)) known.set(day, { rows, fingerprint: undefined })
+  const copiedDays = new Map<number, { rows: number; fingerprint: unknown }>()
+  for (const { day, rows } of await listDays(events, table)) copiedDays.set(day, { rows, fingerprint: undefined })
   for (const { day, fingerprint } of await records.query(
     sql`select day, fingerprint from copied where name = ${table.name}`,
   ))
-    known.set(Number(day), { rows: known.get(Number(day))?.rows ?? 0, fingerprint })
-  return known
+    copiedDays.set(Number(day), { rows: copiedDays.get(Number(day))?.rows ?? 0, fingerprint })
+  return copiedDays
 }
 
 async function clearUnit(target: Target, unit: Unit): Promise<void> {

@@ -25,12 +25,12 @@ export async function openServerSource(store: string, control: string, log: Log)
   }
   try {
     await requireWholeCopy(records)
-    const held = await holdLease(records)
-    if (held) closing.push(() => held.release())
+    const lease = await holdLease(records)
+    if (lease) closing.push(() => lease.release())
     const clock = () => performance.now()
-    const events = held
+    const events = lease
       ? await openEventStore(store, {
-          ...{ records: { ...records, write: createFencedWrite(records, held.epoch) }, epoch: held.epoch },
+          ...{ records: { ...records, write: createFencedWrite(records, lease.epoch) }, epoch: lease.epoch },
           ...{ now, clock, random: randomBytes, log },
         })
       : await openClickHouse(store)
@@ -47,7 +47,7 @@ export async function openServerSource(store: string, control: string, log: Log)
         const [row] = await records.query(sql`select content from salts`)
         return row && String(row.content)
       },
-      isInUse: () => held === undefined || held.isLost(),
+      isInUse: () => lease === undefined || lease.isLost(),
       close,
     }
   } catch (error) {

@@ -19,14 +19,14 @@ interface ImportSaltDeps {
  * continues across a change of salts in rows that are stored is found by `next`, which nothing else needs.
  */
 export function createImportSalts({ held, secret, isOccupied }: ImportSaltDeps) {
-  const own = new Map<string, Buffer>()
+  const saltsOfImport = new Map<string, Buffer>()
   const latest = new Map<Policy, { from: number; to: number; salts: PeriodSalts }>()
   const saltOf = (policy: Policy, at: number): Buffer => {
     const salt = held(policy, at)
     if (salt !== undefined) return salt.secret
     const { key } = saltPeriodOf(policy, at)
-    const known = own.get(key) ?? createHmac('sha256', secret).update(key).digest()
-    own.set(key, known)
+    const known = saltsOfImport.get(key) ?? createHmac('sha256', secret).update(key).digest()
+    saltsOfImport.set(key, known)
     return known
   }
   return {

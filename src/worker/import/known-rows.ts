@@ -26,19 +26,19 @@ export function createKnownRows({
     const times = all.map(({ timestamp }) => timestamp.getTime())
     const first = times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
     const last = times.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
-    const known = new Set<Row>()
-    if (all.length === 0) return { known, hasOtherIds: false }
+    const stored = new Set<Row>()
+    if (all.length === 0) return { known: stored, hasOtherIds: false }
     const [from, to] = [new Date(first), new Date(last)]
     if (hours.hasImported(first, last)) {
       const own = all.flatMap(({ import_key }) => import_key ?? [])
       const keys = await findStoredKeys(store, { site, from, to }, own)
-      for (const row of all) if (row.import_key !== null && keys.has(row.import_key)) known.add(row)
+      for (const row of all) if (row.import_key !== null && keys.has(row.import_key)) stored.add(row)
     }
-    if (!hours.hasRecorded(first, last)) return { known, hasOtherIds: false }
-    const isNew = (row: Row) => !known.has(row)
+    if (!hours.hasRecorded(first, last)) return { known: stored, hasOtherIds: false }
+    const isNew = (row: Row) => !stored.has(row)
     const others = { events: rows.events.filter(isNew), agent_events: rows.agent_events.filter(isNew) }
     const { found, hasOtherIds } = await recorded.find(others, from)
-    for (const row of found) known.add(row)
-    return { known, hasOtherIds }
+    for (const row of found) stored.add(row)
+    return { known: stored, hasOtherIds }
   }
 }

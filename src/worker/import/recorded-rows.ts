@@ -107,23 +107,23 @@ export function createRecordedRows(
         used = new Set()
         since = first.getTime()
       }
-      const found = new Set<EventRow | AgentEventRow>()
+      const recorded = new Set<EventRow | AgentEventRow>()
       const match = <Row extends Identified>(
         all: readonly Row[],
         groups: typeof views,
         keyOf: (row: Row) => string,
       ) => {
-        for (const row of all) if (take(groups.get(keyOf(row)), row.timestamp.getTime(), row.status)) found.add(row)
+        for (const row of all) if (take(groups.get(keyOf(row)), row.timestamp.getTime(), row.status)) recorded.add(row)
       }
       const isHeld = ({ timestamp }: Requested) => saltOf(timestamp) !== undefined
       // By ids first, so that no row is taken for that of another person with the same device.
       match(rows.events.filter(isHeld), views, visitorKey)
       match(rows.agent_events.filter(isHeld), fetches, addressKey)
-      const isOpen = (row: Identified) => !found.has(row) && saltOf(row.timestamp)?.isOriginal !== true
+      const isOpen = (row: Identified) => !recorded.has(row) && saltOf(row.timestamp)?.isOriginal !== true
       const people = rows.events.filter(isOpen)
       match(people, views, deviceKey)
       match(rows.agent_events.filter(isOpen), fetches, agentKey)
-      return { found, hasOtherIds: people.some((row) => found.has(row) && isHeld(row)) }
+      return { found: recorded, hasOtherIds: people.some((row) => recorded.has(row) && isHeld(row)) }
     },
   }
 }
@@ -180,11 +180,11 @@ function groupByKeys<Row extends Timed>(
   const same = new Map<string, number>()
   for (const row of rows) {
     const keys = keysOf(row)
-    const own = `${keys[0]} ${row.timestamp.getTime()}`
-    const nth = same.get(own) ?? 0
-    same.set(own, nth + 1)
+    const ownKey = `${keys[0]} ${row.timestamp.getTime()}`
+    const nth = same.get(ownKey) ?? 0
+    same.set(ownKey, nth + 1)
     const [from, to] = intervalOf(row)
-    const recorded = { name: `${own} ${nth}`, status: row.status, from, to }
+    const recorded = { name: `${ownKey} ${nth}`, status: row.status, from, to }
     for (const key of keys) {
       const group = groups.get(key)
       if (group) group.push(recorded)

@@ -154,14 +154,14 @@ export function createImportRun(deps: ImportRunDeps) {
 
 /** Looks each IPv4 address up once, as long as it is among the latest: a log repeats them. */
 function memoizePlaces({ locate }: Pick<PlaceLookup, 'locate'>): PlaceLookup['locate'] {
-  const known = createRecentCache<number, Place>(MAX_CACHED_PLACES)
+  const places = createRecentCache<number, Place>(MAX_CACHED_PLACES)
   return (address) => {
     if (address?.kind() !== 'ipv4') return locate(address)
     const [key = 0] = wordsOf(address)
-    let place = known.get(key)
+    let place = places.get(key)
     if (place === undefined) {
       place = locate(address)
-      known.set(key, place)
+      places.set(key, place)
     }
     return place
   }

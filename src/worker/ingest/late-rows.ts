@@ -139,13 +139,13 @@ function mergePieces(
     const runs = last !== undefined && from - last.last_seen.getTime() < SESSION_TIMEOUT_MS
     if (report !== undefined) joinRunning(report, last)
     else {
-      const { visitor_id, ...own } = piece
-      const session = runs ? last : { ...own, visitors: new Set<bigint>(), was: new Set<bigint>() }
+      const { visitor_id, ...fields } = piece
+      const session = runs ? last : { ...fields, visitors: new Set<bigint>(), was: new Set<bigint>() }
       if (!runs) sessions.push(session)
-      else if (own.last_seen > session.last_seen) session.last_seen = own.last_seen
+      else if (fields.last_seen > session.last_seen) session.last_seen = fields.last_seen
       session.visitors.add(visitor_id)
-      session.was.add(own.session_id)
-      byId.set(own.session_id, session)
+      session.was.add(fields.session_id)
+      byId.set(fields.session_id, session)
     }
   }
   for (const report of reports)

@@ -68,8 +68,8 @@ export function addPersonHit(
     return undefined
   }
   // A pageview's measurements are about the previous page, not about this one.
-  const own = isPageview ? { ...report, engaged_ms: null, scroll: null } : report
-  const personHit = { kind: hit.kind, request, visitor, report: own }
+  const fields = isPageview ? { ...report, engaged_ms: null, scroll: null } : report
+  const personHit = { kind: hit.kind, request, visitor, report: fields }
   if (!isFirst) {
     const row = addAction(personHit, draft, deps)
     if (isPageview) row.duration_ms = 0
@@ -79,7 +79,7 @@ export function addPersonHit(
     viewDistance(server, at),
   )
   if (served !== undefined) {
-    completeView(draft, served, request, withSessionFacts(own, served.session, deps))
+    completeView(draft, served, request, withSessionFacts(fields, served.session, deps))
     return undefined
   }
   const row = addAction(personHit, draft, deps)
@@ -99,14 +99,14 @@ function addAction({ kind, request, visitor, report }: PersonHit, draft: BatchDr
   const isView = kind === 'pageview'
   // A visit that continues in an open page after a pause did not come from the earlier visit's referrer.
   const arriving = isView ? request : { ...request, query: undefined, referrer: undefined }
-  const known = deps.sessions.join(visitor, request.at, () => readArrival(arriving, deps))
-  const session = known ?? startSession(visitor_id, request.at, readArrival(arriving, deps))
-  const row = createHitRow(request, visitor, visitor_id, session, known?.key, deps)
-  Object.assign(row, withSessionFacts(report, known?.key, deps), { kind })
+  const joined = deps.sessions.join(visitor, request.at, () => readArrival(arriving, deps))
+  const session = joined ?? startSession(visitor_id, request.at, readArrival(arriving, deps))
+  const row = createHitRow(request, visitor, visitor_id, session, joined?.key, deps)
+  Object.assign(row, withSessionFacts(report, joined?.key, deps), { kind })
   draft.rows.events.push(row)
-  if (known === undefined) draft.unplacedRows.push({ row, visitor })
+  if (joined === undefined) draft.unplacedRows.push({ row, visitor })
   if (!isView) return row
-  deps.viewMemory.noteView(pageKey(visitor_id, request), known?.key, request.at)
+  deps.viewMemory.noteView(pageKey(visitor_id, request), joined?.key, request.at)
   return row
 }
 

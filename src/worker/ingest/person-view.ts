@@ -66,10 +66,10 @@ export function addPersonView(observed: ObservedRequest, draft: BatchDraft, deps
       return 'same_view'
     }
   }
-  const known = deps.sessions.join(visitor, at, () => readArrival(request, deps))
-  const session = known ?? startSession(visitor_id, at, readArrival(request, deps))
+  const joined = deps.sessions.join(visitor, at, () => readArrival(request, deps))
+  const session = joined ?? startSession(visitor_id, at, readArrival(request, deps))
   const place = deps.places.locate(request.address)
-  const suspicion = deps.suspicion.judge(toPersonView(request, visitor, known?.key, place.asn))
+  const suspicion = deps.suspicion.judge(toPersonView(request, visitor, joined?.key, place.asn))
   const row = createPersonRow(request, visitor_id, session, place, deps, suspicion)
   row.status = status
   row.duration_ms = duration_ms
@@ -85,16 +85,16 @@ export function addPersonView(observed: ObservedRequest, draft: BatchDraft, deps
     if (observation.imported.lacksDuration) row.duration_ms = null
   }
   draft.rows.events.push(row)
-  if (known === undefined) draft.unplacedRows.push({ row, visitor })
-  else if (isRemembered) applySessionFacts(row, known.key, viewMemory)
+  if (joined === undefined) draft.unplacedRows.push({ row, visitor })
+  else if (isRemembered) applySessionFacts(row, joined.key, viewMemory)
   const isCovered = viewMemory.browserViews.covers(at - MAX_CLOCK_SKEW_MS)
   if (!isRemembered) viewMemory.noteUnremembered(at)
   if (!isRemembered && isCovered) return undefined
-  const view = { at, visitor_id, pathname: row.pathname, session: known?.key, isMatched: false }
+  const view = { at, visitor_id, pathname: row.pathname, session: joined?.key, isMatched: false }
   if (!isCovered) draft.unmatchedViews.set(row, { row, visitor, reportedBy: 'server', view })
   if (!isRemembered) return undefined
   viewMemory.serverViews.add(key, view)
-  viewMemory.noteView(key, known?.key, at)
+  viewMemory.noteView(key, joined?.key, at)
   draft.viewRows.set(view, row)
   return undefined
 }

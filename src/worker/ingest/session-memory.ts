@@ -158,9 +158,9 @@ export class SessionMemory {
     for (const { visitor_id, at } of reports) this.reports.set(visitor_id, at)
     for (const { visitor_id, session_id, session_start, last_seen, arrival } of stored) {
       const [first, last] = [session_start.getTime(), last_seen.getTime()]
-      const known = this.cache.get(visitor_id)
+      const session = this.cache.get(visitor_id)
       this.noteHit(last, this.now())
-      if (known === undefined || known.last < last)
+      if (session === undefined || session.last < last)
         this.cache.set(visitor_id, { id: session_id, key: session_id, start: session_start, arrival, first, last })
     }
   }
@@ -172,10 +172,10 @@ export class SessionMemory {
       const [first, last] = [start.getTime(), last_seen.getTime()]
       this.noteHit(last, this.now())
       for (const visitor of visitors) {
-        const known = this.cache.get(visitor)
-        if (known !== undefined && (known.id === id || was.has(known.id)))
-          this.cache.set(visitor, { id, key: known.key, start, arrival, first, last: Math.max(last, known.last) })
-        else if (known === undefined ? last > this.horizon : last > known.last)
+        const remembered = this.cache.get(visitor)
+        if (remembered !== undefined && (remembered.id === id || was.has(remembered.id)))
+          this.cache.set(visitor, { id, key: remembered.key, start, arrival, first, last: Math.max(last, remembered.last) })
+        else if (remembered === undefined ? last > this.horizon : last > remembered.last)
           this.cache.set(visitor, { id, key: id, start, arrival, first, last })
       }
     }

@@ -37,10 +37,10 @@ export function createTypesetter(fonts: Fonts, info: Record<string, string | Dat
   for (const { name, file, member } of [...faces.values(), ...(more ? [more] : [])])
     doc.registerFont(name, file, member)
 
-  const own = (weight: Weight | undefined): Face => faces.get(weight ?? 'regular') ?? fail()
+  const preferredFace = (weight: Weight | undefined): Face => faces.get(weight ?? 'regular') ?? fail()
   /** Returns the face that has the character, if any. */
   const faceOf = (character: string, weight: Weight | undefined): Face | undefined =>
-    [own(weight), more].find((face) => face?.has(character))
+    [preferredFace(weight), more].find((face) => face?.has(character))
   const shown = (text: string, weight: Weight | undefined): string => {
     let kept = ''
     for (const character of text.replace(CONTROL, HIDDEN)) {
@@ -52,7 +52,7 @@ export function createTypesetter(fonts: Fonts, info: Record<string, string | Dat
   }
   const measured = (text: string, { size, weight }: Style): number => {
     let width = 0
-    for (const character of text) width += (faceOf(character, weight) ?? own(weight)).width(character)
+    for (const character of text) width += (faceOf(character, weight) ?? preferredFace(weight)).width(character)
     return width * size
   }
 
@@ -65,7 +65,7 @@ export function createTypesetter(fonts: Fonts, info: Record<string, string | Dat
     /** Draws one line with its upper left corner at `x`, `y`. */
     draw(text: string, x: number, y: number, { size, weight, colour = INK }: Style): void {
       let at = x
-      for (const { name, text: run } of splitRuns(shown(text, weight), (one) => faceOf(one, weight) ?? own(weight))) {
+      for (const { name, text: run } of splitRuns(shown(text, weight), (one) => faceOf(one, weight) ?? preferredFace(weight))) {
         doc.font(name).fontSize(size).fillColor(colour)
         // Runs of different fonts share a baseline.
         doc.text(run, at, y + size, { lineBreak: false, baseline: 'alphabetic' })

@@ -41,21 +41,21 @@ export default defineRead({
     }),
   ),
   run: async (context) => {
-    const found = await context.rows(sql`
+    const rows = await context.rows(sql`
       select agent_id, count(*) as fetches, max(timestamp) as last_seen
       from agent_events where ${whereClause(context.plan)} group by agent_id`)
     const seen = new Map(
-      found.map(({ agent_id, fetches, last_seen }) => [
+      rows.map(({ agent_id, fetches, last_seen }) => [
         agent_id,
         { fetches, last_seen: last_seen instanceof Date ? last_seen.toISOString() : undefined },
       ]),
     )
-    const held = new Map((await context.agentRanges()).map(({ agent_id, ...ranges }) => [agent_id, ranges]))
+    const rangesById = new Map((await context.agentRanges()).map(({ agent_id, ...ranges }) => [agent_id, ranges]))
     const known =
       context.plan.filters.length > 0 ? context.catalog.filter(({ agent_id }) => seen.has(agent_id)) : context.catalog
     const data = context.page(known).map((agent) => {
       const row = seen.get(agent.agent_id)
-      const ranges = held.get(agent.agent_id)
+      const ranges = rangesById.get(agent.agent_id)
       return { ...agent, ...(ranges && { ranges }), ...(row && { seen: row }) }
     })
     return { data, rows: data.length }

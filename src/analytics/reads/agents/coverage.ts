@@ -106,11 +106,11 @@ const urlRows = (plan: Plan, sitemap: Sql): Sql => {
 
 /** The agents that fetched each of these URLs in the window, sorted by id. */
 async function agentsByUrl({ plan, rows: query }: ReadContext, page: readonly ResultRow[]) {
-  const found = await query(sql`
+  const verified = await query(sql`
     select distinct hostname, pathname, agent_id from (${agentsOfUrls(plan, columnsMatch(URL_KEY, page), { genuine: true })}) a
     order by agent_id`)
   const agents = new Map<string, string[]>()
-  for (const row of found) agents.set(urlKey(row), [...(agents.get(urlKey(row)) ?? []), String(row.agent_id)])
+  for (const row of verified) agents.set(urlKey(row), [...(agents.get(urlKey(row)) ?? []), String(row.agent_id)])
   return agents
 }
 
@@ -122,7 +122,7 @@ async function lastCrawlByUrl({ plan, rows: query }: ReadContext, page: readonly
   // With these bounds the engine skips most rows.
   const times = at.flatMap(({ timestamp }) => (timestamp instanceof Date ? [timestamp.getTime()] : []))
   const near = sql`timestamp >= ${new Date(times.reduce((a, b) => Math.min(a, b), plan.window.end.getTime()))}`
-  const found = await query(sql`
+  const latest = await query(sql`
     select hostname, pathname, max(status) as last_status, min(case when robots_allowed then 1 else 0 end) as allowed,
       count(*) filter (where robots_allowed is null) as unknown, min(llms_listed) as llms_listed
     from agent_events
@@ -130,7 +130,7 @@ async function lastCrawlByUrl({ plan, rows: query }: ReadContext, page: readonly
       and ${columnsMatch([...URL_KEY, 'timestamp'], at)}
     group by hostname, pathname`)
   return new Map(
-    found.map((row) => [
+    latest.map((row) => [
       urlKey(row),
       {
         last_status: row.last_status,

@@ -52,13 +52,13 @@ export default defineRead({
         select sum(fetches) as fetches, sum(spoofed) as spoofed
         from (${dailyCounts(p, 'daily_agents', METRICS, { keys: ['agent_id'] })}) d where not ${isShown}`,
     )
-    const found = await context.rows(sql`
+    const rows = await context.rows(sql`
       select case when ${isShown} then agent_id else ${OTHER_AGENTS} end as series, bucket, sum(n) as value
       from (
         select agent_id, ${bucketKey(raw('timestamp'), window, tz, granularity, plan.dialect)} as bucket, count(*) as n
         from agent_events where ${whereClause(plan)} group by agent_id, bucket) a
       group by series, bucket`)
-    const values = new Map(found.map((each) => [`${each.bucket} ${each.series}`, each.value]))
+    const values = new Map(rows.map((each) => [`${each.bucket} ${each.series}`, each.value]))
     const times = listBuckets(window, tz, granularity)
     const parts = context.recordedBuckets(times, window, tz, granularity)
     const series = [...top, ...(!rest.fetches ? [] : [{ agent_id: OTHER_AGENTS, ...rest }])].map((agent) => ({

@@ -93,7 +93,7 @@ async function countVerdicts(context: ReadContext, judged: (plan: Plan) => Sql, 
     const first = sql`
       union all select null as hostname, null as pathname, verdict, count(hostname) as n, sum(fetches) as fetches,
         sum(arrivals) as arrivals, max(median) as median from v group by verdict`
-    const found = await context.rows(sql`
+    const rows = await context.rows(sql`
       with v as materialized (${judged(context.plan)})
       select * from (
         select * from (select hostname, pathname, verdict, 0 as n, 0 as fetches, 0 as arrivals, median from v
@@ -102,7 +102,7 @@ async function countVerdicts(context: ReadContext, judged: (plan: Plan) => Sql, 
         ${batch === 0 ? first : raw('')}) u
       order by hostname, pathname`)
     const urls: { hostname: string; pathname: string; verdict: string }[] = []
-    for (const { hostname, pathname, verdict, n, fetches = 0, arrivals = 0, median: middle } of found) {
+    for (const { hostname, pathname, verdict, n, fetches = 0, arrivals = 0, median: middle } of rows) {
       median = Number(middle)
       if (hostname === undefined) {
         counts.set(String(verdict), Number(n))

@@ -64,7 +64,7 @@ export default defineRead({
     }
     // Whole numbers, so that a quarter is exactly a quarter.
     const fell = sql`people_before * 3 * ${is} >= people_now * 4 * ${was} and ${is > 0}`
-    const held = raw('agents_now * 10 > agents_before * 9')
+    const isHeld = raw('agents_now * 10 > agents_before * 9')
     const enough = sql`${long} and people_before >= ${MIN_VIEWS} and agents_before >= ${MIN_FETCHES}`
     const page = await context.list(
       { key: URL_KEY, order: ['rank asc', 'lost desc'], metrics: [], compare: false },
@@ -73,16 +73,16 @@ export default defineRead({
           case verdict when 'decaying' then 0 when 'fading' then 1 when 'steady' then 2 else 3 end as rank
         from (
           select *, case when not (${enough}) then 'insufficient' when not (${fell}) then 'steady'
-            when ${held} then 'decaying' else 'fading' end as verdict
+            when ${isHeld} then 'decaying' else 'fading' end as verdict
           from (${urlRows(p, then)}) u) v`,
     )
     // Others stay insufficient, whatever agents can read.
     const rated = page.filter(({ verdict }) => verdict !== 'insufficient')
     const shut = await urlsNowUnreadable(context, then, rated)
-    const data = page.map((found) => {
-      const { hostname, pathname, verdict } = found
+    const data = page.map((row) => {
+      const { hostname, pathname, verdict } = row
       const change = (name: 'people' | 'agents') => {
-        const [a, b] = [Number(found[`${name}_before`]), Number(found[`${name}_now`])]
+        const [a, b] = [Number(row[`${name}_before`]), Number(row[`${name}_now`])]
         return { before: a, now: b, ...(a > 0 ? { change: (b - a) / a } : {}) }
       }
       const people = change('people')
@@ -93,7 +93,7 @@ export default defineRead({
         pathname,
         people: { ...people, ...adjusted },
         agents: change('agents'),
-        verdict: shut.has(urlKey(found)) ? 'blocked' : verdict,
+        verdict: shut.has(urlKey(row)) ? 'blocked' : verdict,
       }
     })
     return { data, rows: data.length }

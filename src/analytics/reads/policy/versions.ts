@@ -76,16 +76,16 @@ export default defineRead({
     const page = context.page(report.versions)
     const readers = await readersOf(context, report.hostname ?? '', page)
     const data = page.map(({ until = now, ...version }, i) => {
-      const own = readers.get(i) ?? []
-      const last = own.map(({ last_read }) => last_read).sort()
+      const agents = readers.get(i) ?? []
+      const last = agents.map(({ last_read }) => last_read).sort()
       return {
         hostname: report.hostname,
         ...version,
         ...(until < now ? { until } : {}),
-        reads: own.reduce((sum, { reads }) => sum + reads, 0),
-        readers: own.length,
-        ...(own[0] ? { first_read: own[0].first_read, last_read: last.at(-1) } : {}),
-        agents: own.slice(0, MAX_READERS),
+        reads: agents.reduce((sum, { reads }) => sum + reads, 0),
+        readers: agents.length,
+        ...(agents[0] ? { first_read: agents[0].first_read, last_read: last.at(-1) } : {}),
+        agents: agents.slice(0, MAX_READERS),
       }
     })
     if (data.some(({ sha256, text }) => sha256 !== undefined && text === undefined))
@@ -103,7 +103,7 @@ async function readersOf(context: ReadContext, hostname: string, page: readonly 
   if (page.length === 0) return readers
   const { plan } = context
   const [earliest = ''] = page.map(({ since }) => since).sort()
-  const found = await context.rows(sql`
+  const rows = await context.rows(sql`
     select n, agent_id, count(*) as reads, min(timestamp) as first_read, max(timestamp) as last_read
     from (
       select agent_id, pathname, status, timestamp from agent_events
@@ -115,7 +115,7 @@ async function readersOf(context: ReadContext, hostname: string, page: readonly 
       )}) v
       on file = pathname and timestamp >= since and timestamp < until and status >= low and status < high
     group by n, agent_id order by first_read, agent_id`)
-  for (const { n, agent_id, reads, first_read, last_read } of found) {
+  for (const { n, agent_id, reads, first_read, last_read } of rows) {
     if (!(first_read instanceof Date && last_read instanceof Date)) continue
     const id = String(agent_id)
     const times = { first_read: first_read.toISOString(), last_read: last_read.toISOString() }

@@ -35,11 +35,11 @@ export default defineRead({
   ),
   run: async (context, { severity }) => {
     const { catalog } = context
-    const found = await context.list(
+    const rows = await context.list(
       { key: VIOLATION_KEY, order: ['rank asc', 'fetches desc'], metrics: ['fetches'] },
       (plan) => sql`select *, ${SEVERITY_RANK} as rank from (${violations(plan, { catalog, only: severity })}) v`,
     )
-    const data = found.map(({ rank: _, ...violation }) => formatInstants(violation))
+    const data = rows.map(({ rank: _, ...violation }) => formatInstants(violation))
     return { data, rows: data.length }
   },
 })

@@ -84,13 +84,13 @@ const errorRows = (plan: Plan): Sql => {
 
 /** The path at which each of these errors occurred most; of equals the first by name. */
 async function topPages({ plan, rows: query }: ReadContext, page: readonly ResultRow[]) {
-  const found = await query(sql`
+  const pathnames = await query(sql`
     select fingerprint, pathname from (
       select fingerprint, pathname,
         row_number() over (partition by fingerprint order by count(*) desc, pathname) as nth
       from (${errorHits(plan)}) t where ${keyMatches(['fingerprint'], page)} group by fingerprint, pathname) p
     where nth = 1`)
-  return new Map(found.map(({ fingerprint, pathname }) => [fingerprint, pathname]))
+  return new Map(pathnames.map(({ fingerprint, pathname }) => [fingerprint, pathname]))
 }
 
 /** The counts over the window of each of these errors, by fingerprint. */
@@ -104,11 +104,11 @@ async function sparklines(context: ReadContext, page: readonly ResultRow[]) {
   context.recordedBuckets(times, window, tz, granularity).forEach((part, i) => {
     if (part !== 'none') empty[Math.floor(i / together)] = 0
   })
-  const found = await context.rows(sql`
+  const rows = await context.rows(sql`
     select fingerprint, ${bucketKey(raw('timestamp'), window, tz, granularity, plan.dialect)} as bucket, count(*) as n
     from (${errorHits(plan)}) t where ${keyMatches(['fingerprint'], page)} group by fingerprint, bucket`)
   const lines = new Map<unknown, (number | null)[]>()
-  for (const { fingerprint, bucket, n } of found) {
+  for (const { fingerprint, bucket, n } of rows) {
     const line = lines.get(fingerprint) ?? [...empty]
     lines.set(fingerprint, line)
     const point = points.get(Number(bucket))

@@ -95,8 +95,8 @@ async function propertiesByEvent(
   name: string | undefined,
   property: string | undefined,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, readonly PropertyValue[]>>> {
-  const found = new Map<string, Map<string, PropertyValue[]>>()
-  if (page.length === 0) return found
+  const byEvent = new Map<string, Map<string, PropertyValue[]>>()
+  if (page.length === 0) return byEvent
   const shown = sql`select * from (${eventRows(context.plan, name)}) e where props is not null and ${columnsMatch(EVENT_KEY, page)}`
   const most = property === undefined ? MAX_VALUES : MAX_VALUES_OF_ONE_KEY
   const each =
@@ -122,8 +122,8 @@ async function propertiesByEvent(
       continue
     }
     const name = eventKey(event)
-    const properties = found.get(name) ?? new Map<string, PropertyValue[]>()
-    found.set(name, properties)
+    const properties = byEvent.get(name) ?? new Map<string, PropertyValue[]>()
+    byEvent.set(name, properties)
     properties.set(String(key), [...(properties.get(String(key)) ?? []), { value, events }])
   }
   if (cut) {
@@ -132,5 +132,5 @@ async function propertiesByEvent(
     const message = `Only the most frequent ${bounds} are returned; GET /api/stats/breakdown with dimension prop:<key> has all.`
     context.warn({ metric: 'properties', code: 'properties_cut', message })
   }
-  return found
+  return byEvent
 }

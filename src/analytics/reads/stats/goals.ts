@@ -42,21 +42,21 @@ export default defineRead({
     const { plan } = context
     const { goals = [] } = plan
     if (goals.length === 0) return { data: context.page([]), rows: 0 }
-    const found = await context.list(
+    const rows = await context.list(
       { key: ['id', 'name'], order: ['conversions desc', 'visitors desc'], metrics: METRICS },
       (p) => goalRows(goals, p),
     )
-    const earning = goals.filter(({ id, revenue }) => revenue && found.some((each) => each.id === id))
+    const earning = goals.filter(({ id, revenue }) => revenue && rows.some((each) => each.id === id))
     const earned = async (p: Plan) => (earning.length === 0 ? [] : context.rows(revenueAmounts(earning, p)))
     const now = await earned(plan)
     const then = plan.comparison && (await earned(withWindow(plan, plan.comparison)))
     for (const warning of unreadableAmounts(earning, now)) context.warn(warning)
     const revenueOf = (id: unknown) => {
-      const own = (all: readonly Record<string, unknown>[]) =>
+      const pickFigures = (all: readonly Record<string, unknown>[]) =>
         all.filter((each) => each.id === id && (each.amount ?? undefined) !== undefined)
-      const currencies = [...own(now), ...own(then ?? [])].map(({ currency }) => currency)
+      const currencies = [...pickFigures(now), ...pickFigures(then ?? [])].map(({ currency }) => currency)
       const amountOf = (all: readonly Record<string, unknown>[], currency: unknown) =>
-        Number(own(all).find((each) => each.currency === currency)?.amount ?? 0)
+        Number(pickFigures(all).find((each) => each.currency === currency)?.amount ?? 0)
       return [...new Set(currencies)].toSorted().map((currency) => {
         const amount = amountOf(now, currency)
         if (!then) return { currency, amount }
@@ -65,7 +65,7 @@ export default defineRead({
         return { currency, amount, comparison: { amount: other }, change }
       })
     }
-    const data = found.map((each) =>
+    const data = rows.map((each) =>
       earning.some(({ id }) => id === each.id) ? { ...each, revenue: revenueOf(each.id) } : each,
     )
     return { data, rows: data.length }

@@ -50,13 +50,13 @@ export default defineRead({
     .describe('Empty for agents, which have no sessions.'),
   run: async (context, { depth, start }) => {
     const { plan } = context
-    const found = await context.rows(linkCounts(sessionSteps(plan, depth, start), depth))
+    const links = await context.rows(linkCounts(sessionSteps(plan, depth, start), depth))
     const nodes = new Map<string, ReturnType<typeof node> & { sessions: number }>()
     const reach = (at: ReturnType<typeof node>, sessions: number) => {
       nodes.set(at.id, { ...at, sessions: (nodes.get(at.id)?.sessions ?? 0) + sessions })
       return at.id
     }
-    const followed = found.flatMap((row) => {
+    const followed = links.flatMap((row) => {
       const { step, ended } = row
       const [at, n] = [Number(step), Number(row.sessions)]
       const source = reach(node(at, row.source === undefined ? 'other' : 'page', row.source), n)

@@ -70,11 +70,11 @@ async function dimensionRows(context: ReadContext, dimension: Dimension): Promis
       select value, count(*) as hits from (${vitalSamples(plan, dimension)}) m where ${named} group by value`,
   )
   if (page.length === 0) return []
-  const found = await context.list({ key: 'value', order, metrics: VITAL_METRICS, limit: page.length }, (plan) => {
+  const rows = await context.list({ key: 'value', order, metrics: VITAL_METRICS, limit: page.length }, (plan) => {
     const shown = sql`select * from (${vitalSamples(plan, dimension)}) m where ${keyMatches(['value'], page)}`
     return vitalFigures(shown, plan.dialect)
   })
-  return found.map(({ value, hits: _, ...own }) => ({
+  return rows.map(({ value, hits: _, ...own }) => ({
     ...(value === undefined ? {} : { value }),
     ...groupByVital(own),
   }))

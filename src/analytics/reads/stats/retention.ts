@@ -98,12 +98,12 @@ export default defineRead({
     const cohorts = times.map(({ t, key }, i) => {
       const size = count(key, i)
       const start = t.toISOString()
-      const own = spans[i]
-      if (size === undefined || own === undefined) return { start, periods: [] }
+      const span = spans[i]
+      if (size === undefined || span === undefined) return { start, periods: [] }
       const periods = over.slice(i).map((later, period) => {
         const visitors = count(key, i + period)
         if (visitors === undefined) return { period, reason: 'not_recorded' }
-        if (separatesVisitors(own, later, site.visitor_salt)) return { period, reason: 'salt_changed' }
+        if (separatesVisitors(span, later, site.visitor_salt)) return { period, reason: 'salt_changed' }
         return { period, visitors, ...(size > 0 ? { rate: visitors / size } : {}) }
       })
       return { start, size, periods }

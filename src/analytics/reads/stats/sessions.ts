@@ -21,18 +21,18 @@ export default defineRead({
   data: z.array(z.object(sessionShape)),
   run: async (context) => {
     const { plan } = context
-    const own = sessionsInWindow(plan)
+    const inWindow = sessionsInWindow(plan)
     const page = await context.list(
       {
         key: 'session_id',
         order: ['started desc'],
         metrics: [],
-        ...(plan.filters.length === 0 ? { totalQuery: sql`select count(*) as n from (${own}) s` } : {}),
+        ...(plan.filters.length === 0 ? { totalQuery: sql`select count(*) as n from (${inWindow}) s` } : {}),
       },
       (p) =>
         p.filters.length === 0
-          ? sql`select session_id, started from (${own}) s`
-          : sql`select s.session_id, started from (${own}) s
+          ? sql`select session_id, started from (${inWindow}) s`
+          : sql`select s.session_id, started from (${inWindow}) s
               join (${matchingSessions(p, TOTAL)}) m on m.session_id = s.session_id`,
     )
     const begun = page.flatMap(({ session_id, started }): SessionStart[] =>

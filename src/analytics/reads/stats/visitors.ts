@@ -86,11 +86,11 @@ const personKey = (person: unknown, visitor: unknown) => (person === undefined ?
 /** Selects `first_seen` and `traits`, from all hits before the window's end. */
 const firstSeenAndTraits = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
   const { plan } = context
-  const known = sql`(select visitor_id, timestamp, traits from events where ${beforeWindowEnd(plan)})`
+  const traits = sql`(select visitor_id, timestamp, traits from events where ${beforeWindowEnd(plan)})`
   return context.rows(sql`
     select ${PERSON_COLUMNS}, min(timestamp) as first_seen,
       ${plan.dialect.lastBy(raw('traits'), raw('(timestamp, traits)'))} filter (where traits is not null) as traits
-    from ${rowsOfPersons(some, known, plan)} p group by 1, 2`)
+    from ${rowsOfPersons(some, traits, plan)} p group by 1, 2`)
 }
 
 /** Selects pageviews, country and browser, from hits in the window that pass the filters. */
@@ -108,12 +108,12 @@ const windowFacts = (context: ReadContext, some: PersonSet): Promise<ResultRow[]
 /** Counts the sessions that the metric `sessions` counts, so that the visitors' sessions add up to it. */
 const sessionCounts = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
   const { plan } = context
-  const own = rowsOfPersons(some, sql`(select session_id, visitor_id from (${sessionsInWindow(plan)}) s)`, plan)
+  const sessions = rowsOfPersons(some, sql`(select session_id, visitor_id from (${sessionsInWindow(plan)}) s)`, plan)
   const passing =
     plan.filters.length === 0
       ? raw('')
       : sql`where session_id in (select session_id from ${sourceRows('events', plan)} as e
           where ${startedInWindow(plan)} and ${filterCondition(plan)}
-            and session_id in (select session_id from ${own} o))`
-  return context.rows(sql`select ${PERSON_COLUMNS}, count(*) as sessions from ${own} p ${passing} group by 1, 2`)
+            and session_id in (select session_id from ${sessions} o))`
+  return context.rows(sql`select ${PERSON_COLUMNS}, count(*) as sessions from ${sessions} p ${passing} group by 1, 2`)
 }

@@ -74,14 +74,14 @@ export function niceTop(values: readonly (number | undefined)[], integer = true)
 
 /** Returns the runs of buckets that have values, as lists of indices: no line goes through what is absent. */
 export function runs(buckets: readonly Bucket[]): number[][] {
-  const found: number[][] = []
+  const ticks: number[][] = []
   buckets.forEach((bucket, i) => {
     if (bucket.value === undefined) return
-    const run = found.at(-1)
+    const run = ticks.at(-1)
     if (run?.at(-1) === i - 1) run.push(i)
-    else found.push([i])
+    else ticks.push([i])
   })
-  return found
+  return ticks
 }
 
 interface Tick {

@@ -105,34 +105,34 @@ function Footer() {
  * for both, because a readership that lacks a filter must not be asked.
  */
 function useFilters(): boolean {
-  const known = useRead('/api/stats/dimensions', siteQuery.value.site === undefined ? undefined : siteQuery.value)
+  const offered = useRead('/api/stats/dimensions', siteQuery.value.site === undefined ? undefined : siteQuery.value)
   const listed = useSegments()
   useEffect(() => {
-    if (known.data) dimensions.value = known.data.dimensions
+    if (offered.data) dimensions.value = offered.data.dimensions
     if (listed.data) segments.value = listed.data
-  }, [known.data, listed.data])
+  }, [offered.data, listed.data])
   const { filters, segment } = place.value
   if (filters.length === 0 && segment === undefined) return true
   const isListed = segment === undefined || segments.value.some(({ id }) => id === segment) || !listed.loading
-  return (dimensions.value.length > 0 || known.problem !== undefined) && isListed
+  return (dimensions.value.length > 0 || offered.problem !== undefined) && isListed
 }
 
 function SiteView() {
   const { shell } = t()
   const [name] = view.value
   const views = openViews()
-  const found = views.find((each) => each.name === (name ?? 'overview'))
+  const current = views.find((each) => each.name === (name ?? 'overview'))
   const names: Record<string, string> = shell.view
   const isReady = useFilters()
   useEffect(() => {
-    if (found) document.title = pageTitle(names[name ?? 'overview'] ?? '')
+    if (current) document.title = pageTitle(names[name ?? 'overview'] ?? '')
   }, [name, site.value?.name, names])
   const isSettings = name === 'settings'
   // A share link without the overview begins with the first view that it opens.
   const [first] = views
   useEffect(() => {
-    if (name === undefined && !found && first) go({ path: pathOf(first) }, true)
-  }, [name, found, first])
+    if (name === undefined && !current && first) go({ path: pathOf(first) }, true)
+  }, [name, current, first])
   return (
     <div class={isEmbedded ? 'app bare' : 'app'}>
       {!isEmbedded && <Rail />}
@@ -140,10 +140,10 @@ function SiteView() {
         <Bar plain={isSettings} timeless={name === 'live'} />
         {!isSettings && <Chips />}
         <main id="main" tabIndex={-1}>
-          {found ? (
+          {current ? (
             isReady && (
               <Guarded key={name}>
-                <found.component />
+                <current.component />
               </Guarded>
             )
           ) : (
@@ -165,7 +165,7 @@ export function App({ problem, retry }: { problem?: Problem; retry: () => void }
     if (place.value.path.length === 0 && first) go({ path: ['sites', `${first.id}`] }, true)
   }, [first])
   const isDeadShare = problem?.status === 404 && place.value.path[0] === 'share'
-  const known = sites.value?.some(({ id }) => id === siteId.value)
+  const isKnownSite = sites.value?.some(({ id }) => id === siteId.value)
   // The hour of an unlocked share link is over, or the link has changed: it is looked up again.
   useEffect(() => {
     if (sessionEndedAt.value && share.value) retry()
@@ -195,7 +195,7 @@ export function App({ problem, retry }: { problem?: Problem; retry: () => void }
           <h1 class="title">{shell.noSites.title}</h1>
           {hasRole('admin') ? <NewSite /> : <p>{shell.noSites.text}</p>}
         </main>
-      ) : known ? (
+      ) : isKnownSite ? (
         <SiteView />
       ) : sites.value && place.value.path.length > 0 ? (
         <main id="main" class="main">

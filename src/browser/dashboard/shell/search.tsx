@@ -89,7 +89,7 @@ export function Search() {
   const [typed, setTyped] = useState('')
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
-  const found = useFound(text)
+  const matches = useFound(text)
   useEffect(() => {
     const dialog = box.current
     dialog?.showModal()
@@ -117,20 +117,20 @@ export function Search() {
       onKeyDown={(event) => {
         if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
           event.preventDefault()
-          setChosen((i) => Math.max(0, Math.min(found.length - 1, i + (event.key === 'ArrowDown' ? 1 : -1))))
+          setChosen((i) => Math.max(0, Math.min(matches.length - 1, i + (event.key === 'ArrowDown' ? 1 : -1))))
         } else if (event.key === 'Enter') {
           event.preventDefault()
           // Until the words that were typed last are searched for, the list is about others.
-          if (typed.trim() === text) open(found[chosen])
+          if (typed.trim() === text) open(matches[chosen])
         }
       }}
     >
       <input
         type="search"
         role="combobox"
-        aria-expanded={found.length > 0}
+        aria-expanded={matches.length > 0}
         aria-controls="found"
-        aria-activedescendant={found[chosen] ? `found-${chosen}` : undefined}
+        aria-activedescendant={matches[chosen] ? `found-${chosen}` : undefined}
         aria-label={shell.searchHint}
         placeholder={shell.searchHint}
         value={typed}
@@ -142,7 +142,7 @@ export function Search() {
         }}
       />
       <ul id="found" role="listbox" class="menu" aria-label={shell.search}>
-        {found.map((one, i) => (
+        {matches.map((one, i) => (
           <li key={one.key} id={`found-${i}`} role="option" aria-selected={i === chosen}>
             <button type="button" tabIndex={-1} aria-current={i === chosen} onClick={() => open(one)}>
               <span class="row-name">
@@ -154,7 +154,7 @@ export function Search() {
           </li>
         ))}
       </ul>
-      {text !== '' && found.length === 0 && <p class="muted">{shell.searchEmpty(text)}</p>}
+      {text !== '' && matches.length === 0 && <p class="muted">{shell.searchEmpty(text)}</p>}
     </dialog>
   )
 }

@@ -25,11 +25,11 @@ function knownKinds(file: MmdbFile): (keyof typeof KINDS)[] {
 
 /** Returns in one line why `next` should not take the place of `current`; undefined if it may. */
 export function findMmdbProblem(next: MmdbFile, current: MmdbFile | undefined): string | undefined {
-  const known = knownKinds(next)
-  if (known.length === 0)
+  const kinds = knownKinds(next)
+  if (kinds.length === 0)
     return `it knows neither country nor network of ${KNOWN_ADDRESSES.length} well-known addresses (type ${next.type})`
   if (current === undefined) return undefined
-  const missing = knownKinds(current).filter((kind) => !known.includes(kind))
+  const missing = knownKinds(current).filter((kind) => !kinds.includes(kind))
   if (missing.length > 0)
     return `it has no ${missing.map((kind) => KINDS[kind]).join(', ')}, which the file in use has (type ${next.type}, in use ${current.type})`
   return next.date > current.date ? undefined : `it is of ${next.date}, and the file in use is of ${current.date}`

@@ -30,20 +30,20 @@ const DATA_FOLDER = new URL('../../../../data/', import.meta.url)
 export function openPlaceLookup(options: { geoip?: string | undefined; folder?: URL } = {}) {
   const shipped = openShippedFile(options.folder ?? DATA_FOLDER)
   const openOwn = () => (options.geoip === undefined ? undefined : openMmdb(options.geoip))
-  let own = openOwn()
+  let source = openOwn()
   return {
     /** The files that are used, each with the day of its facts. */
     get sources(): readonly { name: string; date: string }[] {
-      const ofOwn = own ? [{ name: own.type, date: own.date }] : []
+      const ofOwn = source ? [{ name: source.type, date: source.date }] : []
       return shipped ? [...ofOwn, shipped.sources.country, shipped.sources.asn] : ofOwn
     },
     /** Reads the operator's file again. Throws one line if it cannot be read; the old one is used then. */
     reload(): void {
-      own = openOwn()
+      source = openOwn()
     },
     /** Returns nothing known for a missing, private or reserved address. */
     locate: (address: Address | undefined): Place =>
-      address !== undefined && isGlobal(address) ? findPlace(address, shipped, own) : UNKNOWN_PLACE,
+      address !== undefined && isGlobal(address) ? findPlace(address, shipped, source) : UNKNOWN_PLACE,
   }
 }
 
@@ -69,14 +69,14 @@ function openShippedFile(folder: URL): GeoFile | undefined {
 function findPlace(address: Address, shipped: GeoFile | undefined, own: MmdbFile | undefined): Place {
   const place = shipped ? findInShippedFile(address, shipped) : UNKNOWN_PLACE
   if (own === undefined) return place
-  const found = own.find(address)
+  const placeOfAddress = own.find(address)
   const name = (text: string | undefined) => (text === undefined ? null : truncate(text, MAX_CHARACTERS.text))
   // A region belongs to the country of the same file: combined with another file's country, it may not exist.
   return {
-    country: found.country ?? place.country,
-    region: name(found.region),
-    city: name(found.city),
-    asn: found.asn ?? place.asn,
+    country: placeOfAddress.country ?? place.country,
+    region: name(placeOfAddress.region),
+    city: name(placeOfAddress.city),
+    asn: placeOfAddress.asn ?? place.asn,
   }
 }
 

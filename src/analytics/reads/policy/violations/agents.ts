@@ -22,7 +22,7 @@ export default defineRead({
   ),
   run: async (context, { severity }) => {
     const { catalog } = context
-    const found = await context.list(
+    const violators = await context.list(
       { key: ['agent_id', 'severity'], order: ['rank asc', 'fetches desc'], metrics: ['fetches'] },
       (plan) => {
         const url = plan.dialect.tuple([raw('hostname'), raw('pathname')])
@@ -31,7 +31,7 @@ export default defineRead({
         return sql`select *, ${SEVERITY_RANK} as rank from (${groupedViolations(plan, rows, ['agent_id', 'severity'], more)}) g`
       },
     )
-    const data = found.map(({ rank: _, ...row }) => ({
+    const data = violators.map(({ rank: _, ...row }) => ({
       ...formatInstants(row),
       name: context.agentNames(String(row.agent_id)).name,
     }))

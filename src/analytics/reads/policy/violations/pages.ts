@@ -27,7 +27,7 @@ export default defineRead({
   ),
   run: async (context, { severity }) => {
     const { catalog } = context
-    const found = await context.list(
+    const pages = await context.list(
       { key: URL_KEY, order: ['rank asc', 'fetches desc'], metrics: ['fetches', 'agents'] },
       (plan) => {
         const rows = violations(plan, { catalog, only: severity })
@@ -36,7 +36,7 @@ export default defineRead({
         return groupedViolations(plan, ranked, URL_KEY, more)
       },
     )
-    const data = found.map((row) => {
+    const data = pages.map((row) => {
       const { rank, breach, unbound, unclear, unverified, grace, ...url } = formatInstants(row)
       return { ...url, severity: SEVERITIES[Number(rank)], severities: { breach, unbound, unclear, unverified, grace } }
     })

@@ -53,10 +53,10 @@ export default defineRead({
     const { id, name, steps } = funnel
     if (step !== undefined) checkStep(funnel, step, outcome)
     const metrics = [`${per}s`, 'drop_off', 'rate']
-    const found = await context.list({ key: 'step', order: ['step'], metrics, limit: steps.length + 1 }, (plan) =>
+    const listed = await context.list({ key: 'step', order: ['step'], metrics, limit: steps.length + 1 }, (plan) =>
       stepCounts(funnel, per, plan),
     )
-    const [all, ...rows] = found.map(({ step: _, ...counts }) => counts)
+    const [all, ...rows] = listed.map(({ step: _, ...counts }) => counts)
     const only = (value: unknown) =>
       Object.fromEntries(Object.entries(Object(value)).filter(([key]) => key === `${per}s`))
     const whole = {

@@ -22,13 +22,13 @@ export function useLanes(id: string): Lanes {
   const only = { dimension: 'agent_id', op: 'is', value: id }
   const ask = (...more: { dimension: string; op: string; value: string | boolean }[]) =>
     showsAgents() ? { ...envelope('agent'), filters: filtersWith(only, ...more), compare: undefined } : undefined
-  const own = ask()
+  const ofAgent = ask()
   return {
-    versions: useVersions(own),
-    pages: useRead('/api/stats/timeseries', own && { ...own, metric: 'pageviews' }),
+    versions: useVersions(ofAgent),
+    pages: useRead('/api/stats/timeseries', ofAgent && { ...ofAgent, metric: 'pageviews' }),
     policy: useRead('/api/agents/timeseries', ask({ dimension: 'pathname', op: 'is', value: '/robots.txt' })),
     disallowed: useRead('/api/agents/timeseries', ask({ dimension: 'robots_allowed', op: 'is', value: false })),
-    violations: useRead('/api/policy/violations/agents', own && { ...own, limit: 10 }),
+    violations: useRead('/api/policy/violations/agents', ofAgent && { ...ofAgent, limit: 10 }),
   }
 }
 

@@ -30,14 +30,14 @@ function useEntry(id: string) {
 export function OneAgent({ id }: { id: string }) {
   const texts = t().agents
   const entry = useEntry(id)
-  const found = useOne('/api/agents/breakdown', 'agent', {
+  const answer = useOne('/api/agents/breakdown', 'agent', {
     filters: filtersWith(onlyAgent(id)),
     dimension: 'agent_id',
     limit: 1,
   })
   const lanes = useLanes(id)
   const [asTable, setAsTable] = useState(false)
-  const row = found.data?.[0]
+  const row = answer.data?.[0]
   const name = entry?.name ?? row?.name ?? id
   const operator = entry?.operator ?? row?.operator
   const purpose = entry?.purpose ?? row?.purpose
@@ -72,14 +72,14 @@ export function OneAgent({ id }: { id: string }) {
         )}
       </div>
       <Sheet>
-        <AgentLead id={id} name={name} row={row} found={found} lanes={lanes} />
+        <AgentLead id={id} name={name} row={row} found={answer} lanes={lanes} />
         <AgentsLeftOut />
         {showsAgents() && (
           <Panel
             title={texts.history}
             right={<TableButton asTable={asTable} onTurn={setAsTable} />}
             answers={[lanes.pages]}
-            empty={row === undefined && !found.loading}
+            empty={row === undefined && !answer.loading}
             emptyText={texts.notSeen(name)}
             skeleton={8}
           >

@@ -25,7 +25,7 @@ export default function Catalog() {
   const query = { ...envelope('agent'), compare: undefined, filters: undefined, segment: undefined }
   const answer = useRead('/api/agents/catalog', { ...query, limit: 1000 })
   const all = answer.data ?? []
-  const found = all.filter((entry) => (only === 'yes' ? entry.seen : only !== 'no' || !entry.seen) && matches(entry, q))
+  const entries = all.filter((entry) => (only === 'yes' ? entry.seen : only !== 'no' || !entry.seen) && matches(entry, q))
   const page = pageNumber()
   const search = (text: string) => go({ own: { ...place.value.own, q: text, page: '' } }, true)
   return (
@@ -45,7 +45,7 @@ export default function Catalog() {
       </Sentence>
       <Panel
         title={t().shell.view.catalog}
-        aside={answer.data && texts.shown(formatNumber(found.length))}
+        aside={answer.data && texts.shown(formatNumber(entries.length))}
         right={
           <>
             <TabsLine
@@ -75,17 +75,17 @@ export default function Catalog() {
                 onInput={(event) => search(event.currentTarget.value)}
               />
             </label>
-            {found.length === 0 ? (
+            {entries.length === 0 ? (
               <p class="state">{texts.none(q)}</p>
             ) : (
               <Table
                 label={t().shell.view.catalog}
-                rows={found.slice((page - 1) * LIMIT, page * LIMIT)}
+                rows={entries.slice((page - 1) * LIMIT, page * LIMIT)}
                 rowKey={({ agent_id }) => agent_id}
                 columns={columns()}
               />
             )}
-            <Paging total={found.length} limit={LIMIT} />
+            <Paging total={entries.length} limit={LIMIT} />
           </div>
         )}
       </Panel>

@@ -149,18 +149,18 @@ function Listed({ id, per, step, outcome, onClose }: ListedProps) {
   const { shell, behaviour } = t()
   const texts = behaviour.funnels
   const answer = useFunnel(id, { per, step, outcome, limit: MAX_LISTED, compare: undefined })
-  const found = answer.data?.behind
+  const behind = answer.data?.behind
   return (
     <Dialog title={texts.listed[outcome](step)} onClose={onClose}>
-      {answer.problem && !found ? (
+      {answer.problem && !behind ? (
         <Failed problem={answer.problem} retry={answer.retry} />
-      ) : !found ? (
+      ) : !behind ? (
         <Skeleton />
-      ) : found.length === 0 ? (
+      ) : behind.length === 0 ? (
         <Empty>{texts.listedNone}</Empty>
       ) : (
         <ul class="listed">
-          {found.map((each) => (
+          {behind.map((each) => (
             <li key={each}>
               <a
                 class="mono"

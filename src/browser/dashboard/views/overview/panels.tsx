@@ -46,14 +46,14 @@ export function PagePanels() {
 
 function Disobeyed() {
   const texts = t().overview
-  const found = useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 6 })
-  const rows = found.data ?? []
+  const answer = useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 6 })
+  const rows = answer.data ?? []
   return (
     <Panel
       span={4}
       title={texts.disobeyed}
       right={<More to="violations">{t().agents.all}</More>}
-      answers={[found]}
+      answers={[answer]}
       empty={rows.length === 0}
       emptyText={texts.disobeyedNone}
       foot={rows.length > 0 && texts.disobeyedFoot(formatNumber(rows.reduce((sum, { fetches }) => sum + fetches, 0)))}

@@ -22,7 +22,7 @@ export interface PageAgent {
 /** Agents that read a page in the window, and what robots.txt says to each about it. */
 export function useAgentsOfPage(pathname: string, filters: string) {
   const isAsked = place.value.show !== 'human'
-  const found = useOne(
+  const answer = useOne(
     '/api/agents/breakdown',
     'agent',
     { filters, compare: undefined, dimension: 'agent_id', limit: 200 },
@@ -30,7 +30,7 @@ export function useAgentsOfPage(pathname: string, filters: string) {
   )
   const policy = useOne('/api/policy', 'agent', { filters: undefined, compare: undefined, path: pathname }, isAsked)
   const violations = useOne('/api/policy/violations', 'agent', { filters, compare: undefined, limit: 500 }, isAsked)
-  const rows = (found.data ?? []).map((row): PageAgent => {
+  const rows = (answer.data ?? []).map((row): PageAgent => {
     const id = `${row.value ?? ''}`
     const disobeyed = (violations.data ?? []).filter(({ agent_id }) => agent_id === id)
     return {
@@ -46,7 +46,7 @@ export function useAgentsOfPage(pathname: string, filters: string) {
     }
   })
   return {
-    answers: [found, policy, violations] as const,
+    answers: [answer, policy, violations] as const,
     rows,
     policy: policy.data,
     hostname: policy.data?.hostname,

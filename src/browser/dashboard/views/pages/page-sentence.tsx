@@ -46,13 +46,13 @@ function readers(
   const texts = t().pages
   const [count, fetches] = [page?.agents ?? 0, page?.fetches ?? 0]
   if (fetches === 0) return [...texts.one.noAgent(whenText()), texts.one.end]
-  const known = (
+  const words = (
     <a class="agents" href={`${hrefTo({})}#agents-of-page`}>
       {t().parts.agents(count, formatNumber(count))}
     </a>
   )
   return [
-    ...texts.one.readBy(whenText(), known, t().parts.times(fetches, formatNumber(fetches))),
+    ...texts.one.readBy(whenText(), words, t().parts.times(fetches, formatNumber(fetches))),
     ...permission(agents),
   ]
 }

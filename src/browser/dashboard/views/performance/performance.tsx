@@ -45,13 +45,13 @@ function Vitals() {
       <Sentence answers={[answer]}>
         {() => {
           const [lcp] = VITALS
-          const found = data?.lcp
-          if (!lcp || !found) return texts.nothing(whenText())
+          const lcpAnswer = data?.lcp
+          if (!lcp || !lcpAnswer) return texts.nothing(whenText())
           const good = measured.filter(({ name }) => data?.[name]?.rating === 'good').length
           return texts.sentence(
             whenText(),
-            formatVital(lcp, found.p75),
-            texts.ratings[found.rating],
+            formatVital(lcp, lcpAnswer.p75),
+            texts.ratings[lcpAnswer.rating],
             good,
             measured.length,
           )

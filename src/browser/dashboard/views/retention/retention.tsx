@@ -27,13 +27,13 @@ export default function Retention() {
 
 /** Returns how many came back in the next period, of the cohorts for which it has ended. */
 function backSoon(cohorts: readonly Cohort[]): { people: number; share: number } | undefined {
-  const known = cohorts.flatMap(({ size, periods }) => {
+  const shares = cohorts.flatMap(({ size, periods }) => {
     const next = periods.find(({ period }) => period === 1)
     return next?.visitors !== undefined && size ? [{ size, visitors: next.visitors }] : []
   })
-  const people = known.reduce((sum, { size }) => sum + size, 0)
+  const people = shares.reduce((sum, { size }) => sum + size, 0)
   if (people === 0) return undefined
-  return { people, share: known.reduce((sum, { visitors }) => sum + visitors, 0) / people }
+  return { people, share: shares.reduce((sum, { visitors }) => sum + visitors, 0) / people }
 }
 
 /** Returns whether the next period of some cohort is not known, because visitors have other ids in it. */

@@ -22,15 +22,15 @@ export function OneVisitor({ id }: { id: string }) {
   const texts = t().sessions
   const question = { ...envelope('human'), segment: undefined, compare: undefined }
   const isThem = { dimension: 'visitor_id', op: 'is', value: id }
-  const found = useRead('/api/stats/visitors', { ...question, filters: JSON.stringify([isThem]), limit: 1 })
-  const visitor = found.data?.[0]
+  const answer = useRead('/api/stats/visitors', { ...question, filters: JSON.stringify([isThem]), limit: 1 })
+  const visitor = answer.data?.[0]
   // Visits on other devices that the site has linked belong to the same person.
   const person = visitor?.identified_id
   const filters =
     person === undefined ? [isThem] : [{ or: [isThem, { dimension: 'identified_id', op: 'is', value: person }] }]
   const visits = useRead(
     '/api/stats/sessions',
-    found.data && { ...question, filters: JSON.stringify(filters), limit: ROWS, page: pageNumber() },
+    answer.data && { ...question, filters: JSON.stringify(filters), limit: ROWS, page: pageNumber() },
   )
   const [erasing, setErasing] = useState(false)
   const name = person ?? texts.anonymous(id.slice(0, 6))
@@ -45,13 +45,13 @@ export function OneVisitor({ id }: { id: string }) {
         </h1>
       </div>
       <Sheet>
-        {found.data && !visitor ? (
+        {answer.data && !visitor ? (
           <div class="cell">
             <Empty>{texts.goneVisitor}</Empty>
           </div>
         ) : (
           <>
-            <Sentence answers={[found]}>
+            <Sentence answers={[answer]}>
               {() =>
                 visitor &&
                 texts.visitorSentence(
@@ -75,7 +75,7 @@ export function OneVisitor({ id }: { id: string }) {
                 </>
               )}
             </Panel>
-            <Facts found={found} onErase={() => setErasing(true)} />
+            <Facts found={answer} onErase={() => setErasing(true)} />
           </>
         )}
       </Sheet>
