@@ -99,15 +99,15 @@ type Responses = (path: string) => Promise<Response>
 
 /** Asks the site once for each path. */
 function createResponses(origin: string): Responses {
-  const known = new Map<string, Promise<Response>>()
+  const answers = new Map<string, Promise<Response>>()
   const ask = async (path: string): Promise<Response> => {
     const response = await fetch(origin + path)
     const bytes = (await response.arrayBuffer()).byteLength
     return { status: response.status, type: response.headers.get('content-type') ?? '', bytes }
   }
   return (path) => {
-    const response = known.get(path) ?? ask(path)
-    known.set(path, response)
+    const response = answers.get(path) ?? ask(path)
+    answers.set(path, response)
     return response
   }
 }

@@ -25,17 +25,17 @@ function fileOf(pathname: string): string | undefined {
 const server = createServer((req, res) => {
   const { pathname } = new URL(req.url ?? '/', 'http://localhost')
   const file = fileOf(pathname.endsWith('/') ? `${pathname}index.html` : pathname)
-  const found = file === undefined ? undefined : statSync(file, { throwIfNoEntry: false })
-  if (file === undefined || !found?.isFile()) {
+  const stats = file === undefined ? undefined : statSync(file, { throwIfNoEntry: false })
+  if (file === undefined || !stats?.isFile()) {
     res.writeHead(404, { 'content-type': TYPES['.html'] }).end('<!doctype html><title>Not found</title>Not found')
     return
   }
-  const etag = `"${found.size.toString(36)}-${Math.floor(found.mtimeMs).toString(36)}"`
+  const etag = `"${stats.size.toString(36)}-${Math.floor(stats.mtimeMs).toString(36)}"`
   const type = new Map(Object.entries(TYPES)).get(extname(file)) ?? 'application/octet-stream'
   const headers = { 'content-type': type, 'cache-control': 'no-cache', etag }
   if (req.headers['if-none-match']?.includes(etag)) res.writeHead(304, headers).end()
-  else if (req.method === 'HEAD') res.writeHead(200, { ...headers, 'content-length': found.size }).end()
-  else createReadStream(file).pipe(res.writeHead(200, { ...headers, 'content-length': found.size }))
+  else if (req.method === 'HEAD') res.writeHead(200, { ...headers, 'content-length': stats.size }).end()
+  else createReadStream(file).pipe(res.writeHead(200, { ...headers, 'content-length': stats.size }))
 })
 server.on('clientError', (_error, socket) => socket.destroy())
 const port = Number(process.env.PORT ?? 3000)

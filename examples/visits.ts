@@ -40,16 +40,16 @@ export function createVisits(
   { base, pages, tracked = false }: { base: string; pages: readonly string[]; tracked?: boolean },
 ): Visits {
   const dice = createDice(random)
-  const known: Person[] = []
+  const regulars: Person[] = []
   const agent = (visitor = dice.weighted(AGENTS), before = false) => {
     const forbidden = visitor.forbidden && before ? FORBIDDEN_BEFORE : visitor.forbidden
     return createAgentVisit(dice, visitor, forbidden ? pages.filter((page) => !forbidden.includes(page)) : pages)
   }
   const person = () => {
-    const back = known.length > 20 && random() < 0.35
-    const person = back ? dice.pick(known) : createPerson(dice, tracked)
-    if (!back) known.push(person)
-    if (known.length > 500) known.shift()
+    const back = regulars.length > 20 && random() < 0.35
+    const person = back ? dice.pick(regulars) : createPerson(dice, tracked)
+    if (!back) regulars.push(person)
+    if (regulars.length > 500) regulars.shift()
     return createPersonVisit(dice, person, base, pages)
   }
   return { next: () => (random() < 0.4 ? agent() : person()), person, agent }
@@ -165,17 +165,22 @@ function createPersonVisit(dice: Dice, person: Person, base: string, pages: read
             : dice.popular(pages)
     const query = i === 0 ? campaign : ''
     const page = navigation(previous, i > 0 ? 'same-origin' : previous ? 'cross-site' : 'none')
-    const own = { referer: base + path }
+    const requestHeaders = { referer: base + path }
     add(path + query, wait, page)
     if (i === 0)
       for (const [asset, dest, accept] of ASSETS.slice(0, path === '/' ? 4 : 3))
-        add(asset, 30, { accept, ...own, ...fetches(dest, 'no-cors', 'same-origin') })
+        add(asset, 30, { accept, ...requestHeaders, ...fetches(dest, 'no-cors', 'same-origin') })
     if (random() < 0.04) {
-      const ahead = { accept: '*/*', 'sec-purpose': 'prefetch', ...own, ...fetches('empty', 'cors', 'same-origin') }
+      const ahead = {
+        accept: '*/*',
+        'sec-purpose': 'prefetch',
+        ...requestHeaders,
+        ...fetches('empty', 'cors', 'same-origin'),
+      }
       add(dice.popular(pages), 400, ahead)
     }
     if (path === '/gauge') {
-      const sent = { accept: 'text/event-stream', 'cache-control': 'no-cache', ...own }
+      const sent = { accept: 'text/event-stream', 'cache-control': 'no-cache', ...requestHeaders }
       const headers = { ...sent, ...fetches('empty', 'cors', 'same-origin') }
       add('/api/gauge/stream', 100, headers, { leaveAfter: dice.pause(6000) })
     }
@@ -222,12 +227,12 @@ function createAgentVisit(dice: Dice, visitor: AgentVisitor, pages: readonly str
         // robots.txt forbids the whole site to CCBot, which obeys.
         if (user_agent.startsWith('CCBot')) return first
         if (!deaf && dice.random() < 0.3) first.push(step(dice.random() < 0.5 ? '/sitemap.xml' : '/llms.txt', 500))
-        const found = pagesFor(2 + dice.integer(6)).map((path) => {
+        const pages = pagesFor(2 + dice.integer(6)).map((path) => {
           if (deaf && dice.random() < 0.3) return dice.pick(['/proofs', '/pricing'])
           if (path.startsWith('/articles/') && dice.random() < 0.25) return `${path}.md`
           return dice.random() < 0.04 ? '/articles/issue-zero' : path
         })
-        return [...first, ...found.map((path) => step(path, dice.pause(2500)))]
+        return [...first, ...pages.map((path) => step(path, dice.pause(2500)))]
       }
     }
   }

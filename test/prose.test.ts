@@ -1,5 +1,6 @@
 import t from 'tap'
 import { faultsOfText, findProseFaults, type ProseFault } from './fixtures/prose.js'
+import { vagueValues } from './fixtures/vague-values.js'
 
 const format = ({ file, line, rule, text }: ProseFault) => `${file}:${line}: ${rule}: ${text}`
 
@@ -69,4 +70,21 @@ t.test('faults of a checkout have their line', async (t) => {
     ],
   )
   t.same(findProseFaults(checkout, ['test/', 'src/wide.ts']).length, 4, 'below path prefixes')
+})
+
+t.test('a value that lives longer than three lines says what it is', async (t) => {
+  const table: readonly (readonly [code: string, names: readonly string[], why: string])[] = [
+    ['const found = 1\n\n\nread(found)', [], 'used after three lines'],
+    ['const found = 1\n\n\n\nread(found)', ['found'], 'used after four'],
+    ['function f(known: string) {\n\n\n\n return known\n}', ['known'], 'a parameter'],
+    ['const [own] = all\n\n\n\nread(own)', ['own'], 'an element of an array'],
+    ['const { held } = all\n\n\n\nread(held)', [], 'the name of a property'],
+    ['const founds = 1\n\n\n\nread(founds)', [], 'another word'],
+  ]
+  for (const [code, names, why] of table)
+    t.same(
+      vagueValues('a.ts', code).map(({ name }) => name),
+      names,
+      why,
+    )
 })

@@ -144,13 +144,13 @@ export const subscribePage = (error = ''): string =>
 ${error ? `<p class="error" role="alert">${escapeHtml(error)}</p>\n` : ''}<form method="post" action="/subscribe"><label for="name">Name</label><input id="name" name="name" autocomplete="name"><label for="email">Electronic mail</label><input id="email" name="email" type="email" autocomplete="email" required><button>Write my card</button></form></div>`,
   })
 
-export const searchPage = (words: string, found: readonly Text[]): string =>
+export const searchPage = (words: string, texts: readonly Text[]): string =>
   layout({
     title: 'Search',
     summary: 'Find a text.',
     path: '/search',
     main: `<h1>Search</h1><form action="/search"><label for="q">Words</label><input id="q" name="q" value="${escapeHtml(words)}"><button>Look</button></form>
-${words ? `<p>${found.length} ${found.length === 1 ? 'text has' : 'texts have'} “${escapeHtml(words)}”.</p>\n${cards(found)}` : ''}`,
+${words ? `<p>${texts.length} ${texts.length === 1 ? 'text has' : 'texts have'} “${escapeHtml(words)}”.</p>\n${cards(texts)}` : ''}`,
   })
 
 export const errorPage = (title: string, text: string): string =>

@@ -37,36 +37,36 @@ export function resource(
 }
 
 /** Responds to GET and HEAD: checks validators first, then one range, then gzip (RFC 9110 8.4, 13, 14). */
-export function send(req: IncomingMessage, res: ServerResponse, found: Resource): void {
-  const packed = found.gzip && acceptsGzip(req.headers['accept-encoding']) ? found.gzip : undefined
-  const etag = `"${found.etag}${packed ? '-gz' : ''}"`
-  const headers: Record<string, string> = { ...found.headers }
-  if (found.gzip) headers.vary = 'Accept-Encoding'
-  if (found.status === 200) {
+export function send(req: IncomingMessage, res: ServerResponse, resource: Resource): void {
+  const packed = resource.gzip && acceptsGzip(req.headers['accept-encoding']) ? resource.gzip : undefined
+  const etag = `"${resource.etag}${packed ? '-gz' : ''}"`
+  const headers: Record<string, string> = { ...resource.headers }
+  if (resource.gzip) headers.vary = 'Accept-Encoding'
+  if (resource.status === 200) {
     headers.etag = etag
-    headers['last-modified'] = found.modified.toUTCString()
-    if (!found.gzip) headers['accept-ranges'] = 'bytes'
-    if (isFresh(req, etag, found.modified)) {
+    headers['last-modified'] = resource.modified.toUTCString()
+    if (!resource.gzip) headers['accept-ranges'] = 'bytes'
+    if (isFresh(req, etag, resource.modified)) {
       res.writeHead(304, headers).end()
       return
     }
   }
-  headers['content-type'] = found.type
-  const part = found.status === 200 && !found.gzip && req.method === 'GET' ? rangeOf(req, found) : undefined
+  headers['content-type'] = resource.type
+  const part = resource.status === 200 && !resource.gzip && req.method === 'GET' ? rangeOf(req, resource) : undefined
   if (part === 'unsatisfiable') {
-    res.writeHead(416, { 'content-range': `bytes */${found.body.length}`, 'content-length': 0 }).end()
+    res.writeHead(416, { 'content-range': `bytes */${resource.body.length}`, 'content-length': 0 }).end()
     return
   }
   if (part) {
-    headers['content-range'] = `bytes ${part.first}-${part.last}/${found.body.length}`
+    headers['content-range'] = `bytes ${part.first}-${part.last}/${resource.body.length}`
     headers['content-length'] = String(part.last - part.first + 1)
-    res.writeHead(206, headers).end(found.body.subarray(part.first, part.last + 1))
+    res.writeHead(206, headers).end(resource.body.subarray(part.first, part.last + 1))
     return
   }
-  const body = packed ?? found.body
+  const body = packed ?? resource.body
   if (packed) headers['content-encoding'] = 'gzip'
   headers['content-length'] = String(body.length)
-  res.writeHead(found.status, headers)
+  res.writeHead(resource.status, headers)
   res.end(req.method === 'HEAD' ? undefined : body)
 }
 
@@ -90,13 +90,17 @@ function isFresh(req: IncomingMessage, etag: string, modified: Date): boolean {
   return !Number.isNaN(since) && modified.getTime() <= since
 }
 
-function rangeOf(req: IncomingMessage, found: Resource): { first: number; last: number } | 'unsatisfiable' | undefined {
+function rangeOf(
+  req: IncomingMessage,
+  resource: Resource,
+): { first: number; last: number } | 'unsatisfiable' | undefined {
   const condition = req.headers['if-range']
-  if (condition !== undefined && condition !== `"${found.etag}"` && condition !== found.modified.toUTCString()) return
+  if (condition !== undefined && condition !== `"${resource.etag}"` && condition !== resource.modified.toUTCString())
+    return
   // Several ranges, or a unit other than bytes: responding with the whole is allowed.
   const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(req.headers.range ?? '') ?? []
   if (from === undefined || to === undefined || (from === '' && to === '')) return
-  const size = found.body.length
+  const size = resource.body.length
   const first = from === '' ? Math.max(0, size - Number(to)) : Number(from)
   const last = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1)
   if (from !== '' && to !== '' && Number(to) < Number(from)) return

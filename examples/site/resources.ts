@@ -58,15 +58,15 @@ function fixedPages(texts: readonly Text[], started: Date): Map<string, Resource
       'What was in it.',
       articles.filter((text) => text.issue === number),
     )
-  const own = (text: Text): [string, Resource] => [
+  const entryOf = (text: Text): [string, Resource] => [
     text.path,
     page(textPage(text), text.date, { link: `<${text.path}.md>; rel="alternate"; type="text/markdown"` }),
   ]
   // The order of the sitemap; the demo's visitors prefer the first pages.
   return new Map([
     ['/', page(homePage(articles, places))],
-    ...texts.filter(({ path }) => path === '/pricing').map(own),
-    ...articles.map(own),
+    ...texts.filter(({ path }) => path === '/pricing').map(entryOf),
+    ...articles.map(entryOf),
     ['/tides', page(tidesPage(started.getTime()), started)],
     ['/gauge', page(gaugePage())],
     ['/subscribe', page(subscribePage())],
@@ -75,7 +75,7 @@ function fixedPages(texts: readonly Text[], started: Date): Map<string, Resource
     issue(1, 'the pause'),
     list('/places', 'Places', 'Where the articles happen.', places),
     ['/radio', page(radioPage())],
-    ...texts.filter((text) => !articles.includes(text)).map(own),
+    ...texts.filter((text) => !articles.includes(text)).map(entryOf),
   ])
 }
 

@@ -42,12 +42,16 @@ interface Extreme {
 /** Returns high and low waters in [from, to): the turning points of the curve, sampled every six minutes. */
 export function extremes(station: Station, from: number, to: number): Extreme[] {
   const step = 360_000
-  const found: Extreme[] = []
+  const highsAndLows: Extreme[] = []
   for (let at = Math.ceil(from / step) * step; at < to; at += step) {
     const here = height(station, at)
     const rising = here > height(station, at - step)
     if (rising === height(station, at + step) > here) continue
-    found.push({ at: new Date(at).toISOString(), kind: rising ? 'high' : 'low', height: Math.round(here * 100) / 100 })
+    highsAndLows.push({
+      at: new Date(at).toISOString(),
+      kind: rising ? 'high' : 'low',
+      height: Math.round(here * 100) / 100,
+    })
   }
-  return found
+  return highsAndLows
 }

@@ -39,11 +39,11 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output', named: R
   let all = text({ own, defs: $defs })
   for (const name of Object.keys($defs)) {
     // Recursive schemas have no name of their own; zod numbers them afresh in each schema.
-    let known = name.startsWith('__') ? 'Nested' : name
-    while (named[known] && name.startsWith('__')) known += '_'
-    all = all.replaceAll(`"#/$defs/${name}"`, `"#/components/schemas/${known}"`)
-    named[known] = {}
-    all = all.replace(`"${name}":`, `"${known}":`)
+    let unique = name.startsWith('__') ? 'Nested' : name
+    while (named[unique] && name.startsWith('__')) unique += '_'
+    all = all.replaceAll(`"#/$defs/${name}"`, `"#/components/schemas/${unique}"`)
+    named[unique] = {}
+    all = all.replace(`"${name}":`, `"${unique}":`)
   }
   const parts: { own: JsonSchema; defs: Record<string, JsonSchema> } = JSON.parse(all)
   Object.assign(named, parts.defs)

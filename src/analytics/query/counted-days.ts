@@ -118,7 +118,8 @@ function splitFetches(plan: Plan, urls: Sql): { days: Sql | undefined; rows: Sql
   const tablePlan = planForTable(plan, 'agent_events')
   const { counted, rest } = splitDays(tablePlan, canUseDailyCounts('daily_urls', tablePlan.filters))
   const passing = sql`${filterCondition(tablePlan)} and ${urls}`
-  if (counted === undefined) return { days: undefined, rows: sql`agent_events where ${inWindow(tablePlan)} and ${passing}` }
+  if (counted === undefined)
+    return { days: undefined, rows: sql`agent_events where ${inWindow(tablePlan)} and ${passing}` }
   return {
     days: sql`daily_urls where ${counted} and ${passing}`,
     rows: rest.length > 0 ? sql`${rowsOfTimes('agent_events', tablePlan, rest)} e where ${passing}` : undefined,

@@ -32,7 +32,8 @@ export function describeFilter(node: object, where: string): string {
 
 /** Writes a filter from another tool's words, as far as they are known here. */
 function writeFilter(dimension: unknown, op: unknown, value: unknown): string {
-  const dimensionName = typeof dimension === 'string' ? (lookUpDimension(dimension) ?? dimension.slice(0, 60)) : 'pathname'
+  const dimensionName =
+    typeof dimension === 'string' ? (lookUpDimension(dimension) ?? dimension.slice(0, 60)) : 'pathname'
   const operator = typeof op === 'string' ? (findOperator(op)?.name ?? 'is') : 'is'
   const isPlain = ['string', 'number', 'boolean'].includes(typeof value)
   const isList = Array.isArray(value) && value.length > 0 && JSON.stringify(value).length < 100

@@ -161,7 +161,10 @@ export function groupByBucket(days: readonly HistoryDay[], buckets: readonly Buc
     if (bucketDays.length === 0) return undefined
     const isWhole = bucketDays.length === (Date.parse(end) - Date.parse(first)) / DAY_MS
     return {
-      addTo: (row: ResultRow, metric: string) => ({ value: numberOf(addHistory(row, bucketDays, [metric])[metric]), isWhole }),
+      addTo: (row: ResultRow, metric: string) => ({
+        value: numberOf(addHistory(row, bucketDays, [metric])[metric]),
+        isWhole,
+      }),
     }
   })
 }

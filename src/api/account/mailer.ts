@@ -13,13 +13,13 @@ export type LinkBuilder = (
  * Starts links with `public_url`; otherwise with the origin of the request if that is loopback, because the sender chooses
  * any other `Host` and would receive the token of another person; otherwise with what `service` returns, where the service listens.
  */
-export function createLinkBuilder(known: {
+export function createLinkBuilder(addresses: {
   public_url?: string | undefined
   service?: (() => string | undefined) | undefined
 }): LinkBuilder {
   return (request, path, token) => {
     const { hostname, origin } = new URL(request.url)
-    const base = known.public_url ?? (isLoopbackHost(hostname) ? origin : known.service?.()) ?? ''
+    const base = addresses.public_url ?? (isLoopbackHost(hostname) ? origin : addresses.service?.()) ?? ''
     return `${base.replace(/\/+$/, '')}${path}${token === undefined ? '' : `?token=${token}`}`
   }
 }

@@ -135,7 +135,8 @@ function countAssets(names: Map<string, Name>, assets: readonly AssetActivity[])
   const knownAssets: AssetActivity[] = []
   for (const asset of assets) {
     const name = names.get(asset.stem)
-    if (name === undefined || name.responses < MIN_RESPONSES || name.hashes.includes(asset.hash)) knownAssets.push(asset)
+    if (name === undefined || name.responses < MIN_RESPONSES || name.hashes.includes(asset.hash))
+      knownAssets.push(asset)
     else countNewHash(name, asset)
   }
   for (const { stem, hash, at, count } of knownAssets) {

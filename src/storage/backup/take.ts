@@ -89,7 +89,7 @@ type Known = ReadonlyMap<string, KnownParts[number]>
 
 async function takeBackup(
   deps: BackupDeps,
-  known: Known,
+  base: Known,
   onProgress: (done: number, total: number) => void,
 ): Promise<TakenBackup> {
   const { events, records, data, version: readership, now } = deps
@@ -121,7 +121,7 @@ async function takeBackup(
           const total = parts.reduce((sum, { part }) => sum + part.rows, 0)
           let done = 0
           for (const { part, query, from } of parts) {
-            if (!isKnown(part, known)) {
+            if (!isKnown(part, base)) {
               requireDisk(deps, 0)
               await from.writeParquet(part.name, query)
             }

@@ -247,7 +247,8 @@ export const eraseDeleted = (client: ClickHouseClient, table: string, site: numb
 /** Rewrites those parts of a table that have rows, of any version, which `where` selects. */
 export async function erase(client: ClickHouseClient, table: string, where: Sql): Promise<void> {
   const [counted] = await readRows(client, sql`select count(*) as n from ${raw(table)} where ${where}`, EVERY_VERSION)
-  if (Number(counted?.n) > 0) await runWrite(client, sql`alter table ${raw(table)} delete where ${where}`, EVERY_VERSION)
+  if (Number(counted?.n) > 0)
+    await runWrite(client, sql`alter table ${raw(table)} delete where ${where}`, EVERY_VERSION)
 }
 
 /** Gives rows of a site to another in one step. No visitor or session of the two is the same, because their ids are made with the site's. */
@@ -288,11 +289,11 @@ async function countRows(
 ): Promise<number> {
   let rows = 0
   for (const table of tables) {
-    const [found] = await readRows(
+    const [counted] = await readRows(
       client,
       sql`select count(*) as n from ${raw(table)} e where ${beganBefore(table, site, end)}`,
     )
-    rows += Number(found?.n)
+    rows += Number(counted?.n)
   }
   return rows
 }

@@ -45,7 +45,10 @@ async function findFault(
       const versions = await connection.runAndReadAll('select coalesce(max(version), 0)::integer from schema_versions')
       const version = Number(versions.value(0, 0))
       if (version <= programVersion) return undefined
-      return { kind: 'later', why: `schema version ${version}, and this readership knows versions up to ${programVersion}` }
+      return {
+        kind: 'later',
+        why: `schema version ${version}, and this readership knows versions up to ${programVersion}`,
+      }
     } finally {
       connection.disconnectSync()
       instance.closeSync()

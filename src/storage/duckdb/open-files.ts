@@ -58,7 +58,11 @@ export async function openStores({ data, settings, random, openRecords: openOthe
     if (loss && !losses.some(({ kind }) => kind === loss)) losses.unshift({ kind: loss, backup: null })
     await bindFiles(records, events, { ...comparison, losses }, { token: random(16).toString('hex'), now: now() })
     await endCopying(records)
-    const write = createRegisteringWrite(records, events, Math.max(comparison.recordsLastSite, comparison.eventsLastSite))
+    const write = createRegisteringWrite(
+      records,
+      events,
+      Math.max(comparison.recordsLastSite, comparison.eventsLastSite),
+    )
     return { events, records: { ...records, write } }
   } catch (error) {
     for (const close of closing) await close()

@@ -174,7 +174,14 @@ export class SessionMemory {
       for (const visitor of visitors) {
         const remembered = this.cache.get(visitor)
         if (remembered !== undefined && (remembered.id === id || was.has(remembered.id)))
-          this.cache.set(visitor, { id, key: remembered.key, start, arrival, first, last: Math.max(last, remembered.last) })
+          this.cache.set(visitor, {
+            id,
+            key: remembered.key,
+            start,
+            arrival,
+            first,
+            last: Math.max(last, remembered.last),
+          })
         else if (remembered === undefined ? last > this.horizon : last > remembered.last)
           this.cache.set(visitor, { id, key: id, start, arrival, first, last })
       }
@@ -197,13 +204,13 @@ export class SessionMemory {
   /** Gives visitors the sessions that theirs have become because stored rows left; without `now` theirs are gone. */
   replace(changes: Iterable<SessionReplacement>): void {
     for (const { visitor_id, was, now } of changes) {
-      const known = this.cache.get(visitor_id)
-      if (known === undefined || known.id !== was) continue
+      const remembered = this.cache.get(visitor_id)
+      if (remembered === undefined || remembered.id !== was) continue
       if (now === undefined) this.cache.delete(visitor_id)
       else {
         const { session_id: id, session_start: start, last_seen, arrival } = now
         const [first, last] = [start.getTime(), last_seen.getTime()]
-        this.cache.set(visitor_id, { id, key: known.key, start, arrival, first, last })
+        this.cache.set(visitor_id, { id, key: remembered.key, start, arrival, first, last })
       }
     }
   }

@@ -65,7 +65,10 @@ export function createTypesetter(fonts: Fonts, info: Record<string, string | Dat
     /** Draws one line with its upper left corner at `x`, `y`. */
     draw(text: string, x: number, y: number, { size, weight, colour = INK }: Style): void {
       let at = x
-      for (const { name, text: run } of splitRuns(shown(text, weight), (one) => faceOf(one, weight) ?? preferredFace(weight))) {
+      for (const { name, text: run } of splitRuns(
+        shown(text, weight),
+        (one) => faceOf(one, weight) ?? preferredFace(weight),
+      )) {
         doc.font(name).fontSize(size).fillColor(colour)
         // Runs of different fonts share a baseline.
         doc.text(run, at, y + size, { lineBreak: false, baseline: 'alphabetic' })

@@ -108,10 +108,10 @@ async function idsAtStep(
   outcome: 'reached' | 'dropped',
 ) {
   const last = outcome === 'reached' ? sql`max(step) >= ${step}` : sql`max(step) = ${step - 1}`
-  const found = await context.list(
+  const sessionsOfStep = await context.list(
     { key: 'id', order: ['started desc'], metrics: [], compare: false },
     (plan) => sql`
     select id, max(started) as started from (${stepsReached(funnel, per, plan)}) r group by id having ${last}`,
   )
-  return found.map(({ id }) => String(id))
+  return sessionsOfStep.map(({ id }) => String(id))
 }

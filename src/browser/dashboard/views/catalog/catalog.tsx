@@ -25,7 +25,9 @@ export default function Catalog() {
   const query = { ...envelope('agent'), compare: undefined, filters: undefined, segment: undefined }
   const answer = useRead('/api/agents/catalog', { ...query, limit: 1000 })
   const all = answer.data ?? []
-  const entries = all.filter((entry) => (only === 'yes' ? entry.seen : only !== 'no' || !entry.seen) && matches(entry, q))
+  const entries = all.filter(
+    (entry) => (only === 'yes' ? entry.seen : only !== 'no' || !entry.seen) && matches(entry, q),
+  )
   const page = pageNumber()
   const search = (text: string) => go({ own: { ...place.value.own, q: text, page: '' } }, true)
   return (
