@@ -1,14 +1,13 @@
 import { createRecentCache } from '../../base/cache.js'
 import { createBestPrefix } from './best-prefix.js'
 import { type CanonicalPath, canonicalPatterns, MAX_PATH_CHARS, type Pattern } from './canonical.js'
-import { createLongestMatch, type MatchCandidate } from './longest-match.js'
+import { createLongestMatch, isPlainQuestion, type MatchCandidate } from './longest-match.js'
 import type { RobotsRule } from './parse-robots.js'
 import { createPatternIndex } from './pattern-index.js'
 import type { RobotsMode } from './robots-lines.js'
 
 /** A rule in the form that is compared. One rule can have two such forms. */
 export interface CompiledRule extends MatchCandidate {
-  rule: RobotsRule
   /** Identifies the rule among those that were compiled together. */
   key: number
 }
@@ -33,9 +32,9 @@ const MAX_CACHED_CANDIDATE_SETS = 256
 
 /**
  * Compiles rules for the longest match (RFC 9309 2.2.2). Of 15,000 rules few can match a path: prefixes are found by binary
- * search, patterns with `*` by the characters that they contain, and robots-parser decides among these candidates. Its work
- * for one pattern is octets times path. If that is too much (thousands of patterns such as `*a*a`), each pattern is
- * compared in one pass instead, the heaviest first, until one matches.
+ * search, patterns with `*` by the characters that they contain. Among these candidates robots-parser decides plain
+ * questions; its work for one pattern is octets times path. If that is too much (thousands of patterns such as `*a*a`), or
+ * the question is not plain, each pattern is compared in one pass instead, the heaviest first, until one matches.
  */
 export function compileRules(rules: readonly RobotsRule[], mode: RobotsMode): MatchRules {
   const prefixes: (readonly [string, CompiledRule])[] = []
@@ -74,8 +73,8 @@ export function compileRules(rules: readonly RobotsRule[], mode: RobotsMode): Ma
     }
     if (floor) candidates.push(floor)
     if (candidates.length === 0) return undefined
-    if (candidates.length > MAX_PARSER_CANDIDATES || work > Math.min(MAX_PARSER_WORK, budget.left))
-      return firstMatch(candidates, path, budget) ?? floor
+    const isSmall = candidates.length <= MAX_PARSER_CANDIDATES && work <= Math.min(MAX_PARSER_WORK, budget.left)
+    if (!isSmall || !isPlainQuestion(candidates, path)) return firstMatch(candidates, path, budget) ?? floor
     budget.left -= work
     const set = candidates.map((one) => one.key).join()
     let matcher = matchers.get(set)
