@@ -8,7 +8,7 @@ import { checkAlertQuery } from '../manage/notify/measure.js'
 import { DeliveryStatus, type NewNotice } from '../manage/notify/notices.js'
 import type { Notify } from '../manage/notify/notify.js'
 import { NewReport, type Report as OneReport, Report, ReportChange } from '../manage/reports.js'
-import type { Site, Sites } from '../manage/sites.js'
+import type { ManagedSite, Sites } from '../manage/sites.js'
 import { createKeyLock } from './key-lock.js'
 import { type Call, jsonResponse, type Route, routeMaker, TotalMeta } from './route.js'
 import { createRecordAccess, recordRoutes } from './site-records.js'
@@ -110,7 +110,7 @@ interface DeliveryKind<O extends SiteRecord> {
   sourceOf(id: number): NewNotice['source']
   readonly testSummary: string
   /** Queues test deliveries and returns their number. */
-  test(record: WithId<O>, site: Site): Promise<number>
+  test(record: WithId<O>, site: ManagedSite): Promise<number>
   /** Whether a record has deliveries by e-mail. */
   sendsMail(record: WithId<O>): boolean
 }

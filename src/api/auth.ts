@@ -3,7 +3,7 @@ import type { AuditActor, AuditContext } from '../manage/audit.js'
 import type { Key, Keys, Scope } from '../manage/keys.js'
 import type { People, Person } from '../manage/people.js'
 import { includesRole, type Role } from '../manage/roles.js'
-import type { Site } from '../manage/sites.js'
+import type { ManagedSite } from '../manage/sites.js'
 import { isProvenSameOrigin, readSessionToken } from './session-cookie.js'
 import type { ShareAccess, ShareGrant } from './share/access.js'
 
@@ -162,7 +162,7 @@ export function canReachOrg({ principal, access }: Grant, org: number): boolean 
 }
 
 /** Whether the caller may know of a site. Throws as `canReachOrg`; a key may be bound to one site, a share always is. */
-export function canReachSite(grant: Grant, site: Pick<Site, 'id' | 'org'>): boolean {
+export function canReachSite(grant: Grant, site: Pick<ManagedSite, 'id' | 'org'>): boolean {
   const { principal } = grant
   if (principal.kind === 'share') return principal.share.site === site.id
   if (principal.kind === 'key') return principal.key.org === site.org && (principal.key.site ?? site.id) === site.id

@@ -7,7 +7,7 @@ import type { Device } from '../capture/device.js'
 import type { Hit } from '../capture/hit.js'
 import { parseLanguage } from '../capture/language.js'
 import { readPayload } from '../capture/payload.js'
-import type { Site } from '../capture/site.js'
+import type { SiteSettings } from '../capture/site.js'
 import type { Collection, WithId } from '../manage/collection.js'
 import { type DimensionReader, evaluateFlag, type FlagResult } from '../manage/evaluate-flag.js'
 import { Flag, FlagChange, NewFlag, normaliseFlag } from '../manage/flags.js'
@@ -85,7 +85,7 @@ const EvaluationResult = z.object({
 })
 
 interface EvaluationDeps {
-  sites(): Promise<readonly Site[]>
+  sites(): Promise<readonly SiteSettings[]>
   readonly flags: Pick<Collection<Flag>, 'list'>
   /** Reads a user agent with its request's headers. */
   device(userAgent: string, headers: Hit['headers']): Device

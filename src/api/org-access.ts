@@ -1,7 +1,7 @@
 import { ApiError } from '../base/errors.js'
 import type { Org, Orgs } from '../manage/orgs.js'
 import type { Person } from '../manage/people.js'
-import type { Site, Sites } from '../manage/sites.js'
+import type { ManagedSite, Sites } from '../manage/sites.js'
 import { canReachOrg, canReachSite, type Grant } from './auth.js'
 import { type Call, pathId } from './route.js'
 
@@ -35,7 +35,12 @@ export function chooseOrg(call: Call, org: number | undefined): number {
 }
 
 /** Returns a site; throws `not_found`, with the field that named the site, if the caller cannot reach it. */
-export async function requireSite(grant: Grant, sites: Pick<Sites, 'get'>, id: number, field?: string): Promise<Site> {
+export async function requireSite(
+  grant: Grant,
+  sites: Pick<Sites, 'get'>,
+  id: number,
+  field?: string,
+): Promise<ManagedSite> {
   const site = await sites.get(id)
   if (site && canReachSite(grant, site)) return site
   throw new ApiError('not_found', 'There is no such site.', field)

@@ -7,10 +7,10 @@ import type { ReadDependencies } from '../analytics/query/prepare-read.js'
 import { ApiError } from '../base/errors.js'
 import type { AuditContext } from '../manage/audit.js'
 import { type Collection, type SiteRecord, type WithId, withArticle } from '../manage/collection.js'
-import { Funnel, FunnelChange, NewFunnel, normaliseFunnel } from '../manage/funnels.js'
-import { Goal, GoalChange, NewGoal, normaliseGoal } from '../manage/goals.js'
+import { FunnelChange, FunnelRecord, NewFunnel, normaliseFunnel } from '../manage/funnels.js'
+import { GoalChange, GoalRecord, NewGoal, normaliseGoal } from '../manage/goals.js'
 import { NewSegment, normaliseSegment, Segment, SegmentChange } from '../manage/segments.js'
-import type { Site, Sites } from '../manage/sites.js'
+import type { ManagedSite, Sites } from '../manage/sites.js'
 import { type Access, auditContext, canReachSite } from './auth.js'
 import { requireSite } from './org-access.js'
 import {
@@ -30,8 +30,8 @@ import { validate } from './validation.js'
 /** The records of a site that reads use, and the store that checks their patterns. */
 export interface SiteRecords {
   readonly sites: Pick<Sites, 'get'>
-  readonly goals: Collection<Goal>
-  readonly funnels: Collection<Funnel>
+  readonly goals: Collection<GoalRecord>
+  readonly funnels: Collection<FunnelRecord>
   readonly segments: Collection<Segment>
   readonly store: ReadDependencies['store']
 }
@@ -47,7 +47,7 @@ interface RecordKind<O extends SiteRecord, N> {
   /** Further parameters of the list, and the records that they select; if absent, the list has all records of the site. */
   readonly list?: {
     readonly query: z.ZodObject
-    select(all: readonly WithId<O>[], call: Call, site: Site): WithId<O>[]
+    select(all: readonly WithId<O>[], call: Call, site: ManagedSite): WithId<O>[]
   }
   /** Makes the record to store; throws `validation_error`. */
   normalise(body: N, call: Call): Promise<O>
@@ -64,7 +64,7 @@ export function siteRecordRoutes({ sites, goals, funnels, segments, store }: Sit
   const tryPatterns = (filters: readonly Filter[], field: string) => checkPatterns(regexPatterns(filters), store, field)
   return [
     ...recordRoutes(sites, {
-      shape: Goal,
+      shape: GoalRecord,
       newShape: NewGoal,
       changeShape: GoalChange,
       records: goals,
@@ -75,7 +75,7 @@ export function siteRecordRoutes({ sites, goals, funnels, segments, store }: Sit
       },
     }),
     ...recordRoutes(sites, {
-      shape: Funnel,
+      shape: FunnelRecord,
       newShape: NewFunnel,
       changeShape: FunnelChange,
       records: funnels,
@@ -103,7 +103,7 @@ export function siteRecordRoutes({ sites, goals, funnels, segments, store }: Sit
 /** Finds the record that a path names. A record of a site that the caller cannot reach is `not_found`. */
 export const createRecordAccess =
   <O extends SiteRecord>(sites: Pick<Sites, 'get'>, records: Collection<O>) =>
-  async (call: Call): Promise<{ record: WithId<O>; site: Site; context: AuditContext }> => {
+  async (call: Call): Promise<{ record: WithId<O>; site: ManagedSite; context: AuditContext }> => {
     const record = await records.get(pathId(call))
     const site = await sites.get(record.site)
     if (site && canReachSite(call, site)) return { record, site, context: auditContext(call, site.org) }

@@ -4,7 +4,7 @@ import { ApiError } from '../base/errors.js'
 import { DailyDrops, type Drops } from '../manage/drops.js'
 import { IngestKey, type IngestKeys } from '../manage/ingest-keys.js'
 import { ErasureResult, type Removals } from '../manage/removals.js'
-import { NewSite, Site, SiteChange, type Sites } from '../manage/sites.js'
+import { ManagedSite, NewSite, SiteChange, type Sites } from '../manage/sites.js'
 import { auditContext, canReachSite } from './auth.js'
 import { chooseOrg, requireSite } from './org-access.js'
 import {
@@ -26,18 +26,19 @@ const SitesQuery = z.object({ org: Id.optional().describe('Only sites of this or
 /** `/api/sites` and the sites' ingest keys. API keys can read sites, and nothing more. */
 export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: IngestKeys }): Route[] {
   const route = routeMaker('sites')
-  const siteOfPath = (call: Call): Promise<Site> => requireSite(call, sites, pathId(call))
+  const siteOfPath = (call: Call): Promise<ManagedSite> => requireSite(call, sites, pathId(call))
   /** Sites of an organisation that locks its member out are left out of lists, which still show the other sites. */
-  const isLocked = ({ principal }: Call, { org }: Site) => principal.kind === 'person' && principal.locked.has(org)
+  const isLocked = ({ principal }: Call, { org }: ManagedSite) =>
+    principal.kind === 'person' && principal.locked.has(org)
   return [
     route('get', '/api/sites', 'manage:read', {
       summary: 'List the sites that the caller can reach',
       query: SitesQuery,
-      data: z.array(Site),
+      data: z.array(ManagedSite),
       meta: TotalMeta,
       run: async (call) => {
         const { org } = parseQuery(call, SitesQuery)
-        const isListed = (site: Site) =>
+        const isListed = (site: ManagedSite) =>
           (org === undefined || site.org === org) && !isLocked(call, site) && canReachSite(call, site)
         return (await sites.list()).filter(isListed)
       },
@@ -45,7 +46,7 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
     route('post', '/api/sites', 'admin', {
       summary: 'Create a site and its ingest key',
       body: NewSite,
-      data: Site.extend({ ingest_key: z.string() }),
+      data: ManagedSite.extend({ ingest_key: z.string() }),
       status: 201,
       mayConflict: true,
       run: async (call) => {
@@ -59,13 +60,13 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
     }),
     route('get', '/api/sites/{id}', 'manage:read', {
       summary: 'Get a site',
-      data: Site,
+      data: ManagedSite,
       run: async (call) => jsonWithEtag(await siteOfPath(call)),
     }),
     route('patch', '/api/sites/{id}', 'admin', {
       summary: 'Change fields of a site; takes effect at once',
       body: SiteChange,
-      data: Site,
+      data: ManagedSite,
       mayConflict: true,
       run: async (call) => {
         const { id, org } = await siteOfPath(call)

@@ -1,13 +1,13 @@
 import { withoutFragmentRoute } from './fragment-route.js'
-import type { Site } from './site.js'
+import type { SiteSettings } from './site.js'
 
-const compiledPatterns = new WeakMap<Site, readonly Pattern[]>()
+const compiledPatterns = new WeakMap<SiteSettings, readonly Pattern[]>()
 
 /**
  * Returns whether a site excludes views of a path. Its patterns match whole paths, with `*` within a segment and `**`
  * across segments. A fragment route is excluded if the whole path or the path without the route matches.
  */
-export function isExcludedPath(site: Site, pathname: string): boolean {
+export function isExcludedPath(site: SiteSettings, pathname: string): boolean {
   if (site.excluded_paths.length === 0) return false
   let patterns = compiledPatterns.get(site)
   if (patterns === undefined) {

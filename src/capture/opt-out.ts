@@ -1,5 +1,5 @@
 import type { Observation } from './observation.js'
-import type { Site } from './site.js'
+import type { SiteSettings } from './site.js'
 
 const OPT_OUT_COOKIE = /(?:^|;)\s*readership-opt-out=1\s*(?:;|$)/
 
@@ -13,5 +13,5 @@ export const hasOptOutCookie = (cookie: string | undefined): boolean =>
  */
 export const isOptedOut = (
   { opted_out, headers }: { opted_out?: true; headers?: Observation['headers'] },
-  site: Pick<Site, 'respect_gpc'>,
+  site: Pick<SiteSettings, 'respect_gpc'>,
 ): boolean => opted_out === true || (site.respect_gpc && (headers?.['sec-gpc'] === '1' || headers?.dnt === '1'))

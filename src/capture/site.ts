@@ -1,5 +1,5 @@
 /** The settings of a site that classification needs. */
-export interface Site {
+export interface SiteSettings {
   id: number
   /** Its hostnames in lower case. A site with an empty list gets every hostname that no other site lists. */
   domains: readonly string[]
@@ -12,8 +12,8 @@ export interface Site {
   excluded_paths: readonly string[]
 }
 
-export type SiteByHostname = (hostname: string) => Site | undefined
-export type SiteById = (id: number) => Site | undefined
+export type SiteByHostname = (hostname: string) => SiteSettings | undefined
+export type SiteById = (id: number) => SiteSettings | undefined
 
 export const withoutWww = (hostname: string): string => (hostname.startsWith('www.') ? hostname.slice(4) : hostname)
 
@@ -21,9 +21,9 @@ export const withoutWww = (hostname: string): string => (hostname.startsWith('ww
  * Creates the lookup of a hostname's site: the site that lists it, else one that lists it with or without `www.`, else
  * one that lists no hostname. If two sites claim the same hostname, the first gets it.
  */
-export function createSiteLookup(sites: readonly Site[]): SiteByHostname {
-  const exact = new Map<string, Site>()
-  const loose = new Map<string, Site>()
+export function createSiteLookup(sites: readonly SiteSettings[]): SiteByHostname {
+  const exact = new Map<string, SiteSettings>()
+  const loose = new Map<string, SiteSettings>()
   for (const site of sites)
     for (const domain of site.domains) {
       if (!exact.has(domain)) exact.set(domain, site)

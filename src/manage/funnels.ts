@@ -12,12 +12,12 @@ const shape = {
 const Minutes = z.int().positive().max(129_600).describe('Longest time from the first step to the last; default any.')
 
 /** A funnel as the API shows it. */
-export const Funnel = z.object({
+export const FunnelRecord = z.object({
   ...recordFields,
   ...shape,
   window_minutes: Minutes.optional(),
 })
-export type Funnel = z.infer<typeof NewFunnel>
+export type FunnelRecord = z.infer<typeof NewFunnel>
 
 /** The body of `POST /api/funnels`. */
 export const NewFunnel = z.strictObject({ site: SiteId, ...shape, window_minutes: Minutes.optional() })
@@ -25,17 +25,17 @@ export const NewFunnel = z.strictObject({ site: SiteId, ...shape, window_minutes
 export const FunnelChange = z.strictObject({ ...shape, window_minutes: Minutes.nullable() }).partial()
 
 /** Returns the funnel with its steps in canonical names. Throws `validation_error`. */
-export function normaliseFunnel(funnel: z.infer<typeof NewFunnel>): Funnel {
+export function normaliseFunnel(funnel: z.infer<typeof NewFunnel>): FunnelRecord {
   const steps = funnel.steps.map((step, i) => ({ ...step, match: parseGoalMatch(step, `steps[${i}].match`) }))
   return { ...funnel, steps }
 }
 
 const StoredFunnel = z
-  .object({ ...Funnel.shape, steps: JsonText.pipe(Funnel.shape.steps), window_minutes: z.int().nullable() })
+  .object({ ...FunnelRecord.shape, steps: JsonText.pipe(FunnelRecord.shape.steps), window_minutes: z.int().nullable() })
   .transform(omitNulls)
 
 export const createFunnels = (records: Records) =>
-  createCollection<Funnel>(records, {
+  createCollection<FunnelRecord>(records, {
     table: 'funnels',
     label: 'funnel',
     maxPerSite: 100,

@@ -14,8 +14,8 @@ const Revenue = z.strictObject({
 const shape = { name: Name, type: z.enum(GOAL_TYPES), match: GoalMatch }
 
 /** A goal as the API shows it. */
-export const Goal = z.object({ ...recordFields, ...shape, revenue: Revenue.optional() })
-export type Goal = z.infer<typeof NewGoal>
+export const GoalRecord = z.object({ ...recordFields, ...shape, revenue: Revenue.optional() })
+export type GoalRecord = z.infer<typeof NewGoal>
 
 /** The body of `POST /api/goals`, before `normaliseGoal`. */
 export const NewGoal = z.strictObject({
@@ -28,14 +28,14 @@ export const NewGoal = z.strictObject({
 export const GoalChange = z.strictObject({ ...shape, revenue: Revenue.nullable() }).partial()
 
 /** Returns the goal in canonical names. Throws `validation_error` if its parts do not fit together. */
-export const normaliseGoal = (goal: z.infer<typeof NewGoal>): Goal => ({ ...goal, match: parseGoalMatch(goal) })
+export const normaliseGoal = (goal: z.infer<typeof NewGoal>): GoalRecord => ({ ...goal, match: parseGoalMatch(goal) })
 
 const StoredGoal = z
-  .object({ ...Goal.shape, match: JsonText.pipe(GoalMatch), revenue: JsonText.pipe(Revenue).nullable() })
+  .object({ ...GoalRecord.shape, match: JsonText.pipe(GoalMatch), revenue: JsonText.pipe(Revenue).nullable() })
   .transform(omitNulls)
 
 export const createGoals = (records: Records) =>
-  createCollection<Goal>(records, {
+  createCollection<GoalRecord>(records, {
     table: 'goals',
     label: 'goal',
     maxPerSite: 100,

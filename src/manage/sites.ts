@@ -16,7 +16,7 @@ import { listOrgIds } from './orgs.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
 /** A site as the API shows it. */
-export const Site = z.object({
+export const ManagedSite = z.object({
   id: z.int(),
   version: Version,
   org: z.int(),
@@ -35,7 +35,7 @@ export const Site = z.object({
     .optional()
     .describe('The origin whose robots.txt and llms.txt apply to rows that other servers send.'),
 })
-export type Site = z.infer<typeof Site>
+export type ManagedSite = z.infer<typeof ManagedSite>
 
 const MAX_SITES_PER_ORG = 1_000
 
@@ -112,17 +112,17 @@ export type SiteChange = z.infer<typeof SiteChange>
 const JsonStrings = JsonText.pipe(z.array(z.string()))
 const StoredSite = z
   .object({
-    ...Site.shape,
+    ...ManagedSite.shape,
     domains: JsonStrings,
     excluded_paths: JsonStrings,
     retention_days: z.number().nullable(),
     citation_threshold: z.number().nullable(),
     origin: z.string().nullable(),
   })
-  .transform((row): Site => omitNulls(row))
+  .transform((row): ManagedSite => omitNulls(row))
 
 /** Returns a hostname of `domains` that another site has: the owner of `a.com` also has `www.a.com`. */
-function findTakenDomain(domains: readonly string[], others: readonly Site[]): string | undefined {
+function findTakenDomain(domains: readonly string[], others: readonly ManagedSite[]): string | undefined {
   const taken = new Set(others.flatMap((site) => site.domains.map(withoutWww)))
   return domains.find((domain) => taken.has(withoutWww(domain)))
 }
@@ -141,8 +141,8 @@ export function createSites(records: Records, onChange: () => Promise<void> = as
       from sites order by id`)
     return rows.map((row) => StoredSite.parse(row))
   })
-  const get = async (id: number): Promise<Site | undefined> => (await cache.get()).find((site) => site.id === id)
-  const findVersion = async (id: number, version: number | undefined): Promise<Site> => {
+  const get = async (id: number): Promise<ManagedSite | undefined> => (await cache.get()).find((site) => site.id === id)
+  const findVersion = async (id: number, version: number | undefined): Promise<ManagedSite> => {
     const site = await get(id)
     if (!site) throw new ApiError('not_found', 'There is no such site.')
     if (version === undefined || version === site.version) return site
@@ -163,14 +163,14 @@ export function createSites(records: Records, onChange: () => Promise<void> = as
   // Keeps the check that a hostname is free true until it is written.
   const lock = createLock()
   return {
-    list: (): Promise<readonly Site[]> => cache.get(),
+    list: (): Promise<readonly ManagedSite[]> => cache.get(),
     get,
     /**
      * Creates a site and writes `along` in the same transaction, where `lastId('sites')` is its id. Throws `not_found` for
      * an unknown organisation, `conflict` if another site has one of the hostnames.
      */
     create: ({ org, domains, ...settings }: NewSite & { org: number }, audit: AuditContext, ...along: Sql[]) =>
-      lock(async (): Promise<Site> => {
+      lock(async (): Promise<ManagedSite> => {
         if (!(await listOrgIds(records)).includes(org))
           throw new ApiError('not_found', 'There is no such organisation.', 'org')
         await checkDomainsFree(domains)
@@ -196,7 +196,7 @@ export function createSites(records: Records, onChange: () => Promise<void> = as
       }),
     /** Throws `not_found`, and `conflict` as `create` does and for another `version`. */
     change: (id: number, change: SiteChange, audit: AuditContext, version?: number) =>
-      lock(async (): Promise<Site> => {
+      lock(async (): Promise<ManagedSite> => {
         const site = await findVersion(id, version)
         // Only the operator, at the start, makes a site that takes every hostname.
         if (change.domains?.length === 0 && site.domains.length > 0)
@@ -255,7 +255,7 @@ const splitColumns = (columns: Readonly<Record<string, Param>>) => ({
   values: Object.values(columns).map((value) => sql`${value}`),
 })
 
-const SiteSettings = Site.omit({ id: true, version: true, org: true })
+const SiteSettings = ManagedSite.omit({ id: true, version: true, org: true })
 type SiteSettings = z.infer<typeof SiteSettings>
 const SETTINGS = SiteSettings.keyof().options
 

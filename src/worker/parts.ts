@@ -14,7 +14,7 @@ import { ApiError } from '../base/errors.js'
 import { createOutbound, createResolve } from '../base/outbound/guarded-outbound.js'
 import { createOriginOutbound } from '../base/outbound/origin-outbound.js'
 import type { Outbound } from '../base/outbound/outbound.js'
-import type { Site, SiteByHostname, SiteById } from '../capture/site.js'
+import type { SiteByHostname, SiteById, SiteSettings } from '../capture/site.js'
 import type { EventStore } from '../storage/event-store.js'
 import { openSaltFile, type SaltFile } from '../storage/salt-file.js'
 import type { Log, Records } from '../storage/store.js'
@@ -128,7 +128,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     importing: {
       ...{ catalog, places, siteOf, siteById, referrerSpam: options, verifier, sessions, obstacle, now, log },
       policyJudge: policies.judgeOfPast,
-      held: (policy: Site['visitor_salt'], at: number) => salts.held(policy, at),
+      held: (policy: SiteSettings['visitor_salt'], at: number) => salts.held(policy, at),
     },
     /** Call it before the first row; never rejects. */
     async start(): Promise<void> {

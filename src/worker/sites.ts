@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createSiteLookup, type Site, type SiteByHostname, type SiteById } from '../capture/site.js'
+import { createSiteLookup, type SiteByHostname, type SiteById, type SiteSettings } from '../capture/site.js'
 import { sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 
@@ -18,7 +18,7 @@ const SiteRow = z.object({
   origin: z.string().nullable(),
 })
 
-interface StoredSite extends Site {
+interface StoredSite extends SiteSettings {
   /** The origin of a site that has its own. */
   readonly origin: string | null
 }
@@ -55,6 +55,6 @@ async function loadSites(records: Pick<Records, 'query'>) {
   const rows = await records.query(sql`
     select id, domains, timezone, respect_gpc, visitor_salt, excluded_paths, origin from sites order by id`)
   const sites = rows.map((row): StoredSite => SiteRow.parse(row))
-  const byId = new Map<number, Site>(sites.map((site) => [site.id, site]))
+  const byId = new Map<number, SiteSettings>(sites.map((site) => [site.id, site]))
   return { list: sites, siteOf: createSiteLookup(sites), siteById: (id: number) => byId.get(id) }
 }

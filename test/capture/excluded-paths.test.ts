@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { isExcludedPath } from '../../src/capture/excluded-paths.js'
-import type { Site } from '../../src/capture/site.js'
+import type { SiteSettings } from '../../src/capture/site.js'
 
-const site = (...excluded_paths: string[]): Site => ({
+const site = (...excluded_paths: string[]): SiteSettings => ({
   ...{ id: 1, domains: [], timezone: 'UTC', respect_gpc: false, visitor_salt: 'month', excluded_paths },
 })
 

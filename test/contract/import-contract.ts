@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Test } from 'tap'
 import { z } from 'zod'
 import type { Evidence } from '../../src/capture/hit.js'
-import type { Site } from '../../src/capture/site.js'
+import type { SiteSettings } from '../../src/capture/site.js'
 import type { EventStore } from '../../src/storage/event-store.js'
 import { sql } from '../../src/storage/sql.js'
 import { readStoredHours } from '../../src/worker/import/stored-hours.js'
@@ -19,7 +19,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const HOST = 'day.example'
-const SITE: Site = {
+const SITE: SiteSettings = {
   id: 1,
   domains: ['day.example'],
   timezone: 'UTC',

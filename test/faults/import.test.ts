@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { z } from 'zod'
-import type { Site } from '../../src/capture/site.js'
+import type { SiteSettings } from '../../src/capture/site.js'
 import { CHROME, FIREFOX } from '../fixtures/browser-headers.js'
 import { directory } from '../fixtures/files.js'
 import { createImporter, logLine, readRows } from '../fixtures/importer.js'
@@ -23,7 +23,7 @@ import { createTestSalts } from '../fixtures/write-path.js'
  * command again must end as one that nothing interrupted, and a service goes on answering meanwhile.
  */
 
-const SITE: Site = {
+const SITE: SiteSettings = {
   ...{ id: 1, domains: ['a.example'], timezone: 'UTC', respect_gpc: false, excluded_paths: [] },
   visitor_salt: 'month',
 }

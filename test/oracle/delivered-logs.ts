@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Site } from '../../src/capture/site.js'
+import type { SiteSettings } from '../../src/capture/site.js'
 import type { EventStore } from '../../src/storage/event-store.js'
 import type { SaltStore } from '../../src/worker/ingest/salts.js'
 import { createImporter, logLine, type Recording } from '../fixtures/importer.js'
@@ -62,7 +62,7 @@ export function drawLog<Person extends Reader>(
 /** Imports a log, calls `check`, and undoes the import. */
 export async function importAndUndo(
   t: Test,
-  given: { store: EventStore; site: Site; recording: Recording; salts: SaltStore; now: () => number },
+  given: { store: EventStore; site: SiteSettings; recording: Recording; salts: SaltStore; now: () => number },
   { lines, human, known }: Pick<ReturnType<typeof drawLog>, 'lines' | 'human' | 'known'>,
   check: () => Promise<void>,
 ): Promise<void> {

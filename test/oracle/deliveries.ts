@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { z } from 'zod'
 import type { ReadDependencies } from '../../src/analytics/query/prepare-read.js'
 import type { Evidence } from '../../src/capture/hit.js'
-import type { Site } from '../../src/capture/site.js'
+import type { SiteSettings } from '../../src/capture/site.js'
 import type { CommitPosition } from '../../src/storage/commit-position.js'
 import type { EventStore } from '../../src/storage/event-store.js'
 import type { EventRow } from '../../src/storage/rows.js'
@@ -173,14 +173,14 @@ function drawPerson(random: Random, site: number, n: number, from: number): { pe
   return { person: { site, language, ip, facts, served }, messages }
 }
 
-const numberedSite = (id: number): Site => ({
+const numberedSite = (id: number): SiteSettings => ({
   ...{ id, domains: [`s${id}.example`], timezone: 'UTC', respect_gpc: false },
   ...{ visitor_salt: saltOf(id), excluded_paths: [] },
 })
 
 interface Delivery {
   random: Random
-  sites: readonly Site[]
+  sites: readonly SiteSettings[]
   half(): Promise<void>
   /** Called when everything is delivered, while the write path runs. */
   end(writing: Recording, salts: SaltStore, now: () => number): Promise<void>

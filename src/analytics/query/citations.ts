@@ -1,7 +1,7 @@
 import { isIn, join, raw, type Sql, sql } from '../../storage/sql.js'
 import { dailyCounts } from './counted-days.js'
 import { type Plan, withoutUrlFilters } from './plan.js'
-import type { Assistant, ReadContext, Site } from './read-context.js'
+import type { Assistant, ReadContext, ReadSite } from './read-context.js'
 
 /** In the order in which they are tried: the first that applies is the verdict. */
 export const CITATION_VERDICTS = [
@@ -89,8 +89,9 @@ export function citationVerdicts(
 }
 
 /** The multiple of the site's median above which a ratio is a gap. */
-export const citationThreshold = ({ citation_threshold = DEFAULT_GAP_THRESHOLD }: Pick<Site, 'citation_threshold'>) =>
-  citation_threshold
+export const citationThreshold = ({
+  citation_threshold = DEFAULT_GAP_THRESHOLD,
+}: Pick<ReadSite, 'citation_threshold'>) => citation_threshold
 
 /** Selects `fetches, arrivals, ratio` of all URLs together. */
 export const citationTotals = (plan: Plan, of: CitationScope): Sql => sql`

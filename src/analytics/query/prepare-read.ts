@@ -25,7 +25,7 @@ import {
   createReadContext,
   type ReadContext,
   type ReadContextOptions,
-  type Site,
+  type ReadSite,
 } from './read-context.js'
 import type { Warning } from './read-warnings.js'
 import { firstRowTime, type Gap, type Recording } from './recording.js'
@@ -39,7 +39,7 @@ export interface ReadDependencies {
   /** As `QueryScope`. */
   readonly asker?: string
   now(): Date
-  site(id: number): Promise<Site | undefined>
+  site(id: number): Promise<ReadSite | undefined>
   /** The filters of a saved segment; undefined unless it belongs to the site. */
   segment(id: string, site: number): Promise<readonly Filter[] | undefined>
   /**
@@ -114,7 +114,7 @@ export async function runRead(
 /** A validated query, ready to run at once or in parts. */
 interface PreparedRead {
   readonly plan: Plan
-  readonly site: Site
+  readonly site: ReadSite
   readonly segment: string | undefined
   run(): Promise<ReadResponse>
   /**
@@ -207,13 +207,13 @@ function parseRequest(read: Read, query: URLSearchParams, words: Readonly<Record
 type ReadStore = Pick<Store, 'query' | 'dialect'>
 
 /** The store for the questions of one caller about one site. */
-function createSiteStore(site: Site, { store, signal, asker = '' }: ReadDependencies): ReadStore {
+function createSiteStore(site: ReadSite, { store, signal, asker = '' }: ReadDependencies): ReadStore {
   const scope = { site: site.id, asker: `${site.org ?? ''}/${asker}` }
   return { dialect: store.dialect, query: (statement) => store.query(statement, signal, scope) }
 }
 
 /** Finds the times of which a site has something: recorded, imported, or counted by other tools. */
-async function findTimes(envelope: Envelope, site: Site, store: ReadStore, dependencies: ReadDependencies) {
+async function findTimes(envelope: Envelope, site: ReadSite, store: ReadStore, dependencies: ReadDependencies) {
   const findFirstRow = () => firstRowTime(site.id, store.query)
   // An import may have added older rows since the time was cached, and `range=all` must not miss them.
   const startsAtFirstRow = envelope.range === 'all' && !envelope.start
@@ -227,7 +227,7 @@ async function findTimes(envelope: Envelope, site: Site, store: ReadStore, depen
 
 interface PlanParts {
   readonly now: Date
-  readonly site: Site
+  readonly site: ReadSite
   readonly segment: readonly Filter[]
   readonly audience: Audience
   readonly store: ReadStore
@@ -300,7 +300,7 @@ function createResponder(
 }
 
 /** The lookups of a read, for one site. */
-const lookups = (dependencies: ReadDependencies, site: Site) => ({
+const lookups = (dependencies: ReadDependencies, site: ReadSite) => ({
   blockedUrls: async (operator: string | undefined) => dependencies.blockedUrls?.(site.id, operator),
   policy: async (question: PolicyQuery) =>
     dependencies.policy?.(site.id, question) ?? { hostnames: [], agents: [], versions: [], path: '/' },

@@ -15,7 +15,7 @@ import type { Recording } from './recording.js'
 import type { SaltPeriod } from './salt-periods.js'
 
 /** The site that a read is about. */
-export interface Site {
+export interface ReadSite {
   /** Its organisation, which shares the store with others. */
   readonly org?: number
   readonly id: number
@@ -58,7 +58,7 @@ export interface ReadContextOptions {
   readonly plan: Plan
   /** The audience that the response is for. The plan's may be people for `all`, where only people have rows. */
   readonly audience: Audience
-  readonly site: Site
+  readonly site: ReadSite
   readonly now: Date
   readonly catalog: readonly CatalogAgent[]
   readonly assistants: readonly Assistant[]

@@ -5,7 +5,7 @@ import { Name } from '../../manage/fields.js'
 import type { LoginSession } from '../../manage/login-sessions.js'
 import { Org } from '../../manage/orgs.js'
 import { ROLES } from '../../manage/roles.js'
-import { Site } from '../../manage/sites.js'
+import { ManagedSite } from '../../manage/sites.js'
 import { User } from '../../manage/users.js'
 
 const Code = z.string().max(40)
@@ -72,7 +72,7 @@ export const Me = z.object({
     }),
   ),
   sites: z
-    .array(Site.pick({ id: true, org: true, name: true, domains: true, timezone: true, currency: true }))
+    .array(ManagedSite.pick({ id: true, org: true, name: true, domains: true, timezone: true, currency: true }))
     .describe('The sites of these organisations, without those of locked ones.'),
   session: SessionView,
 })

@@ -7,7 +7,7 @@ import { resolveGoals } from '../../analytics/query/goals.js'
 import type { ReadDependencies } from '../../analytics/query/prepare-read.js'
 import { ApiError } from '../../base/errors.js'
 import type { Collection, WithId } from '../../manage/collection.js'
-import type { Goal } from '../../manage/goals.js'
+import type { GoalRecord } from '../../manage/goals.js'
 import { createSlug, isExpired, NewShare, SHARE_SCOPES, Share, ShareChange } from '../../manage/shares.js'
 import type { Sites } from '../../manage/sites.js'
 import { parseBody, type Route, routeMaker } from '../route.js'
@@ -19,7 +19,7 @@ import { badgeAudiences } from './badge.js'
 interface ShareDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly shares: Collection<Share>
-  readonly goals: Pick<Collection<Goal>, 'list'>
+  readonly goals: Pick<Collection<GoalRecord>, 'list'>
   readonly access: Pick<ShareAccess, 'look' | 'unlock'>
   /** Checks the patterns of filters. */
   readonly store: ReadDependencies['store']

@@ -3,7 +3,7 @@ import { truncate } from '../../base/text-limits.js'
 import type { Hit } from '../../capture/hit.js'
 import { OBSERVED_HEADERS } from '../../capture/observation.js'
 import { type Payload, parseJson, readPayload, readQueryPayload } from '../../capture/payload.js'
-import type { Site } from '../../capture/site.js'
+import type { SiteSettings } from '../../capture/site.js'
 import type { DropReason, IngestEndpoint } from '../../storage/drops.js'
 import { createByteBudget } from '../byte-budget.js'
 import type { RateLimit } from '../rate-limit.js'
@@ -58,7 +58,7 @@ export type TrackEndpoints = ReturnType<typeof createTrackEndpoints>
  * to take a payload share the sites, the limits and the counters.
  */
 export function createTrackEndpoints(deps: {
-  sites(): Promise<readonly Site[]>
+  sites(): Promise<readonly SiteSettings[]>
   record(hit: Hit): void
   /** Counts dropped hits; `site` is undefined if the payload names no existing site. */
   drop(site: number | undefined, endpoint: IngestEndpoint, reason: DropReason, count?: number): void

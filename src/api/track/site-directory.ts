@@ -1,20 +1,20 @@
 import { isExcludedPath } from '../../capture/excluded-paths.js'
 import type { Hit } from '../../capture/hit.js'
 import { hasOptOutCookie, isOptedOut } from '../../capture/opt-out.js'
-import { type Site, withoutWww } from '../../capture/site.js'
+import { type SiteSettings, withoutWww } from '../../capture/site.js'
 import type { DropReason } from '../../storage/drops.js'
 
 /** The sites, indexed for the track endpoints. */
 export interface SiteDirectory {
-  get(id: number): Site | undefined
+  get(id: number): SiteSettings | undefined
   /**
    * Whether a hostname belongs to a site: the site lists it, with or without `www.`; or the site lists none, the page is on
    * the host that the request went to (`host`), and no other site lists it.
    */
-  owns(site: Site, hostname: string, host: string): boolean
+  owns(site: SiteSettings, hostname: string, host: string): boolean
 }
 
-function createSnapshot(sites: readonly Site[]): SiteDirectory {
+function createSnapshot(sites: readonly SiteSettings[]): SiteDirectory {
   const byId = new Map(sites.map((site) => [site.id, site]))
   const names = new Map(sites.map((site) => [site.id, new Set(site.domains.map(withoutWww))]))
   const listed = new Set(sites.flatMap(({ domains }) => domains.map(withoutWww)))
@@ -29,8 +29,8 @@ function createSnapshot(sites: readonly Site[]): SiteDirectory {
 }
 
 /** Returns a function that returns the current directory, or the last one while the records cannot be read. */
-export function createSiteDirectory(sites: () => Promise<readonly Site[]>): () => Promise<SiteDirectory> {
-  let listed: readonly Site[] | undefined
+export function createSiteDirectory(sites: () => Promise<readonly SiteSettings[]>): () => Promise<SiteDirectory> {
+  let listed: readonly SiteSettings[] | undefined
   let directory: SiteDirectory = createSnapshot([])
   return async () => {
     try {
@@ -48,7 +48,7 @@ export function createSiteDirectory(sites: () => Promise<readonly Site[]>): () =
 
 /** Returns why a site does not record one of its own hits, apart from the rate limit; undefined if it records the hit. */
 export function siteDropReason(
-  site: Site,
+  site: SiteSettings,
   { pathname }: Pick<Hit, 'pathname'>,
   headers: Hit['headers'],
   cookie: string | undefined,

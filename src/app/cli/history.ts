@@ -3,7 +3,7 @@ import { formatNumber } from '../../analytics/export/format.js'
 import { type CollectedHistory, collectHistory } from '../../history/other-tools/collect.js'
 import { TOOLS } from '../../history/other-tools/formats.js'
 import { AddedHistory, History } from '../../manage/other-tools.js'
-import { Site } from '../../manage/sites.js'
+import { ManagedSite } from '../../manage/sites.js'
 import { withClient } from './client.js'
 import {
   defineCommand,
@@ -44,7 +44,7 @@ export const historyAdd = defineCommand({
     withClient(call, async (client) => {
       const { args, flags, terminal } = call
       const path = `/api/sites/${flags.site}`
-      const { timezone } = await client.read(Site, 'GET', path)
+      const { timezone } = await client.read(ManagedSite, 'GET', path)
       const collected = await collectHistory(args, { tz: timezone, tool: flags.from, website: flags.website })
       const { tool, days, files } = collected
       if (!flags.json) showCollected(terminal, collected)

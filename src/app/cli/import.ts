@@ -9,7 +9,7 @@ import { parseDay, parseTimeZone, startOfDay } from '../../analytics/query/calen
 import { followLog } from '../../history/access-logs/follow.js'
 import { LOG_FORMATS } from '../../history/access-logs/formats.js'
 import { followBatches, latestTime, type ReadCounts, readBatches } from '../../history/log-import/read-batches.js'
-import type { Site } from '../../manage/sites.js'
+import type { ManagedSite } from '../../manage/sites.js'
 import { hasNoRequest, ImportCounts, type ImportOptions } from '../../worker-client/log-batch.js'
 import { hostname } from '../config-values.js'
 import { type Client, isRunning, withClient } from './client.js'
@@ -147,7 +147,7 @@ async function openFiles({ args, flags, terminal }: Call) {
   return opened
 }
 
-function hostOf({ id, domains: [host] }: Pick<Site, 'id' | 'domains'>): string {
+function hostOf({ id, domains: [host] }: Pick<ManagedSite, 'id' | 'domains'>): string {
   if (host !== undefined) return host
   throw new Failure(`Site ${id} lists no hostname: name that of the logs with --host.`, 2)
 }

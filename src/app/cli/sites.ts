@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { IngestKey } from '../../manage/ingest-keys.js'
-import { Site } from '../../manage/sites.js'
+import { ManagedSite } from '../../manage/sites.js'
 import { type Client, withClient } from './client.js'
 import { type CommandCall, defineCommand, defineRequest, flag, idArgument, idOf, queryString } from './command.js'
 import { printTable, right } from './table.js'
@@ -24,7 +24,7 @@ export const sitesCreate = defineRequest({
     org: flag('--org <id>', 'organisation (default 1)', idOf('an organisation').default(1)),
   }),
   create: true,
-  result: Site.extend({ ingest_key: z.string() }),
+  result: ManagedSite.extend({ ingest_key: z.string() }),
   request: ({ flags: { org, name, domain, timezone } }) => [
     'POST',
     '/api/sites',
@@ -47,7 +47,7 @@ export const sitesList = defineRequest({
   name: 'sites list',
   summary: 'list sites with their hostnames',
   flags: z.object({ org: flag('--org <id>', 'only this organisation', idOf('an organisation').optional()) }),
-  result: z.array(Site),
+  result: z.array(ManagedSite),
   request: ({ flags }) => ['GET', `/api/sites${queryString(flags)}`],
   print: (sites, { terminal }) =>
     printTable(
@@ -104,7 +104,7 @@ export const sitesUpdate = defineRequest({
       TextOrNone.optional(),
     ),
   }),
-  result: Site,
+  result: ManagedSite,
   request(call) {
     const { domain, exclude, respectGpc, visitorSalt, retentionDays, citationThreshold, ...rest } = call.flags
     const change = {
@@ -157,8 +157,8 @@ export const sitesIngestKey = defineRequest({
 })
 
 /** Returns the site of an id; without one the only site. Throws `Failure` if the id is unknown, or several sites may be meant. */
-export async function chooseSite(client: Client, id: number | undefined): Promise<Site> {
-  const sites = await client.read(z.array(Site), 'GET', '/api/sites')
+export async function chooseSite(client: Client, id: number | undefined): Promise<ManagedSite> {
+  const sites = await client.read(z.array(ManagedSite), 'GET', '/api/sites')
   const site = id === undefined && sites.length === 1 ? sites[0] : sites.find((one) => one.id === id)
   if (site !== undefined) return site
   if (id !== undefined) throw new Failure(`There is no site ${id}; see readership sites list.`, 2)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createRateLimit } from '../../api/rate-limit.js'
 import { createRecorder, type Recorder } from '../../capture/recorder.js'
-import { createSiteLookup, type Site } from '../../capture/site.js'
+import { createSiteLookup, type SiteSettings } from '../../capture/site.js'
 import { createManage } from '../../manage/manage.js'
 import { createRecordingSpans } from '../../manage/recording-spans.js'
 import { createRemovals, RemovalProgress } from '../../manage/removals.js'
@@ -145,17 +145,17 @@ function healthOf(
 
 /** Keeps the sites as they were read last. */
 function createCurrentSites() {
-  let sites: readonly Site[] = []
+  let sites: readonly SiteSettings[] = []
   let siteOf = createSiteLookup(sites)
-  const listeners: ((sites: readonly Site[]) => void)[] = []
+  const listeners: ((sites: readonly SiteSettings[]) => void)[] = []
   return {
-    set(read: readonly Site[]): void {
+    set(read: readonly SiteSettings[]): void {
       sites = read
       siteOf = createSiteLookup(sites)
       for (const listener of listeners) listener(sites)
     },
     siteOf: (hostname: string) => siteOf(hostname),
-    watch(listener: (sites: readonly Site[]) => void): void {
+    watch(listener: (sites: readonly SiteSettings[]) => void): void {
       listeners.push(listener)
       listener(sites)
     },

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.js'
 import type { PackedBatch } from '../../capture/packed-batch.js'
 import type { OpenReadership } from '../../capture/readership-interface.js'
 import type { RecorderStats } from '../../capture/recorder.js'
-import type { Site } from '../../capture/site.js'
+import type { SiteSettings } from '../../capture/site.js'
 import type { SendMail } from '../../manage/notify/mail-message.js'
 import type { DropReason, IngestEndpoint } from '../../storage/drops.js'
 import type { LoggedError } from './last-error.js'
@@ -21,7 +21,7 @@ export interface Instance extends Required<Omit<OpenReadership, 'mounted'>> {
   /** Counts hits that another process of the site dropped; `site` is undefined if they name no existing site. */
   countDrop(site: number | undefined, door: IngestEndpoint, reason: DropReason, count: number): void
   /** Calls the listener with the sites, now and whenever they were read again. */
-  watchSites(listener: (sites: readonly Site[]) => void): void
+  watchSites(listener: (sites: readonly SiteSettings[]) => void): void
 }
 
 /** The recorders of the site's other processes, as one. */

@@ -9,7 +9,7 @@ import { createScriptHandler } from '../../api/tracker-script.js'
 import { type Hit, isHit } from '../../capture/hit.js'
 import { readEvidence, unpackBatch } from '../../capture/packed-batch.js'
 import { writePayload } from '../../capture/payload.js'
-import type { Site } from '../../capture/site.js'
+import type { SiteSettings } from '../../capture/site.js'
 import { sleep } from '../../site/shipping/back-off.js'
 import { createCollectorClient } from '../../site/shipping/collector-client.js'
 import { createFixedKey, watchKeyFile } from '../../site/shipping/ingest-key.js'
@@ -109,7 +109,7 @@ export async function openShipping(
 }
 
 /** The collector applies its site's excluded paths and opt-outs; any hostname is accepted here. */
-const createLocalSite = (id: number): Site => ({
+const createLocalSite = (id: number): SiteSettings => ({
   id,
   domains: [],
   timezone: 'UTC',

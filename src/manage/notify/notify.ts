@@ -6,7 +6,7 @@ import type { Alert, Alerts } from '../alerts.js'
 import type { Collection, WithId } from '../collection.js'
 import type { RecordingSpans } from '../recording-spans.js'
 import type { Report } from '../reports.js'
-import type { Site, Sites } from '../sites.js'
+import type { ManagedSite, Sites } from '../sites.js'
 import { alertWindow, createAlertEvaluator, lastCompleteMinute } from './alert-evaluator.js'
 import { createAlertEvent } from './alert-event.js'
 import { createDeliverer } from './deliverer.js'
@@ -134,7 +134,7 @@ export function startNotify(deps: NotifyDeps) {
     /** Whether a mail server is set. */
     canMail: deps.mail !== undefined,
     /** Queues a sample for each of the alert's channels; returns their number. */
-    async testAlert(alert: WithId<Alert>, site: Site): Promise<number> {
+    async testAlert(alert: WithId<Alert>, site: ManagedSite): Promise<number> {
       const window = alertWindow(alert, lastCompleteMinute(now()))
       const payload = createAlertEvent('test', { alert, site, window, at: now() })
       const name = `test:alert:${alert.id}:${randomWord()}`
@@ -148,7 +148,7 @@ export function startNotify(deps: NotifyDeps) {
       return alert.channels.length
     },
     /** Queues the report of the last period for its recipients; returns their number. Throws what the reads throw. */
-    testReport: (report: WithId<Report>, site: Site) => scheduler.sendTest(report, site, randomWord()),
+    testReport: (report: WithId<Report>, site: ManagedSite) => scheduler.sendTest(report, site, randomWord()),
     /** Returns the number of test deliveries of an alert or a report from `since` on. */
     countTests: (source: NewNotice['source'], since: Date) => outbox.countSince(source, 'test', since),
     /** Returns the deliveries of an alert or a report, the latest first, at most 200. */

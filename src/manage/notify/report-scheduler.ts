@@ -3,7 +3,7 @@ import { type Sql, sql } from '../../storage/sql.js'
 import type { Records } from '../../storage/store.js'
 import type { Collection, WithId } from '../collection.js'
 import type { Report } from '../reports.js'
-import type { Site, Sites } from '../sites.js'
+import type { ManagedSite, Sites } from '../sites.js'
 import { noticeStatements } from './notices.js'
 import type { ReportNotice } from './report-mail.js'
 import { type EndedPeriod, lastEndedPeriod } from './report-period.js'
@@ -30,7 +30,7 @@ export function createReportScheduler(deps: ReportSchedulerDeps) {
 
   const createNotices = async (
     report: WithId<Report>,
-    { site, ended, name, signal }: { site: Site; ended: EndedPeriod; name: string; signal: AbortSignal },
+    { site, ended, name, signal }: { site: ManagedSite; ended: EndedPeriod; name: string; signal: AbortSignal },
   ): Promise<Sql[]> => {
     const text = await reportText({ site, ended, tz: site.timezone }, readDependencies(signal))
     const window = { start: ended.start.toISOString(), end: ended.end.toISOString() }
@@ -61,7 +61,7 @@ export function createReportScheduler(deps: ReportSchedulerDeps) {
     )
   }
 
-  const sendIfDue = async (report: WithId<Report>, site: Site, signal: AbortSignal) => {
+  const sendIfDue = async (report: WithId<Report>, site: ManagedSite, signal: AbortSignal) => {
     const ended = lastEndedPeriod(report.period, now(), site.timezone)
     if (report.last_sent === ended.name) return
     // A report that is new, was disabled or changed its period starts with the next period to end.
@@ -94,7 +94,7 @@ export function createReportScheduler(deps: ReportSchedulerDeps) {
         }
     },
     /** Queues the report of the last period now; returns the number of recipients. `word` makes its key unique. Throws what the reads throw. */
-    async sendTest(report: WithId<Report>, site: Site, word: string): Promise<number> {
+    async sendTest(report: WithId<Report>, site: ManagedSite, word: string): Promise<number> {
       const ended = lastEndedPeriod(report.period, now(), site.timezone)
       const signal = AbortSignal.timeout(REPORT_TIMEOUT_MS)
       const name = `test:report:${report.id}:${word}`

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
-import type { Site } from '../../capture/site.js'
+import type { SiteSettings } from '../../capture/site.js'
 import { type HeldSalt, type PeriodSalts, saltPeriodOf } from '../ingest/salts.js'
 import { SESSION_TIMEOUT_MS } from '../ingest/session-memory.js'
 
-type Policy = Site['visitor_salt']
+type Policy = SiteSettings['visitor_salt']
 
 interface ImportSaltDeps {
   /** Returns the salt that recorded visitors of that time have ids by; undefined if it is destroyed. */

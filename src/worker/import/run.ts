@@ -5,7 +5,7 @@ import { wordsOf } from '../../base/address.js'
 import { createRecentCache } from '../../base/cache.js'
 import { ApiError } from '../../base/errors.js'
 import type { PackedObservation } from '../../capture/packed-batch.js'
-import type { Site, SiteByHostname } from '../../capture/site.js'
+import type { SiteByHostname, SiteSettings } from '../../capture/site.js'
 import type { EventStore } from '../../storage/event-store.js'
 import type { Log } from '../../storage/store.js'
 import { type ImportCounts, type ImportOptions, type LineBatch, lineAt } from '../../worker-client/log-batch.js'
@@ -26,7 +26,7 @@ import { append } from './stored-rows.js'
 export interface ImportRunDeps {
   /** The id of the import in the records; 0 for a trial. */
   id: number
-  site: Site
+  site: SiteSettings
   siteOf: SiteByHostname
   options: ImportOptions
   /** In base64; from it come the keys of lines, and salts where the live ones are destroyed. */

@@ -5,7 +5,7 @@ import { createRecentCache } from '../../base/cache.js'
 import { withoutFragmentRoute } from '../../capture/fragment-route.js'
 import type { Hit } from '../../capture/hit.js'
 import type { Observation } from '../../capture/observation.js'
-import type { Site } from '../../capture/site.js'
+import type { SiteSettings } from '../../capture/site.js'
 import type { DropReason } from '../../storage/drops.js'
 import type { AgentEventRow } from '../../storage/rows.js'
 import { type AgentDeps, createAgentRow } from './agent-fetch.js'
@@ -96,7 +96,7 @@ export function matchAgentFetch(
  * known: the page may come from the agent's cache, or from a server that is not recorded here.
  */
 export function addAgentHit(
-  { hit, site, at }: { hit: Hit; site: Site; at: number },
+  { hit, site, at }: { hit: Hit; site: SiteSettings; at: number },
   request: HitRequest,
   identification: Identification,
   draft: BatchDraft,

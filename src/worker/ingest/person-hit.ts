@@ -3,7 +3,7 @@ import { isExcludedPath } from '../../capture/excluded-paths.js'
 import { fragmentRoute, withoutFragmentRoute } from '../../capture/fragment-route.js'
 import type { Hit, HitKind } from '../../capture/hit.js'
 import { isOptedOut } from '../../capture/opt-out.js'
-import { type Site, withoutWww } from '../../capture/site.js'
+import { type SiteSettings, withoutWww } from '../../capture/site.js'
 import { parseReferrer } from '../../capture/sources/referrer.js'
 import type { DropReason } from '../../storage/drops.js'
 import type { EventRow } from '../../storage/rows.js'
@@ -23,7 +23,7 @@ const PAGE_STATE_KINDS: ReadonlySet<HitKind> = new Set<HitKind>(['engagement', '
  * Checks that a person's hit must pass, in order; the first check that rejects it names the drop. Ingest endpoints apply the same
  * rules, but a hit that another server relays passes none of them.
  */
-const GATES: readonly (readonly [DropReason, (hit: Hit, report: BrowserReport, site: Site) => boolean])[] = [
+const GATES: readonly (readonly [DropReason, (hit: Hit, report: BrowserReport, site: SiteSettings) => boolean])[] = [
   ['opted_out', (hit, _, site) => !isOptedOut(hit, site)],
   ['nothing_measured', ({ kind }, report) => hasContent(kind, report)],
   ['excluded_path', (hit, _, site) => !isExcludedPath(site, hit.pathname)],
@@ -50,7 +50,7 @@ interface PersonHit {
  * if there is one: that row is completed. What a later pageview reports about the previous page becomes a row of that page.
  */
 export function addPersonHit(
-  { hit, site, at }: { hit: Hit; site: Site; at: number },
+  { hit, site, at }: { hit: Hit; site: SiteSettings; at: number },
   draft: BatchDraft,
   deps: PersonDeps,
 ): DropReason | undefined {

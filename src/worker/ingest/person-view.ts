@@ -6,7 +6,7 @@ import { parseLanguage } from '../../capture/language.js'
 import type { Observation } from '../../capture/observation.js'
 import { isOptedOut } from '../../capture/opt-out.js'
 import { isNavigation, isPrefetch } from '../../capture/response-type.js'
-import type { Site } from '../../capture/site.js'
+import type { SiteSettings } from '../../capture/site.js'
 import { attributeVisit } from '../../capture/sources/channel.js'
 import { isOwnReferrer, parseReferrer } from '../../capture/sources/referrer.js'
 import { sourceOfReferrer } from '../../capture/sources/source.js'
@@ -23,7 +23,7 @@ import { MAX_CLOCK_SKEW_MS, type PageLocation, pageKey, type ViewMemory, viewDis
 import { allVisitorIds, hashVisitorId, type VisitorIds } from './visitor-ids.js'
 
 /** Checks that a page of a person must pass to become a row, in order. The first check that rejects it names the drop. */
-const GATES: readonly (readonly [DropReason, (observation: Observation, site: Site) => boolean])[] = [
+const GATES: readonly (readonly [DropReason, (observation: Observation, site: SiteSettings) => boolean])[] = [
   // A row that another server declares to be a view is one, however little it sends with it.
   ['not_a_page', (observation) => observation.shipped?.as === 'human' || isNavigation(observation)],
   ['prefetch', (observation) => !isPrefetch(observation)],
@@ -32,7 +32,7 @@ const GATES: readonly (readonly [DropReason, (observation: Observation, site: Si
 ]
 
 /** Returns why a person's response becomes no row; undefined if it does. */
-export const dropReason = (observation: Observation, site: Site, isPage: boolean): DropReason | undefined =>
+export const dropReason = (observation: Observation, site: SiteSettings, isPage: boolean): DropReason | undefined =>
   isPage ? GATES.find(([, passes]) => !passes(observation, site))?.[0] : 'not_a_page'
 
 export interface PersonDeps {
@@ -181,7 +181,7 @@ export function createPersonRow(
 /** Notes a person's request for a policy file, which becomes no row: robots begin with requests that people do not make. */
 export function notePolicyRequest(
   observation: Observation,
-  site: Site,
+  site: SiteSettings,
   at: number,
   { salts, suspicion }: Pick<PersonDeps, 'salts' | 'suspicion'>,
 ): void {

@@ -1,11 +1,11 @@
 import { type Address, addressKey, parseAddress } from '../../base/address.js'
 import { MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
 import type { Observation } from '../../capture/observation.js'
-import type { Site } from '../../capture/site.js'
+import type { SiteSettings } from '../../capture/site.js'
 
 /** The fields that rows need of a request, read once: what observations and hits have in common. */
 export interface RequestContext {
-  site: Site
+  site: SiteSettings
   /** Milliseconds since 1970. */
   at: number
   user_agent: string
@@ -36,7 +36,7 @@ type RequestFields = Pick<Observation, 'user_agent' | 'hostname' | 'pathname' | 
 }
 
 /** Throws if `at` is not a number. */
-export function readRequestContext(fields: RequestFields, site: Site, at: number): RequestContext {
+export function readRequestContext(fields: RequestFields, site: SiteSettings, at: number): RequestContext {
   const address = parseAddress(fields.ip)
   return {
     site,
@@ -55,7 +55,7 @@ export function readRequestContext(fields: RequestFields, site: Site, at: number
 /** Throws if `at`, status, bytes or duration is not a number: such a row could not be stored, and its batch would fail with it. */
 export const readObservedRequest = (
   observation: Observation,
-  site: Site,
+  site: SiteSettings,
   at: number,
   is_page: boolean,
 ): ObservedRequest => ({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DAY_MS } from '../../base/time-units.js'
-import type { Site } from '../../capture/site.js'
+import type { SiteSettings } from '../../capture/site.js'
 import type { SaltFile } from '../../storage/salt-file.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from './session-memory.js'
 
@@ -35,7 +35,7 @@ interface SaltPeriod {
 }
 
 /** Returns the period of the UTC calendar that contains an instant. One salt serves all sites, whatever their time zones. */
-export function saltPeriodOf(policy: Site['visitor_salt'], at: number): SaltPeriod {
+export function saltPeriodOf(policy: SiteSettings['visitor_salt'], at: number): SaltPeriod {
   if (policy === 'never') return { key: 'never', start: Number.NEGATIVE_INFINITY, end: Number.POSITIVE_INFINITY }
   const [start, end] = periodBounds(policy, at)
   return { key: `${policy} ${new Date(start).toISOString().slice(0, 10)}`, start, end }
@@ -84,7 +84,7 @@ export class SaltStore {
   private readonly entries = new Map<string, SaltEntry>()
   /** Results, one by policy, each valid for a part of a period: its first half hour, its last, or the time between. */
   private readonly latest = new Map<
-    Site['visitor_salt'],
+    SiteSettings['visitor_salt'],
     { from: number; to: number; entry: SaltEntry; salts: PeriodSalts }
   >()
   private isUnsaved = false
@@ -107,7 +107,7 @@ export class SaltStore {
   }
 
   /** Returns the salts of `policy` for something that happened at `at` (milliseconds since 1970). Never throws. */
-  at(policy: Site['visitor_salt'], at: number): PeriodSalts {
+  at(policy: SiteSettings['visitor_salt'], at: number): PeriodSalts {
     const now = this.options.now()
     if (now >= this.nextExpiry) this.expire()
     const cached = this.latest.get(policy)
@@ -131,7 +131,7 @@ export class SaltStore {
    * Returns the salt that rows of `at` have ids by; undefined if it is destroyed. Unlike `at`, it makes no salt for a
    * period that is over. One that late rows of a long past period were given stays half an hour after this use too.
    */
-  held(policy: Site['visitor_salt'], at: number): HeldSalt | undefined {
+  held(policy: SiteSettings['visitor_salt'], at: number): HeldSalt | undefined {
     const { key, start, end } = saltPeriodOf(policy, at)
     const now = this.options.now()
     if (start <= now && now < end) return { secret: this.at(policy, at).secret, isOriginal: true }

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Evidence } from '../../../src/capture/hit.js'
-import type { Site } from '../../../src/capture/site.js'
+import type { SiteSettings } from '../../../src/capture/site.js'
 import type { CommitPosition } from '../../../src/storage/commit-position.js'
 import { sql } from '../../../src/storage/sql.js'
 import { CHROME, FIREFOX } from '../../fixtures/browser-headers.js'
@@ -14,7 +14,7 @@ import { createTestSalts, startWritePath } from '../../fixtures/write-path.js'
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000]
 const START = Date.UTC(2026, 2, 10, 10)
-const SITE: Site = {
+const SITE: SiteSettings = {
   ...{ id: 1, domains: ['day.example'], timezone: 'UTC', respect_gpc: false },
   ...{ visitor_salt: 'day', excluded_paths: [] },
 }

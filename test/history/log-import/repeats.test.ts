@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import type { Site } from '../../../src/capture/site.js'
+import type { SiteSettings } from '../../../src/capture/site.js'
 import { CHROME, FIREFOX } from '../../fixtures/browser-headers.js'
 import { createImporter, logLine, readRows } from '../../fixtures/importer.js'
 import { GPTBOT } from '../../fixtures/instance.js'
@@ -12,7 +12,7 @@ import { createTestSalts } from '../../fixtures/write-path.js'
 
 const DAY = Date.UTC(2026, 2, 10)
 const NOW = Date.UTC(2026, 10, 24)
-const SITE: Site = {
+const SITE: SiteSettings = {
   id: 1,
   domains: ['day.example'],
   timezone: 'UTC',

@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { Evidence, Hit } from '../../../src/capture/hit.js'
-import type { Site } from '../../../src/capture/site.js'
+import type { SiteSettings } from '../../../src/capture/site.js'
 import { at, HOUR, hitAt, MINUTE, NOON, startClassifier, view } from '../../fixtures/hit-classifier.js'
 import { agentObservation } from '../../fixtures/observations.js'
 
 t.test('which hits become rows', async (t) => {
   const GPC = { headers: { 'sec-gpc': '1' } }
-  const rows: [Partial<Hit>, Partial<Site>, string, string][] = [
+  const rows: [Partial<Hit>, Partial<SiteSettings>, string, string][] = [
     [{}, {}, 'pageview', 'a first pageview without a server’s row'],
     [{ hostname: 'www.a.example' }, {}, 'pageview', 'with www.'],
     [{ hostname: 'b.example' }, {}, 'pageview', 'without www.'],
@@ -49,7 +49,7 @@ t.test('which hits become rows', async (t) => {
 })
 
 /** Returns a classifier that turns faults into a drop. */
-function createQuiet(changed: Partial<Site>) {
+function createQuiet(changed: Partial<SiteSettings>) {
   const classify = startClassifier(changed)
   return (one: Hit) => {
     try {
@@ -219,7 +219,7 @@ t.test('what a browser reports about itself stays for the rest of its session, a
 })
 
 t.test('a pageview reports about the previous page', async (t) => {
-  const rows: [Partial<Hit>, Partial<Site>, [string, string] | undefined, string][] = [
+  const rows: [Partial<Hit>, Partial<SiteSettings>, [string, string] | undefined, string][] = [
     [{ referrer: 'https://a.example/one?x#y' }, {}, ['a.example', '/one'], 'the page of the referrer'],
     [{ referrer: 'https://www.b.example:8443/one' }, {}, ['www.b.example', '/one'], 'on another host of the site'],
     [{ referrer: 'https://news.example/' }, {}, ['a.example', ''], 'a foreign referrer: the store knows the last page'],

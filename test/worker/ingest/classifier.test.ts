@@ -1,7 +1,7 @@
 import t from 'tap'
 import { loadCatalog } from '../../../src/agents/catalog.js'
 import type { Observation } from '../../../src/capture/observation.js'
-import { createSiteLookup, type Site } from '../../../src/capture/site.js'
+import { createSiteLookup, type SiteSettings } from '../../../src/capture/site.js'
 import { CHROME, classifier, GPTBOT, site, view } from '../../fixtures/page-classifier.js'
 import { BOTS } from '../../fixtures/user-agents.js'
 
@@ -12,7 +12,7 @@ function must<T>(value: T | undefined): T {
 }
 
 /** Returns the kind of row that one observation becomes, or the drop reason. */
-function outcome(changes: Partial<Observation>, changed: Partial<Site> = {}): string {
+function outcome(changes: Partial<Observation>, changed: Partial<SiteSettings> = {}): string {
   const { rows, drops } = classifier([{ ...site, ...changed }]).classify([{ ...view, ...changes }])
   const [reason] = Object.keys(drops)
   if (rows.agent_events[0]) return rows.agent_events[0].is_pageview ? 'agent page' : 'agent'
@@ -90,7 +90,7 @@ t.test('which observations become rows', async (t) => {
 
 t.test('a site can honour privacy signals and exclude paths', async (t) => {
   const excluded_paths = ['/admin/**', '/thanks', '/*/print']
-  const rows: [Partial<Observation>, Partial<Site>, string, string][] = [
+  const rows: [Partial<Observation>, Partial<SiteSettings>, string, string][] = [
     [{ headers: { 'sec-gpc': '1' } }, {}, 'pageview', 'Sec-GPC is not honoured by default'],
     [{ headers: { 'sec-gpc': '1' } }, { respect_gpc: true }, 'opted_out', 'Sec-GPC'],
     [{ headers: { dnt: '1' } }, { respect_gpc: true }, 'opted_out', 'DNT'],
@@ -124,7 +124,7 @@ t.test('a site can honour privacy signals and exclude paths', async (t) => {
 })
 
 t.test('a hostname belongs to the site that lists it', async (t) => {
-  const named = (id: number, ...domains: string[]): Site => ({ ...site, id, domains })
+  const named = (id: number, ...domains: string[]): SiteSettings => ({ ...site, id, domains })
   const siteOf = createSiteLookup([
     named(1, 'a.example', 'shared.example'),
     named(2, 'www.b.example', 'shared.example'),

@@ -1,7 +1,7 @@
 import type { ProxyCounts } from '../../../api/metrics.js'
 import type { PackedBatch } from '../../../capture/packed-batch.js'
 import type { RecorderStats } from '../../../capture/recorder.js'
-import type { Site } from '../../../capture/site.js'
+import type { SiteSettings } from '../../../capture/site.js'
 import type { DropReason, EndpointDrop } from '../../../storage/drops.js'
 import type { Config } from '../../config.js'
 import type { Terminal } from '../terminal.js'
@@ -15,11 +15,11 @@ export interface SiteProcessOptions {
   openFiles: number | undefined
   /** The socket at which the instance answers requests of the service. */
   socket: string
-  sites: readonly Site[]
+  sites: readonly SiteSettings[]
 }
 
 export type ToSiteProcess =
-  | { type: 'sites'; sites: readonly Site[] }
+  | { type: 'sites'; sites: readonly SiteSettings[] }
   /** The batch is stored; with `failure` it is lost. */
   | { type: 'settled'; sequence: number; failure?: string }
   /** Asks for `counts`; with `flush`, when every row that was recorded before is stored. */

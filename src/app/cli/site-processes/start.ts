@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../../../base/log.js'
 import { shortSocketPath } from '../../../base/private-socket.js'
-import type { Site } from '../../../capture/site.js'
+import type { SiteSettings } from '../../../capture/site.js'
 import { HEALTHY_UPTIME_MS, restartDelay } from '../../../worker-client/restart-delay.js'
 import type { Config } from '../../config.js'
 import type { Instance, OtherRecorders } from '../../instance/instance.js'
@@ -34,7 +34,7 @@ export function createSiteProcesses(
   const restarts = new Set<NodeJS.Timeout>()
   const socket = shortSocketPath(join(config.data, 'service.sock'))
   let service: Awaited<ReturnType<typeof openServiceSocket>> | undefined
-  let sites: readonly Site[] = []
+  let sites: readonly SiteSettings[] = []
   let isClosing = false
   cluster.setupPrimary({
     exec: fileURLToPath(new URL('./entry.js', import.meta.url)),

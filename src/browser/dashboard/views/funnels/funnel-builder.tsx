@@ -11,10 +11,10 @@ import { t } from '../../texts/index.js'
 import { blank, GOAL_TYPES } from '../goals/condition.js'
 import { ConditionFields } from '../goals/condition-fields.js'
 import { describeCondition } from '../goals/describe.js'
-import type { Funnel } from './funnel.js'
+import type { FunnelRecord } from './funnel.js'
 
 /** A step with a key of its own, so that its fields move with it. */
-type Step = Funnel['steps'][number] & { key: number }
+type Step = FunnelRecord['steps'][number] & { key: number }
 
 interface Draft {
   name: string
@@ -27,26 +27,26 @@ const TYPES = GOAL_TYPES.filter((type) => type !== 'duration')
 const MAX_STEPS = 10
 
 let lastKey = 0
-const keyed = (step: Funnel['steps'][number]): Step => {
+const keyed = (step: FunnelRecord['steps'][number]): Step => {
   lastKey += 1
   return { ...step, key: lastKey }
 }
 const isStepType = (type: string): type is Step['type'] => TYPES.some((each) => each === type)
 const blankStep = (): Step => keyed({ label: '', type: 'page', match: blank('page').match })
 
-const draftOf = (funnel: Funnel | undefined): Draft => ({
+const draftOf = (funnel: FunnelRecord | undefined): Draft => ({
   name: funnel?.name ?? '',
   steps: funnel?.steps.map(keyed) ?? [blankStep(), blankStep()],
   window: funnel?.window_minutes === undefined ? '' : `${funnel.window_minutes}`,
 })
 
 /** Creates or changes a funnel: 2 to 10 steps in an order, and the time from the first to the last. */
-export function FunnelBuilder({ funnel }: { funnel?: Funnel }) {
+export function FunnelBuilder({ funnel }: { funnel?: FunnelRecord }) {
   const { parts, shell, behaviour } = t()
   const texts = behaviour.funnels
   const [draft, setDraft] = useState<Draft>(() => draftOf(funnel))
   const setSteps = (steps: readonly Step[]) => setDraft((now) => ({ ...now, steps }))
-  const edit = useVersion<Funnel>('/api/funnels', funnel, async (version) => {
+  const edit = useVersion<FunnelRecord>('/api/funnels', funnel, async (version) => {
     const made = await store('/api/funnels', inputOf(draft), funnel && { id: funnel.id, version })
     forget('/api/funnels')
     forget('/api/stats/funnel')

@@ -1,3 +1,3 @@
 import type { DataOf } from '../../client/index.js'
 
-export type Funnel = DataOf<'/api/funnels'>[number]
+export type FunnelRecord = DataOf<'/api/funnels'>[number]

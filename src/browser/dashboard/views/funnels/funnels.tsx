@@ -11,7 +11,7 @@ import { remove } from '../../state/records.js'
 import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import '../../styles/behaviour.css'
-import type { Funnel } from './funnel.js'
+import type { FunnelRecord } from './funnel.js'
 import { FunnelBuilder } from './funnel-builder.js'
 import { FunnelResult } from './funnel-result.js'
 
@@ -48,7 +48,7 @@ function Chosen() {
 function FunnelList({ list, current }: { list: Result<'/api/funnels'>; current: number | undefined }) {
   const { parts, behaviour } = t()
   const texts = behaviour.funnels
-  const [doomed, setDoomed] = useState<Funnel>()
+  const [doomed, setDoomed] = useState<FunnelRecord>()
   const funnels = list.data ?? []
   const canWrite = hasRole('member')
   const create = (
@@ -109,7 +109,7 @@ function FunnelList({ list, current }: { list: Result<'/api/funnels'>; current: 
   )
 }
 
-function DeleteFunnel({ funnel, onClose }: { funnel: Funnel; onClose: () => void }) {
+function DeleteFunnel({ funnel, onClose }: { funnel: FunnelRecord; onClose: () => void }) {
   const { parts, behaviour } = t()
   return (
     <Confirm

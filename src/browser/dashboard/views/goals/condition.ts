@@ -1,9 +1,9 @@
 import type { DataOf } from '../../client/index.js'
 
 /** A goal in the form of the API. */
-export type Goal = DataOf<'/api/goals'>[number]
-export type Match = Goal['match']
-export type GoalType = Goal['type']
+export type GoalRecord = DataOf<'/api/goals'>[number]
+export type Match = GoalRecord['match']
+export type GoalType = GoalRecord['type']
 type Value = Match['value']
 
 /** The act of people that a goal or a funnel's step looks for. */

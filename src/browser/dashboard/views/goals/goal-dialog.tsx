@@ -7,14 +7,14 @@ import { forget } from '../../state/data.js'
 import { store } from '../../state/records.js'
 import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { blank, GOAL_TYPES, type Goal } from './condition.js'
+import { blank, GOAL_TYPES, type GoalRecord } from './condition.js'
 import { ConditionFields } from './condition-fields.js'
 import { describeCondition } from './describe.js'
 
-type Draft = Pick<Goal, 'name' | 'type' | 'match' | 'revenue'>
+type Draft = Pick<GoalRecord, 'name' | 'type' | 'match' | 'revenue'>
 
 interface GoalDialogProps {
-  goal?: Goal
+  goal?: GoalRecord
   onClose: () => void
   onDelete?: () => void
 }
@@ -24,7 +24,7 @@ export function GoalDialog({ goal, onClose, onDelete }: GoalDialogProps) {
   const { parts, behaviour } = t()
   const texts = behaviour.goals
   const [draft, setDraft] = useState<Draft>(() => goal ?? { name: '', ...blank('page') })
-  const edit = useVersion<Goal>('/api/goals', goal, async (version) => {
+  const edit = useVersion<GoalRecord>('/api/goals', goal, async (version) => {
     const { name, type, match, revenue = null } = draft
     await store('/api/goals', { name, type, match, revenue }, goal && { id: goal.id, version })
     forget('/goals')

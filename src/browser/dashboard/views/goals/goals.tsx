@@ -20,7 +20,7 @@ import { hasRole } from '../../state/session.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import '../../styles/behaviour.css'
-import type { Goal } from './condition.js'
+import type { GoalRecord } from './condition.js'
 import { describeCondition } from './describe.js'
 import { GoalDialog } from './goal-dialog.js'
 
@@ -37,7 +37,7 @@ export default function Goals() {
   )
 }
 
-type Open = { kind: 'new' } | { kind: 'edit' | 'delete'; goal: Goal }
+type Open = { kind: 'new' } | { kind: 'edit' | 'delete'; goal: GoalRecord }
 
 /** The list of goals, and the dialogs that change them. Long because they share what is open. */
 function GoalList() {
@@ -113,7 +113,7 @@ function GoalList() {
 
 /** The columns of the goals; `onOpen` undefined: the reader cannot change them. Long because each column has its cell. */
 function goalColumns(
-  goalOf: (id: number) => Goal | undefined,
+  goalOf: (id: number) => GoalRecord | undefined,
   onOpen: ((open: Open) => void) | undefined,
 ): readonly Column<Row>[] {
   const { parts, behaviour } = t()
@@ -182,7 +182,7 @@ const money = ({ conversions, revenue = [] }: Row) =>
   // Without conversions nothing was recorded: an amount of 0 would say more than is known.
   conversions === undefined ? '–' : revenue.map(({ currency, amount }) => formatMoney(amount, currency)).join(', ')
 
-function DeleteGoal({ goal, onClose }: { goal: Goal; onClose: () => void }) {
+function DeleteGoal({ goal, onClose }: { goal: GoalRecord; onClose: () => void }) {
   const { parts, behaviour } = t()
   return (
     <Confirm
