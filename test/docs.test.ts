@@ -1,50 +1,21 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { z } from 'zod'
-import { listFlags, listSettings } from '../src/app/cli/command.js'
+import { listFlags } from '../src/app/cli/command.js'
 import { COMMANDS } from '../src/app/cli/program.js'
-import { loadConfig, SETTINGS } from '../src/app/config.js'
-import { openInstance } from '../src/app/instance/open-instance.js'
+import { SETTINGS } from '../src/app/config.js'
+import { docsTables, replaceTable, tableOf } from './fixtures/docs-tables.js'
+import { readOpenApiDocument } from './fixtures/openapi-document.js'
 
 const README = readFileSync('README.md', 'utf8')
-const CLI_README = readFileSync('src/app/cli/README.md', 'utf8')
-const section = (title: string, text: string): string => text.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
-/** The cells of a section's table, without its head; the formatter's padding is not a difference. */
-const table = (title: string, text = README): string[][] =>
-  section(title, text)
-    .split('\n')
-    .filter((line) => line.startsWith('|'))
-    .slice(2)
-    .map((line) =>
-      line
-        .slice(1, -1)
-        .split(/(?<!\\)\|/)
-        .map((cell) => cell.trim().replaceAll('\\|', '|')),
-    )
 
-t.test('the table of commands is the program’s', async (t) => {
-  const expected = COMMANDS.map(({ name, arguments: words = [], summary }) => [
-    `\`${[name, ...words.map(({ syntax }) => syntax)].join(' ')}\``,
-    summary,
-  ])
-  t.same(table('Commands', CLI_README), expected)
-})
-
-t.test('the table of settings is the configuration’s, and says which commands take each', async (t) => {
-  const shown = (value: unknown) => (Array.isArray(value) ? value.join(', ') : String(value ?? ''))
-  const takers = (name: (typeof SETTINGS)[number]['name']) => {
-    const names = COMMANDS.filter((command) => listSettings(command).includes(name)).map((command) => command.name)
-    return names.length === COMMANDS.length ? 'every command' : names.join(', ')
-  }
-  const expected = SETTINGS.map((setting) => [
-    `\`${setting.flag ?? setting.name}\``,
-    shown(setting.default),
-    setting.doc,
-    takers(setting.name),
-  ])
-  t.same(table('Settings', CLI_README), expected)
+t.test('the tables of commands, settings and endpoints are those of the code', async (t) => {
+  for (const { file, section, rows } of docsTables(await readOpenApiDocument()))
+    t.same(tableOf(readFileSync(file, 'utf8'), section), rows, `${section}: else \`npm run docs\``)
+  const text = 'a\n## One\n\n| A |\n| - |\n| 1 |\n\nb\n\n## Two\n| A |\n| - |\n| 2 |\n'
+  const replaced = replaceTable(text, { section: 'Two', head: ['A'], rows: [['3|4'], ['5']] })
+  t.same([tableOf(replaced, 'One'), tableOf(replaced, 'Two')], [[['1']], [['3|4'], ['5']]])
+  t.equal(replaceTable(text, { section: 'One', head: ['A'], rows: [['1']] }).replaceAll('---', '-'), text)
 })
 
 t.test('the help of a command says which flags are required', async (t) => {
@@ -70,49 +41,6 @@ t.test('the table of variables has every default of the tests', async (t) => {
   )
   t.ok(found.length > 10)
   t.same(rows.sort(), found.sort())
-})
-
-/** Words of the table for what the document says is needed. */
-const NEEDED = {
-  public: /^Open to anyone\./,
-  signed: /signature/,
-  person: /^Requires a signed-in person/,
-  viewer: /^Requires a signed-in member/,
-  admin: /^Requires a signed-in admin/,
-  owner: /^Requires a signed-in owner/,
-}
-
-t.test('the table of endpoints is what the service says of itself', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'docs-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const config = loadConfig({ flags: { data: folder, offline: true }, env: {}, read: () => undefined })
-  const log = { info() {}, warn() {}, error() {} }
-  const instance = await openInstance(config, { log })
-  const answer = await instance.fetch(new Request('http://localhost/api/openapi.json'), { ip: '127.0.0.1' })
-  const operation = z.object({ summary: z.string(), description: z.string() })
-  const document = z
-    .object({ paths: z.record(z.string(), z.record(z.enum(['get', 'post', 'delete']).or(z.string()), operation)) })
-    .parse(await answer.json())
-  await instance.close()
-  const expected = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { description }]) => {
-      const scope = /^Requires the scope (\S+)\./.exec(description)?.[1]
-      const other = Object.entries(NEEDED).find(([, pattern]) => pattern.test(description))?.[0]
-      return [method.toUpperCase(), path, scope ?? other].join(' ')
-    }),
-  )
-  // `GET` where a row names no method; else the methods named last before a word in backticks are its.
-  const endpoints = readFileSync('src/api/README.md', 'utf8')
-  const written = table('Endpoints', endpoints).flatMap(([under = '', scope = '', words = '']) => {
-    let methods = ['GET']
-    return [...words.matchAll(/((?:GET|POST|PATCH|DELETE)(?: and (?:GET|POST|PATCH|DELETE))*)|`([^`]+)`/g)].flatMap(
-      ([, named, word]) => {
-        if (named) methods = named.split(' and ')
-        return word ? methods.map((method) => `${method} ${under.replaceAll('`', '')}${word} ${scope}`) : []
-      },
-    )
-  })
-  t.same(written.sort(), expected.sort())
 })
 
 t.test('what is written can be typed', async (t) => {
