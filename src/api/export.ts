@@ -19,10 +19,10 @@ import { prepareRead, type ReadDependencies } from '../analytics/query/prepare-r
 import { ApiError } from '../base/errors.js'
 import { createFairShare } from '../base/fair-share.js'
 import type { Store } from '../storage/store.js'
-import { createReadDeps, type ReadDeps } from './reads.js'
+import { createReadDependencies, type RouteReadDependencies } from './reads.js'
 import { type Route, routeMaker } from './route.js'
 
-type ExportDeps = Omit<ReadDeps, 'store'> & {
+type ExportDeps = Omit<RouteReadDependencies, 'store'> & {
   store: Pick<Store, 'query' | 'stream' | 'dialect'>
   pdf: PdfRenderer
   /** Called when a file fails after its first bytes. */
@@ -65,7 +65,7 @@ export function exportRoutes({ log, pdf, stall_timeout_ms = STALL_TIMEOUT_MS, ..
         const report = findReport(asked)
         checkParameterNames(call.query, listParameters(report), ['report', 'table', 'share'])
         const stop = new AbortController()
-        const of = createReadDeps(deps, call)
+        const of = createReadDependencies(deps, call)
         const { plan } = await prepareRead(report.read, call.query, of, report.words)
         const open = call.principal.kind === 'share' ? sharedPlaces : places
         const leave = open.enter(await tenantOf(deps, plan))
@@ -94,7 +94,11 @@ export function exportRoutes({ log, pdf, stall_timeout_ms = STALL_TIMEOUT_MS, ..
       query: ExportQuery,
       contentType: 'application/pdf',
       run: async (call) => {
-        const { report, plan, bytes } = await drawReport(call.query, { ...deps, pdf }, createReadDeps(deps, call))
+        const { report, plan, bytes } = await drawReport(
+          call.query,
+          { ...deps, pdf },
+          createReadDependencies(deps, call),
+        )
         return new Response(bytes, {
           headers: {
             'content-type': 'application/pdf',
@@ -107,13 +111,15 @@ export function exportRoutes({ log, pdf, stall_timeout_ms = STALL_TIMEOUT_MS, ..
 }
 
 /** Returns the organisation of a plan's site. */
-const tenantOf = async ({ sites }: Pick<ReadDeps, 'sites'>, { site }: Pick<Plan, 'site'>): Promise<number> =>
-  (await sites.get(site))?.org ?? 0
+const tenantOf = async (
+  { sites }: Pick<RouteReadDependencies, 'sites'>,
+  { site }: Pick<Plan, 'site'>,
+): Promise<number> => (await sites.get(site))?.org ?? 0
 
 /** Returns a function that draws the PDF of any site's report, for mailed reports. */
 export const createPdfDrawer =
   (
-    deps: Omit<ExportDeps, 'log' | 'store'> & Pick<ReadDeps, 'store'>,
+    deps: Omit<ExportDeps, 'log' | 'store'> & Pick<RouteReadDependencies, 'store'>,
     asks: (signal: AbortSignal) => ReadDependencies,
   ) =>
   async (query: URLSearchParams): Promise<Uint8Array> =>
@@ -150,7 +156,7 @@ async function answerReport(report: NamedReport, query: URLSearchParams, deps: R
 }
 
 async function dispositionFor(
-  { sites }: Pick<ReadDeps, 'sites'>,
+  { sites }: Pick<RouteReadDependencies, 'sites'>,
   { name }: NamedReport,
   { site, window, tz }: Plan,
   ending: 'csv' | 'pdf',

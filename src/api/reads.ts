@@ -75,7 +75,7 @@ const Meta = z
   })
   .meta({ id: 'Meta', description: 'The query as it was understood, and what the data is based on.' })
 
-export type ReadDeps = Pick<
+export type RouteReadDependencies = Pick<
   ReadDependencies,
   | 'store'
   | 'now'
@@ -92,8 +92,8 @@ export type ReadDeps = Pick<
 } & Partial<Pick<SiteRecords, 'goals' | 'funnels' | 'segments'>>
 
 /** Limits a read to the sites that the caller can reach, and to the filters of a share link; a disconnect stops it. */
-export function createReadDeps(
-  { sites, goals, funnels, segments, ...rest }: ReadDeps,
+export function createReadDependencies(
+  { sites, goals, funnels, segments, ...rest }: RouteReadDependencies,
   call: Pick<Call, 'principal' | 'access' | 'request'>,
 ): ReadDependencies {
   const { principal } = call
@@ -134,7 +134,7 @@ function askerOf(principal: Principal): string {
 }
 
 /** One route for each read, and one for the operator that returns the SQL of any read. */
-export const readRoutes = (deps: ReadDeps): Route[] => [
+export const readRoutes = (deps: RouteReadDependencies): Route[] => [
   ...reads.map((read) =>
     routeMaker(read.path.split('/')[2] ?? 'stats')('get', read.path, 'stats:read', {
       summary: read.summary,
@@ -143,7 +143,7 @@ export const readRoutes = (deps: ReadDeps): Route[] => [
       data: read.data,
       meta: Meta,
       run: async (call) => {
-        const { data, meta } = await runRead(read, call.query, createReadDeps(deps, call), call.params)
+        const { data, meta } = await runRead(read, call.query, createReadDependencies(deps, call), call.params)
         return jsonResponse(data, meta)
       },
     }),
@@ -159,7 +159,12 @@ export const readRoutes = (deps: ReadDeps): Route[] => [
       checkParameterNames(call.query, Object.keys(read.query), ['read', 'id'])
       const statements: string[] = []
       const onStatement = (statement: Sql) => statements.push(formatStatement(statement))
-      await runRead(read, call.query, { ...createReadDeps(deps, call), onStatement }, id === undefined ? {} : { id })
+      await runRead(
+        read,
+        call.query,
+        { ...createReadDependencies(deps, call), onStatement },
+        id === undefined ? {} : { id },
+      )
       return statements
     },
   }),

@@ -12,7 +12,7 @@ import { createFairShare } from '../base/fair-share.js'
 import type { ShareScope } from '../manage/shares.js'
 import { isIn, raw, type Sql, sql } from '../storage/sql.js'
 import type { Store } from '../storage/store.js'
-import { createReadDeps, type ReadDeps } from './reads.js'
+import { createReadDependencies, type RouteReadDependencies } from './reads.js'
 import { type Route, routeMaker } from './route.js'
 import { createRowStream, type TailSource } from './row-stream.js'
 
@@ -50,7 +50,7 @@ const envelope = defineRead({
   run: async () => ({ data: undefined, rows: 0 }),
 })
 
-interface StreamDeps extends ReadDeps {
+interface StreamDeps extends RouteReadDependencies {
   readonly workerClient: TailSource
   /** Aborts when the service stops. */
   readonly ended: AbortSignal
@@ -83,7 +83,7 @@ export function realtimeStreamRoute(deps: StreamDeps): Route {
     contentType: 'text/event-stream',
     async run(call) {
       const { principal } = call
-      const { plan } = await prepareRead(envelope, call.query, createReadDeps(deps, call))
+      const { plan } = await prepareRead(envelope, call.query, createReadDependencies(deps, call))
       requireRowFilters(plan.filters)
       const { n, follow } = parseParameters(z.object(shape), call.query)
       const leave = await enter(plan.site, principal.kind === 'share')

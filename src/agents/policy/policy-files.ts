@@ -86,7 +86,7 @@ export function createPolicyFiles({ sites: listSites, assumedHostname, now }: Po
     restore(versions: readonly PolicyVersion[]): void {
       const time = now()
       updateFromSites()
-      // Hostnames that no site lists count as seen now, so that a long downtime does not remove them.
+      // A hostname that is in no site's list is treated as seen now; otherwise a long downtime would remove it.
       const latest = new Map(versions.map(({ hostname, last_seen }) => [hostname, last_seen]))
       const unlisted = [...latest].filter(([hostname]) => !hostnames.has(hostname)).sort((a, b) => b[1] - a[1])
       for (const [hostname] of unlisted.slice(0, MAX_UNLISTED_HOSTNAMES))

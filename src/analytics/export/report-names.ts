@@ -54,7 +54,7 @@ function matchPath(pattern: string, name: string): Record<string, string> | unde
 /** Reports that include the response of a second read, as a chart. */
 const COMPANION_READS: Readonly<Record<string, string>> = { overview: 'timeseries' }
 
-/** Returns the reads of a report, its own first. */
+/** Returns the report's own read, then the read that is drawn as its chart, if it has one. */
 export const listReportReads = (report: NamedReport): readonly NamedReport[] => {
   const course = COMPANION_READS[report.name]
   return course === undefined ? [report] : [report, findReport(course)]

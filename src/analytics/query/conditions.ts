@@ -1,5 +1,5 @@
 import { type Dialect, join, raw, type Sql, sql } from '../../storage/sql.js'
-import { type Dimension, findDimension, propKey, type Table } from './dimensions.js'
+import { type Dimension, findDimension, propKey, type ReadTable } from './dimensions.js'
 import { type Condition, type Filter, type FilterValue, listConditions } from './filters.js'
 import { goalFilter } from './goals.js'
 import { dimensionColumn } from './grouping.js'
@@ -35,7 +35,13 @@ type SessionColumn = (typeof SESSION_COLUMNS)[number]
  * The rows to select from: the table, joined with values of the session if a filter or `also` needs them. Grouped by goal,
  * the rows that reach a goal, with its name as `goal`; a row that reaches two goals occurs twice. `from` replaces the table.
  */
-export function sourceRows(table: Table, plan: Plan, filters = plan.filters, also?: Dimension, from = raw(table)): Sql {
+export function sourceRows(
+  table: ReadTable,
+  plan: Plan,
+  filters = plan.filters,
+  also?: Dimension,
+  from = raw(table),
+): Sql {
   if (table === 'agent_events') return from
   const sessionColumns = (by: readonly Filter[]) => {
     const names = [...listConditions(by).map((c) => c.dimension), ...(also ? [also.name] : [])]

@@ -6,7 +6,7 @@ import { FOREIGN_DIMENSIONS, foreignName } from './foreign-names.js'
 export const AUDIENCES = ['human', 'agent', 'all'] as const
 export type Audience = (typeof AUDIENCES)[number]
 /** The two tables of rows; audience `all` uses both. */
-export type Table = 'events' | 'agent_events'
+export type ReadTable = 'events' | 'agent_events'
 
 /** A `flag` is 0 or 1. */
 type DimensionType = 'text' | 'number' | 'boolean' | 'flag'
@@ -16,7 +16,7 @@ export interface Dimension {
   readonly name: string
   readonly type: DimensionType
   /** The tables with a column of that name. */
-  readonly tables: readonly Table[]
+  readonly tables: readonly ReadTable[]
   /** `session`: the same on all rows of a session. `row`: each row's own. */
   readonly level: 'row' | 'session'
   /** The SQL of its value, unless it is the plain column. */
@@ -29,12 +29,12 @@ export interface Dimension {
   readonly aliases: readonly string[]
 }
 
-const people: readonly Table[] = ['events']
-const agents: readonly Table[] = ['agent_events']
-const both: readonly Table[] = ['events', 'agent_events']
+const people: readonly ReadTable[] = ['events']
+const agents: readonly ReadTable[] = ['agent_events']
+const both: readonly ReadTable[] = ['events', 'agent_events']
 
 type DimensionOptions = Partial<Pick<Dimension, 'type' | 'level' | 'value' | 'optional' | 'aliases'>>
-const dimension = (name: string, tables: readonly Table[], traits: DimensionOptions = {}): Dimension => ({
+const dimension = (name: string, tables: readonly ReadTable[], traits: DimensionOptions = {}): Dimension => ({
   name,
   tables,
   type: 'text',
@@ -130,7 +130,8 @@ export const lookUpDimension = (word: string): string | undefined =>
 export const propKey = (d: Dimension): string | undefined => (d.name.startsWith('prop:') ? d.name.slice(5) : undefined)
 
 /** The tables that an audience reads. */
-const audienceTables = (audience: Audience): readonly Table[] => ({ human: people, agent: agents, all: both })[audience]
+const audienceTables = (audience: Audience): readonly ReadTable[] =>
+  ({ human: people, agent: agents, all: both })[audience]
 
 /**
  * Throws `validation_error` on `field` if the audience lacks the dimension; `all` has the dimensions that both have.

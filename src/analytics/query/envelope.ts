@@ -9,7 +9,7 @@ import { FOREIGN_PARAMETERS, foreignName } from './foreign-names.js'
 
 /** The query parameters of every analytics read: syntax only, no clock and no store. */
 export const RANGES = ['today', 'yesterday', '24h', '7d', '30d', '90d', '12mo', 'mtd', 'ytd', 'all'] as const
-export type Range = (typeof RANGES)[number]
+export type RangeName = (typeof RANGES)[number]
 
 const EARLIEST = Date.UTC(1970, 0, 2)
 const LATEST = Date.UTC(2200, 0, 1)

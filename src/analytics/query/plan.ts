@@ -2,8 +2,8 @@ import { ApiError } from '../../base/errors.js'
 import type { Dialect, Granularity } from '../../storage/sql.js'
 import { chooseGranularity } from './buckets.js'
 import { shift, startOf, startOfDay, type Window } from './calendar.js'
-import { type Audience, findDimension, requireDimension, type Table } from './dimensions.js'
-import type { Envelope, Range } from './envelope.js'
+import { type Audience, findDimension, type ReadTable, requireDimension } from './dimensions.js'
+import type { Envelope, RangeName } from './envelope.js'
 import { type Condition, type Filter, isBehavioural, keepConditions, listConditions } from './filters.js'
 import { type Goal, resolveGoals } from './goals.js'
 
@@ -145,7 +145,7 @@ const MOMENT_MS = 10_000
  * `7d`, `30d`, `90d`: whole days, the day of `latest` being the last; `12mo`: whole months, its month being the last;
  * `24h` rolls.
  */
-function rangeWindow(range: Range, tz: string, { end, latest }: { end: Date; latest: Date }, first?: Date): Window {
+function rangeWindow(range: RangeName, tz: string, { end, latest }: { end: Date; latest: Date }, first?: Date): Window {
   const today = startOf('day', latest, tz)
   const days = (n: number) => ({ start: startOf('day', shift(today, { days: 1 - n }, tz), tz), end })
   switch (range) {
@@ -183,7 +183,7 @@ function comparisonWindow({ start, end }: Window, compare: Envelope['compare'], 
 export const withWindow = (plan: Plan, window: Window): Plan => ({ ...plan, window })
 
 /** The plan with only those conditions whose dimension the table has (see `keepConditions`). */
-export const planForTable = (plan: Plan, table: Table): Plan =>
+export const planForTable = (plan: Plan, table: ReadTable): Plan =>
   keepDimensions(plan, (name) => findDimension(name, 'filters').tables.includes(table))
 
 /** The plan for the whole site: without the conditions that select URLs. */

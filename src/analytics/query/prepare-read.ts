@@ -68,7 +68,7 @@ export interface ReadDependencies {
   agentRanges?(): Promise<readonly AgentRanges[]>
   /** The times that were recorded of a site; absent: all since its first row. */
   recording?(site: number): Promise<Recording>
-  /** The days of a site that other tools counted; absent or undefined: it has no such day. */
+  /** The days that other tools counted for a site. Undefined: the site has none; without this method, no site has. */
   history?(site: number): Promise<SiteHistory | undefined>
   /** The imports of access logs into a site; absent: it has only rows that were recorded. */
   imports?(site: number): Promise<readonly ImportedTime[]>

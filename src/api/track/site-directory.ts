@@ -28,7 +28,7 @@ function createSnapshot(sites: readonly SiteSettings[]): SiteDirectory {
   }
 }
 
-/** Returns a function that returns the current directory, or the last one while the records cannot be read. */
+/** Returns a function that returns the lookup of all sites; while the records cannot be read, the one before. */
 export function createSiteDirectory(sites: () => Promise<readonly SiteSettings[]>): () => Promise<SiteDirectory> {
   let listed: readonly SiteSettings[] | undefined
   let directory: SiteDirectory = createSnapshot([])

@@ -4,7 +4,7 @@ import { RangesStatus } from '../../agents/ranges/status.js'
 import type { PdfRenderer } from '../../analytics/export/pdf.js'
 import { createRecordingLookup } from '../../analytics/query/recording.js'
 import { createPdfDrawer, exportRoutes } from '../../api/export.js'
-import { createBlockedPaths, createReadDeps, type ReadDeps, readRoutes } from '../../api/reads.js'
+import { createBlockedPaths, createReadDependencies, type RouteReadDependencies, readRoutes } from '../../api/reads.js'
 import { realtimeStreamRoute } from '../../api/realtime-stream.js'
 import type { ShareGrant } from '../../api/share/access.js'
 import type { Core } from './core.js'
@@ -42,17 +42,17 @@ export function createReads(
     history: manage.histories.ofSite,
     imports: manage.imports.ofSite,
     agentRanges: async () => z.array(RangesStatus).parse(await workerClient.call('holdings')),
-  } satisfies ReadDeps
+  } satisfies RouteReadDependencies
   /** The reads with the rights of the operator, who may ask about every site. */
   const asOperator = (signal: AbortSignal) =>
-    createReadDeps(read, {
+    createReadDependencies(read, {
       principal: { kind: 'operator' },
       access: 'stats:read',
       request: new Request('http://localhost/', { signal }),
     })
   /** The reads with the rights of a share link, for its badge. */
   const asShare = (share: ShareGrant) =>
-    createReadDeps(read, {
+    createReadDependencies(read, {
       principal: { kind: 'share', share },
       access: 'stats:read',
       request: new Request('http://localhost/'),

@@ -59,7 +59,7 @@ interface SiteState {
   /** By stem, the one that was asked for last at the end. */
   readonly names: Map<string, Name>
   latest: Deployment | undefined
-  /** When the names were stored, epoch ms. */
+  /** When the names of assets were last written to `asset_names`, epoch ms. */
   saved: number
 }
 

@@ -20,7 +20,7 @@ export type Backups = ReturnType<typeof createBackups>
 
 interface BackupsDeps {
   call(name: string, argument?: unknown): Promise<unknown>
-  /** Whether the data is on servers. */
+  /** Whether the data is in ClickHouse and PostgreSQL, not in files of this instance. */
   isShared: boolean
 }
 

@@ -33,7 +33,7 @@ export const onCluster = (cluster: string | undefined): string =>
   cluster === undefined ? '' : `on cluster \`${cluster}\``
 
 /** A table of the database `system`, with the rows of all replicas. */
-export const ofAllReplicas = (table: `system.${string}`, cluster: string | undefined): string =>
+export const systemTableOfReplicas = (table: `system.${string}`, cluster: string | undefined): string =>
   cluster === undefined ? table : `clusterAllReplicas('${cluster}', ${table})`
 
 /** The statement that lists the shards of a cluster, for `requireOneShard`. */

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { z } from 'zod'
 import { type ClickHouseAddress, ClickHouseOpenError } from './client.js'
-import { listShards, lockEngine, ofAllReplicas, onCluster, replicate, requireOneShard } from './cluster.js'
+import { listShards, lockEngine, onCluster, replicate, requireOneShard, systemTableOfReplicas } from './cluster.js'
 import { listColumns, MIGRATIONS, ROW_TABLES } from './schema.js'
 
 /** The database of the store, and the cluster that it is in. */
@@ -104,7 +104,7 @@ async function takeLock(client: ClickHouseClient, { cluster, database }: Place):
     const [lock] = await select(
       client,
       `select dateDiff('millisecond', metadata_modification_time, now64(3)) as age
-        from ${ofAllReplicas('system.tables', cluster)} where database = '${database}' and name = 'schema_lock'`,
+        from ${systemTableOfReplicas('system.tables', cluster)} where database = '${database}' and name = 'schema_lock'`,
     )
     if (Number(lock?.age ?? 0) > LOCK_MS) await release()
     else if (waited > 2 * LOCK_MS)

@@ -7,7 +7,7 @@ import { HexId, toHexId } from '../store.js'
 import type { AggregateMarks } from './aggregate-marks.js'
 import { insertDeletions, insertVersions } from './changes.js'
 import type { ClickHouseAddress } from './client.js'
-import { ofAllReplicas } from './cluster.js'
+import { systemTableOfReplicas } from './cluster.js'
 import { readRows } from './query.js'
 import { ROW_TABLES } from './schema.js'
 import { EVERY_VERSION } from './settings.js'
@@ -327,7 +327,7 @@ export async function waitForDisk({ client, address }: Pick<RemovalDeps, 'client
   const listReplaced = async () => {
     const rows = await readRows(
       client,
-      sql`select table, name from ${raw(ofAllReplicas('system.parts', address.cluster))}
+      sql`select table, name from ${raw(systemTableOfReplicas('system.parts', address.cluster))}
         where database = ${address.database} and not active`,
     )
     return new Map(rows.map(({ table, name }) => [`${table} ${name}`, String(table)]))

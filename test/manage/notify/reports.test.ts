@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createReadDeps } from '../../../src/api/reads.js'
+import { createReadDependencies } from '../../../src/api/reads.js'
 import { createOutbox } from '../../../src/manage/notify/notices.js'
 import { ReportNotice, reportMail } from '../../../src/manage/notify/report-mail.js'
 import { lastEndedPeriod } from '../../../src/manage/notify/report-period.js'
@@ -161,7 +161,7 @@ t.test('a report is sent once a period to each recipient, people and agents side
     return workerClient.events.query(...asked)
   }
   const asks = (signal: AbortSignal) =>
-    createReadDeps(
+    createReadDependencies(
       { store: { ...workerClient.events, query }, now, catalog: [], sites },
       { principal: { kind: 'operator' }, access: 'stats:read', request: new Request('http://localhost/', { signal }) },
     )
