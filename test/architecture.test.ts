@@ -197,6 +197,17 @@ function findPath(start: string, isForbidden: (path: string) => boolean, except:
   return undefined
 }
 
+t.test('what runs without Node loads no module of Node', async (t) => {
+  const loaded = new Set(['src/web.ts', 'src/mount.ts'])
+  for (const file of loaded)
+    for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(/^(?:import|export) (?!type )[^'"]*'([^']+)'/gm)) {
+      t.notOk(from.startsWith('node:'), `${file} imports ${from}`)
+      const to = `${normalize(join(dirname(file), from)).replace(/\.js$/, '')}.ts`
+      if (from.startsWith('.') && files.includes(to)) loaded.add(to)
+    }
+  t.ok(loaded.size > 20, `${loaded.size} files`)
+})
+
 t.test('files import each other in no circle, types included', async (t) => {
   for (const file of graph.keys())
     t.same(

@@ -1,4 +1,3 @@
-import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** An IP address as ipaddr.js holds it. IPv4-mapped IPv6 (`::ffff:…`) counts as IPv4. */
@@ -17,10 +16,33 @@ export function parseAddress(text: string): Address | undefined {
   if (v4 !== undefined) return v4
   const zone = text.indexOf('%')
   const bare = zone < 0 ? text : text.slice(0, zone)
-  if (isIP(bare) !== 6) return undefined
-  // ipaddr.js reads `::192.0.2.1` as `::ffff:192.0.2.1`, which is another address (RFC 4291 2.5.5).
-  const address = ipaddr.IPv6.parse(bare.startsWith('::') && isIPv4(bare.slice(2)) ? `::0:${bare.slice(2)}` : bare)
+  const groups = withoutDottedTail(bare)
+  if (!isGroups(groups)) return undefined
+  const address = ipaddr.IPv6.parse(groups)
   return address.match(MAPPED) ? address.toIPv4Address() : address
+}
+
+/**
+ * Writes the IPv4 part at the end of an IPv6 address as two groups: ipaddr.js reads `::192.0.2.1` as `::ffff:192.0.2.1`,
+ * which is another address (RFC 4291 2.5.5), and octal parts.
+ */
+function withoutDottedTail(text: string): string {
+  const tail = text.slice(text.lastIndexOf(':') + 1)
+  const v4 = parseV4(tail)
+  if (v4 === undefined) return text
+  const [a = 0, b = 0, c = 0, d = 0] = v4.octets
+  return `${text.slice(0, -tail.length)}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+}
+
+/**
+ * Tells whether a text is eight groups, or fewer with one `::` (RFC 4291 2.2). ipaddr.js also reads groups of five digits,
+ * and a `::` that stands for none. Node's `isIP` would tell too, but this file also runs where Node does not.
+ */
+function isGroups(text: string): boolean {
+  const halves = text.split('::')
+  const groups = halves.flatMap((half) => (half === '' ? [] : half.split(':')))
+  const isWhole = halves.length === 1 ? groups.length === 8 : halves.length === 2 && groups.length < 8
+  return isWhole && groups.every((group) => /^[0-9a-f]{1,4}$/i.test(group))
 }
 
 const MAPPED: [ipaddr.IPv6, number] = ipaddr.IPv6.parseCIDR('::ffff:0:0/96')
@@ -98,8 +120,19 @@ const prefixes = (...texts: string[]): Prefix[] => texts.map(parsePrefix).filter
 
 /** Blocks of RFC 6890 and its successors from which no host on the internet sends. */
 const NOT_GLOBAL = prefixes(
-  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
-  ...['192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/3'],
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
   '2001:db8::/32',
 )
 const GLOBAL_V6 = prefixes('2000::/3')
@@ -111,9 +144,12 @@ export const isGlobal = (address: Address): boolean =>
 /** Blocks that are global unicast by number, but hold no server of a third party. */
 const NOT_PUBLIC = prefixes(
   // Relays of 6to4 (RFC 7526), and the platform address of Azure, which hands its secrets to every machine there.
-  ...['192.88.99.0/24', '168.63.129.16/32'],
+  '192.88.99.0/24',
+  '168.63.129.16/32',
   // IETF protocol assignments with Teredo and ORCHID, 6to4, documentation.
-  ...['2001::/23', '2002::/16', '3fff::/20'],
+  '2001::/23',
+  '2002::/16',
+  '3fff::/20',
 )
 
 /**
