@@ -37,9 +37,18 @@ const MAX_UNLISTED_SIGNERS = 256
 const unlistedSigner = memoize(
   MAX_UNLISTED_SIGNERS,
   (host): Agent => ({
-    ...{ id: host, name: host, operator: host, purpose: 'other', docs_url: UNDOCUMENTED, status: 'active' },
-    ...{ ua_tokens: [], ua_match: 'signature-only', client_side: false },
-    ...{ robots_only: false, honors_wildcard_group: true, respects_robots: 'unknown' },
+    id: host,
+    name: host,
+    operator: host,
+    purpose: 'other',
+    docs_url: UNDOCUMENTED,
+    status: 'active',
+    ua_tokens: [],
+    ua_match: 'signature-only',
+    client_side: false,
+    robots_only: false,
+    honors_wildcard_group: true,
+    respects_robots: 'unknown',
     web_bot_auth: { signature_agent: `https://${host}`, directory: null, status: 'observed' },
   }),
 )

@@ -27,7 +27,10 @@ export function alertRoutes({ sites, alerts, notify, readDependencies, now }: Al
   const recordOfPath = createRecordAccess(sites, alerts)
   return [
     ...recordRoutes(sites, {
-      ...{ records: alerts, shape: Alert, newShape: NewAlert, changeShape: AlertChange },
+      records: alerts,
+      shape: Alert,
+      newShape: NewAlert,
+      changeShape: AlertChange,
       async normalise(given) {
         const alert = normaliseAlert(given)
         await checkAlertQuery(
@@ -73,7 +76,10 @@ export function reportRoutes({ sites, reports, notify }: ReportRoutesDeps): Rout
   const recordOfPath = createRecordAccess(sites, reports)
   return [
     ...recordRoutes(sites, {
-      ...{ records: reports, shape: Report, newShape: NewReport, changeShape: ReportChange },
+      records: reports,
+      shape: Report,
+      newShape: NewReport,
+      changeShape: ReportChange,
       normalise: async (given) => given,
     }),
     ...deliveryRoutes({

@@ -58,14 +58,19 @@ export function annotationRoutes({
       },
     },
     normalise: async ({ site, at, text }, call) => ({
-      ...{ site, name: text, happened_at: await instantOf(at, site), kind: 'note' },
+      site,
+      name: text,
+      happened_at: await instantOf(at, site),
+      kind: 'note',
       ...authorOf(call),
     }),
     async applyChange({ id: _, version: __, user_id, author, ...note }, change, call) {
       const { at, text = note.name } = validate(AnnotationChange, change)
       const isRewritten = text !== note.name
       return {
-        ...{ ...note, name: text, happened_at: at === undefined ? note.happened_at : await instantOf(at, note.site) },
+        ...note,
+        name: text,
+        happened_at: at === undefined ? note.happened_at : await instantOf(at, note.site),
         ...(isRewritten ? authorOf(call) : { ...(user_id && { user_id }), ...(author && { author }) }),
       }
     },

@@ -68,7 +68,10 @@ export function createMetricRegistry(refresh?: MetricSources['refresh']) {
   ) => {
     const kind = name.endsWith('_total') ? Counter : Gauge
     new kind({
-      ...{ name, help, labelNames, registers: [registry] },
+      name,
+      help,
+      labelNames,
+      registers: [registry],
       async collect(this: Counter | Gauge) {
         const values = await read()
         this.reset()

@@ -5,13 +5,22 @@ import type { Peer } from './route.js'
 
 /** GET requests for the writer: for rows as they are stored, and those that record a hit or an exposure. */
 const READ_AT_WRITER = new Set([
-  ...['/api/stats/realtime/stream', '/control/tail', '/api/track/pixel.gif', '/api/flags/evaluate'],
+  '/api/stats/realtime/stream',
+  '/control/tail',
+  '/api/track/pixel.gif',
+  '/api/flags/evaluate',
 ])
 /** Three heartbeats of a stream of rows. */
 const MAX_SILENCE_MS = 45_000
 /** Headers of one connection, which the next one has of its own (RFC 9110 7.6.1). */
 const CONNECTION_HEADERS = [
-  ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ]
 /** Marks a request that was passed on: who gets it and is not the writer either does not pass it on again. */
 const PASSED = 'x-readership-passed'

@@ -25,8 +25,20 @@ export type PathKind = 'page' | 'asset' | 'file' | 'data'
  * extension says more than its folder. `*` matches within a segment, `**` across segments.
  */
 const DEFAULT_DATA_PATHS: readonly string[] = [
-  ...['/api/**', '/_api/**', '/graphql', '/graphql/**', '/trpc/**', '/jsonapi/**', '/wp-json/**', '/socket.io/**'],
-  ...['/_next/**', '/_nuxt/**', '/_vercel/**', '/.netlify/**', '/cdn-cgi/**', '/_readership/**'],
+  '/api/**',
+  '/_api/**',
+  '/graphql',
+  '/graphql/**',
+  '/trpc/**',
+  '/jsonapi/**',
+  '/wp-json/**',
+  '/socket.io/**',
+  '/_next/**',
+  '/_nuxt/**',
+  '/_vercel/**',
+  '/.netlify/**',
+  '/cdn-cgi/**',
+  '/_readership/**',
 ]
 
 /** Returns whether a path is one of data; of a site's own patterns, or of the default ones. */

@@ -9,8 +9,18 @@ import { FiltersColumn, FiltersOutput, JsonText, omitNulls, recordFields, SiteId
 
 /** Dimensions that a flag's filters may use: those of the page, the request and its address, nothing that is stored. */
 const FLAG_DIMENSIONS = [
-  ...['hostname', 'pathname', 'utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term'],
-  ...['language', 'browser', 'os', 'device_type', 'country'],
+  'hostname',
+  'pathname',
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'utm_content',
+  'utm_term',
+  'language',
+  'browser',
+  'os',
+  'device_type',
+  'country',
 ] as const
 export type FlagDimension = (typeof FLAG_DIMENSIONS)[number]
 export const isFlagDimension = (dimension: string): dimension is FlagDimension =>

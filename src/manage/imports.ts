@@ -59,8 +59,15 @@ const text = z.string().nullable()
 const ArrivalText = z.string().transform((json) =>
   z
     .object({
-      ...{ entry_page: text, referrer: text, source: text, channel: z.string() },
-      ...{ utm_source: text, utm_medium: text, utm_campaign: text, utm_content: text, utm_term: text },
+      entry_page: text,
+      referrer: text,
+      source: text,
+      channel: z.string(),
+      utm_source: text,
+      utm_medium: text,
+      utm_campaign: text,
+      utm_content: text,
+      utm_term: text,
     })
     .parse(JSON.parse(json)),
 )

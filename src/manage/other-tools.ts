@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseDay } from '../analytics/query/calendar.js'
 import type { HistoryDay, SiteHistory } from '../analytics/query/histories.js'
 import { ApiError } from '../base/errors.js'
-import { join, sql } from '../storage/sql.js'
+import { join, type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { FileName, ToolName } from './fields.js'
@@ -58,8 +58,14 @@ export const AddedHistory = History.extend({
 
 const HistoryRow = z
   .object({
-    ...{ id: z.int(), site: z.int(), tool: z.string(), files: z.string(), created_at: z.date() },
-    ...{ days: z.int(), first_day: z.string(), last_day: z.string() },
+    id: z.int(),
+    site: z.int(),
+    tool: z.string(),
+    files: z.string(),
+    created_at: z.date(),
+    days: z.int(),
+    first_day: z.string(),
+    last_day: z.string(),
   })
   .transform(
     ({ files, created_at, ...row }): History => ({
@@ -69,13 +75,31 @@ const HistoryRow = z
     }),
   )
 const DayRow = z.object({
-  ...{ day: z.string(), tool: z.string() },
-  ...{ visitors: Figure, visits: Figure, pageviews: Figure, bounces: Figure, seconds: Figure },
+  day: z.string(),
+  tool: z.string(),
+  visitors: Figure,
+  visits: Figure,
+  pageviews: Figure,
+  bounces: Figure,
+  seconds: Figure,
 })
 
 const ROWS_PER_INSERT = 100
 
 export type Histories = ReturnType<typeof createHistories>
+
+/** The statements that store the days of the addition with the last id. */
+function insertDays(site: number, days: NewHistory['days']): Sql[] {
+  return Array.from({ length: Math.ceil(days.length / ROWS_PER_INSERT) }, (_, i) => {
+    const rows = days
+      .slice(i * ROWS_PER_INSERT, (i + 1) * ROWS_PER_INSERT)
+      .map(
+        ({ day, visitors, visits, pageviews, bounces, seconds }) =>
+          sql`(${lastId('histories')}, ${site}, ${day}, ${visitors}, ${visits}, ${pageviews}, ${bounces}, ${seconds})`,
+      )
+    return sql`insert into history_days values ${join(rows, ', ')}`
+  })
+}
 
 /**
  * Keeps the days that other tools counted. A day of a site is there once: the addition that came first has it. Reads without
@@ -106,24 +130,17 @@ export function createHistories(records: Records) {
         const added = days.filter(({ day }) => !taken.has(day)).sort((a, b) => (a.day < b.day ? -1 : 1))
         const [first, last] = [added[0], added.at(-1)]
         if (!first || !last) throw new ApiError('conflict', 'The site has every one of these days already.', 'days')
-        const inserts = Array.from({ length: Math.ceil(added.length / ROWS_PER_INSERT) }, (_, i) => {
-          const rows = added
-            .slice(i * ROWS_PER_INSERT, (i + 1) * ROWS_PER_INSERT)
-            .map(
-              ({ day, visitors, visits, pageviews, bounces, seconds }) =>
-                sql`(${lastId('histories')}, ${site}, ${day}, ${visitors}, ${visits}, ${pageviews}, ${bounces}, ${seconds})`,
-            )
-          return sql`insert into history_days values ${join(rows, ', ')}`
-        })
         await write(
           ...insertWithNextId(
             'histories',
             sql`insert into histories (id, site, tool, files, created_at, days, first_day, last_day)`,
             sql`${site}, ${tool}, ${JSON.stringify(files)}, ${audit.at}, ${added.length}, ${first.day}, ${last.day}`,
           ),
-          ...inserts,
+          ...insertDays(site, added),
           ...auditStatements(audit, {
-            ...{ action: 'create', object: 'history', id: lastId('histories') },
+            action: 'create',
+            object: 'history',
+            id: lastId('histories'),
             details: { site, tool, days: added.length },
           }),
         )

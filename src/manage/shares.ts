@@ -15,8 +15,22 @@ import {
 
 /** Reads that a share link may open; `agents` opens every agent read. Single visitors and sessions are never among them. */
 export const SHARE_SCOPES = [
-  ...['overview', 'timeseries', 'realtime', 'pages', 'sources', 'locations', 'devices', 'breakdown', 'events'],
-  ...['goals', 'funnel', 'journeys', 'retention', 'performance', 'errors', 'agents'],
+  'overview',
+  'timeseries',
+  'realtime',
+  'pages',
+  'sources',
+  'locations',
+  'devices',
+  'breakdown',
+  'events',
+  'goals',
+  'funnel',
+  'journeys',
+  'retention',
+  'performance',
+  'errors',
+  'agents',
 ] as const
 export type ShareScope = (typeof SHARE_SCOPES)[number]
 

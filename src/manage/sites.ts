@@ -278,8 +278,21 @@ function applyChange(site: SiteSettings, { domains = site.domains, ...change }: 
 
 /** Tables whose rows belong to one site each. */
 const SITE_TABLES = [
-  ...['goals', 'funnels', 'segments', 'flags', 'shares', 'alerts', 'reports', 'annotations', 'annotation_causes'],
-  ...['ingest_keys', 'asset_names', 'imports', 'import_sessions', 'histories', 'history_days'],
+  'goals',
+  'funnels',
+  'segments',
+  'flags',
+  'shares',
+  'alerts',
+  'reports',
+  'annotations',
+  'annotation_causes',
+  'ingest_keys',
+  'asset_names',
+  'imports',
+  'import_sessions',
+  'histories',
+  'history_days',
 ]
 
 /**

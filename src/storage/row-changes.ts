@@ -32,7 +32,9 @@ export const listSessionMoves = (moves: readonly SessionMove[]): ChangeTable =>
 export const listSessionSplits = (splits: readonly SessionSplit[]): ChangeTable =>
   createTable(
     splits.map(({ session_id, from, until, to: { arrival, ...to } }) => ({
-      ...{ was_id: session_id, at_from: from, at_until: until },
+      was_id: session_id,
+      at_from: from,
+      at_until: until,
       ...toNew({ ...arrival, ...to }),
     })),
     { was_id: 'ubigint', ...ofType('timestamp', ['at_from', 'at_until']), ...SESSION_TYPES },
@@ -43,8 +45,13 @@ export const listSessionSplits = (splits: readonly SessionSplit[]): ChangeTable 
 export const listPlacements = (placements: readonly Placement[]): ChangeTable =>
   createTable(
     placements.map(({ key, to: { arrival, ...to } }) => ({
-      ...{ at_site: key.site_id, at_visitor: key.visitor_id, at_time: key.reported_at, at_kind: key.kind },
-      ...{ at_host: key.hostname, at_path: key.pathname, at_engaged: key.engaged_ms },
+      at_site: key.site_id,
+      at_visitor: key.visitor_id,
+      at_time: key.reported_at,
+      at_kind: key.kind,
+      at_host: key.hostname,
+      at_path: key.pathname,
+      at_engaged: key.engaged_ms,
       ...toNew({ ...arrival, ...to }),
     })),
     {
@@ -101,12 +108,19 @@ export function listViewAdditions(additions: readonly Addition[]): ChangeTable {
 export const listVerdicts = (verdicts: readonly LateVerdict[]): ChangeTable =>
   createTable(
     verdicts.map(({ site_id, timestamp, agent_id, ip_hash, ...verdict }) => ({
-      ...{ at_site: site_id, at_time: timestamp, at_agent: agent_id, at_ip: ip_hash },
+      at_site: site_id,
+      at_time: timestamp,
+      at_agent: agent_id,
+      at_ip: ip_hash,
       ...toNew(verdict),
     })),
     {
-      ...{ at_site: 'integer', at_time: 'timestamp', at_agent: 'varchar', at_ip: 'ubigint' },
-      ...{ new_verified: 'boolean', new_verification: 'varchar' },
+      at_site: 'integer',
+      at_time: 'timestamp',
+      at_agent: 'varchar',
+      at_ip: 'ubigint',
+      new_verified: 'boolean',
+      new_verification: 'varchar',
     },
     verdicts.map(({ timestamp }) => timestamp),
   )
@@ -116,7 +130,8 @@ function createTable(rows: readonly object[], types: Record<string, ValueType>, 
   // Not `Math.min(...times)`: there may be more of them than a call takes arguments.
   const ms = times.map((time) => time.getTime())
   return {
-    ...{ rows, types },
+    rows,
+    types,
     columns: Object.keys(types).flatMap((name) => (name.startsWith('new_') ? [name.slice('new_'.length)] : [])),
     first: new Date(ms.reduce((a, b) => Math.min(a, b))),
     last: new Date(ms.reduce((a, b) => Math.max(a, b))),
@@ -137,7 +152,8 @@ const ofType = (type: ValueType, columns: readonly string[]): Record<string, Val
   Object.fromEntries(columns.map((column) => [column, type]))
 
 const SESSION_TYPES: Readonly<Record<string, ValueType>> = {
-  ...{ new_session_id: 'ubigint', new_session_start: 'timestamp' },
+  new_session_id: 'ubigint',
+  new_session_start: 'timestamp',
   ...ofType(
     'varchar',
     ARRIVAL_COLUMNS.map((column) => `new_${column}`),

@@ -24,8 +24,18 @@ const UNHEARD_BEATS = 5
 const BEGIN_BEATS = 3.5
 /** Calls that take as long as the store is large, or as the network is slow: they end when the worker is silent. */
 const LONG_CALLS: ReadonlySet<string> = new Set([
-  ...['take_backup', 'export_rows', 'checkpoint', 'reclassify', 'refresh', 'reload_geoip'],
-  ...['remove', 'remove_import', 'assign', 'import_begin', 'import_lines', 'import_end'],
+  'take_backup',
+  'export_rows',
+  'checkpoint',
+  'reclassify',
+  'refresh',
+  'reload_geoip',
+  'remove',
+  'remove_import',
+  'assign',
+  'import_begin',
+  'import_lines',
+  'import_end',
 ])
 
 /** Requests to the worker that wait for their result, each under an id. Long because its methods share what waits. */

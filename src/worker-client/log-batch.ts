@@ -61,8 +61,21 @@ export interface ImportedLine {
 /** Collects lines to a batch. */
 export function createBatch() {
   const batch: LineBatch = {
-    ...{ texts: [], time: [], address: [], host: [], method: [], target: [], status: [], bytes: [], duration_ms: [] },
-    ...{ referrer: [], user_agent: [], type: [], page: [], log: [], headers: {} },
+    texts: [],
+    time: [],
+    address: [],
+    host: [],
+    method: [],
+    target: [],
+    status: [],
+    bytes: [],
+    duration_ms: [],
+    referrer: [],
+    user_agent: [],
+    type: [],
+    page: [],
+    log: [],
+    headers: {},
   }
   const places = new Map<string, number>()
   const placeOf = (text: string): number => {

@@ -100,8 +100,11 @@ function forkWorker(entry: URL, heap_mb: number): ChildProcess | Error {
   try {
     return fork(entry, {
       execArgv: [
-        ...[`--max-old-space-size=${heap_mb}`, `--max-semi-space-size=${SEMI_SPACE_MB}`, '--inspect-port=0'],
-        ...['--require', fileURLToPath(LOW_PRIORITY)],
+        `--max-old-space-size=${heap_mb}`,
+        `--max-semi-space-size=${SEMI_SPACE_MB}`,
+        '--inspect-port=0',
+        '--require',
+        fileURLToPath(LOW_PRIORITY),
       ],
       serialization: 'advanced',
       env: { MALLOC_ARENA_MAX, ...process.env },

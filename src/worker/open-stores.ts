@@ -63,7 +63,11 @@ export async function openWorkerStores(options: WorkerOptions, hooks: Hooks): Pr
 const fileOptions = (options: WorkerOptions, { log, onRepaired }: Hooks) => {
   const settings = { memory_limit: options.memory_limit, threads: options.threads, temp_limit: '4GB' }
   return {
-    ...{ now: () => new Date(), clock, log, onRepaired, limits: options.limits },
+    now: () => new Date(),
+    clock,
+    log,
+    onRepaired,
+    limits: options.limits,
     lock_ms: options.lock_ms ?? LOCK_WAIT_MS,
     settings: { events: settings, records: { ...settings, memory_limit: '64MB', threads: 1 } },
   }
@@ -125,7 +129,11 @@ async function openShared(
 ): Promise<{ records: RecordStore; lease: Lease }> {
   const { openPostgresRecords } = await import('../storage/postgres/records.js')
   const opened = await openPostgresRecords({
-    ...{ url: control, now: () => new Date(), log, instance, onChange: onRecordsChange },
+    url: control,
+    now: () => new Date(),
+    log,
+    instance,
+    onChange: onRecordsChange,
   })
   return { records: { ...opened, repairs: [] }, lease: createLease({ records: opened, instance, address, clock }) }
 }
@@ -156,8 +164,16 @@ function readOnly(store: Omit<Store, 'append'>): EventStore {
     lastCommit: async () => undefined,
     lookUp: store.query,
     maintain: async () => {},
-    ...{ append: refuse, updateVerdicts: refuse, judgeFetches: refuse, reclassify: refuse, renameDevice: refuse },
-    ...{ replaceSitemap: refuse, remove: refuse, removeImport: refuse, assign: refuse, forgetRemovals: refuse },
+    append: refuse,
+    updateVerdicts: refuse,
+    judgeFetches: refuse,
+    reclassify: refuse,
+    renameDevice: refuse,
+    replaceSitemap: refuse,
+    remove: refuse,
+    removeImport: refuse,
+    assign: refuse,
+    forgetRemovals: refuse,
     aggregate: refuse,
   }
 }

@@ -74,8 +74,16 @@ export async function findPageReports(
     const seen = before ?? pick(earliest, views)
     const [{ visitor_id, engaged_ms } = { visitor_id: visitor.visitor_id, engaged_ms: 0 }] = [row ?? one]
     return {
-      ...{ visitor_id, at: Math.max(at, seen?.at ?? at), engaged_ms: engaged_ms ?? 0, view: seen?.at },
-      ...{ visitors: ids, visitor, row, stored: one, seen, reportedAt: at },
+      visitor_id,
+      at: Math.max(at, seen?.at ?? at),
+      engaged_ms: engaged_ms ?? 0,
+      view: seen?.at,
+      visitors: ids,
+      visitor,
+      row,
+      stored: one,
+      seen,
+      reportedAt: at,
       openUntil: before ? undefined : (seen?.at ?? at + MAX_OVERTAKING_MS),
     }
   })
@@ -143,8 +151,12 @@ export function findPlacements(reports: readonly BatchReport[]): Placement[] {
     if (isSame) continue
     const { is_loose, session_id: left, session_start: leftStart, timestamp, ...key } = stored
     const to = {
-      ...{ session_id, session_start, arrival, timestamp: new Date(place.at) },
-      ...{ visitor_id: seen?.visitor_id ?? stored.visitor_id, pathname: seen?.pathname ?? stored.pathname },
+      session_id,
+      session_start,
+      arrival,
+      timestamp: new Date(place.at),
+      visitor_id: seen?.visitor_id ?? stored.visitor_id,
+      pathname: seen?.pathname ?? stored.pathname,
       reported_at: isFinal(report) ? null : stored.reported_at,
     }
     const from = left === null || leftStart === null ? undefined : { session_id: left, session_start: leftStart }

@@ -100,8 +100,13 @@ export async function findViews(
   const wanted = searches.flatMap(({ ids, at, hostname, pathnames }, n) =>
     ids.flatMap((id) =>
       pathnames.map((path) => ({
-        ...{ n, of_visitor: id, of_host: hostname, of_path: path, of_since: new Date(at - MAX_LATENESS_MS) },
-        ...{ of_at: new Date(at), of_until: new Date(lastViewTime(path, at)) },
+        n,
+        of_visitor: id,
+        of_host: hostname,
+        of_path: path,
+        of_since: new Date(at - MAX_LATENESS_MS),
+        of_at: new Date(at),
+        of_until: new Date(lastViewTime(path, at)),
       })),
     ),
   )

@@ -226,7 +226,14 @@ export function agentMetrics(plan: Plan, by: Grouping, metrics: readonly string[
 }
 
 const DAILY_COUNTS = [
-  ...['fetches', 'pages', 'verified_fetches', 'spoofed', 'indeterminate', 'unverifiable', 'last_seen', 'bytes'],
+  'fetches',
+  'pages',
+  'verified_fetches',
+  'spoofed',
+  'indeterminate',
+  'unverifiable',
+  'last_seen',
+  'bytes',
 ]
 
 /** The same from daily counts; undefined if these do not have the dimension, the filters or the metrics. */

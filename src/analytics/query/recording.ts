@@ -169,7 +169,8 @@ export function createRecordingLookup({ query, gaps, began, clock }: RecordingLo
     return asked.time
   }
   return async (site: number): Promise<Recording> => ({
-    ...{ since: await findFirstRow(site), gaps: await gaps() },
+    since: await findFirstRow(site),
+    gaps: await gaps(),
     ...(began && { began: await began() }),
   })
 }

@@ -183,7 +183,10 @@ export default defineRead({
 const seenFields = (row: ResultRow) => {
   const { fetches, spoofed, disallowed, rank, last_seen } = formatInstants(row)
   return {
-    ...{ fetches, spoofed, disallowed, last_seen },
+    fetches,
+    spoofed,
+    disallowed,
+    last_seen,
     ...(rank === undefined ? {} : { severity: SEVERITIES[Number(rank)] }),
   }
 }

@@ -75,7 +75,11 @@ export function shareRoutes({ sites, shares, goals, access, store, hash, now, ra
         const newHash = password === null || password === undefined ? undefined : await hash(password)
         const storedHash = password === undefined ? currentHash : newHash
         const changed = {
-          ...{ ...share, name, scopes, embed, badge },
+          ...share,
+          name,
+          scopes,
+          embed,
+          badge,
           ...(filters === undefined ? {} : { filters: await readFilters(filters, share.site) }),
         }
         refuseEmptyBadge(changed, storedHash !== undefined)

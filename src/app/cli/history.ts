@@ -104,7 +104,13 @@ export const historyList = defineRequest({
       terminal,
       [right('ID'), 'TOOL', right('DAYS'), 'FIRST', 'LAST', 'ADDED', 'FILES'],
       histories.map(({ id, tool, days, first_day, last_day, created_at, files }) => [
-        ...[String(id), tool, formatNumber(days), first_day, last_day, created_at.slice(0, 10), files.join(', ')],
+        String(id),
+        tool,
+        formatNumber(days),
+        first_day,
+        last_day,
+        created_at.slice(0, 10),
+        files.join(', '),
       ]),
     )
   },

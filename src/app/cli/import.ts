@@ -181,7 +181,9 @@ async function sendLines(
 ): Promise<Result> {
   const began = performance.now()
   const begin = {
-    ...{ site, options, total: total ?? null },
+    site,
+    options,
+    total: total ?? null,
     source: logs.map(({ read }) => escapeText(read.name)).join(', '),
     format: [...new Set(logs.map(({ read }) => read.format))].join(', '),
   }
@@ -233,8 +235,12 @@ async function sendLines(
     })
   }
   return {
-    ...{ read, counts, id: id > 0 ? id : undefined, seconds: (performance.now() - began) / 1000 },
-    ...{ isCut: faults.length > 0, hasNoRequest: hasNoRequest(read, counts) },
+    read,
+    counts,
+    id: id > 0 ? id : undefined,
+    seconds: (performance.now() - began) / 1000,
+    isCut: faults.length > 0,
+    hasNoRequest: hasNoRequest(read, counts),
   }
 }
 const NO_COUNTS: ImportCounts = { human: 0, agent: 0, known: 0, other_hosts: 0, dropped: 0, own_salts: false }

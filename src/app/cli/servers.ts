@@ -54,7 +54,9 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       proxy: () => listener?.stats(),
       otherRecorders: () => (listener && 'recorders' in listener ? listener.recorders : undefined),
       status: () => ({
-        ...{ origin: config.origin, dashboard: exposedDashboardUrl(config), settings: judgedSettings(config) },
+        origin: config.origin,
+        dashboard: exposedDashboardUrl(config),
+        settings: judgedSettings(config),
         listeners: { site: siteUrl(config) + config.base_path, service: listenerUrl(config) },
       }),
       service: () => serviceUrl(config),
@@ -75,7 +77,12 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       config.workers > 1
         ? createSiteProcesses(config, { instance, log, terminal })
         : createPublicListener(config, {
-            ...{ origin, trust, certificate, instance, log, openFiles },
+            origin,
+            trust,
+            certificate,
+            instance,
+            log,
+            openFiles,
             serve: createPublicService(instance, config),
           })
     listener = site
@@ -119,9 +126,15 @@ const judgedSettings = (config: Config) => {
   const file = (name: 'tls_cert' | 'tls_key' | 'geoip' | 'ingest_key_file') =>
     config[name] === undefined ? {} : { [name]: resolve(config[name]) }
   return {
-    ...{ trust_proxy, inject, public_url, memory_limit },
+    trust_proxy,
+    inject,
+    public_url,
+    memory_limit,
     // The commands that read them run in other directories.
-    ...{ ...file('tls_cert'), ...file('tls_key'), ...file('geoip'), ...file('ingest_key_file') },
+    ...file('tls_cert'),
+    ...file('tls_key'),
+    ...file('geoip'),
+    ...file('ingest_key_file'),
   }
 }
 
@@ -135,7 +148,8 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
       version: terminal.version,
       status: () => ({
         dashboard: dashboardUrl(config, listenerUrl(service)),
-        ...{ settings: judgedSettings(config), listeners: { service: listenerUrl(service) } },
+        settings: judgedSettings(config),
+        listeners: { service: listenerUrl(service) },
       }),
       service: () => serviceUrl(service),
       address: () => networkUrl(service),

@@ -18,8 +18,14 @@ const MAX_COLUMNS = 100
 
 /** Reasons for which a row that should have been stored was lost; other hits and responses are left out by design. */
 const LOSS_REASONS = new Set([
-  ...['queue_full', 'recorder_off', 'fault'],
-  ...['spool_full', 'memory_full', 'damaged', 'refused', 'closed'],
+  'queue_full',
+  'recorder_off',
+  'fault',
+  'spool_full',
+  'memory_full',
+  'damaged',
+  'refused',
+  'closed',
 ])
 /** A robots.txt is fetched every ten minutes. */
 const MAX_ROBOTS_AGE_S = 3_600

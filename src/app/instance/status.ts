@@ -38,7 +38,10 @@ export const describeProcess = (deps: Pick<InstanceDeps, 'proxy'>): Pick<Instanc
   return {
     ...(active !== undefined && {
       requests: {
-        ...{ active, statuses: set(statuses), failures: set(failures), addresses: set(addresses) },
+        active,
+        statuses: set(statuses),
+        failures: set(failures),
+        addresses: set(addresses),
         ...(ignored_peer !== undefined && { ignored_peer }),
       },
     }),

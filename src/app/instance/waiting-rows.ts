@@ -41,7 +41,11 @@ export function createWaitingRows({
   let storedByOthers: Promise<number> | undefined
 
   const identify = (from: string, number: number) => ({
-    ...{ site_id: 0, signature: null, sender: from, number, accepted_at: now() },
+    site_id: 0,
+    signature: null,
+    sender: from,
+    number,
+    accepted_at: now(),
   })
   const remove = async (file: string): Promise<void> => {
     await rm(file, { force: true })

@@ -72,7 +72,11 @@ async function openLog(path: string, { stdin, format, zone }: OpenOptions): Prom
     .map(read?.createParser({ zone }) ?? (() => undefined))
     .filter((entry) => typeof entry === 'object')
   return {
-    ...{ path, size, head, pieces, firstTime: entries[0]?.timestamp },
+    path,
+    size,
+    head,
+    pieces,
+    firstTime: entries[0]?.timestamp,
     lacksUserAgents: read !== undefined && lacksUserAgents(read, entries),
   }
 }

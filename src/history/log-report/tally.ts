@@ -57,7 +57,11 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
   const readAssistant = createAssistantReader()
   const kindOf = createLineReader(isData)
   const paths = createTopCounter<PathCounts>(MAX_PATHS, () => ({
-    ...{ count: 0, pageviews: 0, requests: 0, assistants: 0, arrivals: 0 },
+    count: 0,
+    pageviews: 0,
+    requests: 0,
+    assistants: 0,
+    arrivals: 0,
   }))
   const errors = createTopCounter(MAX_ERRORS, () => ({ count: 0, agents: new Set<string>() }))
   const unnamed = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
@@ -167,7 +171,8 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
           return { status: Number(status), pathname: pathname.join(' '), requests: count, agents: [...agents] }
         }),
         read_by_assistants: top(({ assistants }) => assistants).map(([pathname, { assistants: requests }]) => ({
-          ...{ pathname, requests },
+          pathname,
+          requests,
         })),
         arrivals: {
           pageviews: arrivals,
@@ -178,7 +183,9 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
           })),
         },
         pages: top(({ pageviews }) => pageviews).map(([pathname, { pageviews, requests }]) => ({
-          ...{ pathname, pageviews, requests },
+          pathname,
+          pageviews,
+          requests,
         })),
         unnamed: unnamed.top(LIST_LENGTH).map(([user_agent, { count }]) => ({ user_agent, requests: count })),
         lists_complete:

@@ -100,7 +100,11 @@ const GA4_COLUMNS = Object.values(GA4).flatMap(([columns]) => columns)
 const GA4_COUNTS = [GA4.visitors, GA4.visits, GA4.pageviews, GA4.engaged].flatMap((reader) => reader?.[0] ?? [])
 
 const ga4 = (day: DailyFormat['day']): DailyFormat => ({
-  ...{ kind: 'daily', tool: 'ga4', title: 'Google Analytics 4, CSV of a report by day', day, needs: [day.column] },
+  kind: 'daily',
+  tool: 'ga4',
+  title: 'Google Analytics 4, CSV of a report by day',
+  day,
+  needs: [day.column],
   // Tools share names of means, such as the bounce rate, so that these alone identify none.
   fits: (columns) =>
     columns.some((column) => GA4_COUNTS.includes(column)) ||
@@ -113,7 +117,11 @@ const YES = /^(true|t|1|yes)$/i
 /** The formats in the order in which they are tried. */
 const CSV_FORMATS: readonly CsvFormat[] = [
   {
-    ...{ kind: 'daily', tool: 'plausible', title: 'Plausible export, imported_visitors', day: DATE, needs: PLAUSIBLE },
+    kind: 'daily',
+    tool: 'plausible',
+    title: 'Plausible export, imported_visitors',
+    day: DATE,
+    needs: PLAUSIBLE,
     fits: isOnly(...PLAUSIBLE),
     readers: {
       visitors: count('visitors'),
@@ -124,7 +132,10 @@ const CSV_FORMATS: readonly CsvFormat[] = [
     },
   },
   {
-    ...{ kind: 'daily', tool: 'plausible', title: 'Plausible, visitors.csv of the dashboard', day: DATE },
+    kind: 'daily',
+    tool: 'plausible',
+    title: 'Plausible, visitors.csv of the dashboard',
+    day: DATE,
     needs: ['date', 'visitors', 'visits', 'bounce_rate'],
     fits: isOnly(...PLAUSIBLE_STATS),
     readers: {
@@ -136,7 +147,11 @@ const CSV_FORMATS: readonly CsvFormat[] = [
     },
   },
   {
-    ...{ kind: 'daily', tool: 'matomo', title: 'Matomo, CSV of the Reporting API by day', day: DATE, needs: ['date'] },
+    kind: 'daily',
+    tool: 'matomo',
+    title: 'Matomo, CSV of the Reporting API by day',
+    day: DATE,
+    needs: ['date'],
     // A label stands for a page, a country or a browser.
     fits: (columns) => !columns.includes('label') && ['nb_visits', 'nb_pageviews'].some((one) => columns.includes(one)),
     readers: {
@@ -148,13 +163,18 @@ const CSV_FORMATS: readonly CsvFormat[] = [
     },
   },
   {
-    ...{ kind: 'daily', tool: 'simple-analytics', title: 'Simple Analytics, pageviews and visitors by day', day: DATE },
+    kind: 'daily',
+    tool: 'simple-analytics',
+    title: 'Simple Analytics, pageviews and visitors by day',
+    day: DATE,
     needs: ['date', 'pageviews', 'visitors'],
     fits: isOnly('date', 'pageviews', 'visitors'),
     readers: { visitors: count('visitors'), pageviews: count('pageviews') },
   },
   {
-    ...{ kind: 'hits', tool: 'umami', title: 'Umami, rows of website_event' },
+    kind: 'hits',
+    tool: 'umami',
+    title: 'Umami, rows of website_event',
     needs: ['session_id', 'created_at', 'event_type', 'url_path'],
     has: (columns) => ({ visitors: true, visits: columns.includes('visit_id'), bounces: 'one_pageview' }),
     read(cells) {
@@ -168,7 +188,9 @@ const CSV_FORMATS: readonly CsvFormat[] = [
     },
   },
   {
-    ...{ kind: 'hits', tool: 'goatcounter', title: 'GoatCounter, CSV export' },
+    kind: 'hits',
+    tool: 'goatcounter',
+    title: 'GoatCounter, CSV export',
     needs: ['event', 'bot', 'session', 'date'],
     fits: ([first = '']) => /^[12]path$/.test(first),
     has: () => ({ visitors: true, visits: false, bounces: 'one_pageview' }),
@@ -180,7 +202,9 @@ const CSV_FORMATS: readonly CsvFormat[] = [
     },
   },
   {
-    ...{ kind: 'hits', tool: 'simple-analytics', title: 'Simple Analytics, exported data points' },
+    kind: 'hits',
+    tool: 'simple-analytics',
+    title: 'Simple Analytics, exported data points',
     needs: ['path'],
     fits: (columns) => columns.includes('added_iso') || columns.includes('added_unix'),
     has: (columns) => ({

@@ -32,8 +32,13 @@ export async function readHitStats(
   { days, tz, events }: { days: ReturnType<typeof createDayFigures>; tz: string; events: ReadonlySet<number> },
 ): Promise<ReadFile> {
   const read: ReadFile = {
-    ...{ name: file.name, tool: 'goatcounter', title: 'GoatCounter, JSON export', because: 'hit_stats.jsonl' },
-    ...{ rows: 0, broken: 0, skipped: 0 },
+    name: file.name,
+    tool: 'goatcounter',
+    title: 'GoatCounter, JSON export',
+    because: 'hit_stats.jsonl',
+    rows: 0,
+    broken: 0,
+    skipped: 0,
   }
   const pageviews = new Map<string, number>()
   for await (const line of readJsonLines(file)) {

@@ -154,8 +154,13 @@ function createCells(columns: readonly string[]) {
 }
 
 const startFile = ({ name }: ExportFile, { tool, title }: CsvFormat, columns: readonly string[]): ReadFile => ({
-  ...{ name, tool, title, because: `columns ${columns.slice(0, 6).join(', ')}${columns.length > 6 ? ', …' : ''}` },
-  ...{ rows: 0, broken: 0, skipped: 0 },
+  name,
+  tool,
+  title,
+  because: `columns ${columns.slice(0, 6).join(', ')}${columns.length > 6 ? ', …' : ''}`,
+  rows: 0,
+  broken: 0,
+  skipped: 0,
 })
 
 interface DayRow {

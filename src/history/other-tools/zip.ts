@@ -89,7 +89,9 @@ function readList(path: string, parts: FileParts): Place[] {
     const flags = list.readUInt16LE(at + 8)
     const text = list.subarray(at + 46, at + 46 + name)
     places.push({
-      ...{ name: text.toString((flags & 0x800) === 0 ? 'latin1' : 'utf8'), flags, method: list.readUInt16LE(at + 10) },
+      name: text.toString((flags & 0x800) === 0 ? 'latin1' : 'utf8'),
+      flags,
+      method: list.readUInt16LE(at + 10),
       checksum: list.readUInt32LE(at + 16),
       ...readSizes(list, at, list.subarray(at + 46 + name, at + 46 + name + extra)),
     })

@@ -77,7 +77,8 @@ export function createDeploymentNotes({ annotations, records }: { annotations: A
     return {
       names: new Map(stored.map(([stem, known]) => [stem, { ...known, newHashes: new Map() }])),
       latest: latest && {
-        ...{ cause: latest.cause, at: Date.parse(latest.cause.slice(CAUSE.length)) },
+        cause: latest.cause,
+        at: Date.parse(latest.cause.slice(CAUSE.length)),
         assets: latest.data?.assets ?? [],
       },
       saved: row === undefined ? 0 : now,

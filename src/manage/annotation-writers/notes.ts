@@ -99,8 +99,12 @@ async function policyNotes({ records, siteOf }: NotesDeps, start: Date, end: Dat
     if (site === undefined) return []
     const change = sha256 === '' ? 'was removed' : before.sha256 === '' ? 'was added' : 'changed'
     return {
-      ...{ site, kind: 'policy_changed', at, cause: `policy_changed:${hostname}${file}:${at.toISOString()}` },
-      ...{ text: `${file.slice(1)} of ${hostname} ${change}`, data: { hostname, file, status, sha256, before } },
+      site,
+      kind: 'policy_changed',
+      at,
+      cause: `policy_changed:${hostname}${file}:${at.toISOString()}`,
+      text: `${file.slice(1)} of ${hostname} ${change}`,
+      data: { hostname, file, status, sha256, before },
     }
   })
 }

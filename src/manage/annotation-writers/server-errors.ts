@@ -84,7 +84,11 @@ export function createServerErrorNotes({ annotations }: { annotations: Annotatio
     /** Adds what a site did since the last call. Rejects if the records cannot be read or written. */
     async add(site: number, added: readonly ActivityMinute[], now: number): Promise<void> {
       const state: SiteState = sites.get(site) ?? {
-        ...{ minutes: new Map(), burst: undefined, since: [], written: 0, isUnsaved: false },
+        minutes: new Map(),
+        burst: undefined,
+        since: [],
+        written: 0,
+        isUnsaved: false,
       }
       sites.set(site, state)
       merge(state, added, now)
@@ -129,8 +133,11 @@ function toNote(
   { cause, start, end, errors, responses, statuses }: Burst,
 ): AutomaticNote & { readonly text: string } {
   const data: AnnotationData = {
-    ...{ start: new Date(start).toISOString(), end: new Date(end).toISOString() },
-    ...{ errors, responses, statuses: { ...statuses } },
+    start: new Date(start).toISOString(),
+    end: new Date(end).toISOString(),
+    errors,
+    responses,
+    statuses: { ...statuses },
   }
   const text = `${errors} of ${responses} responses had a 5xx status`
   return { site, cause, kind: 'server_errors', at: new Date(start), seen: new Date(end), text, data }

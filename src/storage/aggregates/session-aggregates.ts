@@ -15,8 +15,17 @@ import { type Dialect, raw, type Sql, sql } from '../sql.js'
 
 /** The same on all hits of a session, except in a few sessions (`traits_vary`). */
 export const SESSION_TRAITS: readonly string[] = [
-  ...['country', 'region', 'city', 'asn', 'browser', 'browser_version', 'os', 'os_version', 'device_type'],
-  ...['screen_class', 'language'],
+  'country',
+  'region',
+  'city',
+  'asn',
+  'browser',
+  'browser_version',
+  'os',
+  'os_version',
+  'device_type',
+  'screen_class',
+  'language',
 ]
 
 /**
@@ -170,7 +179,12 @@ export const selectPages = (sessions: Sql, source: Sql): Sql => sql`
 /** The columns that the previous sessions follow from: those of a session, new or aggregated already. */
 export const PRIOR_KEYS: readonly string[] = [
   ...new Set([
-    ...['site_id', 'session_id', 'visitor_id', 'started', 'visitor_ids', 'traits_vary'],
+    'site_id',
+    'session_id',
+    'visitor_id',
+    'started',
+    'visitor_ids',
+    'traits_vary',
     ...Object.values(PRIOR_DIMENSIONS).flat(),
   ]),
 ]

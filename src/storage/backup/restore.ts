@@ -147,7 +147,8 @@ async function load({ events, records }: FilePair, { file, table, name, rows }: 
 
 async function compareFingerprints({ events: { query } }: FilePair, { members }: Manifest): Promise<void> {
   const events = {
-    ...{ query, dialect: duckdbDialect },
+    query,
+    dialect: duckdbDialect,
     async *stream(asked: Parameters<typeof query>[0]) {
       yield await query(asked)
     },

@@ -93,7 +93,9 @@ export function createBackupSchedule(config: ScheduleConfig, { backups, recordsB
       await running
     },
     status: (): ScheduleStatus => ({
-      ...{ directory, keep, failures },
+      directory,
+      keep,
+      failures,
       ...(last && { last }),
       ...(failure && { failure }),
     }),

@@ -129,7 +129,12 @@ async function takeBackup(
             onProgress(done, total)
           }
           return {
-            ...{ taken_at, records_born, readership, duckdb: String(engine?.version), schema, store_bytes },
+            taken_at,
+            records_born,
+            readership,
+            duckdb: String(engine?.version),
+            schema,
+            store_bytes,
             parts: parts.map(({ part }) => ({ ...part, isNew: existsSync(join(directory, part.name)) })),
           }
         }),
@@ -165,7 +170,8 @@ interface PlannedPart {
 /** Lists the parts of the tables of events: months that are over, and days of the present one and of large ones. */
 async function planEvents(from: Snapshot, taken_at: string): Promise<PlannedPart[]> {
   const events: ReadableEvents = {
-    ...{ query: from.query, dialect: duckdbDialect },
+    query: from.query,
+    dialect: duckdbDialect,
     async *stream(query) {
       yield await from.query(query)
     },
@@ -208,7 +214,9 @@ function joinDays({ name: table, byDay }: CopiedTable, days: readonly Day[], per
   return [
     {
       name: `events/${table}${period === undefined ? '' : `-${period}`}.parquet`,
-      ...{ file: 'events', table, ...(byDay && { days: { first, last } }) },
+      file: 'events',
+      table,
+      ...(byDay && { days: { first, last } }),
       rows: days.reduce((sum, { rows }) => sum + rows, 0),
       // A day's is a sum of hashes (src/storage/migrate/read-events.ts).
       fingerprint: String(days.reduce((sum, { fingerprint }) => sum + BigInt(fingerprint), 0n)),

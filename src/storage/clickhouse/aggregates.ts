@@ -71,20 +71,21 @@ function createMarks(parts: Parts): AggregateMarks {
       select distinct e.site_id, date_trunc('day', e.timestamp), ${number} from ${raw(table)} e
       where e.timestamp < ${countedUntil} and (${where})`)
   }
+  const insertStale = (sessions: ReturnType<typeof tracker.findStale>, number: bigint) =>
+    insertRows(client, {
+      table: 'stale_sessions',
+      columns: ['site_id', 'session_id', 'session_start', 'ver'],
+      values: sessions.map((one) => [one.site_id, String(one.session_id), one.session_start, String(number)]),
+    })
   const insertDays = (days: ReturnType<typeof tracker.findChangedDays>, number: bigint) =>
     insertRows(client, {
-      ...{ table: 'daily_changed', columns: ['site_id', 'day', 'ver'] },
+      table: 'daily_changed',
+      columns: ['site_id', 'day', 'ver'],
       values: days.map(({ site_id, day }) => [site_id, day, String(number)]),
     })
   return {
     async ofCommit(events, agent_events, { moves = [], placements = [], additions = [] }, number) {
-      const stale = tracker.findStale(events, { moves, placements })
-      await insertRows(client, {
-        ...{ table: 'stale_sessions', columns: ['site_id', 'session_id', 'session_start', 'ver'] },
-        values: stale.map(({ site_id, session_id, session_start }) => [
-          ...[site_id, String(session_id), session_start, String(number)],
-        ]),
-      })
+      await insertStale(tracker.findStale(events, { moves, placements }), number)
       if (additions.length > 0) await markStale(areViews(additions.map(({ to }) => to)), number)
       await insertDays(tracker.findChangedDays({ events, agent_events }, { moves }), number)
     },
@@ -110,12 +111,11 @@ function createMarks(parts: Parts): AggregateMarks {
         number,
       )
       const { aggregatedUntil = BEGINNING_OF_TIME } = tracker.progress()
-      await insertRows(client, {
-        ...{ table: 'stale_sessions', columns: ['site_id', 'session_id', 'session_start', 'ver'] },
-        values: splits
-          .filter(({ to }) => to.session_start < aggregatedUntil)
-          .map(({ to }) => [site, String(to.session_id), to.session_start, String(number)]),
-      })
+      const stale = splits.filter(({ to }) => to.session_start < aggregatedUntil)
+      await insertStale(
+        stale.map(({ to }) => ({ site_id: site, session_id: to.session_id, session_start: to.session_start })),
+        number,
+      )
       await markDays('events', sql`${isTouched} and e.kind = 'pageview'`, number)
       await markDays(
         'agent_events',

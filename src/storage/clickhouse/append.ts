@@ -59,8 +59,17 @@ export async function applyCommit(
 
 /** Columns that a report without a session does not store. */
 const OF_SESSIONS = new Set([
-  ...['session_id', 'session_start', 'entry_page', 'referrer', 'source', 'channel', 'utm_source', 'utm_medium'],
-  ...['utm_campaign', 'utm_content', 'utm_term'],
+  'session_id',
+  'session_start',
+  'entry_page',
+  'referrer',
+  'source',
+  'channel',
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'utm_content',
+  'utm_term',
 ])
 
 function prepareTable(table: RowTable, rows: readonly object[]): Insert {
@@ -89,5 +98,9 @@ function toCells(type: ColumnType, value: unknown): unknown[] | undefined {
 }
 
 const toDelivery = ({ site_id, signature, sender, number, accepted_at }: EdgeDelivery): unknown[] => [
-  ...[site_id, signature, sender, number, new Date(accepted_at)],
+  site_id,
+  signature,
+  sender,
+  number,
+  new Date(accepted_at),
 ]

@@ -138,8 +138,12 @@ export function buildJudgements(
     ...Object.fromEntries(Object.entries(values).map(([column, value]) => [`new_${column}`, value])),
   }))
   const now = clickhouseDialect.rows(rows, {
-    ...{ row_id: 'ubigint', new_robots_allowed: 'boolean', new_robots_rule: 'varchar', new_robots_line: 'integer' },
-    ...{ new_robots_grace: 'boolean', new_llms_listed: 'integer' },
+    row_id: 'ubigint',
+    new_robots_allowed: 'boolean',
+    new_robots_rule: 'varchar',
+    new_robots_line: 'integer',
+    new_robots_grace: 'boolean',
+    new_llms_listed: 'integer',
   })
   return insertVersions(
     'agent_events',
@@ -163,13 +167,24 @@ export function buildReclassification(
   { version, where, number }: { version: string; where: Sql; number: bigint },
 ): Sql {
   const rows = changes.map((one) => ({
-    ...{ of_user_agent: one.user_agent, of_agent: one.agent_id, of_signed: one.signed, now_id: one.to },
-    ...{ now_operator: one.operator, now_purpose: one.purpose, now_verification: one.verification },
+    of_user_agent: one.user_agent,
+    of_agent: one.agent_id,
+    of_signed: one.signed,
+    now_id: one.to,
+    now_operator: one.operator,
+    now_purpose: one.purpose,
+    now_verification: one.verification,
     moved: one.to !== one.agent_id,
   }))
   const now = clickhouseDialect.rows(rows, {
-    ...{ of_user_agent: 'varchar', of_agent: 'varchar', of_signed: 'boolean', now_id: 'varchar' },
-    ...{ now_operator: 'varchar', now_purpose: 'varchar', now_verification: 'varchar', moved: 'boolean' },
+    of_user_agent: 'varchar',
+    of_agent: 'varchar',
+    of_signed: 'boolean',
+    now_id: 'varchar',
+    now_operator: 'varchar',
+    now_purpose: 'varchar',
+    now_verification: 'varchar',
+    moved: 'boolean',
   })
   const unlessMoved = (column: string) => raw(`if(coalesce(now.moved, false), null, e.${column})`)
   return insertVersions(

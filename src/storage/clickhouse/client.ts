@@ -42,7 +42,8 @@ export function parseAddress(text: string): ClickHouseAddress {
     url: `${scheme}://${hostname}:${port || DEFAULT_PORT[scheme]}`,
     username: decodeURIComponent(username) || 'default',
     password: decodeURIComponent(password),
-    ...{ database, cluster },
+    database,
+    cluster,
   }
 }
 
@@ -62,7 +63,11 @@ export async function connect({
     throw new ClickHouseOpenError('--store clickhouse:// needs a package: npm install @clickhouse/client')
   })
   return createClient({
-    ...{ url, username, password, database, application: 'readership' },
+    url,
+    username,
+    password,
+    database,
+    application: 'readership',
     request_timeout: REQUEST_TIMEOUT_MS,
     max_open_connections: MAX_CONNECTIONS,
     // Values of a statement may be longer than a URL.

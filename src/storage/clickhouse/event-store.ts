@@ -84,7 +84,8 @@ export async function openEventStore(url: string, options: ClickHouseWriterOptio
   const aggregates = await openAggregates(client, () => journal.takeNumbers()).catch(closeAndThrow)
   const { marks } = aggregates
   const aggregation = createAggregation({
-    ...{ ...options, store: 'ClickHouse' },
+    ...options,
+    store: 'ClickHouse',
     step: (target) => change('Sessions could not be aggregated.', () => aggregates.step(target), 0),
   })
   try {

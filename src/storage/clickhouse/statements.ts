@@ -47,7 +47,9 @@ export async function insertRows(client: ClickHouseClient, { table, columns, val
   if (values.length === 0 || first === undefined) return
   await repeat(() =>
     client.insert({
-      ...{ table, values, columns: [first, ...rest] },
+      table,
+      values,
+      columns: [first, ...rest],
       format: 'JSONCompactEachRow',
       clickhouse_settings: INSERT_SETTINGS,
     }),

@@ -57,7 +57,8 @@ export async function openClickHouse(
     if (closed) throw new ApiError('database_error', 'The store is closed.')
   }
   return {
-    ...{ client, address },
+    client,
+    address,
     requireOpen,
     dialect: clickhouseDialect,
     async query(query: Sql, signal?: AbortSignal): Promise<ResultRow[]> {

@@ -86,8 +86,17 @@ function listChanges(rows: readonly { site_id: number; timestamp?: Date; session
 }
 
 const NO_SESSION = {
-  ...{ session_id: null, session_start: null, entry_page: null, referrer: null, source: null, channel: null },
-  ...{ utm_source: null, utm_medium: null, utm_campaign: null, utm_content: null, utm_term: null },
+  session_id: null,
+  session_start: null,
+  entry_page: null,
+  referrer: null,
+  source: null,
+  channel: null,
+  utm_source: null,
+  utm_medium: null,
+  utm_campaign: null,
+  utm_content: null,
+  utm_term: null,
 }
 const withoutSession = (row: EventRow): LooseReport => ({ ...row, ...NO_SESSION })
 

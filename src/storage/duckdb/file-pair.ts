@@ -31,8 +31,11 @@ export interface FilePair {
 /** Opens the records of a data directory alone. Throws `StoreOpenError`. */
 export const openRecordsAlone = (data: string, { log, migrations }: FilePairOptions): Promise<RecordStore> =>
   openRecords({
-    ...{ file: join(data, 'control.duckdb'), ...(migrations && { migrations: migrations.records }), log },
-    ...{ now: () => new Date(), clock: () => performance.now() },
+    file: join(data, 'control.duckdb'),
+    ...(migrations && { migrations: migrations.records }),
+    log,
+    now: () => new Date(),
+    clock: () => performance.now(),
     settings: { memory_limit: '64MB', threads: 1, temp_limit: '4GB' },
   })
 
@@ -44,7 +47,10 @@ export async function openFilePair(data: string, options: FilePairOptions): Prom
   const common = { now, clock: () => performance.now(), log }
   const records = await openRecordsAlone(data, options)
   const file = await openDataFile({
-    ...{ ...common, file: join(data, 'events.duckdb'), migrations: migrations?.events ?? EVENTS_SCHEMA, settings },
+    ...common,
+    file: join(data, 'events.duckdb'),
+    migrations: migrations?.events ?? EVENTS_SCHEMA,
+    settings,
   }).catch(async (error: unknown) => {
     await records.close()
     throw error
@@ -60,7 +66,10 @@ export async function openFilePair(data: string, options: FilePairOptions): Prom
     },
   }
   return {
-    ...{ file, events, records, checkpoint },
+    file,
+    events,
+    records,
+    checkpoint,
     async bind() {
       const found = await compareFiles(records, events)
       const token = randomBytes(16).toString('hex')

@@ -68,8 +68,13 @@ export function createSharedReads(run: Run, max_bytes: number) {
     }
     const rows = run(query, { signal: stopping.signal, asker, onStart })
     const flight: Flight = {
-      ...{ site, until: latestTime(query), rows, stopping },
-      ...{ waiting: 0, started: false, outdated: false },
+      site,
+      until: latestTime(query),
+      rows,
+      stopping,
+      waiting: 0,
+      started: false,
+      outdated: false,
     }
     flights.set(key, flight)
     rows.then(

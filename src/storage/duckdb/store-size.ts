@@ -5,9 +5,14 @@ import type { ResultRow } from '../store.js'
 
 /** The tables that grow with traffic, each with the time of its rows. */
 const TIME_COLUMNS = {
-  ...{ events: 'timestamp', loose_reports: 'timestamp', agent_events: 'timestamp' },
-  ...{ sessions: 'started', session_pages: 'started' },
-  ...{ daily_urls: 'day', daily_agents: 'day', daily_views: 'day' },
+  events: 'timestamp',
+  loose_reports: 'timestamp',
+  agent_events: 'timestamp',
+  sessions: 'started',
+  session_pages: 'started',
+  daily_urls: 'day',
+  daily_agents: 'day',
+  daily_views: 'day',
 } as const
 /** Growth is that of the last week. */
 const GROWTH_DAYS = 7

@@ -15,7 +15,9 @@ export interface HeldLease {
 /** Takes the right to write to shared records, and keeps it; undefined if another process has it. */
 export async function holdLease(records: Pick<Records, 'query' | 'write'>): Promise<HeldLease | undefined> {
   const lease = createLease({
-    ...{ records, instance: randomBytes(8).toString('hex'), address: '' },
+    records,
+    instance: randomBytes(8).toString('hex'),
+    address: '',
     clock: () => performance.now(),
   })
   for (let polls = 1; ; polls++) {

@@ -30,8 +30,12 @@ export async function openServerSource(store: string, control: string, log: Log)
     const clock = () => performance.now()
     const events = lease
       ? await openEventStore(store, {
-          ...{ records: { ...records, write: createFencedWrite(records, lease.epoch) }, epoch: lease.epoch },
-          ...{ now, clock, random: randomBytes, log },
+          records: { ...records, write: createFencedWrite(records, lease.epoch) },
+          epoch: lease.epoch,
+          now,
+          clock,
+          random: randomBytes,
+          log,
         })
       : await openClickHouse(store)
     closing.push(() => events.close())

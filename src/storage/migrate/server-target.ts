@@ -57,7 +57,8 @@ export async function openServerTarget(store: string, control: string, log: Log)
           values: rows.map((cells) => [
             ...cells.map((cell, place) => readers[place]?.(cell)),
             ...(hasRowId(table) ? [++lastRow] : []),
-            ...[VERSION, 0],
+            VERSION,
+            0,
           ]),
         })
       },

@@ -59,8 +59,18 @@ export async function openPostgresRecords(options: PostgresOptions): Promise<Omi
  * Tables that no process keeps in memory, or only the one that writes. They change each second, and are not announced.
  */
 const UNHEARD_TABLES = new Set([
-  ...['writers', 'salts', 'journal', 'commits', 'recorded', 'notices', 'drops', 'openings', 'annotation_causes'],
-  ...['imports', 'import_sessions', 'import_secrets'],
+  'writers',
+  'salts',
+  'journal',
+  'commits',
+  'recorded',
+  'notices',
+  'drops',
+  'openings',
+  'annotation_causes',
+  'imports',
+  'import_sessions',
+  'import_secrets',
 ])
 
 /** Whether other processes must hear of a write: it changes a table that they may have in memory. */

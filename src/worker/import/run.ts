@@ -65,7 +65,11 @@ export function createImportRun(deps: ImportRunDeps) {
   const places = { locate: memoizePlaces(deps.places) }
   const sessions = new SessionMemory({ now: () => span.last, isOccupied: hours.isOccupied })
   const classifier = createClassifier({
-    ...{ catalog: deps.catalog, places, referrerSpam: deps.referrerSpam, salts, sessions },
+    catalog: deps.catalog,
+    places,
+    referrerSpam: deps.referrerSpam,
+    salts,
+    sessions,
     siteOf: (hostname) => (siteOf(hostname)?.id === site.id ? site : undefined),
     verifier: options.verify_now ? verifyNow(deps.verifier, deps.now) : VERIFIES_NOTHING,
     policyJudge: judgeByFile(deps.policyJudge, options.robots),

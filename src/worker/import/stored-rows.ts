@@ -46,8 +46,15 @@ const StoredSession = z
   .object({
     session_id: HexId,
     session_start: z.date(),
-    ...{ entry_page: text, referrer: text, source: text, channel: z.string() },
-    ...{ utm_source: text, utm_medium: text, utm_campaign: text, utm_content: text, utm_term: text },
+    entry_page: text,
+    referrer: text,
+    source: text,
+    channel: z.string(),
+    utm_source: text,
+    utm_medium: text,
+    utm_campaign: text,
+    utm_content: text,
+    utm_term: text,
   })
   .transform(({ session_id, session_start, ...arrival }) => ({ session_id, session_start, arrival }))
 

@@ -101,8 +101,15 @@ const Piece = z
     started: z.date(),
     ended: z.date(),
     first_path: z.string(),
-    ...{ entry_page: text, referrer: text, source: text, channel: z.string() },
-    ...{ utm_source: text, utm_medium: text, utm_campaign: text, utm_content: text, utm_term: text },
+    entry_page: text,
+    referrer: text,
+    source: text,
+    channel: z.string(),
+    utm_source: text,
+    utm_medium: text,
+    utm_campaign: text,
+    utm_content: text,
+    utm_term: text,
   })
   .transform(({ session_id, session_start, visitor, started, ended, first_path, ...arrival }) => {
     const id = started.getTime() === session_start.getTime() ? session_id : hashSessionId(visitor, started.getTime())
@@ -171,7 +178,9 @@ function settlePieces(
     const own = settled.get(was) ?? []
     settled.set(was, own)
     own.push({
-      ...{ session_id: id, session_start: started, last_seen: ended },
+      session_id: id,
+      session_start: started,
+      last_seen: ended,
       // How hits arrived that came after the import is not known.
       arrival: id === was ? arrival : (noted.get(id) ?? { ...arrival, entry_page: first_path }),
     })

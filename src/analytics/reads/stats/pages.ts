@@ -11,8 +11,15 @@ import { sessionsInWindow } from '../../query/sessions.js'
 import { Count, metricsRow, Share } from '../shapes.js'
 
 const PAGE_METRICS = [
-  ...['visitors', 'sessions', 'pageviews', 'entries', 'exits', 'exit_rate'],
-  ...['bounce', 'time_on_page', 'scroll_depth'],
+  'visitors',
+  'sessions',
+  'pageviews',
+  'entries',
+  'exits',
+  'exit_rate',
+  'bounce',
+  'time_on_page',
+  'scroll_depth',
 ]
 
 /** GET /api/stats/pages: every path that was viewed, with entries and exits of sessions. */

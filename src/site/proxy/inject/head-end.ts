@@ -15,8 +15,19 @@ const notYet = (passed: number): SearchStep => ({ found: 'not yet', passed })
 
 /** Start tags that do not end a head (HTML 13.2.6.4.4); any other one does, and so does text. */
 const HEAD_ELEMENTS = new Set([
-  ...['base', 'basefont', 'bgsound', 'head', 'html', 'link', 'meta'],
-  ...['noframes', 'noscript', 'script', 'style', 'template', 'title'],
+  'base',
+  'basefont',
+  'bgsound',
+  'head',
+  'html',
+  'link',
+  'meta',
+  'noframes',
+  'noscript',
+  'script',
+  'style',
+  'template',
+  'title',
 ])
 /** End tags that end a head: its own, and those that imply it. */
 const HEAD_END_TAGS = new Set(['body', 'br', 'head', 'html'])

@@ -3,15 +3,19 @@ import type { MmdbFile } from './mmdb.js'
 
 /** Servers of public DNS and of the five registries: they are everywhere on earth, and every file of places has them. */
 const KNOWN_ADDRESSES = [
-  ...['8.8.8.8', '1.1.1.1', '9.9.9.9', '208.67.222.222', '77.88.8.8', '114.114.114.114', '192.0.47.59'],
-  ...[
-    '193.0.6.139',
-    '202.12.29.205',
-    '200.3.14.10',
-    '196.216.2.6',
-    '2001:4860:4860::8888',
-    '2001:67c:2e8:22::c100:68b',
-  ],
+  '8.8.8.8',
+  '1.1.1.1',
+  '9.9.9.9',
+  '208.67.222.222',
+  '77.88.8.8',
+  '114.114.114.114',
+  '192.0.47.59',
+  '193.0.6.139',
+  '202.12.29.205',
+  '200.3.14.10',
+  '196.216.2.6',
+  '2001:4860:4860::8888',
+  '2001:67c:2e8:22::c100:68b',
 ].flatMap((text) => parseAddress(text) ?? [])
 
 /** The facts about places that a file may have, in the words of a message. */
