@@ -52,7 +52,7 @@ function prepare() {
 const listFiles = (root) =>
   readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.path, entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
 const isCode = (file) => /\.c?ts$/.test(file) && !file.endsWith('.d.ts')
 /** Only code of the product looks for data beside its compiled file; tests read theirs where it stands. */
 const isData = (file) => file.startsWith('src/') && !/\.tsx?$|\.md$|\/tsconfig\.json$/.test(file)
