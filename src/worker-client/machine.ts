@@ -26,7 +26,7 @@ const MAX_READ_THREADS = 4
 
 /**
  * Threads for one read: as many as cores, at most four. One core is left to the site where threads have no priority of
- * their own (only Linux has; `duckdb/thread-priority.ts` sets it).
+ * their own (only Linux has; `worker/low-priority.cts` sets it).
  */
 export const readThreads = (cores: number): number =>
   Math.max(1, Math.min(MAX_READ_THREADS, existsSync('/proc/self/task') ? cores : cores - 1))

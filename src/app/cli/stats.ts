@@ -158,7 +158,7 @@ const labelledCount = (name: string, n: number | undefined): [string, string | u
 ]
 const written = (n: number | undefined): string | undefined => (n === undefined ? undefined : formatNumber(n))
 
-// Long because it lists the lines of the summary in the order in which they are printed.
+// Lists the lines of the summary in the order in which they are printed.
 function formatSummary(terminal: Terminal, name: string, range: string, summary: Summary): string {
   const { people, agents, violations } = summary
   const line = (facts: readonly (readonly [string, string | undefined])[]) =>

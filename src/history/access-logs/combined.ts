@@ -29,8 +29,8 @@ export const VHOST_COMBINED: LogFormat = defineFormat({
 })
 
 /**
- * Parses lines of the combined family by hand: 600,000 lines a second allow no regular expression a line.
- * Long because the fields are read in one pass, without an object for each.
+ * Parses lines of the combined family by hand: 600,000 lines a second allow no regular expression and no
+ * object a line.
  */
 function createCombinedParser(kind: 'common' | 'combined' | 'vhost'): LogParser {
   const readTime = createClfReader()
