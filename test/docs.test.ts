@@ -4,18 +4,21 @@ import t from 'tap'
 import { listFlags } from '../src/app/cli/command.js'
 import { COMMANDS } from '../src/app/cli/program.js'
 import { SETTINGS } from '../src/app/config.js'
-import { docsTables, replaceTable, tableOf } from './fixtures/docs-tables.js'
+import { docsLists, listOf, replaceList } from './fixtures/docs-lists.js'
 import { readOpenApiDocument } from './fixtures/openapi-document.js'
 
 const README = readFileSync('README.md', 'utf8')
 
-t.test('the tables of commands, settings and endpoints are those of the code', async (t) => {
-  for (const { file, section, rows } of docsTables(await readOpenApiDocument()))
-    t.same(tableOf(readFileSync(file, 'utf8'), section), rows, `${section}: else \`npm run docs\``)
-  const text = 'a\n## One\n\n| A |\n| - |\n| 1 |\n\nb\n\n## Two\n| A |\n| - |\n| 2 |\n'
-  const replaced = replaceTable(text, { section: 'Two', head: ['A'], rows: [['3|4'], ['5']] })
-  t.same([tableOf(replaced, 'One'), tableOf(replaced, 'Two')], [[['1']], [['3|4'], ['5']]])
-  t.equal(replaceTable(text, { section: 'One', head: ['A'], rows: [['1']] }).replaceAll('---', '-'), text)
+t.test('the lists of commands, settings and endpoints are those of the code', async (t) => {
+  for (const { file, section, items } of docsLists(await readOpenApiDocument()))
+    t.same(listOf(readFileSync(file, 'utf8'), section), items, `${section}: else \`npm run docs\``)
+  const text = 'a\n## One\n\nItems:\n\n- 1\n\nb\n\n## Two\n\n- 2\n'
+  const long = 'word '.repeat(40).trim()
+  const replaced = replaceList(text, { section: 'Two', items: [long, '5'] })
+  t.same([listOf(replaced, 'One'), listOf(replaced, 'Two')], [['1'], [long, '5']])
+  t.ok(replaced.split('\n').every((line) => line.length <= 120))
+  t.equal(replaceList(text, { section: 'One', items: ['1'] }), text)
+  t.equal(replaceList(text, { section: 'Two', items: ['2'] }), text)
 })
 
 t.test('the help of a command says which flags are required', async (t) => {

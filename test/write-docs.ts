@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { docsTables, replaceTable } from './fixtures/docs-tables.js'
+import { docsLists, replaceList } from './fixtures/docs-lists.js'
 import { readOpenApiDocument } from './fixtures/openapi-document.js'
 
-// `npm run docs`: writes the tables of commands, settings and endpoints into the READMEs.
-for (const { file, ...table } of docsTables(await readOpenApiDocument()))
-  writeFileSync(file, replaceTable(readFileSync(file, 'utf8'), table))
+// `npm run docs`: writes the lists of commands, settings and endpoints into the READMEs.
+for (const { file, ...list } of docsLists(await readOpenApiDocument()))
+  writeFileSync(file, replaceList(readFileSync(file, 'utf8'), list))
