@@ -97,6 +97,10 @@ export const staleSessions = ({ site, aggregates }: Plan): Sql | undefined =>
   aggregates?.staleSince &&
   sql`select session_id from stale_sessions where site_id = ${site} and session_start >= ${aggregates.staleSince}`
 
+/** Comments that say in a statement's text which part of the split a subquery is. */
+const AGGREGATED = raw('/* aggregated sessions */')
+const OTHER_HITS = raw('/* hits that no aggregate replaces */')
+
 /** Splits the sessions that started in the window. With `excludeVarying`, sessions whose traits vary are read from hits. */
 export function splitSessions(plan: Plan, excludeVarying: boolean, table = 'sessions'): SessionSplit {
   const { aggregates } = plan
@@ -111,9 +115,9 @@ export function splitSessions(plan: Plan, excludeVarying: boolean, table = 'sess
   const sessionIds = first && more.reduce((all, one) => sql`${all} union all ${one}`, first)
   const { until } = aggregates
   return {
-    aggregates: sql`(select *, ms / 1000.0 as duration from ${raw(table)} where ${isAggregated(plan)}
+    aggregates: sql`(${AGGREGATED} select *, ms / 1000.0 as duration from ${raw(table)} where ${isAggregated(plan)}
       ${stale ? sql`and session_id not in (${stale})` : raw('')} ${excludeVarying ? raw('and not traits_vary') : raw('')})`,
-    hits: sql`(select * from events where ${started} and session_start >= ${until}
+    hits: sql`(${OTHER_HITS} select * from events where ${started} and session_start >= ${until}
       ${sessionIds ? sql`union all select * from events where ${started} and session_start < ${until} and session_id in (${sessionIds})` : raw('')})`,
   }
 }
@@ -142,9 +146,9 @@ export function splitHits(plan: Plan, { value, dimension, perHit }: Grouping): H
   return {
     isWhole: visitors ? sql`(${isWhole} and not stale)` : isWhole,
     aggregates: sql`(
-      select *, ms / 1000.0 as duration ${visitors ? sql`, visitor_id in (${visitors}) as stale` : raw('')} from sessions
+      ${AGGREGATED} select *, ms / 1000.0 as duration ${visitors ? sql`, visitor_id in (${visitors}) as stale` : raw('')} from sessions
       where ${isAggregated(plan)} ${stale ? sql`and session_id not in (${stale})` : raw('')})`,
-    hits: sql`(select * from events where ${inWindow(plan)} and session_start < ${window.start}
+    hits: sql`(${OTHER_HITS} select * from events where ${inWindow(plan)} and session_start < ${window.start}
       union all select * from events where ${inWindow(plan)} and session_start >= ${after}
       union all select * from events where ${inWindow(plan)} and session_start >= ${window.start}
         and session_start < ${aggregates.until} and session_id in (${sessionIds}))`,

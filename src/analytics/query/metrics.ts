@@ -273,9 +273,10 @@ export function metricsBy(plan: Plan, by: Grouping, metrics: readonly string[] =
       : metricsFromAggregates(plan, by, metrics)
   if (aggregated) return aggregated
   return sql`
-    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration, views_per_session, events
-    from (${hitMetrics(plan, by)}) h full outer join (${sessionMetrics(plan, by)}) v
-      on h.value is not distinct from v.value`
+    select coalesce(by_hits.value, by_sessions.value) as value, visitors, sessions, pageviews, bounce, duration,
+      views_per_session, events
+    from (${hitMetrics(plan, by)}) by_hits full outer join (${sessionMetrics(plan, by)}) by_sessions
+      on by_hits.value is not distinct from by_sessions.value`
 }
 
 /**

@@ -46,7 +46,7 @@ function layOut(text: string): string {
     if (word === 'and' && betweens > 0) betweens -= 1
     line += word
     if (word !== '(') return
-    const inner = { query: /^(select|with)$/.test(tokens[i + 1]?.word ?? ''), indent: line.search(/\S/) }
+    const inner = { query: /^(select|with|\/\*.*)$/.test(tokens[i + 1]?.word ?? ''), indent: line.search(/\S/) }
     open.push(inner)
     if (inner.query) breakLine(inner.indent + 2)
   })

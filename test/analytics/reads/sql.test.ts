@@ -79,7 +79,7 @@ for (const read of dynamic) {
     const query = new URLSearchParams([...QUERY, ...Object.entries(MORE[read.path] ?? {})])
     await runRead(read, query, { ...dependencies, store, onStatement }, WORDS[read.path])
     t.ok(statements.length > 0, 'it runs SQL')
-    const text = statements.map((statement) => `${formatStatement(statement)};\n`).join('\n')
+    const text = foldTwins(statements.map(formatStatement)).join('\n')
     const file = join(FOLDER, fileOf(read.path))
     if (UPDATE) {
       mkdirSync(dirname(file), { recursive: true })
@@ -113,6 +113,24 @@ t.test('values become literals that cannot end', async (t) => {
   t.equal(formatStatement(sql`select ${hostile} as value`), "select '''; drop table events; --' as value")
   t.equal(duckdbDialect.placeholder(1, 7), '$1::BIGINT', 'statements that run keep their values apart')
 })
+
+/** Writes a statement that differs from one before it by a single name in one line, which says the two names. */
+function foldTwins(texts: readonly string[]): string[] {
+  const wordsOf = (text: string) => text.split(/(?=\W)|(?<=\W)|\s+/).filter((word) => word.trim() !== '')
+  return texts.map((text, i) => {
+    const words = wordsOf(text)
+    for (const [j, earlier] of texts.slice(0, i).map(wordsOf).entries()) {
+      const at = earlier.findIndex((word, n) => word !== words[n])
+      const [from, to] = [earlier[at], words[at]]
+      if (from && to && earlier.map((word) => (word === from ? to : word)).join(' ') === words.join(' '))
+        return `/* ${path(text)}: statement ${j + 1} with ${to} instead of ${from} */\n`
+    }
+    return `${text};\n`
+  })
+}
+
+/** The path in the comment that a statement begins with. */
+const path = (text: string) => text.match(/^\/\* (\S+)/)?.[1] ?? ''
 
 const serialise = (row: unknown): string =>
   JSON.stringify(row, (_, value) => (typeof value === 'bigint' ? String(value) : value))

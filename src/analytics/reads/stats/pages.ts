@@ -77,14 +77,14 @@ const peoplePages = (plan: Plan): Sql => {
   const by = groupByDimension(pathname, plan.dialect)
   const measured = sql`, sum(engaged_ms) as engaged_ms, max(scroll) as scroll`
   return sql`
-    select coalesce(h.value, v.value) as pathname, visitors, sessions, pageviews, entries, exits,
+    select coalesce(by_hits.value, by_sessions.value) as pathname, visitors, sessions, pageviews, entries, exits,
       case when pageviews > 0 then least(1.0, coalesce(exits, 0) * 1.0 / pageviews) end as exit_rate,
       bounce, time_on_page, scroll_depth
-    from (${hitMetrics(plan, by)}) h full outer join (
+    from (${hitMetrics(plan, by)}) by_hits full outer join (
       select value, count(*) as sessions, sum(entered) as entries, count(*) filter (where exit_page = value) as exits,
         avg(case when entered = 1 then bounced end) as bounce, avg(engaged_ms) / 1000 as time_on_page,
         avg(scroll) as scroll_depth
       from (${matchingSessions(plan, by, measured)}) m join (${sessionsInWindow(plan)}) s
         on s.session_id = m.session_id
-      group by value) v on h.value = v.value`
+      group by value) by_sessions on by_hits.value = by_sessions.value`
 }

@@ -7,6 +7,7 @@ from (
       select country as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as is_view,
           case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as is_interaction
       from (
+        /* hits that no aggregate replaces */
         select *
         from events
         where site_id = 1
@@ -52,6 +53,7 @@ from (
             sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then interactions else 0 end) as events,
             count(*) as sessions, sum(ms) as ms, sum(views) as views, count(*) as entries, sum(bounced) as bounces
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -67,6 +69,7 @@ from (
         from (
           select session_id, country as value
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -100,6 +103,7 @@ from (
               coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
               min(entry_page) as entry_page
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -137,6 +141,7 @@ from (
         from (
           select *, country as value
           from (
+            /* aggregated sessions */
             select *, ms / 1000.0 as duration
             from sessions
             where site_id = 1

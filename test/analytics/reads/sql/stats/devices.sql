@@ -4,13 +4,14 @@ from (
   select value as browser, visitors, sessions, pageviews, bounce, duration, views_per_session,
       events
   from (
-    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
-        views_per_session, events
+    select coalesce(by_hits.value, by_sessions.value) as value, visitors, sessions, pageviews,
+        bounce, duration, views_per_session, events
     from (
       select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
       from (
         select browser as value, visitor_id, views, interactions
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -23,6 +24,7 @@ from (
         select browser as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
             case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
         from (
+          /* hits that no aggregate replaces */
           select *
           from events
           where site_id = 1
@@ -56,7 +58,7 @@ from (
         where ((country is not null and country in ('US')))
       ) b
       group by value
-    ) h
+    ) by_hits
     full outer join (
       select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
           sum(total_ms) / sum(session_count) / 1000 as duration, sum(total_views) * 1.0 / sum(session_count) as views_per_session
@@ -64,6 +66,7 @@ from (
         select browser as value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
             sum(views) as total_views
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -79,6 +82,7 @@ from (
         from (
           select session_id, browser as value
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -112,6 +116,7 @@ from (
               coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
               min(entry_page) as entry_page
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -139,448 +144,14 @@ from (
         group by value
       ) b
       group by value
-    ) v on h.value is not distinct from v.value
+    ) by_sessions on by_hits.value is not distinct from by_sessions.value
   ) v
 ) r
 order by visitors desc nulls last, pageviews desc nulls last, sessions desc nulls last, browser nulls last
 limit 10 offset 0;
 
-/* /api/stats/devices */
-select *, count(*) over () as total_rows
-from (
-  select value as os, visitors, sessions, pageviews, bounce, duration, views_per_session, events
-  from (
-    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
-        views_per_session, events
-    from (
-      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
-      from (
-        select os as value, visitor_id, views, interactions
-        from (
-          select *, ms / 1000.0 as duration
-          from sessions
-          where site_id = 1
-            and started >= timestamp '2026-10-24 22:00:00.000'
-            and started < timestamp '2026-10-25 12:00:00.000'
-        ) as s
-        where (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
-          and ((country is not null and country in ('US')))
-        union all
-        select os as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
-            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
-        from (
-          select *
-          from events
-          where site_id = 1
-            and timestamp >= timestamp '2026-10-24 22:00:00.000'
-            and timestamp < timestamp '2026-10-26 12:00:00.000'
-            and session_start < timestamp '2026-10-24 22:00:00.000'
-          union all
-          select *
-          from events
-          where site_id = 1
-            and timestamp >= timestamp '2026-10-24 22:00:00.000'
-            and timestamp < timestamp '2026-10-26 12:00:00.000'
-            and session_start >= timestamp '2026-10-25 12:00:00.000'
-          union all
-          select *
-          from events
-          where site_id = 1
-            and timestamp >= timestamp '2026-10-24 22:00:00.000'
-            and timestamp < timestamp '2026-10-26 12:00:00.000'
-            and session_start >= timestamp '2026-10-24 22:00:00.000'
-            and session_start < timestamp '2026-10-25 12:00:00.000'
-            and session_id in (
-              select session_id
-              from sessions
-              where site_id = 1
-                and started >= timestamp '2026-10-24 22:00:00.000'
-                and started < timestamp '2026-10-25 12:00:00.000'
-                and not (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
-            )
-        ) as e
-        where ((country is not null and country in ('US')))
-      ) b
-      group by value
-    ) h
-    full outer join (
-      select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
-          sum(total_ms) / sum(session_count) / 1000 as duration, sum(total_views) * 1.0 / sum(session_count) as views_per_session
-      from (
-        select os as value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
-            sum(views) as total_views
-        from (
-          select *, ms / 1000.0 as duration
-          from sessions
-          where site_id = 1
-            and started >= timestamp '2026-10-24 22:00:00.000'
-            and started < timestamp '2026-10-25 12:00:00.000'
-            and not traits_vary
-        ) as s
-        where ((country is not null and country in ('US')))
-        group by value
-        union all
-        select value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
-            sum(views) as total_views
-        from (
-          select session_id, os as value
-          from (
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start >= timestamp '2026-10-25 12:00:00.000'
-            union all
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start < timestamp '2026-10-25 12:00:00.000'
-              and session_id in (
-                select session_id
-                from sessions
-                where site_id = 1
-                  and started >= timestamp '2026-10-24 22:00:00.000'
-                  and started < timestamp '2026-10-25 12:00:00.000'
-                  and traits_vary
-              )
-          ) as e
-          where ((country is not null and country in ('US')))
-          group by session_id, value
-        ) m
-        join (
-          select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
-              min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
-              case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-              coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
-              min(entry_page) as entry_page
-          from (
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start >= timestamp '2026-10-25 12:00:00.000'
-            union all
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start < timestamp '2026-10-25 12:00:00.000'
-              and session_id in (
-                select session_id
-                from sessions
-                where site_id = 1
-                  and started >= timestamp '2026-10-24 22:00:00.000'
-                  and started < timestamp '2026-10-25 12:00:00.000'
-                  and traits_vary
-              )
-          ) e
-          group by session_id
-        ) s on s.session_id = m.session_id
-        group by value
-      ) b
-      group by value
-    ) v on h.value is not distinct from v.value
-  ) v
-) r
-order by visitors desc nulls last, pageviews desc nulls last, sessions desc nulls last, os nulls last
-limit 10 offset 0;
+/* /api/stats/devices: statement 1 with os instead of browser */
 
-/* /api/stats/devices */
-select *, count(*) over () as total_rows
-from (
-  select value as device_type, visitors, sessions, pageviews, bounce, duration, views_per_session,
-      events
-  from (
-    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
-        views_per_session, events
-    from (
-      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
-      from (
-        select device_type as value, visitor_id, views, interactions
-        from (
-          select *, ms / 1000.0 as duration
-          from sessions
-          where site_id = 1
-            and started >= timestamp '2026-10-24 22:00:00.000'
-            and started < timestamp '2026-10-25 12:00:00.000'
-        ) as s
-        where (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
-          and ((country is not null and country in ('US')))
-        union all
-        select device_type as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
-            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
-        from (
-          select *
-          from events
-          where site_id = 1
-            and timestamp >= timestamp '2026-10-24 22:00:00.000'
-            and timestamp < timestamp '2026-10-26 12:00:00.000'
-            and session_start < timestamp '2026-10-24 22:00:00.000'
-          union all
-          select *
-          from events
-          where site_id = 1
-            and timestamp >= timestamp '2026-10-24 22:00:00.000'
-            and timestamp < timestamp '2026-10-26 12:00:00.000'
-            and session_start >= timestamp '2026-10-25 12:00:00.000'
-          union all
-          select *
-          from events
-          where site_id = 1
-            and timestamp >= timestamp '2026-10-24 22:00:00.000'
-            and timestamp < timestamp '2026-10-26 12:00:00.000'
-            and session_start >= timestamp '2026-10-24 22:00:00.000'
-            and session_start < timestamp '2026-10-25 12:00:00.000'
-            and session_id in (
-              select session_id
-              from sessions
-              where site_id = 1
-                and started >= timestamp '2026-10-24 22:00:00.000'
-                and started < timestamp '2026-10-25 12:00:00.000'
-                and not (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
-            )
-        ) as e
-        where ((country is not null and country in ('US')))
-      ) b
-      group by value
-    ) h
-    full outer join (
-      select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
-          sum(total_ms) / sum(session_count) / 1000 as duration, sum(total_views) * 1.0 / sum(session_count) as views_per_session
-      from (
-        select device_type as value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
-            sum(views) as total_views
-        from (
-          select *, ms / 1000.0 as duration
-          from sessions
-          where site_id = 1
-            and started >= timestamp '2026-10-24 22:00:00.000'
-            and started < timestamp '2026-10-25 12:00:00.000'
-            and not traits_vary
-        ) as s
-        where ((country is not null and country in ('US')))
-        group by value
-        union all
-        select value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
-            sum(views) as total_views
-        from (
-          select session_id, device_type as value
-          from (
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start >= timestamp '2026-10-25 12:00:00.000'
-            union all
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start < timestamp '2026-10-25 12:00:00.000'
-              and session_id in (
-                select session_id
-                from sessions
-                where site_id = 1
-                  and started >= timestamp '2026-10-24 22:00:00.000'
-                  and started < timestamp '2026-10-25 12:00:00.000'
-                  and traits_vary
-              )
-          ) as e
-          where ((country is not null and country in ('US')))
-          group by session_id, value
-        ) m
-        join (
-          select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
-              min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
-              case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-              coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
-              min(entry_page) as entry_page
-          from (
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start >= timestamp '2026-10-25 12:00:00.000'
-            union all
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start < timestamp '2026-10-25 12:00:00.000'
-              and session_id in (
-                select session_id
-                from sessions
-                where site_id = 1
-                  and started >= timestamp '2026-10-24 22:00:00.000'
-                  and started < timestamp '2026-10-25 12:00:00.000'
-                  and traits_vary
-              )
-          ) e
-          group by session_id
-        ) s on s.session_id = m.session_id
-        group by value
-      ) b
-      group by value
-    ) v on h.value is not distinct from v.value
-  ) v
-) r
-order by visitors desc nulls last, pageviews desc nulls last, sessions desc nulls last, device_type nulls last
-limit 10 offset 0;
+/* /api/stats/devices: statement 1 with device_type instead of browser */
 
-/* /api/stats/devices */
-select *, count(*) over () as total_rows
-from (
-  select value as screen_class, visitors, sessions, pageviews, bounce, duration, views_per_session,
-      events
-  from (
-    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
-        views_per_session, events
-    from (
-      select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
-      from (
-        select screen_class as value, visitor_id, views, interactions
-        from (
-          select *, ms / 1000.0 as duration
-          from sessions
-          where site_id = 1
-            and started >= timestamp '2026-10-24 22:00:00.000'
-            and started < timestamp '2026-10-25 12:00:00.000'
-        ) as s
-        where (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
-          and ((country is not null and country in ('US')))
-        union all
-        select screen_class as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
-            case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
-        from (
-          select *
-          from events
-          where site_id = 1
-            and timestamp >= timestamp '2026-10-24 22:00:00.000'
-            and timestamp < timestamp '2026-10-26 12:00:00.000'
-            and session_start < timestamp '2026-10-24 22:00:00.000'
-          union all
-          select *
-          from events
-          where site_id = 1
-            and timestamp >= timestamp '2026-10-24 22:00:00.000'
-            and timestamp < timestamp '2026-10-26 12:00:00.000'
-            and session_start >= timestamp '2026-10-25 12:00:00.000'
-          union all
-          select *
-          from events
-          where site_id = 1
-            and timestamp >= timestamp '2026-10-24 22:00:00.000'
-            and timestamp < timestamp '2026-10-26 12:00:00.000'
-            and session_start >= timestamp '2026-10-24 22:00:00.000'
-            and session_start < timestamp '2026-10-25 12:00:00.000'
-            and session_id in (
-              select session_id
-              from sessions
-              where site_id = 1
-                and started >= timestamp '2026-10-24 22:00:00.000'
-                and started < timestamp '2026-10-25 12:00:00.000'
-                and not (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true)
-            )
-        ) as e
-        where ((country is not null and country in ('US')))
-      ) b
-      group by value
-    ) h
-    full outer join (
-      select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
-          sum(total_ms) / sum(session_count) / 1000 as duration, sum(total_views) * 1.0 / sum(session_count) as views_per_session
-      from (
-        select screen_class as value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
-            sum(views) as total_views
-        from (
-          select *, ms / 1000.0 as duration
-          from sessions
-          where site_id = 1
-            and started >= timestamp '2026-10-24 22:00:00.000'
-            and started < timestamp '2026-10-25 12:00:00.000'
-            and not traits_vary
-        ) as s
-        where ((country is not null and country in ('US')))
-        group by value
-        union all
-        select value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
-            sum(views) as total_views
-        from (
-          select session_id, screen_class as value
-          from (
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start >= timestamp '2026-10-25 12:00:00.000'
-            union all
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start < timestamp '2026-10-25 12:00:00.000'
-              and session_id in (
-                select session_id
-                from sessions
-                where site_id = 1
-                  and started >= timestamp '2026-10-24 22:00:00.000'
-                  and started < timestamp '2026-10-25 12:00:00.000'
-                  and traits_vary
-              )
-          ) as e
-          where ((country is not null and country in ('US')))
-          group by session_id, value
-        ) m
-        join (
-          select session_id, coalesce(min(visitor_id) filter (where timestamp = session_start), min(visitor_id)) as visitor_id,
-              min(session_start) as started, max(timestamp) as ended, epoch_ms(max(timestamp)) - epoch_ms(min(timestamp)) as ms,
-              count(*) filter (where kind = 'pageview') as views, count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form')) as interactions,
-              case when count(*) filter (where kind = 'pageview') = 1 and count(*) filter (where kind in ('custom', 'outbound', 'file_download', 'form') and event_name is distinct from 'flag_exposure') = 0 and coalesce(sum(engaged_ms), 0) < 10000 then 1.0 else 0.0 end as bounced,
-              coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
-              min(entry_page) as entry_page
-          from (
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start >= timestamp '2026-10-25 12:00:00.000'
-            union all
-            select *
-            from events
-            where site_id = 1
-              and session_start >= timestamp '2026-10-24 22:00:00.000'
-              and session_start < timestamp '2026-10-26 12:00:00.000'
-              and session_start < timestamp '2026-10-25 12:00:00.000'
-              and session_id in (
-                select session_id
-                from sessions
-                where site_id = 1
-                  and started >= timestamp '2026-10-24 22:00:00.000'
-                  and started < timestamp '2026-10-25 12:00:00.000'
-                  and traits_vary
-              )
-          ) e
-          group by session_id
-        ) s on s.session_id = m.session_id
-        group by value
-      ) b
-      group by value
-    ) v on h.value is not distinct from v.value
-  ) v
-) r
-order by visitors desc nulls last, pageviews desc nulls last, sessions desc nulls last, screen_class nulls last
-limit 10 offset 0;
+/* /api/stats/devices: statement 1 with screen_class instead of browser */

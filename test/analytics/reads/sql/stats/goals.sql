@@ -10,6 +10,7 @@ from (
         from (
           select 0 as value, visitor_id, views, interactions
           from (
+            /* aggregated sessions */
             select *, ms / 1000.0 as duration
             from sessions
             where site_id = 1
@@ -22,6 +23,7 @@ from (
           select 0 as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
               case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1

@@ -6,6 +6,7 @@
     from (
       select session_id, step_1, step_2, step_3, step_4
       from (
+        /* aggregated sessions */
         select *, ms / 1000.0 as duration
         from sessions
         where site_id = 1
@@ -18,6 +19,7 @@
           from (
             select session_id, 0 as value, 1 as entered
             from (
+              /* aggregated sessions */
               select *, ms / 1000.0 as duration
               from sessions
               where site_id = 1
@@ -29,6 +31,7 @@
             union all
             select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
             from (
+              /* hits that no aggregate replaces */
               select *
               from events
               where site_id = 1
@@ -65,6 +68,7 @@
           from (
             select session_id, timestamp, pathname
             from (
+              /* hits that no aggregate replaces */
               select *
               from events
               where site_id = 1
@@ -78,6 +82,7 @@
                 from (
                   select session_id, 0 as value, 1 as entered
                   from (
+                    /* aggregated sessions */
                     select *, ms / 1000.0 as duration
                     from sessions
                     where site_id = 1
@@ -89,6 +94,7 @@
                   union all
                   select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
                   from (
+                    /* hits that no aggregate replaces */
                     select *
                     from events
                     where site_id = 1
@@ -156,6 +162,7 @@ select count(*) as n
 from (
   select session_id, 0 as value, 1 as entered
   from (
+    /* aggregated sessions */
     select *, ms / 1000.0 as duration
     from sessions
     where site_id = 1
@@ -167,6 +174,7 @@ from (
   union all
   select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
   from (
+    /* hits that no aggregate replaces */
     select *
     from events
     where site_id = 1

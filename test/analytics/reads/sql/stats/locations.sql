@@ -8,6 +8,7 @@ from (
       select country as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as is_view,
           case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as is_interaction
       from (
+        /* hits that no aggregate replaces */
         select *
         from events
         where site_id = 1
@@ -53,6 +54,7 @@ from (
             sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then interactions else 0 end) as events,
             count(*) as sessions, sum(ms) as ms, sum(views) as views, count(*) as entries, sum(bounced) as bounces
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -68,6 +70,7 @@ from (
         from (
           select session_id, country as value
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -101,6 +104,7 @@ from (
               coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
               min(entry_page) as entry_page
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -138,6 +142,7 @@ from (
         from (
           select *, country as value
           from (
+            /* aggregated sessions */
             select *, ms / 1000.0 as duration
             from sessions
             where site_id = 1
@@ -174,6 +179,7 @@ from (
       select row(country, region) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as is_view,
           case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as is_interaction
       from (
+        /* hits that no aggregate replaces */
         select *
         from events
         where site_id = 1
@@ -219,6 +225,7 @@ from (
             sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then interactions else 0 end) as events,
             count(*) as sessions, sum(ms) as ms, sum(views) as views, count(*) as entries, sum(bounced) as bounces
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -234,6 +241,7 @@ from (
         from (
           select session_id, row(country, region) as value
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -267,6 +275,7 @@ from (
               coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
               min(entry_page) as entry_page
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -304,6 +313,7 @@ from (
         from (
           select *, row(country, region) as value
           from (
+            /* aggregated sessions */
             select *, ms / 1000.0 as duration
             from sessions
             where site_id = 1
@@ -341,6 +351,7 @@ from (
       select row(country, region, city) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as is_view,
           case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as is_interaction
       from (
+        /* hits that no aggregate replaces */
         select *
         from events
         where site_id = 1
@@ -386,6 +397,7 @@ from (
             sum(case when (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and true) then interactions else 0 end) as events,
             count(*) as sessions, sum(ms) as ms, sum(views) as views, count(*) as entries, sum(bounced) as bounces
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -401,6 +413,7 @@ from (
         from (
           select session_id, row(country, region, city) as value
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -434,6 +447,7 @@ from (
               coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
               min(entry_page) as entry_page
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -471,6 +485,7 @@ from (
         from (
           select *, row(country, region, city) as value
           from (
+            /* aggregated sessions */
             select *, ms / 1000.0 as duration
             from sessions
             where site_id = 1

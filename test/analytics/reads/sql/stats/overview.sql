@@ -1,11 +1,12 @@
 /* /api/stats/overview */
-select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
-    views_per_session, events
+select coalesce(by_hits.value, by_sessions.value) as value, visitors, sessions, pageviews, bounce,
+    duration, views_per_session, events
 from (
   select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
   from (
     select 0 as value, visitor_id, views, interactions
     from (
+      /* aggregated sessions */
       select *, ms / 1000.0 as duration
       from sessions
       where site_id = 1
@@ -17,6 +18,7 @@ from (
     union all
     select 0 as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views, case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
     from (
+      /* hits that no aggregate replaces */
       select *
       from events
       where site_id = 1
@@ -50,7 +52,7 @@ from (
     where ((country is not null and country in ('US')))
   ) b
   group by value
-) h
+) by_hits
 full outer join (
   select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
       sum(total_ms) / sum(session_count) / 1000 as duration, sum(total_views) * 1.0 / sum(session_count) as views_per_session
@@ -58,6 +60,7 @@ full outer join (
     select 0 as value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
         sum(views) as total_views
     from (
+      /* aggregated sessions */
       select *, ms / 1000.0 as duration
       from sessions
       where site_id = 1
@@ -73,6 +76,7 @@ full outer join (
     from (
       select session_id, 0 as value
       from (
+        /* hits that no aggregate replaces */
         select *
         from events
         where site_id = 1
@@ -106,6 +110,7 @@ full outer join (
           coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
           min(entry_page) as entry_page
       from (
+        /* hits that no aggregate replaces */
         select *
         from events
         where site_id = 1
@@ -133,4 +138,4 @@ full outer join (
     group by value
   ) b
   group by value
-) v on h.value is not distinct from v.value;
+) by_sessions on by_hits.value is not distinct from by_sessions.value;

@@ -7,6 +7,7 @@ from (
     with hit as materialized (
       select pathname, visitor_id, kind
       from (
+        /* hits that no aggregate replaces */
         select *
         from events
         where site_id = 1
@@ -41,6 +42,7 @@ from (
     ), page as materialized (
       select p.*, whole
       from (
+        /* aggregated sessions */
         select *, ms / 1000.0 as duration
         from session_pages
         where site_id = 1
@@ -50,6 +52,7 @@ from (
       join (
         select session_id, (ended < timestamp '2026-10-26 12:00:00.000' and visitor_ids = 1 and not traits_vary and 0 = 0) as whole
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -88,6 +91,7 @@ from (
             from (
               select session_id, pathname, sum(engaged_ms) as engaged_ms, max(scroll) as scroll
               from (
+                /* hits that no aggregate replaces */
                 select *
                 from events
                 where site_id = 1
@@ -121,6 +125,7 @@ from (
                   coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
                   min(entry_page) as entry_page
               from (
+                /* hits that no aggregate replaces */
                 select *
                 from events
                 where site_id = 1

@@ -10,6 +10,7 @@ from (
         select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
             entry_page
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -24,6 +25,7 @@ from (
             coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
             min(entry_page) as entry_page
         from (
+          /* hits that no aggregate replaces */
           select *
           from events
           where site_id = 1
@@ -43,6 +45,7 @@ from (
       select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
           entry_page
       from (
+        /* aggregated sessions */
         select *, ms / 1000.0 as duration
         from sessions
         where site_id = 1
@@ -57,6 +60,7 @@ from (
           coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
           min(entry_page) as entry_page
       from (
+        /* hits that no aggregate replaces */
         select *
         from events
         where site_id = 1
@@ -71,6 +75,7 @@ from (
       from (
         select session_id, 0 as value, 1 as entered
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -82,6 +87,7 @@ from (
         union all
         select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
         from (
+          /* hits that no aggregate replaces */
           select *
           from events
           where site_id = 1
@@ -118,6 +124,7 @@ join (
     select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
         entry_page
     from (
+      /* aggregated sessions */
       select *, ms / 1000.0 as duration
       from sessions
       where site_id = 1
@@ -132,6 +139,7 @@ join (
         coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
         min(entry_page) as entry_page
     from (
+      /* hits that no aggregate replaces */
       select *
       from events
       where site_id = 1
@@ -146,6 +154,7 @@ join (
     from (
       select session_id, 0 as value, 1 as entered
       from (
+        /* aggregated sessions */
         select *, ms / 1000.0 as duration
         from sessions
         where site_id = 1
@@ -157,6 +166,7 @@ join (
       union all
       select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
       from (
+        /* hits that no aggregate replaces */
         select *
         from events
         where site_id = 1

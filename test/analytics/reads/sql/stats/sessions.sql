@@ -6,6 +6,7 @@ from (
     select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
         entry_page
     from (
+      /* aggregated sessions */
       select *, ms / 1000.0 as duration
       from sessions
       where site_id = 1
@@ -20,6 +21,7 @@ from (
         coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
         min(entry_page) as entry_page
     from (
+      /* hits that no aggregate replaces */
       select *
       from events
       where site_id = 1
@@ -32,6 +34,7 @@ from (
   join (
     select session_id, 0 as value, 1 as entered
     from (
+      /* aggregated sessions */
       select *, ms / 1000.0 as duration
       from sessions
       where site_id = 1
@@ -43,6 +46,7 @@ from (
     union all
     select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
     from (
+      /* hits that no aggregate replaces */
       select *
       from events
       where site_id = 1
@@ -82,6 +86,7 @@ from (
     select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
         entry_page
     from (
+      /* aggregated sessions */
       select *, ms / 1000.0 as duration
       from sessions
       where site_id = 1
@@ -96,6 +101,7 @@ from (
         coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
         min(entry_page) as entry_page
     from (
+      /* hits that no aggregate replaces */
       select *
       from events
       where site_id = 1

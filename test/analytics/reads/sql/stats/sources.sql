@@ -3,13 +3,14 @@ select *, count(*) over () as total_rows
 from (
   select value as channel, visitors, sessions, pageviews, bounce, duration
   from (
-    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
-        views_per_session, events
+    select coalesce(by_hits.value, by_sessions.value) as value, visitors, sessions, pageviews,
+        bounce, duration, views_per_session, events
     from (
       select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
       from (
         select channel as value, visitor_id, views, interactions
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -22,6 +23,7 @@ from (
         select channel as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
             case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
         from (
+          /* hits that no aggregate replaces */
           select *
           from events
           where site_id = 1
@@ -55,7 +57,7 @@ from (
         where ((country is not null and country in ('US')))
       ) b
       group by value
-    ) h
+    ) by_hits
     full outer join (
       select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
           sum(total_ms) / sum(session_count) / 1000 as duration, sum(total_views) * 1.0 / sum(session_count) as views_per_session
@@ -63,6 +65,7 @@ from (
         select channel as value, count(*) as session_count, sum(bounced) as bounces, sum(ms) * 1.0 as total_ms,
             sum(views) as total_views
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -78,6 +81,7 @@ from (
         from (
           select session_id, channel as value
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -111,6 +115,7 @@ from (
               coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
               min(entry_page) as entry_page
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -138,7 +143,7 @@ from (
         group by value
       ) b
       group by value
-    ) v on h.value is not distinct from v.value
+    ) by_sessions on by_hits.value is not distinct from by_sessions.value
   ) v
 ) r
 order by visitors desc nulls last, pageviews desc nulls last, sessions desc nulls last, channel nulls last
@@ -149,13 +154,14 @@ select *, count(*) over () as total_rows
 from (
   select value[1] as source, value[2] as channel, visitors, sessions, pageviews, bounce, duration
   from (
-    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
-        views_per_session, events
+    select coalesce(by_hits.value, by_sessions.value) as value, visitors, sessions, pageviews,
+        bounce, duration, views_per_session, events
     from (
       select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
       from (
         select row(source, channel) as value, visitor_id, views, interactions
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -168,6 +174,7 @@ from (
         select row(source, channel) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
             case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
         from (
+          /* hits that no aggregate replaces */
           select *
           from events
           where site_id = 1
@@ -201,7 +208,7 @@ from (
         where ((country is not null and country in ('US')))
       ) b
       group by value
-    ) h
+    ) by_hits
     full outer join (
       select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
           sum(total_ms) / sum(session_count) / 1000 as duration, sum(total_views) * 1.0 / sum(session_count) as views_per_session
@@ -209,6 +216,7 @@ from (
         select row(source, channel) as value, count(*) as session_count, sum(bounced) as bounces,
             sum(ms) * 1.0 as total_ms, sum(views) as total_views
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -224,6 +232,7 @@ from (
         from (
           select session_id, row(source, channel) as value
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -257,6 +266,7 @@ from (
               coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
               min(entry_page) as entry_page
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -284,7 +294,7 @@ from (
         group by value
       ) b
       group by value
-    ) v on h.value is not distinct from v.value
+    ) by_sessions on by_hits.value is not distinct from by_sessions.value
   ) v
 ) r
 order by visitors desc nulls last, pageviews desc nulls last, sessions desc nulls last, source nulls last,
@@ -297,13 +307,14 @@ from (
   select value[1] as utm_campaign, value[2] as utm_source, value[3] as utm_medium, visitors,
       sessions, pageviews, bounce, duration
   from (
-    select coalesce(h.value, v.value) as value, visitors, sessions, pageviews, bounce, duration,
-        views_per_session, events
+    select coalesce(by_hits.value, by_sessions.value) as value, visitors, sessions, pageviews,
+        bounce, duration, views_per_session, events
     from (
       select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
       from (
         select row(utm_campaign, utm_source, utm_medium) as value, visitor_id, views, interactions
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -316,6 +327,7 @@ from (
         select row(utm_campaign, utm_source, utm_medium) as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as views,
             case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
         from (
+          /* hits that no aggregate replaces */
           select *
           from events
           where site_id = 1
@@ -349,7 +361,7 @@ from (
         where ((country is not null and country in ('US')) and (utm_campaign is not null and utm_campaign <> ''))
       ) b
       group by value
-    ) h
+    ) by_hits
     full outer join (
       select value, sum(session_count) as sessions, sum(bounces) / sum(session_count) as bounce,
           sum(total_ms) / sum(session_count) / 1000 as duration, sum(total_views) * 1.0 / sum(session_count) as views_per_session
@@ -357,6 +369,7 @@ from (
         select row(utm_campaign, utm_source, utm_medium) as value, count(*) as session_count,
             sum(bounced) as bounces, sum(ms) * 1.0 as total_ms, sum(views) as total_views
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -372,6 +385,7 @@ from (
         from (
           select session_id, row(utm_campaign, utm_source, utm_medium) as value
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -405,6 +419,7 @@ from (
               coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
               min(entry_page) as entry_page
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -432,7 +447,7 @@ from (
         group by value
       ) b
       group by value
-    ) v on h.value is not distinct from v.value
+    ) by_sessions on by_hits.value is not distinct from by_sessions.value
   ) v
 ) r
 order by visitors desc nulls last, pageviews desc nulls last, sessions desc nulls last, utm_campaign nulls last,

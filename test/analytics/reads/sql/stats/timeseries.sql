@@ -6,6 +6,7 @@ from (
     select (((epoch_ms(started) + (case when started < timestamp '2026-10-25 01:00:00.000' then 7200000 else 3600000 end)) // 86400000) * 86400000) as value,
         visitor_id, views, interactions
     from (
+      /* aggregated sessions */
       select *, ms / 1000.0 as duration
       from sessions
       where site_id = 1
@@ -18,6 +19,7 @@ from (
     select (((epoch_ms(timestamp) + (case when timestamp < timestamp '2026-10-25 01:00:00.000' then 7200000 else 3600000 end)) // 86400000) * 86400000) as value,
         visitor_id, case when kind = 'pageview' then 1 else 0 end as views, case when kind in ('custom', 'outbound', 'file_download', 'form') then 1 else 0 end as interactions
     from (
+      /* hits that no aggregate replaces */
       select *
       from events
       where site_id = 1

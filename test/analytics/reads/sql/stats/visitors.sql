@@ -78,6 +78,7 @@ from (
       select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
           entry_page
       from (
+        /* aggregated sessions */
         select *, ms / 1000.0 as duration
         from sessions
         where site_id = 1
@@ -92,6 +93,7 @@ from (
           coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
           min(entry_page) as entry_page
       from (
+        /* hits that no aggregate replaces */
         select *
         from events
         where site_id = 1
@@ -121,6 +123,7 @@ where session_id in (
             select session_id, visitor_id, started, ended, ms, views, interactions, bounced,
                 exit_page, entry_page
             from (
+              /* aggregated sessions */
               select *, ms / 1000.0 as duration
               from sessions
               where site_id = 1
@@ -135,6 +138,7 @@ where session_id in (
                 coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
                 min(entry_page) as entry_page
             from (
+              /* hits that no aggregate replaces */
               select *
               from events
               where site_id = 1

@@ -12,6 +12,7 @@ from (
           select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
               entry_page
           from (
+            /* aggregated sessions */
             select *, ms / 1000.0 as duration
             from sessions
             where site_id = 1
@@ -26,6 +27,7 @@ from (
               coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
               min(entry_page) as entry_page
           from (
+            /* hits that no aggregate replaces */
             select *
             from events
             where site_id = 1
@@ -40,6 +42,7 @@ from (
           from (
             select session_id, 0 as value, 1 as entered
             from (
+              /* aggregated sessions */
               select *, ms / 1000.0 as duration
               from sessions
               where site_id = 1
@@ -51,6 +54,7 @@ from (
             union all
             select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
             from (
+              /* hits that no aggregate replaces */
               select *
               from events
               where site_id = 1
@@ -91,6 +95,7 @@ from (
           from (
             select session_id, 0 as value, 1 as entered
             from (
+              /* aggregated sessions */
               select *, ms / 1000.0 as duration
               from sessions
               where site_id = 1
@@ -102,6 +107,7 @@ from (
             union all
             select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
             from (
+              /* hits that no aggregate replaces */
               select *
               from events
               where site_id = 1
@@ -210,6 +216,7 @@ from (
       from (
         select session_id, 0 as value, 1 as entered
         from (
+          /* aggregated sessions */
           select *, ms / 1000.0 as duration
           from sessions
           where site_id = 1
@@ -221,6 +228,7 @@ from (
         union all
         select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
         from (
+          /* hits that no aggregate replaces */
           select *
           from events
           where site_id = 1

@@ -16,6 +16,7 @@ from (
     select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page,
         entry_page
     from (
+      /* aggregated sessions */
       select *, ms / 1000.0 as duration
       from sessions
       where site_id = 1
@@ -30,6 +31,7 @@ from (
         coalesce(arg_max(pathname, (timestamp, pathname)) filter (where kind = 'pageview'), arg_max(pathname, (timestamp, pathname)) filter (where kind in ('custom', 'outbound', 'file_download', 'form'))) as exit_page,
         min(entry_page) as entry_page
     from (
+      /* hits that no aggregate replaces */
       select *
       from events
       where site_id = 1
