@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { z } from 'zod'
+import { waitAtMost } from '../base/wait-at-most.js'
 import type { RecorderStats } from '../capture/recorder.js'
-import { waitAtMost } from '../manage/notify/wait-at-most.js'
 import type { ScheduleStatus } from '../storage/backup/manifest.js'
 import type { DropReason, IngestEndpoint } from '../storage/drops.js'
 import type { WorkerClientStatus } from '../worker-client/status.js'

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { describeMoment, parseMoment } from '../analytics/query/envelope.js'
+import { createLock } from '../base/lock.js'
 import { DAY_MS } from '../base/time-units.js'
 import { join, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { createCollection } from './collection.js'
 import { JsonText, NoteText, omitNulls, recordFields, SiteId } from './fields.js'
 import { insertWithNextId } from './ids.js'
-import { createLock } from './lock.js'
 import { createInvalidatingWrite } from './table-cache.js'
 
 /** Kinds of notes: `note` is a person's, the others readership writes by itself. */

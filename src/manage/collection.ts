@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
+import { createLock } from '../base/lock.js'
 import { join, type Param, raw, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { insertWithNextId, lastId } from './ids.js'
-import { createLock } from './lock.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
 /** A record of which a site has several. */

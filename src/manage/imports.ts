@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { createLock } from '../base/lock.js'
 import { ARRIVAL_COLUMNS, type Arrival } from '../storage/rows.js'
 import { isIn, join, type Param, raw, type Sql, sql } from '../storage/sql.js'
 import { HexId, type Records, toHexId } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { insertWithNextId, lastId } from './ids.js'
-import { createLock } from './lock.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
 /** An import of access logs into a site. */

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
+import { createLock, type Lock } from '../base/lock.js'
 import { HOUR_MS } from '../base/time-units.js'
 import { type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
@@ -8,9 +8,9 @@ import { type AuditActor, type AuditContext, auditStatements } from './audit.js'
 import { Email } from './email.js'
 import { toApiFields } from './fields.js'
 import { insertWithNextId, lastId } from './ids.js'
-import { createLock, type Lock } from './lock.js'
 import type { ActorId, Member, Members } from './members.js'
 import { includesRole, ROLES } from './roles.js'
+import { createToken, hashToken, TOKEN_PATTERN } from './secret-token.js'
 import { createInvalidatingWrite } from './table-cache.js'
 
 /** An invitation as the API shows it: never its token. */
@@ -69,10 +69,6 @@ export interface ReceivedInvitation extends Pick<StoredInvitation, 'id' | 'org' 
   readonly accepted: boolean
 }
 
-/** Hashes a token: its 256 random bits need no slow hash. */
-const sha256 = (token: string) => createHash('sha256').update(token).digest('hex')
-const TOKEN_PATTERN = /^[\w-]{43}$/
-
 export type Invitations = ReturnType<typeof createInvitations>
 
 /**
@@ -115,7 +111,7 @@ export function createInvitations(deps: {
 
   /** Returns the invitation of a token. Throws `not_found` if the token is unknown or expired. */
   const find = async (token: string, at: Date): Promise<ReceivedInvitation> => {
-    const digest = TOKEN_PATTERN.test(token) ? sha256(token) : undefined
+    const digest = TOKEN_PATTERN.test(token) ? hashToken(token) : undefined
     const rows =
       digest === undefined
         ? []
@@ -162,8 +158,8 @@ export function createInvitations(deps: {
         await checkHourlyLimit(audit)
         // The current address of the inviter: the end of their membership looks it up.
         const invited_by = actor === undefined ? by.name : ((await emailOf(actor)) ?? by.name)
-        const [token, mailed] = [random(32).toString('base64url'), random(32).toString('base64url')]
-        const digest = sha256(token)
+        const [token, mailed] = [createToken(random), createToken(random)]
+        const digest = hashToken(token)
         const expires_at = new Date(at.getTime() + INVITATION_LIFETIME_MS)
         const id = lastId('invitations')
         await records.write(
@@ -171,7 +167,7 @@ export function createInvitations(deps: {
           ...insertWithNextId(
             'invitations',
             sql`insert into invitations (id, org, email, role, digest, mailed, invited_by, created_at, expires_at)`,
-            sql`${org}, ${email}, ${role}, ${digest}, ${sha256(mailed)}, ${invited_by}, ${at}, ${expires_at}`,
+            sql`${org}, ${email}, ${role}, ${digest}, ${hashToken(mailed)}, ${invited_by}, ${at}, ${expires_at}`,
           ),
           ...auditStatements(audit, { action: 'invite', object: 'invitation', id, details: { email, role } }),
         )

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
 import { type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { insertWithNextId } from './ids.js'
+import { createToken, hashToken, TOKEN_PATTERN } from './secret-token.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
 /** A session ends after so long without a request. */
@@ -34,10 +34,6 @@ export interface SignInClient {
   /** The session cookie that came with the request: that session ends when the new one begins. */
   readonly token?: string
 }
-
-/** Hashes a token: its 256 random bits need no slow hash. */
-const sha256 = (token: string) => createHash('sha256').update(token).digest('hex')
-const TOKEN_PATTERN = /^[\w-]{43}$/
 
 /** Earlier times of use are not read again: by then every process has written its own. */
 const REREAD_MS = 3_600_000
@@ -141,16 +137,16 @@ export function createLoginSessions(deps: { records: Records; now(): Date; rando
     user: number,
     { agent, ip, token: before }: SignInClient,
   ): { token: string; writing: Sql[] } => {
-    const token = random(32).toString('base64url')
+    const token = createToken(random)
     const at = now()
     const writing = [
-      ...(before === undefined ? [] : [sql`delete from sessions where digest = ${sha256(before)}`]),
+      ...(before === undefined ? [] : [sql`delete from sessions where digest = ${hashToken(before)}`]),
       sql`delete from sessions where id in (
         select id from sessions where user_id = ${user} order by last_seen_at desc, id desc offset ${MAX_SESSIONS_PER_USER - 1})`,
       ...insertWithNextId(
         'sessions',
         sql`insert into sessions (id, user_id, digest, created_at, last_seen_at, agent, ip)`,
-        sql`${user}, ${sha256(token)}, ${at}, ${at}, ${agent?.slice(0, 300) ?? null}, ${ip}`,
+        sql`${user}, ${hashToken(token)}, ${at}, ${at}, ${agent?.slice(0, 300) ?? null}, ${ip}`,
       ),
     ]
     return { token, writing }
@@ -178,7 +174,7 @@ export function createLoginSessions(deps: { records: Records; now(): Date; rando
 
     /** Returns the session of a cookie's value and notes its use. Throws `unauthorized`. */
     async authenticate(token: string): Promise<LoginSession> {
-      const session = TOKEN_PATTERN.test(token) ? (await cache.get()).sessions.get(sha256(token)) : undefined
+      const session = TOKEN_PATTERN.test(token) ? (await cache.get()).sessions.get(hashToken(token)) : undefined
       const at = now()
       if (!session || isExpired(session, at.getTime())) throw new ApiError('unauthorized', 'You are not signed in.')
       lastUse.set(session.id, at)

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
+import { createLock, type Lock } from '../base/lock.js'
 import { type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
-import { createLock, type Lock } from './lock.js'
 import { canAssignRole, ROLES, type Role } from './roles.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
+import { createLock, type Lock } from '../base/lock.js'
 import { type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { Name, toApiFields } from './fields.js'
 import { insertWithNextId, lastId } from './ids.js'
-import { createLock, type Lock } from './lock.js'
 import { ROLES } from './roles.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { parseDay } from '../analytics/query/calendar.js'
 import type { HistoryDay, SiteHistory } from '../analytics/query/histories.js'
 import { ApiError } from '../base/errors.js'
+import { createLock } from '../base/lock.js'
 import { join, type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { FileName, ToolName } from './fields.js'
 import { insertWithNextId, lastId } from './ids.js'
-import { createLock } from './lock.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
 const Figure = z.int().nonnegative().max(1e12).nullable()

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
+import { createLock } from '../base/lock.js'
 import { DAY_MS } from '../base/time-units.js'
 import { raw, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { insertWithNextId } from './ids.js'
-import { createLock } from './lock.js'
 import type { Sites } from './sites.js'
 
 /**

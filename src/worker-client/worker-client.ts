@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { ApiError } from '../base/errors.js'
 import { createEventLoopQueue } from '../base/event-loop-queue.js'
 import type { Log } from '../base/log.js'
+import { waitAtMost } from '../base/wait-at-most.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
 import type { CommitPosition } from '../storage/commit-position.js'
 import { clickhouseDialect } from '../storage/dialects/clickhouse.js'
@@ -132,7 +133,7 @@ export async function startWorkerClient(options: WorkerClientOptions) {
       if (closing) return
       closing = true
       supervisor.stopRestarting()
-      await settledWithin(outbox.whenEmpty(), supervisor.running() ? drain_ms : 0)
+      await waitAtMost(supervisor.running() ? drain_ms : 0, outbox.whenEmpty())
       await supervisor.close(close_ms)
       watch.stop()
       outbox.rejectAll(new ApiError('database_error', 'The store closed before these rows were stored.'))
@@ -218,13 +219,3 @@ const workerOptions = (options: WorkerClientOptions, from: CommitPosition): Work
   lock_ms: options.lock_ms,
   from,
 })
-
-/** Resolves when `work` does, or after `ms`. */
-async function settledWithin(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
-  await Promise.race([work, late])
-  clearTimeout(timer)
-}

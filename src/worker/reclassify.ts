@@ -4,6 +4,7 @@ import { signingHosts, verificationMethods } from '../agents/catalog.js'
 import { createIdentify, isBuildingBlock, UNKNOWN_AGENT } from '../agents/identify.js'
 import { memoize } from '../base/cache.js'
 import { ApiError } from '../base/errors.js'
+import { createLock } from '../base/lock.js'
 import { nameSystem, TELEVISION_PORTALS } from '../capture/system-names.js'
 import type { AgentChange, Device, EventStore, FetchGroup } from '../storage/event-store.js'
 import { sql } from '../storage/sql.js'
@@ -49,7 +50,7 @@ const TELEVISION_SYSTEMS = ['webOS', ...TELEVISION_PORTALS]
  */
 export function createReclassify({ store, catalog, clock, obstacle }: ReclassifyDeps): () => Promise<ReclassifyStep> {
   const describeChange = createChangeDescriber(catalog)
-  let last: Promise<unknown> = Promise.resolve()
+  const lock = createLock()
 
   const describeChanges = async (groups: readonly FetchGroup[], result: ReclassifyStep): Promise<AgentChange[]> => {
     const why = obstacle?.()
@@ -79,11 +80,7 @@ export function createReclassify({ store, catalog, clock, obstacle }: Reclassify
     return result
   }
 
-  return () => {
-    const next = last.then(step, step)
-    last = next.catch(() => {})
-    return next
-  }
+  return () => lock(step)
 }
 
 /** Returns a function that says what changes for rows of one user agent; undefined if nothing does. */

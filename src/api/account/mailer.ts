@@ -1,6 +1,6 @@
 import { isLoopbackHost } from '../../base/address.js'
+import { waitAtMost } from '../../base/wait-at-most.js'
 import type { MailMessage, SendMail } from '../../manage/notify/mail-message.js'
-import { waitAtMost } from '../../manage/notify/wait-at-most.js'
 
 /** Builds an absolute link for a mail; `request` is the one that asked for it. */
 export type LinkBuilder = (

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { waitAtMost } from '../../manage/notify/wait-at-most.js'
+import { waitAtMost } from '../../base/wait-at-most.js'
 import { createBackups } from '../../storage/backup/backups.js'
 import { createBackupSchedule } from '../../storage/backup/schedule.js'
 import { readOrigin } from '../../storage/migrate/read-records.js'

@@ -2,7 +2,7 @@ import { formatPercent } from '../../analytics/export/format.js'
 import { DISK_WARNING_SHARE, StoredSize } from '../../api/instance-status.js'
 import { formatBytes } from '../../base/format-bytes.js'
 import type { Log } from '../../base/log.js'
-import { waitAtMost } from '../../manage/notify/wait-at-most.js'
+import { waitAtMost } from '../../base/wait-at-most.js'
 import type { WorkerClientStatus } from '../../worker-client/status.js'
 import type { WorkerClient } from '../../worker-client/worker-client.js'
 

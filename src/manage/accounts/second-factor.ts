@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { ApiError } from '../../base/errors.js'
 import { type Sql, sql } from '../../storage/sql.js'
 import type { SignInClient } from '../login-sessions.js'
+import { hashToken } from '../secret-token.js'
 import { createInvalidatingWrite } from '../table-cache.js'
 import type { StoredUser } from '../users.js'
 import { type AccountContext, accountAuditStatements } from './context.js'
@@ -16,7 +16,6 @@ export interface Enrolment {
   readonly uri: string
 }
 
-const sha256 = (code: string) => createHash('sha256').update(code).digest('hex')
 /** Returns a code without the spaces and hyphens that people type. */
 const normaliseCode = (code: string): string => code.toUpperCase().replace(/[\s-]/g, '')
 
@@ -60,7 +59,7 @@ export function createSecondFactor(context: AccountContext, mayTry: (user: numbe
       if (step === undefined) throw wrongCode()
       return [sql`update users set totp_step = ${step} where id = ${user.id}`]
     }
-    const digest = sha256(text)
+    const digest = hashToken(text)
     const [row] = await records.query(
       sql`select digest from recovery_codes where user_id = ${user.id} and digest = ${digest}`,
     )
@@ -76,7 +75,8 @@ export function createSecondFactor(context: AccountContext, mayTry: (user: numbe
       writing: [
         sql`delete from recovery_codes where user_id = ${user}`,
         ...codes.map(
-          (code) => sql`insert into recovery_codes (user_id, digest) values (${user}, ${sha256(normaliseCode(code))})`,
+          (code) =>
+            sql`insert into recovery_codes (user_id, digest) values (${user}, ${hashToken(normaliseCode(code))})`,
         ),
       ],
     }

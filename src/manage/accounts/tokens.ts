@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../../base/errors.js'
 import { MINUTE_MS } from '../../base/time-units.js'
 import { type Sql, sql } from '../../storage/sql.js'
 import type { Records } from '../../storage/store.js'
+import { createToken, hashToken } from '../secret-token.js'
 
 const TOKEN_LIFETIME_MS = {
   login: 15 * MINUTE_MS,
@@ -22,9 +22,6 @@ const StoredToken = z.object({
 /** The purpose of a token. */
 type Token = z.infer<typeof StoredToken>
 
-/** Hashes a token: its 256 random bits need no slow hash. */
-const sha256 = (token: string) => createHash('sha256').update(token).digest('hex')
-
 export type Tokens = ReturnType<typeof createTokens>
 
 /** One-time tokens that a mail or the operator hands out; `random(n)` gives n random bytes. */
@@ -33,13 +30,13 @@ export function createTokens(deps: { records: Records; now(): Date; random(bytes
   return {
     /** Returns a new token, which is not stored, and the statements that make it valid, for a transaction. */
     issue(kind: TokenKind, { user_id = null, email = null, pending = null }: Partial<Omit<Token, 'kind'>>) {
-      const token = random(32).toString('base64url')
+      const token = createToken(random)
       const at = now()
       const expires_at = new Date(at.getTime() + TOKEN_LIFETIME_MS[kind])
       const writing: Sql[] = [
         sql`delete from tokens where expires_at <= ${at}`,
         sql`insert into tokens (digest, kind, user_id, email, pending, created_at, expires_at)
-          values (${sha256(token)}, ${kind}, ${user_id}, ${email}, ${pending}, ${at}, ${expires_at})`,
+          values (${hashToken(token)}, ${kind}, ${user_id}, ${email}, ${pending}, ${at}, ${expires_at})`,
       ]
       return { token, expires_at, writing }
     },
@@ -47,7 +44,7 @@ export function createTokens(deps: { records: Records; now(): Date; random(bytes
     async find(kinds: readonly TokenKind[], token: string): Promise<Token> {
       const [row] = await records.query(sql`
         select kind, user_id, email, pending from tokens
-        where digest = ${sha256(token)} and expires_at > ${now()}`)
+        where digest = ${hashToken(token)} and expires_at > ${now()}`)
       const storedToken = row === undefined ? undefined : StoredToken.parse(row)
       if (!storedToken || !kinds.includes(storedToken.kind))
         throw new ApiError(
@@ -58,6 +55,6 @@ export function createTokens(deps: { records: Records; now(): Date; random(bytes
       return storedToken
     },
     /** Returns the statement that uses a token up, for the transaction of what it is for. */
-    spendStatement: (token: string): Sql => sql`delete from tokens where digest = ${sha256(token)}`,
+    spendStatement: (token: string): Sql => sql`delete from tokens where digest = ${hashToken(token)}`,
   }
 }

@@ -1,3 +1,4 @@
+import { createLock } from '../../base/lock.js'
 import type { AttemptResult, Notice, Outbox } from './notices.js'
 
 interface DelivererDeps {
@@ -22,7 +23,7 @@ export function createDeliverer({ outbox, send, now, log, onFinish }: DelivererD
   let unwritten: { notice: Notice; result: AttemptResult; at: Date }[] = []
   /** Whether the outbox may hold attempts that are not running, as it may after a start. */
   let mustRecover = true
-  let lastPass: Promise<unknown> = Promise.resolve()
+  const lock = createLock()
 
   const write = async (entry: (typeof unwritten)[number]) => {
     try {
@@ -63,14 +64,10 @@ export function createDeliverer({ outbox, send, now, log, onFinish }: DelivererD
   }
   return {
     /** Starts what is due, without waiting for the attempts, and returns when the next delivery is due. */
-    pass(): Promise<Date | undefined> {
-      const next = lastPass.then(runPass, runPass)
-      lastPass = next.catch(() => {})
-      return next
-    },
+    pass: (): Promise<Date | undefined> => lock(runPass),
     /** Resolves when no attempt is running and each result has been written, or could not be. */
     async idle(): Promise<void> {
-      await lastPass
+      await lock(async () => {})
       while (running.size > 0) await Promise.all(running.values())
     },
   }

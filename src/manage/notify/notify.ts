@@ -1,6 +1,7 @@
 import type { ReadDependencies } from '../../analytics/query/prepare-read.js'
 import type { Post } from '../../base/outbound/guarded-outbound.js'
 import { MINUTE_MS } from '../../base/time-units.js'
+import { waitAtMost } from '../../base/wait-at-most.js'
 import type { Records } from '../../storage/store.js'
 import type { Alert, Alerts } from '../alerts.js'
 import type { Collection, WithId } from '../collection.js'
@@ -15,7 +16,6 @@ import { createOutbox, type NewNotice, type Notice, noticeStatements } from './n
 import type { DrawPdf } from './report-mail.js'
 import { createReportScheduler } from './report-scheduler.js'
 import { sendNotice } from './send-notice.js'
-import { waitAtMost } from './wait-at-most.js'
 
 interface NotifyDeps {
   records: Records

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:cluster'
-import { waitAtMost } from '../../../manage/notify/wait-at-most.js'
+import { waitAtMost } from '../../../base/wait-at-most.js'
 import type { Instance } from '../../instance/instance.js'
 import type { FromSiteProcess, SiteProcessCounts, SiteProcessOptions, ToSiteProcess } from './protocol.js'
 
