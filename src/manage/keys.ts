@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
 import { createLock } from '../base/lock.js'
@@ -7,6 +7,7 @@ import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { JsonText, Name, toApiFields } from './fields.js'
 import { listOrgIds } from './orgs.js'
+import { createToken, hashToken } from './secret-token.js'
 import type { Sites } from './sites.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
@@ -71,20 +72,21 @@ const isValid = ({ revoked_at, expires_at }: StoredKey, at: Date): boolean =>
 
 /** `svcg_` with 8 hex digits, then 32 random bytes: 256 bits need no slow hash. */
 const SECRET_PATTERN = /^(svcg_[0-9a-f]{8})_[\w-]{43}$/
-const sha256 = (secret: string) => createHash('sha256').update(secret).digest('hex')
 
 /** Bounds the valid keys of an organisation. */
 const MAX_ACTIVE_KEYS = 1_000
 
-export type Keys = ReturnType<typeof createKeys>
-
-/** The API keys; `random(n)` gives n random bytes. Long because its methods share the cache and the counted uses. */
-export function createKeys(deps: {
+interface KeysDeps {
   records: Records
   sites: Pick<Sites, 'get'>
   now(): Date
   random(bytes: number): Buffer
-}) {
+}
+
+export type Keys = ReturnType<typeof createKeys>
+
+/** The API keys; `random(n)` gives n random bytes. */
+export function createKeys(deps: KeysDeps) {
   const { records, now } = deps
   const cache = createTableCache(async () => {
     const rows = await records.query(sql`
@@ -97,70 +99,20 @@ export function createKeys(deps: {
     if (!key) throw new ApiError('not_found', 'There is no such key.')
     return key
   }
-  // A write per request would cost more than the request: uses are counted here and written in batches.
-  const uses = new Map<number, { requests: number; last: Date }>()
-  /** Uses whose write failed, although the store may have made it or make it yet. */
-  let uncertain: typeof uses | undefined
-
+  const uses = createKeyUses(records, cache.invalidate)
   const lock = createLock()
-  // Two flushes at once would count a use twice.
-  const flushLock = createLock()
   const write = createInvalidatingWrite(records, cache)
-  /** Writes uncertain uses again, where their time shows that they are not stored; else all that are counted now. */
-  const writeUses = async (): Promise<void> => {
-    const isRepeat = uncertain !== undefined
-    uncertain ??= new Map(uses)
-    const writing = uncertain
-    await records.write(
-      ...[...writing].map(
-        ([id, { requests, last }]) => sql`
-          update keys set requests = requests + ${requests}, last_used_at = ${last} where id = ${id}
-            ${isRepeat ? sql`and last_used_at is distinct from ${last}` : sql``}`,
-      ),
-    )
-    // Only after the write: until then the counts are nowhere else. Uses during the write stay for the next flush.
-    for (const [id, { requests }] of writing) {
-      const use = uses.get(id)
-      if (use && use.requests > requests) uses.set(id, { ...use, requests: use.requests - requests })
-      else uses.delete(id)
-    }
-    uncertain = undefined
-    cache.invalidate()
-  }
 
   return {
     /**
      * Creates a key and returns it with its secret, which is shown only here. Throws `not_found` for an unknown site or
      * organisation, `conflict` for too many keys.
      */
-    create: ({ org, name, site, ...rest }: NewKey & { org: number }, audit: AuditContext) =>
+    create: (key: NewKey & { org: number }, audit: AuditContext) =>
       lock(async (): Promise<Key & { secret: string }> => {
-        const at = now()
-        if (!(await listOrgIds(records)).includes(org))
-          throw new ApiError('not_found', 'There is no such organisation.', 'org')
-        if (site !== undefined && (await deps.sites.get(site))?.org !== org)
-          throw new ApiError('not_found', 'There is no such site in this organisation.', 'site')
-        const expires_at = rest.expires_at === undefined ? null : new Date(rest.expires_at)
-        if (expires_at && expires_at <= at)
-          throw new ApiError('validation_error', '`expires_at` must be in the future.', 'expires_at')
-        const keys = await cache.get()
-        const active = [...keys.values()].filter((key) => key.org === org && isValid(key, at))
-        if (active.length >= MAX_ACTIVE_KEYS)
-          throw new ApiError('conflict', `An organisation can have at most ${MAX_ACTIVE_KEYS} active keys.`)
-        let prefix: string
-        do prefix = `svcg_${deps.random(4).toString('hex')}`
-        while (keys.has(prefix))
-        const secret = `${prefix}_${deps.random(32).toString('base64url')}`
-        const scopes: Scope[] = rest.scopes.length > 0 ? [...new Set(rest.scopes)] : ['stats:read']
-        const id = ([...keys.values()].at(-1)?.id ?? 0) + 1
-        const details = { name, prefix, scopes, site, expires_at }
-        await write(
-          sql`insert into keys (id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at,
-              last_used_at, requests)
-            values (${id}, ${org}, ${site ?? null}, ${name}, ${prefix}, ${sha256(secret)}, ${JSON.stringify(scopes)},
-              ${at}, ${expires_at}, null, null, 0)`,
-          ...auditStatements(audit, { action: 'create', object: 'key', id, details }),
-        )
+        await checkOwner(deps, key)
+        const { prefix, secret, statements } = draftKey(key, await cache.get(), deps, audit)
+        await write(...statements)
         const created = (await cache.get()).get(prefix)
         if (!created) throw new Error(`key ${prefix} was written but cannot be read back`)
         return { ...keyView(created), secret }
@@ -186,26 +138,18 @@ export function createKeys(deps: {
       }),
 
     /** Returns how often a key was used, and when last. Throws `not_found`. */
-    async usage(id: number): Promise<KeyUsage> {
-      const key = await find(id)
-      const pending = uses.get(id)
-      return toApiFields({
-        id,
-        requests: key.requests + (pending?.requests ?? 0),
-        last_used_at: pending?.last ?? key.last_used_at,
-      })
-    },
+    usage: async (id: number): Promise<KeyUsage> => uses.addTo(await find(id)),
 
     /** Returns the key of a secret and counts a use. Throws `unauthorized`. */
     async authenticate(secret: string): Promise<Key> {
       const prefix = SECRET_PATTERN.exec(secret)?.[1]
       const key = prefix === undefined ? undefined : (await cache.get()).get(prefix)
-      if (!key || !timingSafeEqual(Buffer.from(key.digest, 'hex'), Buffer.from(sha256(secret), 'hex')))
+      if (!key || !timingSafeEqual(Buffer.from(key.digest, 'hex'), Buffer.from(hashToken(secret), 'hex')))
         throw new ApiError('unauthorized', 'The API key is unknown.')
       const at = now()
       if (key.revoked_at) throw new ApiError('unauthorized', 'The API key has been revoked.')
-      if (key.expires_at && key.expires_at <= at) throw new ApiError('unauthorized', 'The API key has expired.')
-      uses.set(key.id, { requests: (uses.get(key.id)?.requests ?? 0) + 1, last: at })
+      if (!isValid(key, at)) throw new ApiError('unauthorized', 'The API key has expired.')
+      uses.count(key.id, at)
       return keyView(key)
     },
 
@@ -216,12 +160,92 @@ export function createKeys(deps: {
     },
 
     /** Writes the uses that are counted in memory. */
-    flush: () =>
-      flushLock(async () => {
-        if (uncertain) await writeUses()
-        if (uses.size > 0) await writeUses()
-      }),
+    flush: uses.flush,
     /** Call it after another module has written to the table. */
     invalidate: cache.invalidate,
+  }
+}
+
+async function checkOwner({ records, sites }: KeysDeps, { org, site }: { org: number; site?: number | undefined }) {
+  if (!(await listOrgIds(records)).includes(org))
+    throw new ApiError('not_found', 'There is no such organisation.', 'org')
+  if (site !== undefined && (await sites.get(site))?.org !== org)
+    throw new ApiError('not_found', 'There is no such site in this organisation.', 'site')
+}
+
+/** Makes a key that is not among `keys`. Throws `validation_error` if it has expired already, `conflict` for too many keys. */
+function draftKey(
+  { org, name, site, ...rest }: NewKey & { org: number },
+  keys: ReadonlyMap<string, StoredKey>,
+  { now, random }: Pick<KeysDeps, 'now' | 'random'>,
+  audit: AuditContext,
+) {
+  const at = now()
+  const expires_at = rest.expires_at === undefined ? null : new Date(rest.expires_at)
+  if (expires_at && expires_at <= at)
+    throw new ApiError('validation_error', '`expires_at` must be in the future.', 'expires_at')
+  if ([...keys.values()].filter((key) => key.org === org && isValid(key, at)).length >= MAX_ACTIVE_KEYS)
+    throw new ApiError('conflict', `An organisation can have at most ${MAX_ACTIVE_KEYS} active keys.`)
+  let prefix: string
+  do prefix = `svcg_${random(4).toString('hex')}`
+  while (keys.has(prefix))
+  const secret = `${prefix}_${createToken(random)}`
+  const scopes: Scope[] = rest.scopes.length > 0 ? [...new Set(rest.scopes)] : ['stats:read']
+  const id = ([...keys.values()].at(-1)?.id ?? 0) + 1
+  const details = { name, prefix, scopes, site, expires_at }
+  const statements = [
+    sql`insert into keys (id, org, site, name, prefix, digest, scopes, created_at, expires_at, revoked_at,
+        last_used_at, requests)
+      values (${id}, ${org}, ${site ?? null}, ${name}, ${prefix}, ${hashToken(secret)}, ${JSON.stringify(scopes)},
+        ${at}, ${expires_at}, null, null, 0)`,
+    ...auditStatements(audit, { action: 'create', object: 'key', id, details }),
+  ]
+  return { prefix, secret, statements }
+}
+
+/** Counts uses in memory and writes them in batches, because a write per request would cost more than the request. */
+function createKeyUses(records: Records, onWritten: () => void) {
+  const uses = new Map<number, { requests: number; last: Date }>()
+  /** Uses whose write failed, although the store may have made it or make it yet. */
+  let uncertain: typeof uses | undefined
+  // Two flushes at once would count a use twice.
+  const lock = createLock()
+  /** Writes uncertain uses again, where their time shows that they are not stored; else all that are counted now. */
+  const write = async (): Promise<void> => {
+    const isRepeat = uncertain !== undefined
+    uncertain ??= new Map(uses)
+    const writing = uncertain
+    await records.write(
+      ...[...writing].map(
+        ([id, { requests, last }]) => sql`
+          update keys set requests = requests + ${requests}, last_used_at = ${last} where id = ${id}
+            ${isRepeat ? sql`and last_used_at is distinct from ${last}` : sql``}`,
+      ),
+    )
+    // Only after the write: until then the counts are nowhere else. Uses during the write stay for the next flush.
+    for (const [id, { requests }] of writing) {
+      const use = uses.get(id)
+      if (use && use.requests > requests) uses.set(id, { ...use, requests: use.requests - requests })
+      else uses.delete(id)
+    }
+    uncertain = undefined
+    onWritten()
+  }
+  return {
+    count: (id: number, last: Date) => uses.set(id, { requests: (uses.get(id)?.requests ?? 0) + 1, last }),
+    /** Adds the uses that are not written to those that are. */
+    addTo({ id, requests, last_used_at }: StoredKey): KeyUsage {
+      const pending = uses.get(id)
+      return toApiFields({
+        id,
+        requests: requests + (pending?.requests ?? 0),
+        last_used_at: pending?.last ?? last_used_at,
+      })
+    },
+    flush: () =>
+      lock(async () => {
+        if (uncertain) await write()
+        if (uses.size > 0) await write()
+      }),
   }
 }

@@ -82,39 +82,138 @@ export type Removals = ReturnType<typeof createRemovals>
 /**
  * Removes rows: erased people, deleted sites, expired rows. A request is written down before the first step, so it is
  * carried out whatever crashes meanwhile. Steps run one after the other, people before sites,
- * organisations in turns. Long because its methods
- * share the state of the running removal.
+ * organisations in turns.
  */
 export function createRemovals(deps: RemovalsDeps) {
-  const { records, remove, forget, now, after, log, erase_timeout_ms = 30_000 } = deps
+  const { forget, after, log, erase_timeout_ms = 30_000 } = deps
   /** The callers of `erase` that wait, by the id of their removal. */
   const waiting = new Map<number, (result: ErasureResult) => void>()
-  let working: Promise<void> | undefined
-  let retaining: Promise<void> | undefined
-  let retainedAt = Number.NEGATIVE_INFINITY
-  let wokenAgain = false
   /** Whether the store may still remember keys of finished removals, as it may after a start. */
   let mayHoldKeys = true
-  let retryMs = FIRST_RETRY_MS
-  let cancelRetry = () => {}
-  let closed = false
   // Keeps a removal from being worked on before its caller is registered in `waiting`.
   const lock = createLock()
+  const takeNext = createTurns(deps.sites)
 
-  const listPending = async (): Promise<PendingRemoval[]> => {
-    const rows = await records.query(sql`select id, site, visitor, hostnames, requested_at from removals
-      where done_at is null and (kind = 'visitor' or ${deps.mayRemoveSites()}) order by kind = 'site', id`)
-    return rows.map((row) => PendingRemoval.parse(row))
+  const finish = async ({ id, target }: PendingRemoval, result: ErasureResult): Promise<void> => {
+    await forget(target.key).catch(() => {
+      mayHoldKeys = true
+    })
+    waiting.get(id)?.(result)
+    waiting.delete(id)
   }
+  /** Works until nothing is left that can be done now. */
+  const work = async () => {
+    const failed = new Set<number>()
+    let isProgress = false
+    let error: unknown
+    try {
+      while (!loop.isClosed()) {
+        const pending = await lock(() => listPending(deps))
+        const next = await takeNext(pending.filter(({ id }) => !failed.has(id)))
+        if (!next) break
+        try {
+          const result = await runStep(deps, next)
+          isProgress = true
+          if (result) await finish(next, result)
+        } catch (cause) {
+          failed.add(next.id)
+          error = cause
+        }
+      }
+      if (mayHoldKeys && error === undefined && !loop.isClosed()) {
+        await forget()
+        mayHoldKeys = false
+      }
+    } catch (cause) {
+      error = cause
+    }
+    if (error !== undefined && !loop.isClosed()) log('rows could not be removed; the removal is retried', error)
+    return { isProgress, isFailed: error !== undefined }
+  }
+  const loop = createWorkLoop(deps, work)
+  const expire = createDailyExpiry(deps, loop.isClosed)
 
+  return {
+    /**
+     * Removes every row of a person (16 hex digits, as `/api/stats/visitors` shows them) and resolves when no read shows
+     * them any more. Throws `database_error` if it takes longer than `erase_timeout_ms`; the removal goes on.
+     */
+    erase: (site: number, visitor: string, audit: AuditContext) =>
+      new Promise<ErasureResult>((resolve, reject) => {
+        const late = 'The erasure takes longer than expected; it continues in the background.'
+        const stop = after(erase_timeout_ms, () => reject(new ApiError('database_error', late)))
+        const request = async () =>
+          waiting.set(await writeErasure(deps, site, visitor, audit), (result) => {
+            stop()
+            resolve(result)
+          })
+        lock(request).then(loop.wake, (error) => {
+          stop()
+          reject(error)
+        })
+      }),
+    /** Continues with pending removals. Call it after a write of `siteDeletionStatements`. */
+    wake: loop.wake,
+    /** Continues with what another process has left. Call it when this process becomes the writer. */
+    takeOver(): void {
+      mayHoldKeys = true
+      loop.wake()
+    },
+    /** Wakes, and removes expired rows once a day. Call it at the start and every minute. */
+    tick(): void {
+      loop.wake()
+      expire()
+    },
+    /** Begins no further step; the next start continues. */
+    close: loop.close,
+  }
+}
+
+async function listPending({ records, mayRemoveSites }: RemovalsDeps): Promise<PendingRemoval[]> {
+  const rows = await records.query(sql`select id, site, visitor, hostnames, requested_at from removals
+    where done_at is null and (kind = 'visitor' or ${mayRemoveSites()}) order by kind = 'site', id`)
+  return rows.map((row) => PendingRemoval.parse(row))
+}
+
+/** Writes the request for a person's erasure and returns its id. */
+async function writeErasure(deps: RemovalsDeps, site: number, visitor: string, audit: AuditContext): Promise<number> {
+  const digest = visitorDigest(site, visitor)
+  await deps.records.write(
+    ...insertWithNextId(
+      'removals',
+      sql`insert into removals (id, site, kind, visitor, requested_at)`,
+      sql`${site}, 'visitor', ${visitor}, ${audit.at}`,
+    ),
+    ...auditStatements(audit, { action: 'erase', object: 'visitor', id: digest, details: { site } }),
+  )
+  const id = (await listPending(deps)).findLast(({ target }) => 'visitor' in target)?.id
+  if (id === undefined) throw new Error('a removal was written but cannot be read back')
+  return id
+}
+
+/** Returns the result of the whole removal if this was its last step. */
+async function runStep(deps: RemovalsDeps, { id, target }: PendingRemoval): Promise<ErasureResult | undefined> {
+  if ('visitor' in target) await deps.settle()
+  else deps.onSiteDeleted(target.site)
+  const { rows, more, visitor_ids } = await deps.remove(target)
+  await deps.records.write(
+    sql`update removals set rows = ${rows} ${
+      // When the last row is removed, the person's id is no longer needed and is cleared.
+      more ? raw('') : sql`, done_at = ${deps.now()}, visitor = null, hostnames = null`
+    } where id = ${id}`,
+  )
+  return more ? undefined : { visitor_ids, rows }
+}
+
+/** Returns a function that takes the next of pending removals: people before sites, and among them the organisations in turns. */
+function createTurns(sites: RemovalsDeps['sites']) {
   /** Numbers of the organisations' last steps: the one whose last step is the oldest has the next. */
   const turns = new Map<number, number>()
   let steps = 0
-  /** Takes the next of pending removals: people before sites, and among them the organisations in turns. */
-  const takeNext = async (pending: readonly PendingRemoval[]): Promise<PendingRemoval | undefined> => {
+  return async (pending: readonly PendingRemoval[]): Promise<PendingRemoval | undefined> => {
     const [first] = pending
     if (!first) return undefined
-    const orgs = new Map((await deps.sites.list()).map(({ id, org }) => [id, org]))
+    const orgs = new Map((await sites.list()).map(({ id, org }) => [id, org]))
     // The site of a deleted one is in no list.
     const tenantOf = ({ target }: PendingRemoval) => orgs.get(target.site) ?? -target.site
     const turnOf = (one: PendingRemoval) => turns.get(tenantOf(one)) ?? 0
@@ -125,144 +224,76 @@ export function createRemovals(deps: RemovalsDeps) {
     turns.set(tenantOf(next), ++steps)
     return next
   }
+}
 
-  const runStep = async ({ id, target }: PendingRemoval): Promise<void> => {
-    if ('visitor' in target) await deps.settle()
-    else deps.onSiteDeleted(target.site)
-    const { rows, more, visitor_ids } = await remove(target)
-    await records.write(
-      sql`update removals set rows = ${rows} ${
-        // When the last row is removed, the person's id is no longer needed and is cleared.
-        more ? raw('') : sql`, done_at = ${now()}, visitor = null, hostnames = null`
-      } where id = ${id}`,
-    )
-    if (more) return
-    await forget(target.key).catch(() => {
-      mayHoldKeys = true
-    })
-    waiting.get(id)?.({ visitor_ids, rows })
-    waiting.delete(id)
-  }
+/**
+ * Runs `work` when it is woken, one run at a time. A run that fails is followed by another, after a pause that doubles until
+ * a run makes progress.
+ */
+function createWorkLoop(
+  { after, isWriter }: RemovalsDeps,
+  work: () => Promise<{ isProgress: boolean; isFailed: boolean }>,
+) {
+  let working: Promise<void> | undefined
+  let wokenAgain = false
+  let retryMs = FIRST_RETRY_MS
+  let cancelRetry = () => {}
+  let closed = false
 
-  /** Works until nothing is left that can be done now. */
-  const work = async (): Promise<void> => {
-    const failed = new Set<number>()
-    let error: unknown
-    try {
-      while (!closed) {
-        const next = await takeNext((await lock(listPending)).filter(({ id }) => !failed.has(id)))
-        if (!next) break
-        try {
-          await runStep(next)
-          retryMs = FIRST_RETRY_MS
-        } catch (cause) {
-          failed.add(next.id)
-          error = cause
-        }
-      }
-      if (mayHoldKeys && error === undefined && !closed) {
-        await forget()
-        mayHoldKeys = false
-      }
-    } catch (cause) {
-      error = cause
-    }
-    if (error === undefined || closed) return
-    log('rows could not be removed; the removal is retried', error)
+  const run = async (): Promise<void> => {
+    const { isProgress, isFailed } = await work()
+    if (isProgress) retryMs = FIRST_RETRY_MS
+    if (!isFailed || closed) return
     cancelRetry = after(retryMs, wake)
     retryMs = Math.min(retryMs * 2, MAX_RETRY_MS)
   }
-
-  /** Continues with pending removals. Call it after a write of `siteDeletionStatements`. */
   const wake = () => {
     wokenAgain = true
     cancelRetry()
-    if (closed || working || !deps.isWriter()) return
+    if (closed || working || !isWriter()) return
     wokenAgain = false
-    working = work().finally(() => {
+    working = run().finally(() => {
       working = undefined
       if (wokenAgain) wake()
     })
   }
-
-  const removeExpired = async (): Promise<void> => {
-    const today = now().getTime()
-    // Read before each step: steps take a while, and the setting may be changed meanwhile.
-    const targetOf = async (site: number): Promise<RemovalTarget | undefined> => {
-      const days = (await deps.sites.list()).find(({ id }) => id === site)?.retention_days
-      return days === undefined ? undefined : { site, before: new Date(today - days * DAY_MS) }
-    }
-    for (const { id } of await deps.sites.list())
-      for (let more = true; more && !closed; ) {
-        const target = await targetOf(id)
-        more = target !== undefined && (await remove(target)).more
-      }
-  }
-
   return {
-    /**
-     * Removes every row of a person (16 hex digits, as `/api/stats/visitors` shows them) and resolves when no read shows
-     * them any more. Throws `database_error` if it takes longer than `erase_timeout_ms`; the removal goes on.
-     */
-    erase: (site: number, visitor: string, audit: AuditContext) =>
-      new Promise<ErasureResult>((resolve, reject) => {
-        const stop = after(erase_timeout_ms, () =>
-          reject(
-            new ApiError('database_error', 'The erasure takes longer than expected; it continues in the background.'),
-          ),
-        )
-        const request = async () => {
-          await records.write(
-            ...insertWithNextId(
-              'removals',
-              sql`insert into removals (id, site, kind, visitor, requested_at)`,
-              sql`${site}, 'visitor', ${visitor}, ${audit.at}`,
-            ),
-            ...auditStatements(audit, {
-              action: 'erase',
-              object: 'visitor',
-              id: visitorDigest(site, visitor),
-              details: { site },
-            }),
-          )
-          const id = (await listPending()).findLast(({ target }) => 'visitor' in target)?.id
-          if (id === undefined) throw new Error('a removal was written but cannot be read back')
-          waiting.set(id, (result) => {
-            stop()
-            resolve(result)
-          })
-        }
-        lock(request).then(wake, (error) => {
-          stop()
-          reject(error)
-        })
-      }),
     wake,
-    /** Continues with what another process has left. Call it when this process becomes the writer. */
-    takeOver(): void {
-      mayHoldKeys = true
-      wake()
-    },
-    /** Wakes, and removes expired rows once a day. Call it at the start and every minute. */
-    tick(): void {
-      wake()
-      if (retaining || !deps.isWriter() || !deps.mayRemoveSites() || now().getTime() - retainedAt < DAY_MS) return
-      const before = retainedAt
-      retainedAt = now().getTime()
-      retaining = removeExpired()
-        .catch((error) => {
-          retainedAt = before
-          log('expired rows could not be removed; the removal is retried', error)
-        })
-        .finally(() => {
-          retaining = undefined
-        })
-    },
-    /** Begins no further step; the next start continues. */
+    isClosed: () => closed,
     close(): void {
       closed = true
       cancelRetry()
     },
+  }
+}
+
+/** Returns a function that removes expired rows, at most once a day. */
+function createDailyExpiry(deps: RemovalsDeps, isClosed: () => boolean) {
+  const { sites, remove, now, log } = deps
+  let removing: Promise<void> | undefined
+  let removedAt = Number.NEGATIVE_INFINITY
+
+  const removeExpired = async (): Promise<void> => {
+    const today = now().getTime()
+    for (const { id: site } of await sites.list())
+      for (let more = true; more && !isClosed(); ) {
+        // Read before each step: steps take a while, and the setting may be changed meanwhile.
+        const days = (await sites.list()).find(({ id }) => id === site)?.retention_days
+        more = days !== undefined && (await remove({ site, before: new Date(today - days * DAY_MS) })).more
+      }
+  }
+  return (): void => {
+    if (removing || !deps.isWriter() || !deps.mayRemoveSites() || now().getTime() - removedAt < DAY_MS) return
+    const before = removedAt
+    removedAt = now().getTime()
+    removing = removeExpired()
+      .catch((error) => {
+        removedAt = before
+        log('expired rows could not be removed; the removal is retried', error)
+      })
+      .finally(() => {
+        removing = undefined
+      })
   }
 }
 
