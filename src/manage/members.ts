@@ -28,23 +28,13 @@ export interface MemberRef {
 export type Members = ReturnType<typeof createMembers>
 
 /**
- * The members of all organisations. Everything that writes accounts and memberships shares `lock`. Long because its methods
- * share the checks of roles.
+ * The members of all organisations. Everything that writes accounts and memberships shares `lock`.
  */
 export function createMembers(records: Records, lock: Lock = createLock()) {
-  const cache = createTableCache(async () => {
-    const rows = await records.query(
-      sql`select org, user_id, role, created_at from members order by created_at, user_id`,
-    )
-    const ofUser = new Map<number, Member[]>()
-    const ofOrg = new Map<number, Member[]>()
-    for (const member of rows.map((row) => StoredMember.parse(row))) {
-      ofUser.set(member.user_id, [...(ofUser.get(member.user_id) ?? []), member])
-      ofOrg.set(member.org, [...(ofOrg.get(member.org) ?? []), member])
-    }
-    return { ofUser, ofOrg }
-  })
+  const cache = createTableCache(() => loadMembers(records))
   const ofOrg = async (org: number): Promise<readonly Member[]> => (await cache.get()).ofOrg.get(org) ?? []
+  const roleOf = async (org: number, actor: ActorId): Promise<Role | undefined> =>
+    actor === undefined ? 'owner' : (await ofOrg(org)).find((each) => each.user_id === actor)?.role
   const find = async (org: number, user: number): Promise<Member> => {
     const member = (await ofOrg(org)).find((each) => each.user_id === user)
     if (!member) throw new ApiError('not_found', 'There is no such member.')
@@ -53,7 +43,7 @@ export function createMembers(records: Records, lock: Lock = createLock()) {
   /** Returns the member if the actor may make them `to`. Called inside the lock, so it still holds when written. */
   const authorise = async (org: number, user: number, to: Role | undefined, actor: ActorId): Promise<Member> => {
     const member = await find(org, user)
-    const role = actor === undefined ? 'owner' : (await ofOrg(org)).find((each) => each.user_id === actor)?.role
+    const role = await roleOf(org, actor)
     if (role === undefined || !canAssignRole(role, actor === user, member.role, to))
       throw new ApiError('forbidden', 'Your role does not allow this.')
     return member
@@ -64,17 +54,12 @@ export function createMembers(records: Records, lock: Lock = createLock()) {
     if (others.length === 0)
       throw new ApiError('conflict', 'This is the only owner of the organisation: make another member an owner first.')
   }
-  const setRole = (org: number, user: number, role: Role): Sql =>
-    sql`update members set role = ${role} where org = ${org} and user_id = ${user}`
   const write = createInvalidatingWrite(records, cache)
-  /** Deletes the open invitations of a member who may no longer invite; they are stored under the inviter's address. */
-  const deleteInvitations = (org: number, user: number): Sql =>
-    sql`delete from invitations where org = ${org} and accepted_at is null
-      and invited_by = (select email from users where id = ${user})`
-
   return {
     ofUser: async (user: number): Promise<readonly Member[]> => (await cache.get()).ofUser.get(user) ?? [],
     ofOrg,
+    /** Returns the actor's role in the organisation; undefined if they are not a member. */
+    roleOf,
     /**
      * Changes a member's role. Throws `not_found` if they are not a member, `forbidden` if the actor may not decide it,
      * `conflict` if the organisation would have no owner.
@@ -121,3 +106,22 @@ export function createMembers(records: Records, lock: Lock = createLock()) {
     invalidate: cache.invalidate,
   }
 }
+
+async function loadMembers(records: Records) {
+  const rows = await records.query(sql`select org, user_id, role, created_at from members order by created_at, user_id`)
+  const ofUser = new Map<number, Member[]>()
+  const ofOrg = new Map<number, Member[]>()
+  for (const member of rows.map((row) => StoredMember.parse(row))) {
+    ofUser.set(member.user_id, [...(ofUser.get(member.user_id) ?? []), member])
+    ofOrg.set(member.org, [...(ofOrg.get(member.org) ?? []), member])
+  }
+  return { ofUser, ofOrg }
+}
+
+const setRole = (org: number, user: number, role: Role): Sql =>
+  sql`update members set role = ${role} where org = ${org} and user_id = ${user}`
+
+/** Deletes the open invitations of a member who may no longer invite; they are stored under the inviter's address. */
+const deleteInvitations = (org: number, user: number): Sql =>
+  sql`delete from invitations where org = ${org} and accepted_at is null
+    and invited_by = (select email from users where id = ${user})`

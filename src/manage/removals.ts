@@ -138,20 +138,16 @@ export function createRemovals(deps: RemovalsDeps) {
      * Removes every row of a person (16 hex digits, as `/api/stats/visitors` shows them) and resolves when no read shows
      * them any more. Throws `database_error` if it takes longer than `erase_timeout_ms`; the removal goes on.
      */
-    erase: (site: number, visitor: string, audit: AuditContext) =>
-      new Promise<ErasureResult>((resolve, reject) => {
+    erase(site: number, visitor: string, audit: AuditContext): Promise<ErasureResult> {
+      let stop = () => {}
+      const erased = new Promise<ErasureResult>((resolve, reject) => {
         const late = 'The erasure takes longer than expected; it continues in the background.'
-        const stop = after(erase_timeout_ms, () => reject(new ApiError('database_error', late)))
-        const request = async () =>
-          waiting.set(await writeErasure(deps, site, visitor, audit), (result) => {
-            stop()
-            resolve(result)
-          })
-        lock(request).then(loop.wake, (error) => {
-          stop()
-          reject(error)
-        })
-      }),
+        stop = after(erase_timeout_ms, () => reject(new ApiError('database_error', late)))
+        const request = async () => waiting.set(await writeErasure(deps, site, visitor, audit), resolve)
+        lock(request).then(loop.wake, reject)
+      })
+      return erased.finally(() => stop())
+    },
     /** Continues with pending removals. Call it after a write of `siteDeletionStatements`. */
     wake: loop.wake,
     /** Continues with what another process has left. Call it when this process becomes the writer. */

@@ -3,6 +3,7 @@ import { ApiError } from '../../base/errors.js'
 import { type Sql, sql } from '../../storage/sql.js'
 import { type AuditContext, auditStatements } from '../audit.js'
 import { insertWithNextId, lastId } from '../ids.js'
+import { acceptInvitationStatements } from '../invitations.js'
 import type { Role } from '../roles.js'
 import { createInvalidatingWrite } from '../table-cache.js'
 import type { StoredUser } from '../users.js'
@@ -20,53 +21,57 @@ export type PendingRegistration = z.infer<typeof PendingRegistration>
 const lastUser = lastId('users')
 const lastOrg = lastId('organisations')
 
-/** Creates accounts. Long because its methods share the statements that write one. */
+type NewAccount = Pick<StoredUser, 'email' | 'name' | 'password'>
+
+const memberStatement = (org: number | Sql, role: Role, at: Date): Sql =>
+  sql`insert into members (org, user_id, role, created_at) select ${org}, ${lastUser}, ${role}, ${at}`
+
+/** Returns the statements that create the organisation of a new account, for the transaction that creates the account. */
+const organisationStatements = ({ email, organisation }: PendingRegistration, ip: string, at: Date): Sql[] => [
+  ...insertWithNextId(
+    'organisations',
+    sql`insert into organisations (id, name, created_at, require_totp)`,
+    sql`${organisation}, ${at}, false`,
+  ),
+  memberStatement(lastOrg, 'owner', at),
+  ...auditStatements(
+    { by: { kind: 'user', name: email, ip }, org: lastOrg, at },
+    { action: 'create', object: 'organisation', id: lastOrg, details: { name: organisation } },
+  ),
+]
+
+/** Returns the statements that make a new account a member, for the transaction that creates the account. */
+const memberStatements = ({ email, org, role }: { email: string; org: number; role: Role }, audit: AuditContext) => [
+  memberStatement(org, role, audit.at),
+  ...auditStatements(audit, { action: 'create', object: 'account', id: lastUser, details: { email, role } }),
+]
+
+/** Creates accounts. */
 export function createRegistration(context: AccountContext) {
   const { records, users, members, orgs, invitations, tokens, now, lock } = context
 
   const write = createInvalidatingWrite(records, users, members, orgs)
-  const checkAddressFree = async (email: string): Promise<void> => {
+  /** Writes an account, with the id `lastUser`, and `along`. Throws `conflict` if the address has an account. */
+  const writeAccount = async ({ email, name, password }: NewAccount, ...along: Sql[]): Promise<StoredUser> => {
     if (await users.byEmail(email))
       throw new ApiError('conflict', 'This address already has an account: sign in.', 'email')
-  }
-  const accountStatements = (email: string, name: string, password: string | null): Sql[] =>
-    insertWithNextId(
-      'users',
-      sql`insert into users (id, email, name, password, totp_secret, totp_on, totp_step, created_at)`,
-      sql`${email}, ${name}, ${password}, null, false, null, ${now()}`,
+    await write(
+      ...insertWithNextId(
+        'users',
+        sql`insert into users (id, email, name, password, totp_secret, totp_on, totp_step, created_at)`,
+        sql`${email}, ${name}, ${password}, null, false, null, ${now()}`,
+      ),
+      ...along,
     )
-  const memberStatement = (org: number | Sql, role: Role, at: Date): Sql =>
-    sql`insert into members (org, user_id, role, created_at) select ${org}, ${lastUser}, ${role}, ${at}`
-  const writeAccount = async (email: string, ...writing: Sql[]): Promise<StoredUser> => {
-    await write(...writing)
     const created = await users.byEmail(email)
     if (!created) throw new Error('an account was written but cannot be read back')
     return created
   }
-  const registerLocked = async (registration: PendingRegistration, ip: string, ...more: Sql[]) => {
-    const { email, name, organisation, password } = registration
-    await checkAddressFree(email)
-    const at = now()
-    return writeAccount(
-      email,
-      ...more,
-      ...accountStatements(email, name, password),
-      ...insertWithNextId(
-        'organisations',
-        sql`insert into organisations (id, name, created_at, require_totp)`,
-        sql`${organisation}, ${at}, false`,
-      ),
-      memberStatement(lastOrg, 'owner', at),
-      ...auditStatements(
-        { by: { kind: 'user', name: email, ip }, org: lastOrg, at },
-        { action: 'create', object: 'organisation', id: lastOrg, details: { name: organisation } },
-      ),
-    )
-  }
 
   return {
     /** Creates an account and its own organisation. Throws `conflict` if the address has an account. */
-    register: (registration: PendingRegistration, ip: string) => lock(() => registerLocked(registration, ip)),
+    register: (registration: PendingRegistration, ip: string) =>
+      lock(() => writeAccount(registration, ...organisationStatements(registration, ip, now()))),
     /** Returns a token that completes the registration, to be mailed; undefined if the address has an account. */
     prepare: (registration: PendingRegistration) =>
       lock(async (): Promise<string | undefined> => {
@@ -80,7 +85,9 @@ export function createRegistration(context: AccountContext) {
     complete: (token: string, ip: string) =>
       lock(async () => {
         const { pending } = await tokens.find(['register'], token)
-        return registerLocked(PendingRegistration.parse(JSON.parse(pending ?? '')), ip, tokens.spendStatement(token))
+        const registration = PendingRegistration.parse(JSON.parse(pending ?? ''))
+        const along = organisationStatements(registration, ip, now())
+        return writeAccount(registration, ...along, tokens.spendStatement(token))
       }),
     /**
      * Creates an account for the holder of an invitation and accepts it; `password` is a hash. Throws `not_found` for an
@@ -92,45 +99,22 @@ export function createRegistration(context: AccountContext) {
         const invitation = await invitations.find(token, at)
         const { email } = invitation
         if (invitation.accepted) throw new ApiError('conflict', 'This invitation was already accepted: sign in.')
-        await checkAddressFree(email)
         const by = { kind: 'user', name: email, ip } as const
-        return writeAccount(
-          email,
-          ...accountStatements(email, name, password),
-          ...invitations.acceptStatements(invitation, lastUser, by, at),
-        )
+        return writeAccount({ email, name, password }, ...acceptInvitationStatements(invitation, lastUser, by, at))
       }),
     /** Creates a member of an existing organisation, by its operator. Throws `conflict` as `register` does, `not_found` with the field `org`. */
-    createMember: (
-      account: { email: string; name: string; org: number; role: Role; password: string | null },
-      audit: AuditContext,
-    ) =>
+    createMember: (account: NewAccount & { org: number; role: Role }, audit: AuditContext) =>
       lock(async () => {
-        const { email, name, org, role, password } = account
-        if (!(await orgs.get(org))) throw new ApiError('not_found', 'There is no such organisation.', 'org')
-        await checkAddressFree(email)
-        return writeAccount(
-          email,
-          ...accountStatements(email, name, password),
-          memberStatement(org, role, audit.at),
-          ...auditStatements(audit, { action: 'create', object: 'account', id: lastUser, details: { email, role } }),
-        )
+        if (!(await orgs.get(account.org))) throw new ApiError('not_found', 'There is no such organisation.', 'org')
+        return writeAccount(account, ...memberStatements(account, audit))
       }),
     /** Creates `owner@localhost`, without a password, in organisation 1 if there is no account yet: at the first start. */
     createFirstUser: () =>
       lock(async () => {
         if ((await users.list()).length > 0 || !(await orgs.get(1))) return
-        const at = now()
-        const email = 'owner@localhost'
-        await writeAccount(
-          email,
-          ...accountStatements(email, 'Owner', null),
-          memberStatement(1, 'owner', at),
-          ...auditStatements(
-            { by: { kind: 'system', name: 'first start' }, org: 1, at },
-            { action: 'create', object: 'account', id: lastUser, details: { email, role: 'owner' } },
-          ),
-        )
+        const by = { kind: 'system', name: 'first start' } as const
+        const account = { email: 'owner@localhost', name: 'Owner', password: null, org: 1, role: 'owner' } as const
+        await writeAccount(account, ...memberStatements(account, { by, org: 1, at: now() }))
       }),
   }
 }
