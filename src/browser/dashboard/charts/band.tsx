@@ -23,10 +23,12 @@ interface BandProps {
   shares: boolean
 }
 
-const toPath = line<readonly [number, number]>()
-const path = (points: readonly (readonly [number, number])[]): string => toPath([...points]) ?? ''
+type Point = readonly [x: number, y: number]
 
-/** One readership's values over time, from 0, on a scale of its own. Long because it draws every layer of one run. */
+const toPath = line<Point>()
+const path = (points: readonly Point[]): string => toPath([...points]) ?? ''
+
+/** One readership's values over time, from 0, on a scale of its own. */
 export function Band({ series, scale, top, height, isLast, unfinished, shares }: BandProps) {
   const { of, metric, unit, buckets, comparison = [] } = series
   const most = shares
@@ -37,8 +39,7 @@ export function Band({ series, scale, top, height, isLast, unfinished, shares }:
       )
   const bottom = top + height
   const y = (value: number) => bottom - (value / most) * height
-  const point = (list: readonly Bucket[], i: number) => [scale.middle(i), y(list[i]?.value ?? 0)] as const
-  const color = of === 'human' ? 'var(--people)' : 'var(--agents)'
+  const point = (list: readonly Bucket[], i: number): Point => [scale.middle(i), y(list[i]?.value ?? 0)]
   const last = buckets.length - 1
   const marks = scale.right - scale.left > buckets.length * 9
   return (
@@ -64,50 +65,23 @@ export function Band({ series, scale, top, height, isLast, unfinished, shares }:
       ))}
       {runs(buckets).map((run) => {
         const open = unfinished && run.at(-1) === last
-        const whole = open ? run.slice(0, -1) : run
-        const all = run.map((i) => point(buckets, i))
-        const solid = whole.map((i) => point(buckets, i))
-        return (
+        const points = run.map((i) => point(buckets, i))
+        const isMarked = (i: number) => run.length === 1 || (buckets[i]?.partial && !(open && i === last))
+        return of === 'human' ? (
           <g key={run[0]}>
-            {of === 'human' && all.length > 1 && (
+            {points.length > 1 && (
               <path
-                d={`${path(all)}L${all.at(-1)?.[0]},${bottom}L${all[0]?.[0]},${bottom}Z`}
+                d={`${path(points)}L${points.at(-1)?.[0]},${bottom}L${points[0]?.[0]},${bottom}Z`}
                 fill="url(#people-area)"
               />
             )}
-            <path
-              d={path(solid)}
-              fill="none"
-              stroke={color}
-              stroke-width="2.2"
-              stroke-linejoin="round"
-              stroke-linecap="round"
-            />
-            {open && (
-              <path
-                d={path(all.slice(-2))}
-                fill="none"
-                stroke={color}
-                stroke-width="2.2"
-                stroke-dasharray="2 5"
-                stroke-linecap="round"
-              />
-            )}
-            {of === 'agent' && marks && solid.map(([px, py]) => <Diamond key={px} x={px} y={py} />)}
-            {of === 'human' &&
-              run
-                .filter((i) => run.length === 1 || (buckets[i]?.partial && !(open && i === last)))
-                .map((i) => (
-                  <circle
-                    key={i}
-                    cx={scale.middle(i)}
-                    cy={y(buckets[i]?.value ?? 0)}
-                    r="3.5"
-                    fill="var(--panel)"
-                    stroke={color}
-                    stroke-width="1.5"
-                  />
-                ))}
+            <RunLine points={points} open={open} color="var(--people)" />
+            {points.map((at, i) => isMarked(run[i] ?? 0) && <Circle key={i} at={at} />)}
+          </g>
+        ) : (
+          <g key={run[0]}>
+            <RunLine points={points} open={open} color="var(--agents)" />
+            {marks && points.slice(0, open ? -1 : undefined).map((at) => <Diamond key={at[0]} at={at} />)}
           </g>
         )
       })}
@@ -115,7 +89,20 @@ export function Band({ series, scale, top, height, isLast, unfinished, shares }:
   )
 }
 
-const Diamond = ({ x, y }: { x: number; y: number }) => (
+/** The line through the points of one run; the way to a bucket that is not over is dotted. */
+const RunLine = ({ points, open, color }: { points: readonly Point[]; open: boolean; color: string }) => (
+  <g fill="none" stroke={color} stroke-width="2.2" stroke-linecap="round">
+    <path d={path(open ? points.slice(0, -1) : points)} stroke-linejoin="round" />
+    {open && <path d={path(points.slice(-2))} stroke-dasharray="2 5" />}
+  </g>
+)
+
+/** A value that was recorded in part, or stands alone. */
+const Circle = ({ at: [x, y] }: { at: Point }) => (
+  <circle cx={x} cy={y} r="3.5" fill="var(--panel)" stroke="var(--people)" stroke-width="1.5" />
+)
+
+const Diamond = ({ at: [x, y] }: { at: Point }) => (
   <rect
     x={x - 2.8}
     y={y - 2.8}

@@ -32,9 +32,9 @@ interface ReadershipChartProps {
   only?: Audience
 }
 
-/** The time chart of the readerships on screen, with notes, as a chart or as a table. Long because of its head line. */
+/** The time chart of the readerships on screen, with notes, as a chart or as a table. */
 export function ReadershipChart({ label, metrics, more: given = {}, span = 12, title, only }: ReadershipChartProps) {
-  const { parts, shell } = t()
+  const { parts } = t()
   const sides = only === undefined ? audiences.value : [only]
   const more = interval.value === undefined ? given : { ...given, granularity: interval.value }
   const answers = usePair('/api/stats/timeseries', (of) =>
@@ -57,7 +57,7 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
     buckets: answers[of].data?.buckets ?? [],
     comparison: answers[of].data?.comparison,
   }))
-  const hasComparison = series.some(({ comparison }) => comparison?.some(({ value }) => value !== undefined))
+  const lacking = sides.map((of) => <Lacking key={of} of={of} />)
   const note = notes.data?.find(({ id }) => id === openNote)
   return (
     <Panel
@@ -68,32 +68,13 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
       skeleton={10}
       right={
         <>
-          <span class="legend">
-            {sides.map((of) => (
-              <button
-                key={of}
-                type="button"
-                disabled={only !== undefined}
-                aria-pressed={place.value.show === of}
-                onClick={() => go({ show: place.value.show === of ? 'both' : of })}
-              >
-                <Mark of={of} />
-                {metricName(metrics[of])}
-              </button>
-            ))}
-            {hasComparison && (
-              <span>
-                <span class="key-dash" />
-                {shell.compare[place.value.compare]}
-              </span>
-            )}
-            {isHatched(first?.meta?.recorded, window) && (
-              <span>
-                <span class="key-hatch" />
-                {parts.notRecorded}
-              </span>
-            )}
-          </span>
+          <Legend
+            sides={sides}
+            metrics={metrics}
+            isFixed={only !== undefined}
+            series={series}
+            hasGaps={isHatched(first?.meta?.recorded, window)}
+          />
           <IntervalField now={granularity} />
           <TableButton asTable={asTable} onTurn={setAsTable} />
           <ExportMenu report="timeseries" metrics={metrics} more={more} {...(only ? { only } : {})} />
@@ -102,9 +83,7 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
     >
       {() => (
         <>
-          {sides.map((of) => (
-            <Lacking key={of} of={of} />
-          ))}
+          {lacking}
           {asTable ? (
             <BucketTable series={series} granularity={granularity} label={label} />
           ) : (
@@ -132,6 +111,49 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
         </>
       )}
     </Panel>
+  )
+}
+
+interface LegendProps {
+  sides: readonly Audience[]
+  metrics: Readonly<Record<Audience, string>>
+  /** The readership cannot be chosen. */
+  isFixed: boolean
+  series: readonly BandSeries[]
+  hasGaps: boolean
+}
+
+/** What the lines of the chart are; a readership's button leaves the other one out. */
+function Legend({ sides, metrics, isFixed, series, hasGaps }: LegendProps) {
+  const hasComparison = series.some(({ comparison }) => comparison?.some(({ value }) => value !== undefined))
+  const { show, compare } = place.value
+  return (
+    <span class="legend">
+      {sides.map((of) => (
+        <button
+          key={of}
+          type="button"
+          disabled={isFixed}
+          aria-pressed={show === of}
+          onClick={() => go({ show: show === of ? 'both' : of })}
+        >
+          <Mark of={of} />
+          {metricName(metrics[of])}
+        </button>
+      ))}
+      {hasComparison && (
+        <span>
+          <span class="key-dash" />
+          {t().shell.compare[compare]}
+        </span>
+      )}
+      {hasGaps && (
+        <span>
+          <span class="key-hatch" />
+          {t().parts.notRecorded}
+        </span>
+      )}
+    </span>
   )
 }
 

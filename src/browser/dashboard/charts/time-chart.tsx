@@ -1,3 +1,4 @@
+import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Mark } from '../parts/marks.js'
 import { formatMetric, kindOf } from '../parts/numbers.js'
@@ -26,11 +27,13 @@ interface TimeChartProps {
 
 const TOP = 26
 const BETWEEN = 44
+/** Pixels: a shorter drag selects nothing, and below `MAX_CLICK_PX` it is a click. */
+const MIN_DRAG_PX = 12
+const MAX_CLICK_PX = 4
 
 /**
  * The time chart: a band per readership over one axis of true time, each from 0 on its own scale. What was not recorded
- * is hatched at its true time. Arrow keys move the crosshair; a drag zooms, a click or Enter on a bucket too. Long because
- * its layers share one geometry.
+ * is hatched at its true time. Arrow keys move the crosshair; a drag zooms, a click or Enter on a bucket too.
  */
 export function TimeChart({
   label,
@@ -44,62 +47,18 @@ export function TimeChart({
 }: TimeChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
-  const [at, setAt] = useState<number>()
-  const [drag, setDrag] = useState<{ from: number; to: number }>()
-  const first = series[0]
-  const edges = bucketEdges(first?.buckets ?? [], granularity)
+  const edges = bucketEdges(series[0]?.buckets ?? [], granularity)
   const narrow = width < 520
   const scale = timeScale(edges, narrow ? 34 : 48, Math.max(60, width - 6))
+  const { at, drag, handlers } = useCrosshair(scale, granularity)
   const each = series.length === 1 ? height * 1.6 : height
   const bottom = TOP + series.length * each + (series.length - 1) * BETWEEN
   const axis = bottom + 8
-  const count = edges.length - 1
   const unfinished = (edges.at(-1) ?? 0) > Date.now()
-  useEscape(drag && (() => setDrag(undefined)))
-
-  const xOf = (event: PointerEvent) => event.clientX - (box.current?.getBoundingClientRect().left ?? 0)
-  // A window of one bucket cannot be narrowed, nor can a minute.
-  const zoom = (a: number, b: number) => {
-    if (count < 2 || granularity === 'minute') return
-    setAt(undefined)
-    zoomTo(edges[a] ?? 0, edges[b + 1] ?? 0)
-  }
-  const finish = () => {
-    if (!drag) return
-    const [from, to] = [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)]
-    const isClick = to - from < 4
-    if (isClick || to - from > 12) zoom(scale.nearest(from), scale.nearest(to))
-    setDrag(undefined)
-  }
-  const move = (by: number) => setAt((now) => Math.max(0, Math.min(count - 1, (now ?? (by > 0 ? -1 : count)) + by)))
   return (
     <div class="chart-box" ref={box}>
-      <svg
-        class="chart"
-        role="group"
-        aria-label={label}
-        tabindex={0}
-        height={axis + (notes ? 48 : 24)}
-        onPointerMove={(event) => {
-          setAt(scale.nearest(xOf(event)))
-          if (drag) setDrag({ ...drag, to: xOf(event) })
-        }}
-        onPointerLeave={() => setAt(undefined)}
-        onPointerDown={(event) => {
-          if (event.button !== 0 || event.pointerType === 'touch') return
-          event.currentTarget.setPointerCapture(event.pointerId)
-          setDrag({ from: xOf(event), to: xOf(event) })
-        }}
-        onPointerUp={finish}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && event.target === event.currentTarget && at !== undefined) zoom(at, at)
-          if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
-          event.preventDefault()
-          move(event.key === 'ArrowRight' ? 1 : -1)
-        }}
-        onBlur={() => setAt(undefined)}
-      >
-        {count > 0 && (
+      <svg class="chart" role="group" aria-label={label} tabindex={0} height={axis + (notes ? 48 : 24)} {...handlers}>
+        {edges.length > 1 && (
           <>
             <Unrecorded recorded={recorded} scale={scale} bottom={bottom} />
             {at !== undefined && (
@@ -123,10 +82,10 @@ export function TimeChart({
               </text>
             ))}
             {notes && <NoteLane notes={notes} scale={scale} top={TOP} y={axis + 36} open={openNote} onOpen={onNote} />}
-            {drag && Math.abs(drag.to - drag.from) > 12 && (
+            {drag && drag.to - drag.from > MIN_DRAG_PX && (
               <rect
-                x={Math.min(drag.from, drag.to)}
-                width={Math.abs(drag.to - drag.from)}
+                x={drag.from}
+                width={drag.to - drag.from}
                 y={TOP}
                 height={bottom - TOP}
                 fill="var(--line)"
@@ -136,11 +95,55 @@ export function TimeChart({
           </>
         )}
       </svg>
-      {at !== undefined && !drag && (
-        <Tip at={at} series={series} scale={scale} granularity={granularity} recorded={recorded} />
-      )}
+      {at !== undefined && !drag && <Tip at={at} series={series} scale={scale} granularity={granularity} />}
     </div>
   )
+}
+
+type ChartEvent = TargetedPointerEvent<SVGSVGElement>
+
+const xOf = (event: ChartEvent): number => event.clientX - event.currentTarget.getBoundingClientRect().left
+
+/** The bucket under the crosshair, the drag from left to right that will zoom, and the events that move both. */
+function useCrosshair(scale: TimeScale, granularity: Granularity) {
+  const [at, setAt] = useState<number>()
+  const [drag, setDrag] = useState<{ from: number; to: number }>()
+  const count = scale.edges.length - 1
+  const clear = () => setAt(undefined)
+  const [from, to] = drag ? [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)] : [0, 0]
+  useEscape(drag && (() => setDrag(undefined)))
+  // A window of one bucket cannot be narrowed, nor can a minute.
+  const zoom = (a: number, b: number) => {
+    if (count < 2 || granularity === 'minute') return
+    clear()
+    zoomTo(scale.edges[a] ?? 0, scale.edges[b + 1] ?? 0)
+  }
+  const handlers = {
+    onPointerMove(event: ChartEvent) {
+      setAt(scale.nearest(xOf(event)))
+      if (drag) setDrag({ ...drag, to: xOf(event) })
+    },
+    onPointerLeave: clear,
+    onPointerDown(event: ChartEvent) {
+      if (event.button !== 0 || event.pointerType === 'touch') return
+      event.currentTarget.setPointerCapture(event.pointerId)
+      setDrag({ from: xOf(event), to: xOf(event) })
+    },
+    onPointerUp() {
+      if (!drag) return
+      if (to - from < MAX_CLICK_PX || to - from > MIN_DRAG_PX) zoom(scale.nearest(from), scale.nearest(to))
+      setDrag(undefined)
+    },
+    onKeyDown(event: TargetedKeyboardEvent<SVGSVGElement>) {
+      if (event.key === 'Enter' && event.target === event.currentTarget && at !== undefined) zoom(at, at)
+      if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return
+      event.preventDefault()
+      const by = event.key === 'ArrowRight' ? 1 : -1
+      setAt((now) => Math.max(0, Math.min(count - 1, (now ?? (by > 0 ? -1 : count)) + by)))
+    },
+    onBlur: clear,
+  }
+  return { at, drag: drag && { from, to }, handlers }
 }
 
 /** Runs something on Esc, in place of what Esc does elsewhere. */
@@ -211,7 +214,6 @@ interface TipProps {
   series: readonly BandSeries[]
   scale: TimeScale
   granularity: Granularity
-  recorded: Recorded | undefined
 }
 
 /** The values of one bucket beside the crosshair; read out politely. */
