@@ -1,3 +1,4 @@
+import { pressEvents } from '../parts/buttons.js'
 import { formatDay } from '../state/format.js'
 import { t } from '../texts/index.js'
 import type { Note } from './notes.js'
@@ -31,7 +32,6 @@ export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) 
         const label = labels.find((text) => text.length * 6 < room) ?? ''
         const fits = label !== ''
         const isOpen = note.id === open
-        const press = () => onOpen?.(isOpen ? undefined : note.id)
         return (
           <g
             key={note.id}
@@ -40,12 +40,7 @@ export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) 
             tabindex={0}
             aria-expanded={isOpen}
             aria-label={t().parts.note.open(formatDay(note.at), note.text)}
-            onClick={press}
-            onKeyDown={(event) => {
-              if (event.key !== 'Enter' && event.key !== ' ') return
-              event.preventDefault()
-              press()
-            }}
+            {...pressEvents(() => onOpen?.(isOpen ? undefined : note.id))}
             onPointerDown={(event) => event.stopPropagation()}
           >
             <line

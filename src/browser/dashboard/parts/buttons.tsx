@@ -13,6 +13,16 @@ export const MoreButton = (attributes: Attributes) => h('button', { type: 'butto
 export const PlainButton = (attributes: Attributes) =>
   h('button', { type: 'button', class: 'button plain', ...attributes })
 
+/** The events of a drawing that acts as a button: a click, Enter and the space bar. */
+export const pressEvents = (press: (event: MouseEvent | KeyboardEvent) => void) => ({
+  onClick: press,
+  onKeyDown(event: KeyboardEvent) {
+    if (event.key !== 'Enter' && event.key !== ' ') return
+    event.preventDefault()
+    press(event)
+  },
+})
+
 /** Turns a chart into its table and back. */
 export const TableButton = ({ asTable, onTurn }: { asTable: boolean; onTurn: (asTable: boolean) => void }) => (
   <MoreButton aria-pressed={asTable} onClick={() => onTurn(!asTable)}>

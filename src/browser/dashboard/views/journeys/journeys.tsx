@@ -55,7 +55,7 @@ function useJourneys(depth: number, from: string | undefined, to: string | undef
 
 const asPath = (text: string | undefined): string | undefined => (text?.startsWith('/') ? text : undefined)
 
-/** The paths as flows, and the most frequent steps as a table. Long because both share their names. */
+/** The paths as flows, and the most frequent steps as a table. */
 function Paths() {
   const { behaviour } = t()
   const texts = behaviour.journeys
@@ -112,40 +112,53 @@ function Paths() {
               />
             )}
             <div class={asTable ? '' : 'below-chart'}>
-              <Table
-                label={texts.title}
-                rows={links}
-                rowKey={({ source, target }) => `${source} ${target}`}
-                columns={[
-                  { key: 'from', head: t().shell.from, cell: ({ source }) => <NodeName node={byId.get(source)} /> },
-                  { key: 'to', head: texts.to, cell: ({ target }) => <NodeName node={byId.get(target)} /> },
-                  {
-                    key: 'step',
-                    head: texts.step,
-                    right: true,
-                    width: '10%',
-                    cell: ({ source }) => formatNumber(byId.get(source)?.depth ?? 0),
-                  },
-                  countColumn('sessions', { width: '14%' }, t().behaviour.errors.figures.sessions),
-                  {
-                    key: 'share',
-                    head: texts.share,
-                    right: true,
-                    wide: true,
-                    width: '14%',
-                    cell: ({ source, sessions }) => {
-                      const of = byId.get(source)?.sessions ?? 0
-                      return of > 0 ? formatShare(sessions / of) : ''
-                    },
-                  },
-                ]}
-              />
+              <StepTable links={links} nodes={byId} />
             </div>
             <Warnings of={[answer.meta]} />
           </>
         )}
       </Panel>
     </>
+  )
+}
+
+interface StepTableProps {
+  links: ReturnType<typeof foldJourneys>['links']
+  nodes: ReadonlyMap<string, JourneyNode>
+}
+
+/** Steps from page to page, with the share of the visits of the first that took them. */
+function StepTable({ links, nodes }: StepTableProps) {
+  const { journeys: texts, errors } = t().behaviour
+  return (
+    <Table
+      label={texts.title}
+      rows={links}
+      rowKey={({ source, target }) => `${source} ${target}`}
+      columns={[
+        { key: 'from', head: t().shell.from, cell: ({ source }) => <NodeName node={nodes.get(source)} /> },
+        { key: 'to', head: texts.to, cell: ({ target }) => <NodeName node={nodes.get(target)} /> },
+        {
+          key: 'step',
+          head: texts.step,
+          right: true,
+          width: '10%',
+          cell: ({ source }) => formatNumber(nodes.get(source)?.depth ?? 0),
+        },
+        countColumn('sessions', { width: '14%' }, errors.figures.sessions),
+        {
+          key: 'share',
+          head: texts.share,
+          right: true,
+          wide: true,
+          width: '14%',
+          cell: ({ source, sessions }) => {
+            const of = nodes.get(source)?.sessions ?? 0
+            return of > 0 ? formatShare(sessions / of) : ''
+          },
+        },
+      ]}
+    />
   )
 }
 

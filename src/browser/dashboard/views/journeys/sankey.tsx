@@ -1,6 +1,7 @@
-import { sankey, sankeyLinkHorizontal } from 'd3-sankey'
+import { type SankeyNode, sankey, sankeyLinkHorizontal } from 'd3-sankey'
 import { useRef, useState } from 'preact/hooks'
 import { useWidth } from '../../charts/width.js'
+import { pressEvents } from '../../parts/buttons.js'
 import { isFiltered, toggleFilter } from '../../state/filters.js'
 import { formatNumber } from '../../state/format.js'
 import { t } from '../../texts/index.js'
@@ -50,10 +51,9 @@ function layOut({ nodes, links }: Journeys, width: number, height: number) {
 
 /**
  * The paths of visits as flows between the pages of each step. A click on a page filters by it, with Shift it becomes the
- * first page; arrow keys move between pages. The table has the same numbers. Long because its parts share one layout.
+ * first page; arrow keys move between pages. The table has the same numbers.
  */
 export function Sankey({ journeys, nameOf, label, onFollow }: SankeyProps) {
-  const texts = t().behaviour.journeys
   const box = useRef<HTMLDivElement>(null)
   const measured = useWidth(box)
   const [near, setNear] = useState<string>()
@@ -89,52 +89,71 @@ export function Sankey({ journeys, nameOf, label, onFollow }: SankeyProps) {
             <title>{`${endName(link.source, nameOf)} → ${endName(link.target, nameOf)}: ${formatNumber(link.value)}`}</title>
           </path>
         ))}
-        {nodes.map((node, i) => {
-          const { x0 = 0, x1 = 0, y0 = 0, y1 = 0 } = node
-          const name = nameOf(node)
-          const isPage = node.kind === 'page'
-          const words = `${t().behaviour.funnels.step(node.step)}, ${name}: ${texts.visits(formatNumber(node.sessions))}`
-          const act = (follow: boolean) => {
-            if (isPage && follow) onFollow(node.pathname)
-            else if (isPage) toggleFilter('pathname', node.pathname)
-          }
-          return (
-            <g
-              key={node.id}
-              class="node"
-              data-step={node.step}
-              role={isPage ? 'button' : 'img'}
-              tabindex={i === 0 ? 0 : -1}
-              aria-label={words}
-              {...(isPage ? { 'aria-pressed': isFiltered('pathname', node.pathname) } : {})}
-              onMouseEnter={() => setNear(node.id)}
-              onMouseLeave={() => setNear(undefined)}
-              onFocus={() => setNear(node.id)}
-              onBlur={() => setNear(undefined)}
-              onClick={(event) => act(event.shiftKey)}
-              onKeyDown={(event) => {
-                if (event.key !== 'Enter' && event.key !== ' ') return
-                event.preventDefault()
-                act(event.shiftKey)
-              }}
-            >
-              <title>{isPage ? `${words}. ${texts.hint}` : words}</title>
-              <rect x={x0} y={y0} width={x1 - x0} height={Math.max(1, y1 - y0)} rx="2" class={node.kind} />
-              <text
-                class="halo"
-                aria-hidden="true"
-                x={node.step === last && depths.size > 1 ? x0 - 6 : x1 + 6}
-                text-anchor={node.step === last && depths.size > 1 ? 'end' : 'start'}
-                y={(y0 + y1) / 2 + 4}
-              >
-                <tspan class={isPage ? 'strong' : ''}>{shorten(name, width / Math.max(1, depths.size - 1))}</tspan>{' '}
-                {formatNumber(node.sessions)}
-              </text>
-            </g>
-          )
-        })}
+        {nodes.map((node, i) => (
+          <StepNode
+            key={node.id}
+            node={node}
+            name={nameOf(node)}
+            stepWidth={width / Math.max(1, depths.size - 1)}
+            isFirst={i === 0}
+            namedBefore={node.step === last && depths.size > 1}
+            onNear={setNear}
+            onFollow={onFollow}
+          />
+        ))}
       </svg>
     </div>
+  )
+}
+
+interface StepNodeProps {
+  node: SankeyNode<Placed, Link>
+  name: string
+  stepWidth: number
+  /** The node that the tabulator key reaches. */
+  isFirst: boolean
+  /** Its name stands before it, because after it the drawing ends. */
+  namedBefore: boolean
+  onNear: (id: string | undefined) => void
+  onFollow: (path: string) => void
+}
+
+/** A page of a step, which is a button, or where visits end. */
+function StepNode({ node, name, stepWidth, isFirst, namedBefore, onNear, onFollow }: StepNodeProps) {
+  const { journeys: texts, funnels } = t().behaviour
+  const { id, step, kind, pathname, sessions, x0 = 0, x1 = 0, y0 = 0, y1 = 0 } = node
+  const isPage = kind === 'page'
+  const words = `${funnels.step(step)}, ${name}: ${texts.visits(formatNumber(sessions))}`
+  const leave = () => onNear(undefined)
+  return (
+    <g
+      class="node"
+      data-step={step}
+      role={isPage ? 'button' : 'img'}
+      tabindex={isFirst ? 0 : -1}
+      aria-label={words}
+      {...(isPage ? { 'aria-pressed': isFiltered('pathname', pathname) } : {})}
+      onMouseEnter={() => onNear(id)}
+      onMouseLeave={leave}
+      onFocus={() => onNear(id)}
+      onBlur={leave}
+      {...pressEvents(({ shiftKey }) => {
+        if (isPage && shiftKey) onFollow(pathname)
+        else if (isPage) toggleFilter('pathname', pathname)
+      })}
+    >
+      <title>{isPage ? `${words}. ${texts.hint}` : words}</title>
+      <rect x={x0} y={y0} width={x1 - x0} height={Math.max(1, y1 - y0)} rx="2" class={kind} />
+      <text
+        class="halo"
+        aria-hidden="true"
+        x={namedBefore ? x0 - 6 : x1 + 6}
+        text-anchor={namedBefore ? 'end' : 'start'}
+        y={(y0 + y1) / 2 + 4}
+      >
+        <tspan class={isPage ? 'strong' : ''}>{shorten(name, stepWidth)}</tspan> {formatNumber(sessions)}
+      </text>
+    </g>
   )
 }
 
