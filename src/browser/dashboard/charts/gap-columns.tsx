@@ -1,4 +1,4 @@
-import { Mark } from '../parts/marks.js'
+import { MarkKey } from '../parts/marks.js'
 import type { Column } from '../parts/table.js'
 import { formatRatio, formatShort } from '../state/format.js'
 import { t } from '../texts/index.js'
@@ -40,14 +40,7 @@ export function gapColumns<R extends Gap>(most: number): Column<R>[] {
 /** The key of the axis. */
 export const GapKey = () => (
   <p class="legend foot">
-    <span>
-      <Mark of="human" />
-      {t().overview.arrived}
-    </span>
-    <span>
-      <Mark of="agent" />
-      {t().overview.readBy}
-    </span>
+    <MarkKey words={{ human: t().overview.arrived, agent: t().overview.readBy }} />
   </p>
 )
 

@@ -1,9 +1,23 @@
 import type { Audience } from '../state/address.js'
 
+interface MarkKeyProps {
+  words: Readonly<Record<Audience, string>>
+  of?: readonly Audience[]
+}
+
 /** The mark of a readership: a circle for people, a diamond for agents. A word always stands beside it. */
 export const Mark = ({ of }: { of: Audience }) => (
   <span class={of === 'human' ? 'person-mark' : 'agent-mark'} aria-hidden="true" />
 )
+
+/** The key of a chart's marks: the words for each readership. */
+export const MarkKey = ({ words, of = ['human', 'agent'] }: MarkKeyProps) =>
+  of.map((each) => (
+    <span key={each}>
+      <Mark of={each} />
+      {words[each]}
+    </span>
+  ))
 
 export const BothMarks = () => (
   <span class="both-marks">

@@ -1,5 +1,5 @@
 import { Butterfly, joinSides } from '../../parts/lists.js'
-import { Mark } from '../../parts/marks.js'
+import { Mark, MarkKey } from '../../parts/marks.js'
 import { PageLink } from '../../parts/names.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Lacking } from '../../parts/states.js'
@@ -24,7 +24,7 @@ const none = (now: { pages: readonly unknown[] } | undefined): number | undefine
 
 const useNow = (of: Audience) => useRead('/api/stats/realtime', liveQuery(of), { every: REFRESH_MS })
 
-/** The readers of this moment, and each read as it happens. Long because both readerships share one sheet. */
+/** The readers of this moment, and each read as it happens. */
 export default function Live() {
   const { shell, behaviour } = t()
   const texts = behaviour.live
@@ -42,23 +42,9 @@ export default function Live() {
     <Sheet title={shell.view.live}>
       <Sentence answers={asked}>
         {() => {
-          const counted = audiences.value.map((of) => {
-            const n = figures[of]
-            if (n === undefined) return null
-            const shown = texts.count[of](n, formatNumber(n))
-            const to = of === 'human' ? 'visitors' : 'agents'
-            return (
-              <a key={of} class={of === 'human' ? 'people' : 'agents'} href={hrefTo({ path: viewPath(to) })}>
-                {shown}
-              </a>
-            )
-          })
-          const first = rows[0]?.key
-          const page = first !== undefined && <PageLink path={first} />
-          return texts.sentence(
-            counted.filter((each) => each !== null),
-            page || undefined,
-          )
+          const [first] = rows
+          const counted = audiences.value.map((of) => countLink(of, figures[of])).filter((link) => link !== null)
+          return texts.sentence(counted, first && <PageLink path={first.key} />)
         }}
       </Sentence>
       {audiences.value.includes('human') && <Now of="human" value={figures.human} under={texts.window} />}
@@ -69,12 +55,7 @@ export default function Live() {
         answers={audiences.value.map((of) => minutes[of])}
         right={
           <span class="legend">
-            {audiences.value.map((of) => (
-              <span key={of}>
-                <Mark of={of} />
-                {texts.bars[of]}
-              </span>
-            ))}
+            <MarkKey words={texts.bars} of={audiences.value} />
           </span>
         }
       >
@@ -112,6 +93,20 @@ export default function Live() {
       </Panel>
       <FeedPanel />
     </Sheet>
+  )
+}
+
+/** The number of readers as a link to their view; null if it is not known. */
+function countLink(of: Audience, n: number | undefined) {
+  if (n === undefined) return null
+  return (
+    <a
+      key={of}
+      class={of === 'human' ? 'people' : 'agents'}
+      href={hrefTo({ path: viewPath(of === 'human' ? 'visitors' : 'agents') })}
+    >
+      {t().behaviour.live.count[of](n, formatNumber(n))}
+    </a>
   )
 }
 
