@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { formatNumber } from '../state/format.js'
+import { formatDay, formatNumber } from '../state/format.js'
 import { t } from '../texts/index.js'
 import { Ago, Cut, PageName } from './names.js'
 import { metricName } from './numbers.js'
@@ -39,6 +39,18 @@ export const agoColumn = <K extends string>(key: K, head: string, look: Look): C
   right: true,
   ...look,
   cell: (row) => <Ago at={row[key]} />,
+})
+
+/** A column of days, of which some never come. */
+export const dayColumn = <K extends string>(
+  key: K,
+  head: string,
+  look: Look = {},
+): Column<{ [N in K]?: string | undefined }> => ({
+  key,
+  head,
+  ...look,
+  cell: ({ [key]: day }) => (day ? formatDay(day) : t().parts.never),
 })
 
 /** A column of texts of any origin. */

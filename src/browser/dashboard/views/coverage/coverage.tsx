@@ -81,7 +81,16 @@ function CoverageSentence() {
 const yes = (is: boolean | undefined, words: { yes: string; no: string }) =>
   is === undefined ? <span class="muted">–</span> : is ? `✓ ${words.yes}` : <span class="muted">{words.no}</span>
 
-/** The columns of the readerships on screen. Long because it is a table. */
+/** A column that says whether a page is listed somewhere. */
+const listedColumn = (key: string, head: string, isListed: (row: Row) => boolean | undefined): Column<Row> => ({
+  key,
+  head,
+  wide: true,
+  width: '8%',
+  cell: (row) => yes(isListed(row), t().coverage.listed),
+})
+
+/** The columns of the readerships on screen. */
 function columns(): Column<Row>[] {
   const { coverage: texts, parts } = t()
   const hasPeople = place.value.show !== 'agent'
@@ -149,24 +158,12 @@ function columns(): Column<Row>[] {
           yes(robots_allowed, { yes: texts.allowed, no: '' })
         ),
     },
-    {
-      key: 'llms',
-      head: 'llms.txt',
-      wide: true,
-      width: '8%',
-      cell: ({ llms_listed }) => yes(llms_listed === undefined ? undefined : llms_listed === 1, texts.listed),
-    },
+    listedColumn('llms', 'llms.txt', ({ llms_listed }) => (llms_listed === undefined ? undefined : llms_listed === 1)),
   ]
   return [
     pageColumn(),
     ...(hasPeople ? [people] : []),
     ...(showsAgents() ? agents : []),
-    {
-      key: 'sitemap',
-      head: texts.sitemap,
-      wide: true,
-      width: '8%',
-      cell: ({ in_sitemap }) => yes(in_sitemap, texts.listed),
-    },
+    listedColumn('sitemap', texts.sitemap, ({ in_sitemap }) => in_sitemap),
   ]
 }

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
-import { textColumn } from '../../parts/columns.js'
+import { dayColumn, textColumn } from '../../parts/columns.js'
 import { Secret } from '../../parts/dialogs.js'
 import { Check, CheckList, checkedOf, dayOfForm, Input, isChecked, textOf } from '../../parts/fields.js'
 import { root } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { useRead } from '../../state/data.js'
-import { formatDay } from '../../state/format.js'
 import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import { Records } from './records.js'
@@ -32,11 +31,7 @@ export function Keys() {
         textColumn('name', t().parts.name),
         { key: 'prefix', head: texts.prefix, cell: ({ prefix }) => <span class="mono">{prefix}…</span>, wide: true },
         { key: 'scopes', head: texts.scopes, cell: ({ scopes }) => scopes.join(', '), wide: true },
-        {
-          key: 'expires',
-          head: t().parts.ends,
-          cell: ({ expires_at }) => (expires_at ? formatDay(expires_at) : t().parts.never),
-        },
+        dayColumn('expires_at', t().parts.ends),
       ]}
       above={
         secret && (

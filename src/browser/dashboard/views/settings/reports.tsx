@@ -1,7 +1,6 @@
-import { textColumn } from '../../parts/columns.js'
+import { dayColumn, textColumn } from '../../parts/columns.js'
 import { Check, Input, isChecked, Lines, linesOf, Select, textOf } from '../../parts/fields.js'
 import { Cut } from '../../parts/names.js'
-import { formatDay } from '../../state/format.js'
 import { t } from '../../texts/index.js'
 import { Records, saveTo, switchColumn, useSiteRecords } from './records.js'
 
@@ -26,12 +25,7 @@ export function Reports() {
           wide: true,
           cell: ({ recipients }) => <Cut text={recipients.join(', ')} />,
         },
-        {
-          key: 'last',
-          head: t().settings.alerts.last,
-          wide: true,
-          cell: ({ last_sent }) => (last_sent ? formatDay(last_sent) : t().parts.never),
-        },
+        dayColumn('last_sent', t().settings.alerts.last, { wide: true }),
         { ...switchColumn('/api/reports', 'name'), width: '12%' },
       ]}
       save={saveTo('/api/reports', (fields) => ({

@@ -1,3 +1,5 @@
+import type { DataOf } from '../../client/index.js'
+import { dayColumn } from '../../parts/columns.js'
 import { Code } from '../../parts/dialogs.js'
 import {
   Check,
@@ -13,39 +15,17 @@ import {
 } from '../../parts/fields.js'
 import { Cut } from '../../parts/names.js'
 import { root } from '../../state/address.js'
-import { formatDay } from '../../state/format.js'
 import { timeZone } from '../../state/session.js'
 import { dayOf } from '../../state/zone.js'
 import { t } from '../../texts/index.js'
 import { Records, saveTo, useSiteRecords } from './records.js'
 
-const SCOPES = [
-  ...([
-    'overview',
-    'timeseries',
-    'realtime',
-    'pages',
-    'sources',
-    'locations',
-    'devices',
-    'breakdown',
-    'events',
-  ] as const),
-  ...(['goals', 'funnel', 'journeys', 'retention', 'performance', 'errors', 'agents'] as const),
-]
-/** Reads that say nothing about single persons and that a first view needs. */
-const USUAL: readonly string[] = [
-  'overview',
-  'timeseries',
-  'realtime',
-  'pages',
-  'sources',
-  'locations',
-  'devices',
-  'agents',
-]
+/** Reads that a first view needs. As `agents` they say nothing about single persons. */
+const USUAL = ['overview', 'timeseries', 'realtime', 'pages', 'sources', 'locations', 'devices'] as const
+const FURTHER = ['breakdown', 'events', 'goals', 'funnel', 'journeys', 'retention', 'performance', 'errors'] as const
+const SCOPES = [...USUAL, ...FURTHER, 'agents'] as const
 
-/** Links that show chosen reads without an account, in a page of their own, in a frame, or as a badge. Long because of its columns. */
+/** Links that show chosen reads without an account, in a page of their own, in a frame, or as a badge. */
 export function Shares() {
   const texts = t().settings.shares
   const records = useSiteRecords('/api/shares')
@@ -78,23 +58,9 @@ export function Shares() {
           width: '14%',
           cell: ({ password }) => (password ? t().shell.yes : t().shell.no),
         },
-        {
-          key: 'expires',
-          head: t().parts.ends,
-          width: '14%',
-          cell: ({ expires_at }) => (expires_at ? formatDay(expires_at) : t().parts.never),
-        },
+        dayColumn('expires_at', t().parts.ends, { width: '14%' }),
       ]}
-      above={records.answer.data?.map((share) => (
-        <details key={share.id}>
-          <summary>{texts.addresses(share.name)}</summary>
-          <Code text={`${root.href}share/${share.slug}`} />
-          {share.embed?.length ? (
-            <Code text={`<iframe src="${root.href}share/${share.slug}?embed=1" width="100%" height="800"></iframe>`} />
-          ) : null}
-          {share.badge && <Code text={`<img src="${root.href}api/share/${share.slug}/badge.svg" alt="">`} />}
-        </details>
-      ))}
+      above={records.answer.data?.map((share) => <Addresses key={share.id} {...share} />)}
       save={saveTo('/api/shares', (fields) => {
         const password = passwordOf(fields, 'password')
         return {
@@ -114,7 +80,7 @@ export function Shares() {
             name="scopes"
             class="checks"
             choices={SCOPES.map((scope) => [scope, texts.scope[scope]])}
-            checked={row?.scopes ?? USUAL}
+            checked={row?.scopes ?? [...USUAL, 'agents']}
           />
           <Input
             label={t().shell.locked.password}
@@ -139,3 +105,15 @@ export function Shares() {
     />
   )
 }
+
+/** The address of a share link, and what a page writes to frame it or to show its badge. */
+const Addresses = ({ name, slug, embed, badge }: DataOf<'/api/shares'>[number]) => (
+  <details>
+    <summary>{t().settings.shares.addresses(name)}</summary>
+    <Code text={`${root.href}share/${slug}`} />
+    {embed?.length ? (
+      <Code text={`<iframe src="${root.href}share/${slug}?embed=1" width="100%" height="800"></iframe>`} />
+    ) : null}
+    {badge && <Code text={`<img src="${root.href}api/share/${slug}/badge.svg" alt="">`} />}
+  </details>
+)
