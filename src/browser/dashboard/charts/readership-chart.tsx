@@ -123,7 +123,7 @@ interface LegendProps {
   hasGaps: boolean
 }
 
-/** What the lines of the chart are; a readership's button leaves the other one out. */
+/** Names the lines of the chart; a readership's button leaves the other one out. */
 function Legend({ sides, metrics, isFixed, series, hasGaps }: LegendProps) {
   const hasComparison = series.some(({ comparison }) => comparison?.some(({ value }) => value !== undefined))
   const { show, compare } = place.value
