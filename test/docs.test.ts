@@ -33,9 +33,9 @@ t.test('the help of a command says which flags are required', async (t) => {
   ])
 })
 
-t.test('the table of variables has every default of the tests', async (t) => {
+t.test('the list of variables has every default of the tests', async (t) => {
   const text = readFileSync('test/README.md', 'utf8').split('### More of the same')[1]?.split('\n## ')[0] ?? ''
-  const rows = [...text.matchAll(/^\| `([A-Z_]+)` +\| `([\w/-]+)` +\| (\S+) /gm)].map(([, ...cells]) => cells.join(' '))
+  const rows = [...text.matchAll(/^- `([A-Z_]+)` \(`([\w/-]+)`, ([\d_]+); /gm)].map(([, ...cells]) => cells.join(' '))
   const files = readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const found = files.flatMap((file) =>
     [...readFileSync(join('test', file), 'utf8').matchAll(/env\.([A-Z_]+) \?\? ([\d_]+)\)/g)].flatMap(
