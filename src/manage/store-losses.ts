@@ -117,7 +117,7 @@ export async function openStoreLosses({ records, events, sites, assignStep, wake
     oldSites,
     /**
      * Gives the rows of an old site to the existing site `to`, and returns how many those were. Throws `not_found` for a
-     * number that is not that of an old site.
+     * number that no old site had.
      */
     async assign(from: number, to: number, audit: AuditContext): Promise<number> {
       if (!(await oldSites()).some(({ site }) => site === from))

@@ -52,8 +52,8 @@ const Query = z.object({
 })
 
 const otherResponses = {
-  403: 'There is no such site, or the hostname does not belong to it. No body.',
-  413: 'The body is larger than 64 KB. No body.',
+  403: 'There is no such site, or the hostname does not belong to it. The response has no body.',
+  413: 'The request body is larger than 64 KB. The response has no body.',
 }
 
 /** The endpoints for browsers, open to pages of any origin. */
@@ -80,8 +80,8 @@ export const trackRoutes = (endpoints: TrackEndpoints): Route[] => [
     status: 204,
     otherResponses: {
       403: otherResponses[403],
-      413: 'The body is larger than 12.8 MB. No body.',
-      503: 'Too many large batches at once; send this one again. No body.',
+      413: 'The request body is larger than 12.8 MB. The response has no body.',
+      503: 'Too many large batches at once; send this one again. The response has no body.',
     },
     direct: postEndpoint(endpoints, 'batch'),
   },

@@ -24,7 +24,7 @@ export interface AccountContext {
   now(): Date
   /** Returns n random bytes. */
   random(bytes: number): Buffer
-  /** Held by every write to accounts, and by changes of who owns an organisation. */
+  /** The lock that every write to accounts takes, and every change of an organisation's owners. */
   readonly lock: Lock
 }
 

@@ -78,7 +78,7 @@ export async function* readMember({ path, read }: Pick<Archive, 'path' | 'read'>
     yield chunk
   }
   if (bytes !== member.bytes || hash.digest('hex') !== member.sha256)
-    throw new Error(`${path}: ${member.name} is damaged: its checksum is not that of the manifest.`)
+    throw new Error(`${path}: ${member.name} is damaged: its checksum differs from the one in the manifest.`)
 }
 
 /** Returns the members whose bytes are not those that were written. */

@@ -13,7 +13,7 @@ import type { EventFile } from './event-file.js'
  */
 export type Loss = 'records_lost' | 'records_older' | 'events_lost' | 'events_older' | 'events_foreign'
 
-/** A loss, with the path of the file that was set aside. */
+/** A loss that was detected when the store opened. `backup`: path of the file that was set aside, if there is one. */
 export interface FoundLoss {
   kind: Loss
   backup: string | null

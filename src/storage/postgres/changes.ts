@@ -36,7 +36,7 @@ export async function listenForChanges(
     if (stopped) return connection.release(true)
     client = connection
     connection.on('notification', ({ payload }) => payload !== instance && onChange())
-    // A connection that ends may say so more than once.
+    // A connection that ends may emit `error` more than once.
     const onError = (error: unknown) => {
       if (!end(connection) || stopped) return
       log('warn', 'changes of other processes are not heard until the database answers again', error)

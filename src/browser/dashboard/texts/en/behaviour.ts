@@ -161,7 +161,7 @@ export const behaviour = {
     sentence: (when: string, people: string, rate: string | undefined, worst: unknown, lost: string): Parts => [
       when,
       ` ${people} began`,
-      ...(rate === undefined ? ['.'] : [`; ${rate} came to the end.`]),
+      ...(rate === undefined ? ['.'] : [`; ${rate} completed all steps.`]),
       ...(worst ? [' Most were lost before ', worst, `: ${lost}.`] : []),
     ],
     counted: {
