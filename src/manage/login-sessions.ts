@@ -103,9 +103,8 @@ function addSessions(
 
 export type LoginSessions = ReturnType<typeof createLoginSessions>
 
-/** The sign-in sessions; `random(n)` gives n random bytes. Long because its methods share the cache and the times of use. */
-export function createLoginSessions(deps: { records: Records; now(): Date; random(bytes: number): Buffer }) {
-  const { records, now, random } = deps
+/** The table in memory. */
+function createSessionTable(records: Records) {
   let isUsedElsewhere = false
   const cache = createTableCache(async (before: SessionTable | undefined) => {
     const readsUses = isUsedElsewhere
@@ -117,39 +116,80 @@ export function createLoginSessions(deps: { records: Records; now(): Date; rando
       throw error
     }
   })
-  const write = createInvalidatingWrite(records, cache)
-  /** When each session was last used since the start, and the ids whose time of use is not yet written. */
+  return {
+    ...cache,
+    /** The next load reads times of use too: other processes may have written some. */
+    expectUses(): void {
+      isUsedElsewhere = true
+    },
+  }
+}
+
+/** When each session was last used since the start. */
+function createUses() {
   let lastUse = new Map<number, Date>()
+  /** The ids whose time of use is not yet written. */
   let unwritten = new Set<number>()
-  const lastUseOf = ({ id, last_seen_at }: StoredSession): Date => {
-    const here = lastUse.get(id)
-    return here && here > last_seen_at ? here : last_seen_at
+  return {
+    lastOf({ id, last_seen_at }: LoginSession): Date {
+      const here = lastUse.get(id)
+      return here && here > last_seen_at ? here : last_seen_at
+    },
+    note(id: number, at: Date): void {
+      lastUse.set(id, at)
+      unwritten.add(id)
+    },
+    areWritten: () => unwritten.size === 0,
+    /** Has `write` make the updates; if it fails, the next call repeats them. */
+    async flush(write: (updates: readonly Sql[]) => Promise<void>): Promise<void> {
+      const writing = unwritten
+      unwritten = new Set()
+      const updates = [...writing].map((id) => {
+        const last = lastUse.get(id) ?? null
+        return sql`update sessions set last_seen_at = ${last} where id = ${id} and last_seen_at < ${last}`
+      })
+      try {
+        await write(updates)
+      } catch (error) {
+        unwritten = new Set([...writing, ...unwritten])
+        throw error
+      }
+    },
+    /** Forgets what is not in the table any more. */
+    keepOnly(sessions: SessionTable['sessions']): void {
+      if (lastUse.size <= sessions.size) return
+      const ids = new Set([...sessions.values()].map(({ id }) => id))
+      lastUse = new Map([...lastUse].filter(([id]) => ids.has(id) || unwritten.has(id)))
+    },
   }
+}
+
+/** Returns the statements that begin a session with this token. */
+const beginningStatements = (token: string, user: number, client: SignInClient, at: Date): Sql[] => [
+  ...(client.token === undefined ? [] : [sql`delete from sessions where digest = ${hashToken(client.token)}`]),
+  sql`delete from sessions where id in (
+    select id from sessions where user_id = ${user} order by last_seen_at desc, id desc offset ${MAX_SESSIONS_PER_USER - 1})`,
+  ...insertWithNextId(
+    'sessions',
+    sql`insert into sessions (id, user_id, digest, created_at, last_seen_at, agent, ip)`,
+    sql`${user}, ${hashToken(token)}, ${at}, ${at}, ${client.agent?.slice(0, 300) ?? null}, ${client.ip}`,
+  ),
+]
+
+/** The sign-in sessions; `random(n)` gives n random bytes. */
+export function createLoginSessions(deps: { records: Records; now(): Date; random(bytes: number): Buffer }) {
+  const { records, now, random } = deps
+  const table = createSessionTable(records)
+  const write = createInvalidatingWrite(records, table)
+  const uses = createUses()
   const isExpired = (session: StoredSession, at: number) =>
-    at - session.created_at.getTime() > SESSION_LIFETIME_MS || at - lastUseOf(session).getTime() > SESSION_IDLE_MS
-  const sessionView = (stored: StoredSession): LoginSession => {
-    const { digest: _, ...session } = stored
-    return { ...session, last_seen_at: lastUseOf(stored) }
-  }
+    at - session.created_at.getTime() > SESSION_LIFETIME_MS || at - uses.lastOf(session).getTime() > SESSION_IDLE_MS
+  const sessionView = ({ digest: _, ...session }: StoredSession) => ({ ...session, last_seen_at: uses.lastOf(session) })
 
   /** Returns a new token and the statements that begin its session, for a transaction; call `invalidate` after it. */
-  const beginStatements = (
-    user: number,
-    { agent, ip, token: before }: SignInClient,
-  ): { token: string; writing: Sql[] } => {
+  const beginStatements = (user: number, client: SignInClient): { token: string; writing: Sql[] } => {
     const token = createToken(random)
-    const at = now()
-    const writing = [
-      ...(before === undefined ? [] : [sql`delete from sessions where digest = ${hashToken(before)}`]),
-      sql`delete from sessions where id in (
-        select id from sessions where user_id = ${user} order by last_seen_at desc, id desc offset ${MAX_SESSIONS_PER_USER - 1})`,
-      ...insertWithNextId(
-        'sessions',
-        sql`insert into sessions (id, user_id, digest, created_at, last_seen_at, agent, ip)`,
-        sql`${user}, ${hashToken(token)}, ${at}, ${at}, ${agent?.slice(0, 300) ?? null}, ${ip}`,
-      ),
-    ]
-    return { token, writing }
+    return { token, writing: beginningStatements(token, user, client, now()) }
   }
 
   return {
@@ -163,29 +203,28 @@ export function createLoginSessions(deps: { records: Records; now(): Date; rando
     /** Returns the statement that ends every session of a person, for a transaction; call `invalidate` after it. */
     endAllStatement: (user: number): Sql => sql`delete from sessions where user_id = ${user}`,
     /** Call it after another module has written to the table. */
-    invalidate: cache.invalidate,
+    invalidate: table.invalidate,
     /** Call it when another process may have written to the table. */
     reload(): void {
-      isUsedElsewhere = true
-      cache.invalidate()
+      table.expectUses()
+      table.invalidate()
     },
     /** Call it when the file may be another one. */
-    reset: cache.clear,
+    reset: table.clear,
 
     /** Returns the session of a cookie's value and notes its use. Throws `unauthorized`. */
     async authenticate(token: string): Promise<LoginSession> {
-      const session = TOKEN_PATTERN.test(token) ? (await cache.get()).sessions.get(hashToken(token)) : undefined
+      const session = TOKEN_PATTERN.test(token) ? (await table.get()).sessions.get(hashToken(token)) : undefined
       const at = now()
       if (!session || isExpired(session, at.getTime())) throw new ApiError('unauthorized', 'You are not signed in.')
-      lastUse.set(session.id, at)
-      unwritten.add(session.id)
+      uses.note(session.id, at)
       return sessionView(session)
     },
 
     /** Returns a person's sessions, the most recently used first. */
     async list(user: number): Promise<LoginSession[]> {
       const at = now().getTime()
-      return [...(await cache.get()).sessions.values()]
+      return [...(await table.get()).sessions.values()]
         .filter((session) => session.user_id === user && !isExpired(session, at))
         .map(sessionView)
         .toSorted((a, b) => b.last_seen_at.getTime() - a.last_seen_at.getTime() || b.id - a.id)
@@ -200,32 +239,19 @@ export function createLoginSessions(deps: { records: Records; now(): Date; rando
     /** Writes the times of use that are only in memory, and deletes expired sessions. */
     async flush(): Promise<void> {
       const at = now().getTime()
-      const { sessions } = await cache.get()
-      const expired = [...sessions.values()].filter((session) => isExpired(session, at))
-      if (unwritten.size === 0 && expired.length === 0) return
-      const writing = unwritten
-      unwritten = new Set()
-      const updates = [...writing].map((id) => {
-        const last = lastUse.get(id) ?? null
-        return sql`update sessions set last_seen_at = ${last} where id = ${id} and last_seen_at < ${last}`
-      })
+      const { sessions } = await table.get()
+      const hasExpired = [...sessions.values()].some((session) => isExpired(session, at))
+      if (uses.areWritten() && !hasExpired) return
       // As the table has them: another process may know of a later use.
       const before = (ms: number) => new Date(at - ms)
       const isOver = sql`last_seen_at < ${before(SESSION_IDLE_MS)} or created_at < ${before(SESSION_LIFETIME_MS)}`
-      try {
+      await uses.flush((updates) => {
         // Times of use alone do not change who is signed in: the cache stays valid.
-        if (expired.length === 0) await records.write(...updates)
-        else {
-          isUsedElsewhere = true
-          await write(...updates, sql`delete from sessions where ${isOver}`)
-        }
-      } catch (error) {
-        unwritten = new Set([...writing, ...unwritten])
-        throw error
-      }
-      if (lastUse.size <= sessions.size) return
-      const ids = new Set([...sessions.values()].map(({ id }) => id))
-      lastUse = new Map([...lastUse].filter(([id]) => ids.has(id) || unwritten.has(id)))
+        if (!hasExpired) return records.write(...updates)
+        table.expectUses()
+        return write(...updates, sql`delete from sessions where ${isOver}`)
+      })
+      uses.keepOnly(sessions)
     },
   }
 }

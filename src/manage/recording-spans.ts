@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Window } from '../analytics/query/calendar.js'
 import { GAP_REASONS, type Gap, type GapReason } from '../analytics/query/recording.js'
-import { raw, sql } from '../storage/sql.js'
+import { raw, type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
+import { createTableCache } from './table-cache.js'
 
 interface RecordingSpansDeps {
   records: Records
@@ -41,7 +42,7 @@ export type RecordingSpans = ReturnType<typeof createRecordingSpans>
 
 /**
  * Keeps the spans of time in which this instance ran and stored everything that it observed. They outlive the process
- * and are kept for good: one small row for each run. Long because all of it is about the current span.
+ * and are kept for good: one small row for each run.
  */
 export function createRecordingSpans({ records, isWriter, ready, settle, lost, now, clock }: RecordingSpansDeps) {
   let previous = { at: now(), clock: clock() }
@@ -52,31 +53,21 @@ export function createRecordingSpans({ records, isWriter, ready, settle, lost, n
   let began = started
   let cause: GapReason = 'not_running'
   let isStartStored = false
-  let stored: Promise<Span[]> | undefined
-
-  const query = async () =>
+  const stored = createTableCache(async () =>
     z
       .array(Span)
-      .parse(await records.query(sql`select began, ended, cause, complete from recorded order by began, ended`))
-  const load = async (): Promise<Span[]> => {
-    stored ??= query()
-    try {
-      return await stored
-    } catch (error) {
-      stored = undefined
-      throw error
-    }
-  }
+      .parse(await records.query(sql`select began, ended, cause, complete from recorded order by began, ended`)),
+  )
 
   /** Continues the spans of the process that writes, for the time when this one does. */
   const follow = async (): Promise<void> => {
     previous = { at: now(), clock: clock() }
     const { rows, files } = lost()
     ;[lostRows, lostFiles, isStartStored] = [rows, files, true]
-    stored = undefined
+    stored.invalidate()
     // If the spans cannot be read, this process knows nothing of the time before.
     began = previous.at
-    const last = (await load()).reduce((end, { ended }) => Math.max(end, ended.getTime()), 0)
+    const last = (await stored.get()).reduce((end, { ended }) => Math.max(end, ended.getTime()), 0)
     const at = previous.at.getTime()
     began = new Date(at - last > MAX_TAKEOVER_MS ? at : Math.min(last, at))
   }
@@ -97,58 +88,70 @@ export function createRecordingSpans({ records, isWriter, ready, settle, lost, n
       previous = current
       const isBroken = rows !== lostRows || stepped || files !== lostFiles
       const isFileLost = files !== lostFiles
-      const earlier = { began, cause }
+      const earlier = began
       if (isBroken) [began, cause] = [current.at, stepped ? 'clock_changed' : 'rows_lost']
       lostRows = rows
-      // The start separates the time without a process from what this process lost in its first minute.
-      const startAlone = !isStartStored && began > started
-      // Spans never overlap: an earlier write may or may not have been stored, and a clock that was set back passes
-      // the same time twice. Rows of a lost file may be of any time, so no earlier span is complete.
       await records
         .write(
-          sql`delete from recorded where began >= ${began}`,
-          // Losses in minutes that follow each other are one gap.
-          sql`delete from recorded where began = ${earlier.began} and ended = began and cause = ${cause}`,
-          sql`update recorded set ended = ${began} where ended > ${began}`,
-          ...(isFileLost ? [raw('update recorded set complete = false')] : []),
-          ...(startAlone ? [sql`insert into recorded values (${started}, ${started}, 'not_running', true)`] : []),
-          sql`insert into recorded values (${began}, ${current.at}, ${cause}, true)`,
+          ...makeRoomStatements(earlier, began, cause, isFileLost),
+          // The start separates the time without a process from what this process lost in its first minute.
+          ...(isStartStored || began <= started
+            ? []
+            : [insertSpan({ began: started, ended: started, cause: 'not_running' })]),
+          insertSpan({ began, ended: current.at, cause }),
         )
-        .finally(() => {
-          stored = undefined
-        })
+        .finally(stored.invalidate)
       lostFiles = files
       isStartStored = true
     },
     /** Returns how many milliseconds of the window are not known to be stored completely. */
-    async missingMs({ start, end }: Window): Promise<number> {
-      const covered = (await load())
-        .filter(({ complete }) => complete !== false)
-        .map(
-          ({ began, ended }) => Math.min(ended.getTime(), end.getTime()) - Math.max(began.getTime(), start.getTime()),
-        )
-      return end.getTime() - start.getTime() - covered.reduce((sum, ms) => sum + Math.max(0, ms), 0)
-    },
+    missingMs: async (window: Window): Promise<number> => uncoveredMs(await stored.get(), window),
     /** Returns when the first known span began. */
     async began(): Promise<Date> {
-      const [first] = await load()
+      const [first] = await stored.get()
       return first && first.began < began ? first.began : began
     },
     /**
      * Returns the times between the first known span and the current one, in order. A time of less than a minute is left
      * out unless rows were lost in it.
      */
-    async gaps(): Promise<Gap[]> {
-      const spans = (await load()).filter((span) => span.began < began)
-      const gaps: Gap[] = []
-      const [first] = spans
-      let end = first?.ended ?? began
-      for (const span of [...spans, { began, ended: began, cause }]) {
-        const gap = { start: end, end: span.began, reason: span.cause ?? ('not_running' as const) }
-        if (span.began > end) gaps.push(gap)
-        end = span.ended
-      }
-      return gaps.filter((gap) => gap.reason === 'rows_lost' || gap.end.getTime() - gap.start.getTime() >= MIN_GAP_MS)
+    gaps: async (): Promise<Gap[]> => {
+      const earlier = (await stored.get()).filter((span) => span.began < began)
+      return gapsBetween([...earlier, { began, ended: began, cause }])
     },
   }
+}
+
+const insertSpan = ({ began, ended, cause }: Omit<Span, 'complete'>): Sql =>
+  sql`insert into recorded values (${began}, ${ended}, ${cause}, true)`
+
+/**
+ * Returns the statements that make room for the current span, which began at `began`, and at `earlier` before this minute.
+ * Spans never overlap: an earlier write may or may not have been stored, and a clock that was set back passes the same time
+ * twice. Rows of a lost file may be of any time, so no earlier span is complete.
+ */
+const makeRoomStatements = (earlier: Date, began: Date, cause: GapReason, isFileLost: boolean): Sql[] => [
+  sql`delete from recorded where began >= ${began}`,
+  // Losses in minutes that follow each other are one gap.
+  sql`delete from recorded where began = ${earlier} and ended = began and cause = ${cause}`,
+  sql`update recorded set ended = ${began} where ended > ${began}`,
+  ...(isFileLost ? [raw('update recorded set complete = false')] : []),
+]
+
+function uncoveredMs(spans: readonly Span[], { start, end }: Window): number {
+  const covered = spans
+    .filter(({ complete }) => complete !== false)
+    .map(({ began, ended }) => Math.min(ended.getTime(), end.getTime()) - Math.max(began.getTime(), start.getTime()))
+  return end.getTime() - start.getTime() - covered.reduce((sum, ms) => sum + Math.max(0, ms), 0)
+}
+
+function gapsBetween([first, ...spans]: readonly Omit<Span, 'complete'>[]): Gap[] {
+  const gaps: Gap[] = []
+  let end = first?.ended
+  for (const span of spans) {
+    if (end !== undefined && span.began > end)
+      gaps.push({ start: end, end: span.began, reason: span.cause ?? 'not_running' })
+    end = span.ended
+  }
+  return gaps.filter((gap) => gap.reason === 'rows_lost' || gap.end.getTime() - gap.start.getTime() >= MIN_GAP_MS)
 }
