@@ -4,9 +4,10 @@ import { createLock } from '../base/lock.js'
 import { DAY_MS } from '../base/time-units.js'
 import { join, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
-import { createCollection } from './collection.js'
+import { createCollection, type WithId } from './collection.js'
 import { JsonText, NoteText, omitNulls, recordFields, SiteId } from './fields.js'
 import { insertWithNextId } from './ids.js'
+import type { ManagedSite } from './sites.js'
 import { createInvalidatingWrite } from './table-cache.js'
 
 /** Kinds of notes: `note` is a person's, the others readership writes by itself. */
@@ -138,7 +139,7 @@ const isPermanent = sql`(cause like 'first_visit:%' or cause like 'catalog_updat
 
 export type Annotations = ReturnType<typeof createAnnotations>
 
-/** The notes of all sites, by hand and automatic. Long because its methods share the collection and the lock. */
+/** The notes of all sites, by hand and automatic. */
 export function createAnnotations(records: Records) {
   const collection = createCollection<Annotation>(records, {
     table: 'annotations',
@@ -151,22 +152,10 @@ export function createAnnotations(records: Records) {
   })
   const lock = createLock()
   const write = createInvalidatingWrite(records, collection)
-  const findCauses = async (site: number, causes: readonly string[]): Promise<ReadonlyMap<string, Date>> => {
-    if (causes.length === 0) return new Map()
-    const list = join(
-      causes.map((cause) => sql`${cause}`),
-      ', ',
-    )
-    const rows = await records.query(
-      sql`select cause, happened_at from annotation_causes where site = ${site} and cause in (${list})`,
-    )
-    return new Map(rows.map((row) => CauseRow.parse(row)).map(({ cause, happened_at }) => [cause, happened_at]))
-  }
-
   return {
     ...collection,
     /** Returns when each of the causes happened that a site has had already, whether or not its note still exists. */
-    findCauses,
+    findCauses: (site: number, causes: readonly string[]) => readCauses(records, site, causes),
     /** Returns the latest cause that begins with `prefix`; undefined if the site had none. */
     async latestCause(site: number, prefix: string): Promise<LatestCause | undefined> {
       const [row] = await records.query(sql`
@@ -186,7 +175,7 @@ export function createAnnotations(records: Records) {
         const seenCauses = new Set<string>()
         for (const site of new Set(notes.map((note) => note.site))) {
           const causes = notes.flatMap((note) => (note.site === site ? [note.cause] : []))
-          for (const cause of (await findCauses(site, causes)).keys()) seenCauses.add(`${site} ${cause}`)
+          for (const cause of (await readCauses(records, site, causes)).keys()) seenCauses.add(`${site} ${cause}`)
         }
         const added = notes.filter(({ site, cause }) => {
           const key = `${site} ${cause}`
@@ -216,23 +205,9 @@ export function createAnnotations(records: Records) {
      * Deletes automatic notes that are older than their site keeps rows, the oldest beyond `MAX_AUTOMATIC`, notes of
      * deleted sites, and old causes.
      */
-    prune: (sites: readonly { readonly id: number; readonly retention_days?: number | undefined }[], now: Date) =>
+    prune: (sites: readonly RetainingSite[], now: Date) =>
       lock(async () => {
-        const all = await collection.all()
-        const kept = new Set(
-          sites.flatMap(({ id, retention_days = Number.POSITIVE_INFINITY }) => {
-            const notes = all.filter(({ site }) => site === id)
-            const automatic = notes
-              .filter(({ cause }) => cause !== undefined)
-              .sort((a, b) => b.happened_at.getTime() - a.happened_at.getTime())
-            const oldest = now.getTime() - retention_days * DAY_MS
-            return [
-              ...notes.filter(({ cause }) => cause === undefined),
-              ...automatic.slice(0, MAX_AUTOMATIC).filter(({ happened_at }) => happened_at.getTime() >= oldest),
-            ]
-          }),
-        )
-        const ids = all.flatMap((note) => (kept.has(note) ? [] : [note.id]))
+        const ids = listExpired(await collection.all(), sites, now)
         const oldCauses = sql`from annotation_causes
           where happened_at < ${new Date(now.getTime() - CAUSE_RETENTION_MS)} and not ${isPermanent}`
         const [row] = await records.query(sql`select count(*) as n ${oldCauses}`)
@@ -243,6 +218,42 @@ export function createAnnotations(records: Records) {
 }
 
 const CauseRow = z.object({ cause: z.string(), happened_at: z.date() })
+
+async function readCauses(
+  records: Records,
+  site: number,
+  causes: readonly string[],
+): Promise<ReadonlyMap<string, Date>> {
+  if (causes.length === 0) return new Map()
+  const list = join(
+    causes.map((cause) => sql`${cause}`),
+    ', ',
+  )
+  const rows = await records.query(
+    sql`select cause, happened_at from annotation_causes where site = ${site} and cause in (${list})`,
+  )
+  return new Map(rows.map((row) => CauseRow.parse(row)).map(({ cause, happened_at }) => [cause, happened_at]))
+}
+
+type RetainingSite = Pick<ManagedSite, 'id' | 'retention_days'>
+
+/** Returns the ids of notes that `prune` deletes. */
+function listExpired(all: readonly WithId<Annotation>[], sites: readonly RetainingSite[], now: Date): number[] {
+  const remaining = new Set(
+    sites.flatMap(({ id, retention_days = Number.POSITIVE_INFINITY }) => {
+      const notes = all.filter(({ site }) => site === id)
+      const automatic = notes
+        .filter(({ cause }) => cause !== undefined)
+        .sort((a, b) => b.happened_at.getTime() - a.happened_at.getTime())
+      const oldest = now.getTime() - retention_days * DAY_MS
+      return [
+        ...notes.filter(({ cause }) => cause === undefined),
+        ...automatic.slice(0, MAX_AUTOMATIC).filter(({ happened_at }) => happened_at.getTime() >= oldest),
+      ]
+    }),
+  )
+  return all.flatMap((note) => (remaining.has(note) ? [] : [note.id]))
+}
 
 const insertStatements = ({ site, cause, kind, at, seen = at, text, data }: AutomaticNote) => [
   ...(text === undefined

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
 import { createLock } from '../base/lock.js'
-import { join, type Param, raw, sql } from '../storage/sql.js'
+import { join, type Param, raw, type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
-import { insertWithNextId, lastId } from './ids.js'
+import { type IdKind, insertWithNextId, lastId } from './ids.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
 /** A record of which a site has several. */
@@ -48,6 +48,33 @@ export const encodeColumns = <O extends object>(record: O, names: readonly (keyo
   )
 const PlainValue = z.union([z.string(), z.number(), z.boolean(), z.date()])
 
+/** Returns the statements that insert a record with the next id of its table. */
+export const insertRecord = (table: IdKind, columns: Readonly<Record<string, Param>>): Sql[] => {
+  const values = Object.values(columns).map((value) => sql`, ${value}`)
+  return insertWithNextId(
+    table,
+    sql`insert into ${raw(table)} (id, version, ${join(Object.keys(columns).map(raw), ', ')})`,
+    sql`1${join(values, '')}`,
+  )
+}
+
+/** Returns the statement that changes a record and counts its version. */
+export const changeRecord = (table: IdKind, id: number, columns: Readonly<Record<string, Param>>): Sql => {
+  const set = Object.entries(columns).map(([name, value]) => sql`, ${raw(name)} = ${value}`)
+  return sql`update ${raw(table)} set version = version + 1${join(set, '')} where id = ${id}`
+}
+
+/** Returns the record. Throws `not_found` without one, and `conflict` for another `version`. */
+export function requireVersion<R extends { readonly version: number }>(
+  record: R | undefined,
+  version: number | undefined,
+  label: string,
+): R {
+  if (!record) throw new ApiError('not_found', `There is no such ${label}.`)
+  if (version === undefined || version === record.version) return record
+  throw new ApiError('conflict', `The ${label} was changed in the meantime: it is at version ${record.version} now.`)
+}
+
 /** How a kind of record is stored in a table of `control.duckdb`. */
 interface CollectionTable<O extends SiteRecord> {
   readonly table: 'goals' | 'funnels' | 'segments' | 'flags' | 'shares' | 'alerts' | 'reports' | 'annotations'
@@ -69,8 +96,7 @@ interface CollectionTable<O extends SiteRecord> {
 }
 
 /**
- * Makes a collection over one table, cached in memory. Writes run one after the other, so unique names stay unique. Long because
- * its methods share the cache, the lock and the checks.
+ * Makes a collection over one table, cached in memory. Writes run one after the other, so unique names stay unique.
  */
 export function createCollection<O extends SiteRecord>(
   records: Records,
@@ -83,17 +109,13 @@ export function createCollection<O extends SiteRecord>(
     (await records.query(sql`select * from ${tableName} order by id`)).map((row) => stored.parse(row)),
   )
   const toColumns = (record: O) => encodeColumns(record, columns)
-  const find = async (id: number): Promise<WithId<O>> => {
-    const record = (await cache.get()).find((each) => each.id === id)
-    if (!record) throw new ApiError('not_found', `There is no such ${label}.`)
-    return record
-  }
+  const find = async (id: number, version?: number): Promise<WithId<O>> =>
+    requireVersion(
+      (await cache.get()).find((each) => each.id === id),
+      version,
+      label,
+    )
   const isSame = (a: O, b: O) => a.name === b.name && JSON.stringify(toColumns(a)) === JSON.stringify(toColumns(b))
-  const findVersion = async (id: number, version: number | undefined): Promise<WithId<O>> => {
-    const record = await find(id)
-    if (version === undefined || version === record.version) return record
-    throw new ApiError('conflict', `The ${label} was changed in the meantime: it is at version ${record.version} now.`)
-  }
   const lock = createLock()
   const write = createInvalidatingWrite(records, cache)
   /** Checks that the name may be used; returns the number of the site's other records that count. */
@@ -108,21 +130,15 @@ export function createCollection<O extends SiteRecord>(
     label,
     all: () => cache.get(),
     list: async (site) => (await cache.get()).filter((each) => each.site === site),
-    get: find,
+    get: (id) => find(id),
     create: (record, audit) =>
       lock(async () => {
         if ((await checkName(record)) >= maxPerSite)
           throw new ApiError('conflict', `A site can have at most ${maxPerSite} ${table}.`)
-        const written = Object.entries({ ...toColumns(record), ...initialColumns?.() })
-        const names = raw(written.map(([column]) => `, ${column}`).join(''))
-        const values = written.map(([, value]) => sql`, ${value}`)
         const { site, name } = record
+        const written = { site, name, ...toColumns(record), ...initialColumns?.() }
         await write(
-          ...insertWithNextId(
-            table,
-            sql`insert into ${tableName} (id, site, name, version${names})`,
-            sql`${site}, ${name}, 1${join(values, '')}`,
-          ),
+          ...insertRecord(table, written),
           ...auditStatements(audit, { action: 'create', object: label, id: lastId(table), details: { site, name } }),
         )
         const created = (await cache.get()).findLast((each) => each.site === site && each.name === name)
@@ -132,25 +148,21 @@ export function createCollection<O extends SiteRecord>(
       }),
     change: (id, change, audit, version) =>
       lock(async () => {
-        const current = await findVersion(id, version)
+        const current = await find(id, version)
         const record = await change(current)
         await checkName(record, id)
         if (isSame(current, record)) return current
         const { site } = current
         const { name } = record
-        const set = join(
-          Object.entries({ name, ...toColumns(record) }).map(([column, value]) => sql`${raw(column)} = ${value}`),
-          ', ',
-        )
         await write(
-          sql`update ${tableName} set version = version + 1, ${set} where id = ${id}`,
+          changeRecord(table, id, { name, ...toColumns(record) }),
           ...auditStatements(audit, { action: 'change', object: label, id, details: { site, name } }),
         )
         return find(id)
       }),
     delete: (id, audit, version) =>
       lock(async () => {
-        const { site, name } = await findVersion(id, version)
+        const { site, name } = await find(id, version)
         await write(
           sql`delete from ${tableName} where id = ${id}`,
           ...auditStatements(audit, { action: 'delete', object: label, id, details: { site, name } }),

@@ -1,7 +1,7 @@
 import { type Sql, sql } from '../storage/sql.js'
 
 /** Kinds of records whose ids are never reused: the id of a deleted record never means another one. */
-type IdKind =
+export type IdKind =
   | 'goals'
   | 'funnels'
   | 'segments'

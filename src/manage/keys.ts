@@ -6,7 +6,7 @@ import { sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { JsonText, Name, toApiFields } from './fields.js'
-import { listOrgIds } from './orgs.js'
+import { requireOrg } from './orgs.js'
 import { createToken, hashToken } from './secret-token.js'
 import type { Sites } from './sites.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
@@ -167,8 +167,7 @@ export function createKeys(deps: KeysDeps) {
 }
 
 async function checkOwner({ records, sites }: KeysDeps, { org, site }: { org: number; site?: number | undefined }) {
-  if (!(await listOrgIds(records)).includes(org))
-    throw new ApiError('not_found', 'There is no such organisation.', 'org')
+  await requireOrg(records, org)
   if (site !== undefined && (await sites.get(site))?.org !== org)
     throw new ApiError('not_found', 'There is no such site in this organisation.', 'site')
 }

@@ -43,7 +43,6 @@ export type Orgs = ReturnType<typeof createOrgs>
 
 /**
  * The organisations. Registration creates some too: everything that writes accounts and memberships shares `lock`.
- * Long because its methods share the cache and the lock.
  */
 export function createOrgs(records: Records, lock: Lock = createLock()) {
   const cache = createTableCache(async () => {
@@ -64,25 +63,8 @@ export function createOrgs(records: Records, lock: Lock = createLock()) {
     /** Creates an organisation; without an owner's id it has no members yet. Throws `conflict` if the person owns too many. */
     create: (name: string, owner: number | undefined, at: Date, by: AuditContext['by']) =>
       lock(async (): Promise<Org> => {
-        if (owner !== undefined) {
-          const [row] = await records.query(
-            sql`select count(*) as n from members where user_id = ${owner} and role = 'owner'`,
-          )
-          if (Number(row?.n) >= MAX_OWNED_ORGS)
-            throw new ApiError('conflict', `A person can own at most ${MAX_OWNED_ORGS} organisations.`)
-        }
-        const id = lastId('organisations')
-        await write(
-          ...insertWithNextId(
-            'organisations',
-            sql`insert into organisations (id, name, created_at, require_totp)`,
-            sql`${name}, ${at}, false`,
-          ),
-          ...(owner === undefined
-            ? []
-            : [sql`insert into members (org, user_id, role, created_at) values (${id}, ${owner}, 'owner', ${at})`]),
-          ...auditStatements({ by, org: id, at }, { action: 'create', object: 'organisation', id, details: { name } }),
-        )
+        if (owner !== undefined) await checkOwnedOrgs(records, owner)
+        await write(...insertStatements(name, owner, at, by))
         const created = (await cache.get()).at(-1)
         if (created?.name !== name) throw new Error(`the organisation ${name} was written but cannot be read back`)
         return created
@@ -108,20 +90,14 @@ export function createOrgs(records: Records, lock: Lock = createLock()) {
       lock(async () => {
         if ((await find(id)).delete_after !== undefined) return
         const after = new Date(audit.at.getTime() + ORG_DELETION_GRACE_MS)
-        await write(
-          sql`update organisations set delete_after = ${after} where id = ${id}`,
-          ...auditStatements(audit, { action: 'delete', object: 'organisation', id, details: { delete_after: after } }),
-        )
+        await write(...deletionDateStatements(id, after, audit))
       }),
     /** Cancels the deletion. Throws `not_found`. */
     restore: (id: number, audit: AuditContext) =>
       lock(async (): Promise<Org> => {
         const org = await find(id)
         if (org.delete_after === undefined) return org
-        await write(
-          sql`update organisations set delete_after = null where id = ${id}`,
-          ...auditStatements(audit, { action: 'restore', object: 'organisation', id }),
-        )
+        await write(...deletionDateStatements(id, null, audit))
         return find(id)
       }),
     /**
@@ -134,15 +110,8 @@ export function createOrgs(records: Records, lock: Lock = createLock()) {
           ({ delete_after }) => delete_after !== undefined && new Date(delete_after) <= at,
         )
         for (const { id, name } of due) {
-          const audit: AuditContext = { by: { kind: 'system', name: 'readership' }, org: id, at }
           try {
-            await deleteSites(id, [
-              sql`delete from members where org = ${id}`,
-              sql`delete from invitations where org = ${id}`,
-              sql`update keys set revoked_at = ${at} where org = ${id} and revoked_at is null`,
-              sql`delete from organisations where id = ${id}`,
-              ...auditStatements(audit, { action: 'remove', object: 'organisation', id, details: { name } }),
-            ])
+            await deleteSites(id, deletionStatements(id, name, at))
           } finally {
             cache.invalidate()
           }
@@ -154,10 +123,52 @@ export function createOrgs(records: Records, lock: Lock = createLock()) {
   }
 }
 
-/** Returns the ids of all organisations, read from the table. */
-export async function listOrgIds(records: Records): Promise<number[]> {
-  const rows = await records.query(sql`select id from organisations order by id`)
-  return rows.map((row) => Number(row.id))
+/** Throws `conflict` if the person owns too many organisations. */
+async function checkOwnedOrgs(records: Records, owner: number): Promise<void> {
+  const [row] = await records.query(sql`select count(*) as n from members where user_id = ${owner} and role = 'owner'`)
+  if (Number(row?.n) >= MAX_OWNED_ORGS)
+    throw new ApiError('conflict', `A person can own at most ${MAX_OWNED_ORGS} organisations.`)
+}
+
+const insertStatements = (name: string, owner: number | undefined, at: Date, by: AuditContext['by']): Sql[] => {
+  const id = lastId('organisations')
+  return [
+    ...insertWithNextId(
+      'organisations',
+      sql`insert into organisations (id, name, created_at, require_totp)`,
+      sql`${name}, ${at}, false`,
+    ),
+    ...(owner === undefined
+      ? []
+      : [sql`insert into members (org, user_id, role, created_at) values (${id}, ${owner}, 'owner', ${at})`]),
+    ...auditStatements({ by, org: id, at }, { action: 'create', object: 'organisation', id, details: { name } }),
+  ]
+}
+
+const deletionDateStatements = (id: number, delete_after: Date | null, audit: AuditContext): Sql[] => [
+  sql`update organisations set delete_after = ${delete_after} where id = ${id}`,
+  ...auditStatements(audit, {
+    object: 'organisation',
+    id,
+    ...(delete_after === null ? { action: 'restore' } : { action: 'delete', details: { delete_after } }),
+  }),
+]
+
+const deletionStatements = (id: number, name: string, at: Date): Sql[] => [
+  sql`delete from members where org = ${id}`,
+  sql`delete from invitations where org = ${id}`,
+  sql`update keys set revoked_at = ${at} where org = ${id} and revoked_at is null`,
+  sql`delete from organisations where id = ${id}`,
+  ...auditStatements(
+    { by: { kind: 'system', name: 'readership' }, org: id, at },
+    { action: 'remove', object: 'organisation', id, details: { name } },
+  ),
+]
+
+/** Throws `not_found` if the table has no such organisation. */
+export async function requireOrg(records: Records, id: number): Promise<void> {
+  const [org] = await records.query(sql`select id from organisations where id = ${id}`)
+  if (!org) throw new ApiError('not_found', 'There is no such organisation.', 'org')
 }
 
 /**

@@ -5,14 +5,14 @@ import { asciiHostname } from '../base/hostname.js'
 import { createLock } from '../base/lock.js'
 import { PathPattern } from '../capture/path-pattern.js'
 import { withoutWww } from '../capture/site.js'
-import { join, type Param, raw, type Sql, sql } from '../storage/sql.js'
+import { join, raw, type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
-import { encodeColumns } from './collection.js'
+import { changeRecord, encodeColumns, insertRecord, requireVersion } from './collection.js'
 import { JsonText, Name, omitNulls, Version } from './fields.js'
 import { insertWithNextId, lastId } from './ids.js'
 import { DELETE_UNUSED_SECRET } from './imports.js'
-import { listOrgIds } from './orgs.js'
+import { requireOrg } from './orgs.js'
 import { createInvalidatingWrite, createTableCache } from './table-cache.js'
 
 /** A site as the API shows it. */
@@ -121,43 +121,52 @@ const StoredSite = z
   })
   .transform((row): ManagedSite => omitNulls(row))
 
-/** Returns a hostname of `domains` that another site has: the owner of `a.com` also has `www.a.com`. */
-function findTakenDomain(domains: readonly string[], others: readonly ManagedSite[]): string | undefined {
-  const taken = new Set(others.flatMap((site) => site.domains.map(withoutWww)))
+/** Returns a hostname of `domains` that a site other than `id` has: the owner of `a.com` also has `www.a.com`. */
+function findTakenDomain(domains: readonly string[], sites: readonly ManagedSite[], id?: number): string | undefined {
+  const taken = new Set(sites.flatMap((site) => (site.id === id ? [] : site.domains.map(withoutWww))))
   return domains.find((domain) => taken.has(withoutWww(domain)))
+}
+
+/** Throws `conflict` if another site has one of the hostnames. */
+function checkDomainsFree(domains: readonly string[], sites: readonly ManagedSite[], id?: number): void {
+  const taken = findTakenDomain(domains, sites, id)
+  if (taken !== undefined) throw new ApiError('conflict', `Another site has the domain ${taken}.`, 'domains')
+}
+
+/** Throws as `checkDomainsFree` does, and `validation_error` if the site would lose its last hostname. */
+function checkDomainChange(site: ManagedSite, domains: readonly string[], sites: readonly ManagedSite[]): void {
+  // Only the operator, at the start, makes a site that takes every hostname.
+  if (domains.length === 0 && site.domains.length > 0)
+    throw new ApiError('validation_error', 'A site needs at least one domain.', 'domains')
+  const added = domains.filter((domain) => !site.domains.includes(domain))
+  checkDomainsFree(added, sites, site.id)
+}
+
+/** Returns the hostnames that neither the site nor another one has. */
+const listAddable = (domains: readonly string[], site: ManagedSite, sites: readonly ManagedSite[]): string[] =>
+  domains.filter((domain) => !site.domains.includes(domain) && !findTakenDomain([domain], sites, site.id))
+
+async function loadSites(records: Records): Promise<ManagedSite[]> {
+  const rows = await records.query(sql`
+    select id, version, org, name, domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
+      retention_days, citation_threshold, origin
+    from sites order by id`)
+  return rows.map((row) => StoredSite.parse(row))
 }
 
 export type Sites = ReturnType<typeof createSites>
 
 /**
  * The sites of this instance. `onChange` is awaited after every write and before the caller gets its result, so that other
- * caches that depend on sites are current by then. Long because its methods share the cache and the lock.
+ * caches that depend on sites are current by then.
  */
 export function createSites(records: Records, onChange: () => Promise<void> = async () => {}) {
-  const cache = createTableCache(async () => {
-    const rows = await records.query(sql`
-      select id, version, org, name, domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
-        retention_days, citation_threshold, origin
-      from sites order by id`)
-    return rows.map((row) => StoredSite.parse(row))
-  })
+  const cache = createTableCache(() => loadSites(records))
   const get = async (id: number): Promise<ManagedSite | undefined> => (await cache.get()).find((site) => site.id === id)
-  const findVersion = async (id: number, version: number | undefined): Promise<ManagedSite> => {
-    const site = await get(id)
-    if (!site) throw new ApiError('not_found', 'There is no such site.')
-    if (version === undefined || version === site.version) return site
-    throw new ApiError('conflict', `The site was changed in the meantime: it is at version ${site.version} now.`)
-  }
+  const findVersion = async (id: number, version?: number) => requireVersion(await get(id), version, 'site')
   const invalidate = async (): Promise<void> => {
     cache.invalidate()
     await onChange()
-  }
-  const checkDomainsFree = async (domains: readonly string[], id?: number) => {
-    const taken = findTakenDomain(
-      domains,
-      (await cache.get()).filter((site) => site.id !== id),
-    )
-    if (taken !== undefined) throw new ApiError('conflict', `Another site has the domain ${taken}.`, 'domains')
   }
   const write = createInvalidatingWrite(records, { invalidate })
   // Keeps the check that a hostname is free true until it is written.
@@ -171,49 +180,42 @@ export function createSites(records: Records, onChange: () => Promise<void> = as
      */
     create: ({ org, domains, ...settings }: NewSite & { org: number }, audit: AuditContext, ...along: Sql[]) =>
       lock(async (): Promise<ManagedSite> => {
-        if (!(await listOrgIds(records)).includes(org))
-          throw new ApiError('not_found', 'There is no such organisation.', 'org')
-        await checkDomainsFree(domains)
-        if ((await cache.get()).filter((site) => site.org === org).length >= MAX_SITES_PER_ORG)
+        await requireOrg(records, org)
+        const sites = await cache.get()
+        checkDomainsFree(domains, sites)
+        if (sites.filter((site) => site.org === org).length >= MAX_SITES_PER_ORG)
           throw new ApiError('conflict', `An organisation can have at most ${MAX_SITES_PER_ORG} sites.`)
-        const { names, values } = splitColumns(
-          encodeColumns(applyChange(DEFAULT_SETTINGS, { ...settings, domains }), SETTINGS),
-        )
-        const details = { name: settings.name, domains }
+        const site = applyChange(DEFAULT_SETTINGS, { ...settings, domains })
+        const { name } = settings
         await write(
-          ...insertWithNextId(
-            'sites',
-            sql`insert into sites (id, org, version, created_at, ${join(names, ', ')})`,
-            sql`${org}, 1, ${audit.at}, ${join(values, ', ')}`,
-          ),
+          ...insertRecord('sites', { org, created_at: audit.at, ...encodeColumns(site, SETTINGS) }),
           ...along,
-          ...auditStatements(audit, { action: 'create', object: 'site', id: lastId('sites'), details }),
+          ...auditStatements(audit, {
+            action: 'create',
+            object: 'site',
+            id: lastId('sites'),
+            details: { name, domains },
+          }),
         )
         const created = (await cache.get()).at(-1)
-        if (created?.name !== settings.name)
-          throw new Error(`the site ${settings.name} was written but cannot be read back`)
+        if (created?.name !== name) throw new Error(`the site ${name} was written but cannot be read back`)
         return created
       }),
     /** Throws `not_found`, and `conflict` as `create` does and for another `version`. */
     change: (id: number, change: SiteChange, audit: AuditContext, version?: number) =>
       lock(async (): Promise<ManagedSite> => {
         const site = await findVersion(id, version)
-        // Only the operator, at the start, makes a site that takes every hostname.
-        if (change.domains?.length === 0 && site.domains.length > 0)
-          throw new ApiError('validation_error', 'A site needs at least one domain.', 'domains')
-        const added = (change.domains ?? []).filter((domain) => !site.domains.includes(domain))
-        await checkDomainsFree(added, id)
+        if (change.domains) checkDomainChange(site, change.domains, await cache.get())
         const before = encodeColumns(site, SETTINGS)
         const columns = encodeColumns(applyChange(site, change), SETTINGS)
         const fields = Object.keys(columns).filter((name) => columns[name] !== before[name])
         if (fields.length === 0) return site
-        const { names, values } = splitColumns(columns)
-        const set = names.map((name, i) => sql`${name} = ${values[i] ?? null}`)
+        const details = { name: columns.name, fields }
         await write(
-          sql`update sites set version = version + 1, ${join(set, ', ')} where id = ${id}`,
-          ...auditStatements(audit, { action: 'change', object: 'site', id, details: { name: columns.name, fields } }),
+          changeRecord('sites', id, columns),
+          ...auditStatements(audit, { action: 'change', object: 'site', id, details }),
         )
-        return findVersion(id, undefined)
+        return findVersion(id)
       }),
     /** Deletes a site with everything that belongs to it, for good. Throws as `change` does. */
     delete: (id: number, audit: AuditContext, version?: number) =>
@@ -235,25 +237,14 @@ export function createSites(records: Records, onChange: () => Promise<void> = as
       lock(async () => {
         const [first] = await records.query(sql`select id from first_site`)
         const site = await get(Number(first?.id))
-        const others = (await cache.get()).filter((each) => each.id !== site?.id)
-        const missing = domains.filter(
-          (domain) => !site?.domains.includes(domain) && findTakenDomain([domain], others) === undefined,
-        )
+        const missing = site ? listAddable(domains, site, await cache.get()) : []
         if (!site || missing.length === 0) return
-        await write(
-          sql`update sites set domains = ${JSON.stringify([...site.domains, ...missing])}, version = version + 1
-            where id = ${site.id}`,
-        )
+        await write(changeRecord('sites', site.id, { domains: JSON.stringify([...site.domains, ...missing]) }))
       }),
     /** Call it after another module has written to the table. */
     invalidate,
   }
 }
-
-const splitColumns = (columns: Readonly<Record<string, Param>>) => ({
-  names: Object.keys(columns).map(raw),
-  values: Object.values(columns).map((value) => sql`${value}`),
-})
 
 const SiteSettings = ManagedSite.omit({ id: true, version: true, org: true })
 type SiteSettings = z.infer<typeof SiteSettings>
