@@ -133,6 +133,13 @@ function checkDomainsFree(domains: readonly string[], sites: readonly ManagedSit
   if (taken !== undefined) throw new ApiError('conflict', `Another site has the domain ${taken}.`, 'domains')
 }
 
+/** Throws as `checkDomainsFree` does, and `conflict` if the organisation has too many sites. */
+function checkAddable(org: number, domains: readonly string[], sites: readonly ManagedSite[]): void {
+  checkDomainsFree(domains, sites)
+  if (sites.filter((site) => site.org === org).length >= MAX_SITES_PER_ORG)
+    throw new ApiError('conflict', `An organisation can have at most ${MAX_SITES_PER_ORG} sites.`)
+}
+
 /** Throws as `checkDomainsFree` does, and `validation_error` if the site would lose its last hostname. */
 function checkDomainChange(site: ManagedSite, domains: readonly string[], sites: readonly ManagedSite[]): void {
   // Only the operator, at the start, makes a site that takes every hostname.
@@ -182,20 +189,14 @@ export function createSites(records: Records, onChange: () => Promise<void> = as
       lock(async (): Promise<ManagedSite> => {
         await requireOrg(records, org)
         const sites = await cache.get()
-        checkDomainsFree(domains, sites)
-        if (sites.filter((site) => site.org === org).length >= MAX_SITES_PER_ORG)
-          throw new ApiError('conflict', `An organisation can have at most ${MAX_SITES_PER_ORG} sites.`)
+        checkAddable(org, domains, sites)
         const site = applyChange(DEFAULT_SETTINGS, { ...settings, domains })
         const { name } = settings
+        const details = { name, domains }
         await write(
           ...insertRecord('sites', { org, created_at: audit.at, ...encodeColumns(site, SETTINGS) }),
           ...along,
-          ...auditStatements(audit, {
-            action: 'create',
-            object: 'site',
-            id: lastId('sites'),
-            details: { name, domains },
-          }),
+          ...auditStatements(audit, { action: 'create', object: 'site', id: lastId('sites'), details }),
         )
         const created = (await cache.get()).at(-1)
         if (created?.name !== name) throw new Error(`the site ${name} was written but cannot be read back`)

@@ -10,7 +10,7 @@ import type { WithId } from '../collection.js'
 import type { Sites } from '../sites.js'
 import { type AlertEvent, createAlertEvent } from './alert-event.js'
 import { type MeasureDeps, measureAlert } from './measure.js'
-import { noticeStatements } from './notices.js'
+import { alertNoticeStatements } from './notices.js'
 
 /** Rows are stored at most this long after their time, except those that other servers send late. */
 const STORE_DELAY_MS = MINUTE_MS
@@ -78,56 +78,15 @@ interface EvaluationState {
   failing: boolean
 }
 
-/** Evaluates alerts by the reads of the API: each once a minute, unless it is expensive. Long because the steps of one evaluation share its state. */
+/** Evaluates alerts by the reads of the API: each once a minute, unless it is expensive. */
 export function createAlertEvaluator(deps: AlertEvaluatorDeps) {
-  const { alerts, sites, records, missingMs, now, clock, log, wakeDelivery } = deps
+  const { alerts, sites, records, now, clock, log } = deps
   const states = new Map<number, EvaluationState>()
 
   const loadState = async (id: number): Promise<EvaluationState> => {
-    const known = states.get(id)
-    if (known) return known
-    const [row] = await records.query(sql`select state from alerts where id = ${id}`)
-    const state = AlertState.parse(typeof row?.state === 'string' ? JSON.parse(row.state) : {})
-    const loaded: EvaluationState = {
-      state,
-      stored: state,
-      knownAgents: new Set(),
-      due: Number.NEGATIVE_INFINITY,
-      failing: false,
-    }
-    states.set(id, loaded)
-    return loaded
-  }
-
-  /** Writes state and notices in one transaction; writes nothing if neither changed. */
-  const save = async (alert: WithId<Alert>, current: EvaluationState, state: AlertState, event?: AlertEvent) => {
-    if (event || state.firing !== current.stored.firing || state.fired !== current.stored.fired) {
-      const at = now()
-      const fired = event?.event === 'fired' ? sql`, last_fired_at = ${at}` : sql``
-      const notices = event
-        ? alert.channels.flatMap((channel, i) => {
-            const key = `alert:${alert.id}:${event.window.end}:${event.event}:${i + 1}`
-            return noticeStatements({ key, site: alert.site, source: { alert: alert.id }, channel, payload: event }, at)
-          })
-        : []
-      await records.write(
-        sql`update alerts set state = ${JSON.stringify(state)}${fired} where id = ${alert.id}`,
-        ...notices,
-      )
-      current.stored = state
-      if (event) {
-        alerts.invalidate()
-        wakeDelivery()
-      }
-    }
-    current.state = state
-  }
-
-  /** Reports whether everything that the measurement covers was recorded. */
-  const isComplete = async ({ kind, window_minutes }: Alert, { start, end }: Window): Promise<boolean> => {
-    const before = kind === 'change' ? window_minutes * MINUTE_MS : 0
-    const covered = { start: new Date(start.getTime() - before), end }
-    return (await missingMs(covered)) <= MAX_MISSING_SHARE * (end.getTime() - covered.start.getTime())
+    const current = states.get(id) ?? (await readState(records, id))
+    states.set(id, current)
+    return current
   }
 
   const evaluate = async (
@@ -142,7 +101,7 @@ export function createAlertEvaluator(deps: AlertEvaluatorDeps) {
     const of = definitionDigest(alert)
     if (current.state.of !== of) {
       current.knownAgents.clear()
-      await save(alert, current, { of, firing: false, calm: 0 })
+      await saveState(deps, alert, current, { of, firing: false, calm: 0 })
     }
     const window = alertWindow(alert, end, current.state.fired)
     const signal = AbortSignal.any([ending, AbortSignal.timeout(EVALUATION_TIMEOUT_MS)])
@@ -154,10 +113,16 @@ export function createAlertEvaluator(deps: AlertEvaluatorDeps) {
     if (latest?.version !== alert.version) return
     let verdict = measured.value === undefined ? undefined : COMPARE[alert.op](measured.value, alert.value)
     if (verdict !== undefined && verdict !== current.state.firing && !isConclusive(alert, verdict))
-      if (!(await isComplete(alert, window))) verdict = undefined
+      if (!(await isComplete(deps, alert, window))) verdict = undefined
     const quiet = quietPeriodMs(alert.window_minutes)
     const { state, event } = nextAlertState(current.state, verdict, { at: end, quiet, moment: isOneOff(alert) })
-    await save(alert, current, state, event && createAlertEvent(event, { alert, site, window, at: now() }, measured))
+    await saveState(
+      deps,
+      alert,
+      current,
+      state,
+      event && createAlertEvent(event, { alert, site, window, at: now() }, measured),
+    )
     current.evaluatedTo = end
   }
 
@@ -178,7 +143,8 @@ export function createAlertEvaluator(deps: AlertEvaluatorDeps) {
         try {
           if (alert.enabled) await evaluate(alert, site, current, signal)
           // A disabled alert stops firing, so that it starts afresh when it is enabled again.
-          else if (current.state.firing) await save(alert, current, { ...current.state, firing: false, calm: 0 })
+          else if (current.state.firing)
+            await saveState(deps, alert, current, { ...current.state, firing: false, calm: 0 })
           if (current.failing) log({ alert: alert.id }, 'an alert is evaluated again')
           current.failing = false
         } catch (error) {
@@ -189,6 +155,47 @@ export function createAlertEvaluator(deps: AlertEvaluatorDeps) {
       }
     },
   }
+}
+
+async function readState(records: Records, id: number): Promise<EvaluationState> {
+  const [row] = await records.query(sql`select state from alerts where id = ${id}`)
+  const state = AlertState.parse(typeof row?.state === 'string' ? JSON.parse(row.state) : {})
+  return { state, stored: state, knownAgents: new Set(), due: Number.NEGATIVE_INFINITY, failing: false }
+}
+
+/** Writes state and notices in one transaction; writes nothing if neither changed. */
+async function saveState(
+  { records, alerts, now, wakeDelivery }: AlertEvaluatorDeps,
+  alert: WithId<Alert>,
+  current: EvaluationState,
+  state: AlertState,
+  event?: AlertEvent,
+): Promise<void> {
+  if (event || state.firing !== current.stored.firing || state.fired !== current.stored.fired) {
+    const at = now()
+    const fired = event?.event === 'fired' ? sql`, last_fired_at = ${at}` : sql``
+    await records.write(
+      sql`update alerts set state = ${JSON.stringify(state)}${fired} where id = ${alert.id}`,
+      ...(event ? alertNoticeStatements(alert, `alert:${alert.id}:${event.window.end}:${event.event}`, event, at) : []),
+    )
+    current.stored = state
+    if (event) {
+      alerts.invalidate()
+      wakeDelivery()
+    }
+  }
+  current.state = state
+}
+
+/** Reports whether everything that the measurement covers was recorded. */
+async function isComplete(
+  { missingMs }: AlertEvaluatorDeps,
+  { kind, window_minutes }: Alert,
+  { start, end }: Window,
+): Promise<boolean> {
+  const before = kind === 'change' ? window_minutes * MINUTE_MS : 0
+  const covered = { start: new Date(start.getTime() - before), end }
+  return (await missingMs(covered)) <= MAX_MISSING_SHARE * (end.getTime() - covered.start.getTime())
 }
 
 /** Returns a digest of an alert's definition; when it changes, the state of the earlier one is reset. */

@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { DAY_MS } from '../../base/time-units.js'
 import { join, type Sql, sql } from '../../storage/sql.js'
 import type { Records } from '../../storage/store.js'
+import type { Alert } from '../alerts.js'
 import { StoredChannel } from '../channels.js'
+import type { WithId } from '../collection.js'
 import { JsonText, toApiFields } from '../fields.js'
 
 /** Something to be delivered once, to one recipient. */
@@ -110,6 +112,13 @@ export function noticeStatements({ key, site, source, channel, payload }: NewNot
   ]
 }
 
+/** Returns the statements that queue an event of an alert for each of its channels; `name` makes the keys unique. */
+export const alertNoticeStatements = (alert: WithId<Alert>, name: string, payload: unknown, at: Date): Sql[] =>
+  alert.channels.flatMap((channel, i) => {
+    const key = `${name}:${i + 1}`
+    return noticeStatements({ key, site: alert.site, source: { alert: alert.id }, channel, payload }, at)
+  })
+
 const sqlList = (ids: readonly number[]): Sql =>
   join(
     ids.map((id) => sql`${id}`),
@@ -139,13 +148,23 @@ function pickFairly(all: readonly z.output<typeof DueNotice>[], limit: number): 
   return picked
 }
 
+const isFrom = (source: NewNotice['source']): Sql =>
+  'alert' in source ? sql`alert = ${source.alert}` : sql`report = ${source.report}`
+
+/** Returns the columns of a notice after an attempt. */
+function resultColumns({ attempts }: Notice, result: AttemptResult, now: Date, random: () => number): Sql {
+  if (result.delivered) return sql`state = 'done', done_at = ${now}, last_error = null`
+  const error = result.error.slice(0, MAX_ERROR_CHARACTERS)
+  if (result.permanent || attempts >= MAX_ATTEMPTS)
+    return sql`state = 'failed', done_at = ${now}, last_error = ${error}`
+  const next = new Date(now.getTime() + retryDelayMs(attempts, random, result.retry_after_ms))
+  return sql`state = 'waiting', next_at = ${next}, last_error = ${error}`
+}
+
 export type Outbox = ReturnType<typeof createOutbox>
 
-/** The queue of deliveries in `control.duckdb`: it outlives the process. Long because it has all its SQL in one place. */
+/** The queue of deliveries in `control.duckdb`: it outlives the process. */
 export function createOutbox({ records, random }: { records: Records; random: () => number }) {
-  const isFrom = (source: NewNotice['source']) =>
-    'alert' in source ? sql`alert = ${source.alert}` : sql`report = ${source.report}`
-  const columns = sql`id, key, site, alert, report, channel, payload, attempts`
   return {
     /** Makes deliveries due again that count as running but are not among `active`: a crash or a fault cut them off. */
     async recover(now: Date, active: readonly number[]): Promise<void> {
@@ -173,7 +192,9 @@ export function createOutbox({ records, random }: { records: Records; random: ()
       if (picked.length === 0) return []
       const ids = sqlList(picked)
       const due = (
-        await records.query(sql`select ${columns} from notices where id in (${ids}) order by next_at, id`)
+        await records.query(
+          sql`select id, key, site, alert, report, channel, payload, attempts from notices where id in (${ids}) order by next_at, id`,
+        )
       ).map((row) => StoredNotice.parse(row))
       // Counted before the attempt: a delivery that kills the process is not tried for ever.
       await records.write(sql`update notices set state = 'sending', attempts = attempts + 1 where id in (${ids})`)
@@ -181,21 +202,8 @@ export function createOutbox({ records, random }: { records: Records; random: ()
     },
 
     /** Writes the result of an attempt. */
-    saveResult({ id, attempts }: Notice, result: AttemptResult, now: Date): Promise<void> {
-      if (result.delivered)
-        return records.write(
-          sql`update notices set state = 'done', done_at = ${now}, last_error = null where id = ${id}`,
-        )
-      const error = result.error.slice(0, MAX_ERROR_CHARACTERS)
-      if (result.permanent || attempts >= MAX_ATTEMPTS)
-        return records.write(
-          sql`update notices set state = 'failed', done_at = ${now}, last_error = ${error} where id = ${id}`,
-        )
-      const next = new Date(now.getTime() + retryDelayMs(attempts, random, result.retry_after_ms))
-      return records.write(
-        sql`update notices set state = 'waiting', next_at = ${next}, last_error = ${error} where id = ${id}`,
-      )
-    },
+    saveResult: (notice: Notice, result: AttemptResult, now: Date): Promise<void> =>
+      records.write(sql`update notices set ${resultColumns(notice, result, now, random)} where id = ${notice.id}`),
 
     /** Returns when the next delivery is due; undefined if none waits. */
     async nextDue(): Promise<Date | undefined> {
