@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import type SMTPTransport from 'nodemailer/lib/smtp-transport/index.js'
 import { isLoopbackHost } from '../../base/address.js'
+import { createSlots } from '../../base/slots.js'
 import type { MailMessage } from './mail-message.js'
 import { sanitiseLine } from './sanitise.js'
 
@@ -33,7 +34,7 @@ export class MailError extends Error {
 const MAX_CONCURRENT_MAILS = 2
 const MAX_WAITING_MAILS = 1_000
 
-/** Sends mail over SMTP, two at once, each on its own connection. Long because a mail's timeouts and its socket belong together. */
+/** Sends mail over SMTP, two at once, each on its own connection. */
 export function createMailer({ smtp, from, connect_timeout_ms = 10_000, mail_timeout_ms = 30_000 }: MailerOptions) {
   const url = new URL(smtp)
   const secure = url.protocol === 'smtps:'
@@ -44,16 +45,15 @@ export function createMailer({ smtp, from, connect_timeout_ms = 10_000, mail_tim
       ? {}
       : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }
   const isLocal = isLoopbackHost(host)
-  const domain = /@([^\s@>]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
   const open = new Set<Socket>()
-  const waiting: (() => void)[] = []
-  let running = 0
-  let closed = false
+  const inTurn = createSlots(MAX_CONCURRENT_MAILS)
+  let unsent = 0
+  const ending = new AbortController()
 
   const sendNow = async (mail: MailMessage): Promise<void> => {
     // Loaded on first use, because most instances send no mail.
     const { createTransport } = await import('nodemailer')
-    if (closed) throw closedError()
+    ending.signal.throwIfAborted()
     const socket = connect({ host, port })
     open.add(socket)
     socket.once('close', () => open.delete(socket))
@@ -77,23 +77,7 @@ export function createMailer({ smtp, from, connect_timeout_ms = 10_000, mail_tim
     }
     const transport = createTransport(options)
     try {
-      await transport.sendMail({
-        from,
-        to: { name: '', address: mail.to },
-        subject: mail.subject,
-        text: mail.text,
-        headers: {
-          'auto-submitted': 'auto-generated',
-          ...(mail.key === undefined ? {} : { 'x-service-delivery': mail.key }),
-        },
-        // The same id for every attempt, so that a server recognises a repeated mail.
-        ...(mail.key === undefined ? {} : { messageId: `<${digestKey(mail.key)}@${domain}>` }),
-        attachments: (mail.attachments ?? []).map(({ filename, type, content }) => ({
-          filename,
-          contentType: type,
-          content: Buffer.from(content),
-        })),
-      })
+      await transport.sendMail(toMail(mail, from))
     } catch (cause) {
       throw late ? new MailError('the mail server took too long', false, { cause }) : toMailError(cause)
     } finally {
@@ -107,23 +91,38 @@ export function createMailer({ smtp, from, connect_timeout_ms = 10_000, mail_tim
     /** Rejects with `MailError` if the mail was not accepted, or it is unknown whether it was. */
     async send(mail: MailMessage): Promise<void> {
       checkHeaders(mail)
-      if (waiting.length >= MAX_WAITING_MAILS) throw new MailError('too many mails are waiting', false)
-      while (running >= MAX_CONCURRENT_MAILS && !closed) await new Promise<void>((resolve) => waiting.push(resolve))
-      if (closed) throw closedError()
-      running++
+      if (unsent >= MAX_CONCURRENT_MAILS + MAX_WAITING_MAILS) throw new MailError('too many mails are waiting', false)
+      unsent++
       try {
-        await sendNow(mail)
+        await inTurn(() => sendNow(mail), { signal: ending.signal })
       } finally {
-        running--
-        waiting.shift()?.()
+        unsent--
       }
     },
     /** Cuts off mails under way and sends no more. */
     close(): void {
-      closed = true
+      ending.abort(closedError())
       for (const socket of open) socket.destroy()
-      for (const wake of waiting.splice(0)) wake()
     },
+  }
+}
+
+/** Returns a mail as nodemailer takes it. */
+function toMail({ to, subject, text, key, attachments = [] }: MailMessage, from: string): SMTPTransport.MailOptions {
+  const domain = /@([^\s@>]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
+  return {
+    from,
+    to: { name: '', address: to },
+    subject,
+    text,
+    headers: { 'auto-submitted': 'auto-generated', ...(key === undefined ? {} : { 'x-service-delivery': key }) },
+    // The same id for every attempt, so that a server recognises a repeated mail.
+    ...(key === undefined ? {} : { messageId: `<${digestKey(key)}@${domain}>` }),
+    attachments: attachments.map(({ filename, type, content }) => ({
+      filename,
+      contentType: type,
+      content: Buffer.from(content),
+    })),
   }
 }
 
