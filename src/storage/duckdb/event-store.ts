@@ -1,9 +1,15 @@
-import { type AggregationOptions, createAggregateTracker, createAggregation } from '../aggregates/aggregation.js'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import {
+  type AggregateTracker,
+  type AggregationOptions,
+  createAggregateTracker,
+  createAggregation,
+} from '../aggregates/aggregation.js'
 import { RowError } from '../columns.js'
 import { type CommitPosition, parseCommitPosition } from '../commit-position.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { type Sql, sql } from '../sql.js'
-import type { QueryScope, Repair, ResultRow } from '../store.js'
+import type { Repair, ResultRow } from '../store.js'
 import { aggregateStep, readAggregatedUntil } from './aggregate-step.js'
 import { appendCommit, replaceSitemapRows, storeVerdicts } from './append.js'
 import { type CheckpointOptions, createCheckpoints } from './checkpoints.js'
@@ -28,30 +34,12 @@ export type EventStoreOptions = Omit<DataFileOptions, 'migrations'> & Checkpoint
 /** Results of reads that are kept for the next that asks the same. */
 const MAX_SHARED_BYTES = 16 << 20
 
-/**
- * Opens `events.duckdb`, the store of hits and fetches. Throws `StoreOpenError`. Long because it lists the store's methods.
- */
+/** Opens `events.duckdb`, the store of hits and fetches. Throws `StoreOpenError`. */
 export async function openEvents(options: EventStoreOptions): Promise<EventFile> {
-  const shared = createSharedReads(
-    (query, { signal, asker, onStart }) =>
-      asApiError('The query failed.', () =>
-        file.read(
-          (reader) => {
-            onStart()
-            return runQuery(reader, query)
-          },
-          { signal, asker },
-        ),
-      ),
-    MAX_SHARED_BYTES,
-  )
+  const shared = createSharedReads((query, call) => runRead(file, query, call), MAX_SHARED_BYTES)
   const onReopen = () => shared.changed('everything')
   const file = await openDataFile({ ...options, migrations: EVENTS_SCHEMA, onReopen })
-  const losses = await findLosses(file)
-  for (const { rows, backup } of losses) {
-    const count = rows ?? 'an unknown number of'
-    options.log('error', `${options.file}: ${count} committed rows were lost; see ${backup}`)
-  }
+  const losses = await findLosses(file, options)
   const progress = {
     aggregatedUntil: await file.read(readAggregatedUntil),
     countedUntil: await file.read(readCountedUntil),
@@ -70,65 +58,26 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
       return more
     },
   })
-  /** An append failed after its commit began: whether its rows are stored must be asked. */
-  let uncertain = false
-
-  const query = (query: Sql, signal?: AbortSignal, scope?: QueryScope): Promise<ResultRow[]> =>
-    scope
-      ? shared.query(query, signal, scope)
-      : asApiError('The query failed.', () => file.read((reader) => runQuery(reader, query), { signal }))
-  const lastCommit = async (run: string): Promise<CommitPosition | undefined> => {
-    const [row] = await file.write((writer) =>
-      runQuery(writer, sql`select mark from commits where run = ${run} order by sequence desc limit 1`),
-    )
-    return row && parseCommitPosition(String(row.mark))
-  }
-  const updateRows: EventFile['updateRows'] = async (build) => {
-    let statements: readonly Sql[] = []
-    await asApiError('The rows could not be changed.', () =>
-      change(async (writer) => {
-        statements = await build((query) => runQuery(writer, query))
-        await runTransaction(writer, statements)
-      }),
-    )
-    if (statements.length > 0) await checkpoints.run()
+  const reads = createReads(file, options)
+  const query: EventFile['query'] = (statement, signal, scope) =>
+    scope ? shared.query(statement, signal, scope) : runRead(file, statement, { signal })
+  const updateRows = createUpdateRows(change, checkpoints)
+  /** Runs a step in one transaction. A checkpoint follows, because the rows are not in the log either. */
+  const removeRows = async <S extends { rows: number }>(
+    message: string,
+    work: (writer: DuckDBConnection) => Promise<S>,
+  ): Promise<S> => {
+    const step = await asApiError(message, () => change(work))
+    await checkpoints.afterRemoval(step.rows)
+    return step
   }
 
   return {
     dialect: duckdbDialect,
     losses,
-    lastCommit,
+    ...reads,
     query,
-    snapshot: createSnapshot(file, options.file),
-    async *stream(query, signal) {
-      try {
-        yield* streamRows(file, query, { ...DEFAULT_READ_TIMEOUTS, ...options.limits }, signal)
-      } catch (cause) {
-        throw toApiError(cause, 'The query failed.')
-      }
-    },
-    lookUp: (query) => asApiError('The query failed.', () => file.write((writer) => runQuery(writer, query))),
-    async append(rows, position, changes = {}) {
-      try {
-        if (uncertain && position && ((await lastCommit(position.run))?.sequence ?? 0) >= position.sequence) return
-        uncertain = true
-        const committed = await file.write((writer) => appendCommit(writer, aggregates, rows, position, changes))
-        uncertain = false
-        for (const one of committed.changes) shared.changed(one)
-        const { lost } = committed
-        if (lost > 0) {
-          const why = lost === 1 ? 'was not stored, because its view was' : 'were not stored, because their views were'
-          options.log('warn', `${options.file}: ${lost} of ${changes.additions?.length} reports ${why} removed`)
-        }
-      } catch (cause) {
-        shared.changed('everything')
-        if (cause instanceof RowError) throw cause
-        throw toApiError(cause, 'The rows could not be stored.')
-      }
-      const { moves = [], placements = [], additions = [], deliveries = [] } = changes
-      const changed = moves.length + placements.length + additions.length > 0
-      await checkpoints.afterAppend({ deliveries: deliveries.length, changed })
-    },
+    append: createAppend({ file, shared, aggregates, checkpoints }, reads.lastCommit, options),
     updateVerdicts: (verdicts) =>
       asApiError('The verdicts could not be stored.', () =>
         change((writer) => storeVerdicts(writer, aggregates, verdicts)),
@@ -143,40 +92,18 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
       )
       await checkpoints.run()
     },
-    // Each step is one transaction, and a checkpoint follows: the rows are not in the log either.
-    async remove(removal) {
-      const step = await asApiError('The rows could not be removed.', () =>
-        change((writer) => removeStep(writer, removal, () => aggregates.refreshStale(writer))),
-      )
-      await checkpoints.afterRemoval(step.rows)
-      return step
-    },
-    async removeImport(part) {
-      const step = await asApiError('The rows could not be removed.', () =>
-        change((writer) => removeImportStep(writer, part)),
-      )
-      await checkpoints.afterRemoval(step.rows)
-      return step
-    },
-    async assign(sites) {
-      const step = await asApiError('The rows could not be moved.', () => change((writer) => assignStep(writer, sites)))
-      await checkpoints.afterRemoval(step.rows)
-      return step
-    },
+    remove: (removal) =>
+      removeRows('The rows could not be removed.', (writer) =>
+        removeStep(writer, removal, () => aggregates.refreshStale(writer)),
+      ),
+    removeImport: (part) => removeRows('The rows could not be removed.', (writer) => removeImportStep(writer, part)),
+    assign: (sites) => removeRows('The rows could not be moved.', (writer) => assignStep(writer, sites)),
     async forgetRemovals(key) {
       const forgotten = await asApiError('The notes of removals could not be deleted.', () =>
         file.write((writer) => forgetRemovals(writer, key)),
       )
       if (forgotten > 0) await checkpoints.run()
     },
-    readSize: () =>
-      asApiError('The file cannot be measured.', () =>
-        file.read((reader) => readUsedBytes((query) => runQuery(reader, query), file.walBytes())),
-      ),
-    readTableSizes: () =>
-      asApiError('The tables cannot be measured.', () =>
-        file.read((reader) => readTableSizes((query) => runQuery(reader, query), options.now())),
-      ),
     checkpoint: checkpoints.run,
     aggregate: aggregation.until,
     async maintain({ aggregate }) {
@@ -187,11 +114,106 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
   }
 }
 
+/** Runs a statement; `onStart` is called before the first row is read. */
+const runRead = (
+  file: DataFile,
+  query: Sql,
+  { onStart, ...options }: { signal?: AbortSignal | undefined; asker?: string; onStart?: () => void },
+): Promise<ResultRow[]> =>
+  asApiError('The query failed.', () =>
+    file.read((reader) => {
+      onStart?.()
+      return runQuery(reader, query)
+    }, options),
+  )
+
+/** Creates the methods that change nothing. */
+const createReads = (file: DataFile, { file: name, limits, now }: EventStoreOptions) => ({
+  async *stream(query: Sql, signal?: AbortSignal) {
+    try {
+      yield* streamRows(file, query, { ...DEFAULT_READ_TIMEOUTS, ...limits }, signal)
+    } catch (cause) {
+      throw toApiError(cause, 'The query failed.')
+    }
+  },
+  lookUp: (query: Sql) => asApiError('The query failed.', () => file.write((writer) => runQuery(writer, query))),
+  async lastCommit(run: string): Promise<CommitPosition | undefined> {
+    const [row] = await file.write((writer) =>
+      runQuery(writer, sql`select mark from commits where run = ${run} order by sequence desc limit 1`),
+    )
+    return row && parseCommitPosition(String(row.mark))
+  },
+  snapshot: createSnapshot(file, name),
+  readSize: () =>
+    asApiError('The file cannot be measured.', () =>
+      file.read((reader) => readUsedBytes((query) => runQuery(reader, query), file.walBytes())),
+    ),
+  readTableSizes: () =>
+    asApiError('The tables cannot be measured.', () =>
+      file.read((reader) => readTableSizes((query) => runQuery(reader, query), now())),
+    ),
+})
+
+interface AppendParts {
+  file: DataFile
+  shared: ReturnType<typeof createSharedReads>
+  aggregates: AggregateTracker<DuckDBConnection>
+  checkpoints: ReturnType<typeof createCheckpoints>
+}
+
+/** Creates the method that changes rows by statements. */
+const createUpdateRows =
+  (change: DataFile['write'], checkpoints: AppendParts['checkpoints']): EventFile['updateRows'] =>
+  async (build) => {
+    let statements: readonly Sql[] = []
+    await asApiError('The rows could not be changed.', () =>
+      change(async (writer) => {
+        statements = await build((query) => runQuery(writer, query))
+        await runTransaction(writer, statements)
+      }),
+    )
+    if (statements.length > 0) await checkpoints.run()
+  }
+
+/** Creates the method that appends rows. */
+function createAppend(
+  { file, shared, aggregates, checkpoints }: AppendParts,
+  lastCommit: EventFile['lastCommit'],
+  { file: name, log }: EventStoreOptions,
+): EventFile['append'] {
+  /** An append failed after its commit began: whether its rows are stored must be asked. */
+  let uncertain = false
+  return async (rows, position, changes = {}) => {
+    try {
+      if (uncertain && position && ((await lastCommit(position.run))?.sequence ?? 0) >= position.sequence) return
+      uncertain = true
+      const committed = await file.write((writer) => appendCommit(writer, aggregates, rows, position, changes))
+      uncertain = false
+      for (const one of committed.changes) shared.changed(one)
+      const { lost } = committed
+      if (lost > 0) {
+        const why = lost === 1 ? 'was not stored, because its view was' : 'were not stored, because their views were'
+        log('warn', `${name}: ${lost} of ${changes.additions?.length} reports ${why} removed`)
+      }
+    } catch (cause) {
+      shared.changed('everything')
+      if (cause instanceof RowError) throw cause
+      throw toApiError(cause, 'The rows could not be stored.')
+    }
+    const { moves = [], placements = [], additions = [], deliveries = [] } = changes
+    const changed = moves.length + placements.length + additions.length > 0
+    await checkpoints.afterAppend({ deliveries: deliveries.length, changed })
+  }
+}
+
 /**
  * Repairs with the committed rows that they cost: per run, the last position in the log less the last that is stored.
- * Undefined if the log does not say.
+ * Undefined if the log does not say. Logs each.
  */
-async function findLosses(file: DataFile): Promise<(Repair & { rows: number | undefined })[]> {
+async function findLosses(
+  file: DataFile,
+  { file: name, log }: EventStoreOptions,
+): Promise<(Repair & { rows: number | undefined })[]> {
   if (file.repairs.length === 0) return []
   const stored = await file.read((reader) =>
     runQuery(reader, sql`select run, arg_max(mark, sequence) as mark from commits group by run`),
@@ -203,8 +225,9 @@ async function findLosses(file: DataFile): Promise<(Repair & { rows: number | un
     rows += Math.max(0, rowsInLog - (position ? position.human + position.agent : 0))
   }
   const counted = file.wal !== undefined && file.wal.committed_rows.size > 0
-  return file.repairs.map((repair) => ({
-    ...repair,
-    rows: counted && repair.what !== 'file_set_aside' ? rows : undefined,
-  }))
+  return file.repairs.map((repair) => {
+    const lost = counted && repair.what !== 'file_set_aside' ? rows : undefined
+    log('error', `${name}: ${lost ?? 'an unknown number of'} committed rows were lost; see ${repair.backup}`)
+    return { ...repair, rows: lost }
+  })
 }
