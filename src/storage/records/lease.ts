@@ -16,6 +16,8 @@ type Row = z.infer<typeof Row>
 
 export type Lease = ReturnType<typeof createLease>
 
+const isSameRenewal = (a: Row | undefined, b: Row): boolean => a?.epoch === b.epoch && a.renewals === b.renewals
+
 /** The lease as a process has read it last. */
 export interface LeaseStatus {
   /** Whether some process has the lease, and was seen to renew it lately. */
@@ -25,22 +27,19 @@ export interface LeaseStatus {
   age_seconds: number
 }
 
-/**
- * Makes this process one of those that may become the writer. `instance` names it among them; `address` is where the
- * others reach it. All methods throw what the records throw. Long because they share what was read last.
- */
-export function createLease({
-  records,
-  instance,
-  address,
-  clock,
-}: {
+interface LeaseOptions {
   records: Pick<Records, 'query' | 'write'>
   instance: string
   address: string
   /** Milliseconds that only ascend. */
   clock(): number
-}) {
+}
+
+/**
+ * Makes this process one of those that may become the writer. `instance` names it among them; `address` is where the
+ * others reach it. All methods throw what the records throw.
+ */
+export function createLease({ records, instance, address, clock }: LeaseOptions) {
   let seen: Row | undefined
   /** The row that was read last, and when another one was read before. */
   let last: { row: Row; since: number } | undefined
@@ -50,8 +49,7 @@ export function createLease({
   const read = async (): Promise<Row> => {
     const [row] = await records.query(sql`select epoch, instance, address, renewals from writers`)
     const read = Row.parse(row)
-    const isSame = last?.row.epoch === read.epoch && last.row.renewals === read.renewals
-    last = { row: read, since: last && isSame ? last.since : clock() }
+    last = { row: read, since: last && isSameRenewal(last.row, read) ? last.since : clock() }
     return read
   }
   /** Without an instance, no process has the lease: the first has not begun, or the last has ended in order. */
@@ -65,7 +63,7 @@ export function createLease({
     async take(): Promise<number | undefined> {
       try {
         const row = await read()
-        const isSame = seen !== undefined && seen.epoch === row.epoch && seen.renewals === row.renewals
+        const isSame = isSameRenewal(seen, row)
         unchanged = isSame ? unchanged + 1 : 0
         isRenewed = seen !== undefined && !isSame
         seen = row
