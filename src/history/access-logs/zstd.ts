@@ -13,7 +13,7 @@ const EMPTY_FRAME = Uint8Array.of(0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0)
 
 /**
  * Decodes zstd, also several frames after each other. The decoder gets one block at a time, because it returns all that it
- * can unpack at once: four bytes are 128 KB. Checksums are not verified: damage shows in broken lines. Long because its steps share the state.
+ * can unpack at once: four bytes are 128 KB. Checksums are not verified: damage shows in broken lines.
  */
 export function createZstdDecoder(): Decoder {
   let unpacked: Buffer[] = []
@@ -60,14 +60,10 @@ export function createZstdDecoder(): Decoder {
   }
   const readBlock = ({ hasChecksum }: { hasChecksum: boolean }): boolean => {
     if (rest.length < BLOCK_HEADER_BYTES) return false
-    const header = rest.readUIntLE(0, BLOCK_HEADER_BYTES)
-    const size = header >>> 3
-    if (size > MAX_BLOCK_BYTES) throw new Error('a block is too large')
-    // One byte, repeated.
-    const bytes = BLOCK_HEADER_BYTES + (((header >> 1) & 3) === 1 ? 1 : size)
+    const { bytes, isLast } = parseBlockHeader(rest)
     if (rest.length < bytes) return false
     frames.push(advance(bytes))
-    if ((header & 1) === 0) return true
+    if (!isLast) return true
     frame = undefined
     if (hasChecksum) {
       frames.push(new Uint8Array(CHECKSUM_BYTES))
@@ -114,6 +110,16 @@ function parseFrameHeader(bytes: Buffer): { bytes: number; hasChecksum: boolean 
       `it was compressed with a window over ${MAX_WINDOW_BYTES} bytes: compress it without --long and --ultra`,
     )
   return { bytes: length, hasChecksum: (flags & 4) !== 0 }
+}
+
+/** Parses a block's header (RFC 8878 3.1.1.2); `bytes` are those of header and content. Throws for damage. */
+function parseBlockHeader(block: Buffer): { bytes: number; isLast: boolean } {
+  const header = block.readUIntLE(0, BLOCK_HEADER_BYTES)
+  const size = header >>> 3
+  if (size > MAX_BLOCK_BYTES) throw new Error('a block is too large')
+  // One byte, repeated.
+  const isRepeated = ((header >> 1) & 3) === 1
+  return { bytes: BLOCK_HEADER_BYTES + (isRepeated ? 1 : size), isLast: (header & 1) === 1 }
 }
 
 const readContentSize = (bytes: Buffer, at: number, length: number): number =>
