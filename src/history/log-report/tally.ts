@@ -1,5 +1,5 @@
 import type { Agent, Catalog } from '../../agents/catalog.js'
-import { createIdentify, type Identification, UNKNOWN_AGENT } from '../../agents/identify.js'
+import { createIdentify, UNKNOWN_AGENT } from '../../agents/identify.js'
 import type { Policy } from '../../agents/policy/policy.js'
 import { memoize } from '../../base/cache.js'
 import { detachedCopy, MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
@@ -48,42 +48,15 @@ interface PathCounts {
 
 export type Tally = ReturnType<typeof createTally>
 
-/** Creates the counts of a report. Memory is bounded, but for 23 to 45 bytes a visitor. Long because they share the caches. */
+/** Creates the counts of a report. Memory is bounded, but for 23 to 45 bytes a visitor. */
 export function createTally({ catalog, robots, host, isData, tz }: TallyOptions) {
-  const identify = createIdentify(catalog)
-  const tallies = createAgentTallies(robots?.policy)
-  const visitors = createVisitorTable()
-  const series = createSeries()
+  const counts = createCounts(robots?.policy)
+  const { tallies, visitors, series, paths, errors, unnamed, assistants, unknown, people, lines } = counts
+  const readClient = createClientReader(catalog, tallies)
   const readAssistant = createAssistantReader()
   const kindOf = createLineReader(isData)
-  const paths = createTopCounter<PathCounts>(MAX_PATHS, () => ({
-    count: 0,
-    pageviews: 0,
-    requests: 0,
-    assistants: 0,
-    arrivals: 0,
-  }))
-  const errors = createTopCounter(MAX_ERRORS, () => ({ count: 0, agents: new Set<string>() }))
-  const unnamed = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
-  const assistants = createTopCounter(MAX_CLIENTS, () => ({ count: 0 }))
-  const unknown = createUnknownReaders()
-  const people = { requests: 0, bytes: 0, pageviews: 0, data_requests: 0 }
   let arrivals = 0
-  const lines = { read: 0, broken: 0, skipped: 0, other_hosts: 0 }
   let [first, last] = [Infinity, -Infinity]
-
-  let clients = new Map<string, { tally: AgentTally | undefined; seed: number }>()
-  const readClient = (text: string) => {
-    // As long as in the store: 50,000 of 8 KB each would be 400 MB.
-    const userAgent = truncate(text, MAX_CHARACTERS.user_agent)
-    const known = clients.get(userAgent)
-    if (known !== undefined) return known
-    if (clients.size >= MAX_CLIENTS) clients = new Map()
-    const found: Identification | undefined = identify(userAgent)
-    const client = { tally: found && tallies.tallyOf(found, userAgent), seed: hashText(userAgent) }
-    clients.set(detachedCopy(userAgent), client)
-    return client
-  }
 
   const addAgent = (tally: AgentTally, entry: LogEntry, pathname: string, kind: PathKind) => {
     const { status, timestamp, target } = entry
@@ -152,46 +125,94 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
       }
     },
     /** Returns the report of all lines that were added. */
-    finish(files: readonly ReadFile[]): LogReport {
-      const { withoutAssets, ...counted } = visitors.totals()
-      const unknown_readers = unknown.finish()
-      const top = (measure: (counts: PathCounts) => number) => paths.top(LIST_LENGTH, measure)
-      return {
-        files,
-        lines: { ...lines },
-        window: last < first ? null : { start: new Date(first).toISOString(), end: new Date(last).toISOString() },
-        tz,
-        people: { ...people, ...counted, without_assets: withoutAssets },
-        ...(unknown_readers && { unknown_readers }),
-        ...tallies.finish(),
-        series: series.finish(first, last, tz),
-        ...(robots && { robots: tallies.robotsReport(robots.source) }),
-        errors: errors.top(LIST_LENGTH).map(([text, { count, agents }]) => {
-          const [status = '', ...pathname] = text.split(' ')
-          return { status: Number(status), pathname: pathname.join(' '), requests: count, agents: [...agents] }
-        }),
-        read_by_assistants: top(({ assistants }) => assistants).map(([pathname, { assistants: requests }]) => ({
-          pathname,
-          requests,
-        })),
-        arrivals: {
-          pageviews: arrivals,
-          assistants: assistants.top(LIST_LENGTH).map(([name, { count }]) => ({ name, pageviews: count })),
-          pages: top(({ arrivals }) => arrivals).map(([pathname, { arrivals: pageviews }]) => ({
-            pathname,
-            pageviews,
-          })),
-        },
-        pages: top(({ pageviews }) => pageviews).map(([pathname, { pageviews, requests }]) => ({
-          pathname,
-          pageviews,
-          requests,
-        })),
-        unnamed: unnamed.top(LIST_LENGTH).map(([user_agent, { count }]) => ({ user_agent, requests: count })),
-        lists_complete:
-          unknown.isComplete() && [paths, errors, unnamed, assistants].every(({ isComplete }) => isComplete),
-      }
+    finish: (files: readonly ReadFile[]) => toReport(counts, { files, arrivals, first, last, tz, robots }),
+  }
+}
+
+/** Creates what a report counts, but for the times and the arrivals. */
+const createCounts = (policy: Policy | undefined) => ({
+  tallies: createAgentTallies(policy),
+  visitors: createVisitorTable(),
+  series: createSeries(),
+  paths: createTopCounter<PathCounts>(MAX_PATHS, () => ({
+    count: 0,
+    pageviews: 0,
+    requests: 0,
+    assistants: 0,
+    arrivals: 0,
+  })),
+  errors: createTopCounter(MAX_ERRORS, () => ({ count: 0, agents: new Set<string>() })),
+  unnamed: createTopCounter(MAX_CLIENTS, () => ({ count: 0 })),
+  assistants: createTopCounter(MAX_CLIENTS, () => ({ count: 0 })),
+  unknown: createUnknownReaders(),
+  people: { requests: 0, bytes: 0, pageviews: 0, data_requests: 0 },
+  lines: { read: 0, broken: 0, skipped: 0, other_hosts: 0 },
+})
+
+/** Creates a function that finds the agent of a user agent, and the seed of its visitors. */
+function createClientReader(catalog: TallyOptions['catalog'], tallies: ReturnType<typeof createAgentTallies>) {
+  const identify = createIdentify(catalog)
+  let clients = new Map<string, { tally: AgentTally | undefined; seed: number }>()
+  return (text: string) => {
+    // As long as in the store: 50,000 of 8 KB each would be 400 MB.
+    const userAgent = truncate(text, MAX_CHARACTERS.user_agent)
+    const known = clients.get(userAgent)
+    if (known !== undefined) return known
+    if (clients.size >= MAX_CLIENTS) clients = new Map()
+    const agent = identify(userAgent)
+    const client = { tally: agent && tallies.tallyOf(agent, userAgent), seed: hashText(userAgent) }
+    clients.set(detachedCopy(userAgent), client)
+    return client
+  }
+}
+
+interface ReportFrame extends Pick<TallyOptions, 'robots' | 'tz'> {
+  files: readonly ReadFile[]
+  arrivals: number
+  /** The first and the last line, in milliseconds since 1970. */
+  first: number
+  last: number
+}
+
+function toReport(counts: ReturnType<typeof createCounts>, frame: ReportFrame): LogReport {
+  const { tallies, visitors, series, paths, errors, unnamed, assistants, unknown, people, lines } = counts
+  const { files, arrivals, first, last, tz, robots } = frame
+  const { withoutAssets, ...counted } = visitors.totals()
+  const unknown_readers = unknown.finish()
+  const top = (measure: (counts: PathCounts) => number) => paths.top(LIST_LENGTH, measure)
+  return {
+    files,
+    lines: { ...lines },
+    window: last < first ? null : { start: new Date(first).toISOString(), end: new Date(last).toISOString() },
+    tz,
+    people: { ...people, ...counted, without_assets: withoutAssets },
+    ...(unknown_readers && { unknown_readers }),
+    ...tallies.finish(),
+    series: series.finish(first, last, tz),
+    ...(robots && { robots: tallies.robotsReport(robots.source) }),
+    errors: errors.top(LIST_LENGTH).map(([text, { count, agents }]) => {
+      const [status = '', ...pathname] = text.split(' ')
+      return { status: Number(status), pathname: pathname.join(' '), requests: count, agents: [...agents] }
+    }),
+    read_by_assistants: top(({ assistants }) => assistants).map(([pathname, { assistants: requests }]) => ({
+      pathname,
+      requests,
+    })),
+    arrivals: {
+      pageviews: arrivals,
+      assistants: assistants.top(LIST_LENGTH).map(([name, { count }]) => ({ name, pageviews: count })),
+      pages: top(({ arrivals }) => arrivals).map(([pathname, { arrivals: pageviews }]) => ({
+        pathname,
+        pageviews,
+      })),
     },
+    pages: top(({ pageviews }) => pageviews).map(([pathname, { pageviews, requests }]) => ({
+      pathname,
+      pageviews,
+      requests,
+    })),
+    unnamed: unnamed.top(LIST_LENGTH).map(([user_agent, { count }]) => ({ user_agent, requests: count })),
+    lists_complete: unknown.isComplete() && [paths, errors, unnamed, assistants].every(({ isComplete }) => isComplete),
   }
 }
 
