@@ -1,9 +1,11 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, ComponentProps } from 'preact'
 import { formatDay, formatNumber } from '../state/format.js'
 import { t } from '../texts/index.js'
+import { DecidingLine } from './deciding-line.js'
 import { Ago, Cut, PageName } from './names.js'
 import { metricName } from './numbers.js'
 import type { Column } from './table.js'
+import { SeverityTag } from './tags.js'
 
 /** How much room a column has, and where it is left out. */
 type Look = Pick<Column<unknown>, 'width' | 'wide'>
@@ -17,6 +19,22 @@ export const pageColumn = (
   head,
   ...look,
   cell: ({ pathname }) => <PageName path={pathname} />,
+})
+
+/** The column of how a fetch broke robots.txt. */
+export const severityColumn = (look: Look): Column<{ severity: string }> => ({
+  key: 'class',
+  head: t().agents.class,
+  ...look,
+  cell: ({ severity }) => <SeverityTag of={severity} />,
+})
+
+/** The column of the line of robots.txt that decided. */
+export const lineColumn = (look: Look): Column<ComponentProps<typeof DecidingLine>['of']> => ({
+  key: 'line',
+  head: t().agents.decidingLine,
+  ...look,
+  cell: (row) => <DecidingLine of={row} />,
 })
 
 /** A column of numbers; a number that is absent counts as 0. */

@@ -1,6 +1,5 @@
 import type { DataOf } from '../../client/index.js'
-import { agoColumn, countColumn, pageColumn } from '../../parts/columns.js'
-import { DecidingLine } from '../../parts/deciding-line.js'
+import { agoColumn, countColumn, lineColumn, pageColumn, severityColumn } from '../../parts/columns.js'
 import { RankedPanel } from '../../parts/list-panel.js'
 import { More } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
@@ -97,18 +96,8 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
             rowKey={({ severity, hostname, pathname, line }) => `${severity} ${hostname}${pathname} ${line}`}
             columns={[
               pageColumn(texts.path),
-              { key: 'line', head: texts.decidingLine, width: '33%', cell: (row) => <DecidingLine of={row} /> },
-              ...(severities.length > 1
-                ? [
-                    {
-                      key: 'class',
-                      head: texts.class,
-                      wide: true,
-                      width: '20%',
-                      cell: ({ severity }: (typeof rows)[number]) => <SeverityTag of={severity} />,
-                    },
-                  ]
-                : []),
+              lineColumn({ width: '33%' }),
+              ...(severities.length > 1 ? [severityColumn({ wide: true, width: '20%' })] : []),
               countColumn('fetches', { width: '10%' }),
               agoColumn('last_seen', texts.last, { width: '19%', wide: true }),
             ]}

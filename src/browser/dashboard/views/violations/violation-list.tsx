@@ -2,10 +2,9 @@ import type { ComponentProps } from 'preact'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
-import { agoColumn, countColumn } from '../../parts/columns.js'
-import { DecidingLine } from '../../parts/deciding-line.js'
+import { agoColumn, countColumn, lineColumn, pageColumn, severityColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
-import { PageName, RowName } from '../../parts/names.js'
+import { RowName } from '../../parts/names.js'
 import { pageNumber } from '../../parts/paging.js'
 import type { Column } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
@@ -92,24 +91,9 @@ function List<Row>({ of, by, rowKey, columns }: ListProps<Row>) {
   )
 }
 
-interface Judged {
-  severity: string
-  rule?: string | undefined
-  line?: number | undefined
-  fetches: number
-  last_seen: string
-}
-
-const line = <R extends Judged>(): Column<R> => ({
-  key: 'line',
-  head: t().agents.decidingLine,
-  wide: true,
-  width: '22%',
-  cell: (row) => <DecidingLine of={row} />,
-})
-
-/** The number of fetches and the last of them. */
-const counts = <R extends Judged>(): Column<R>[] => [
+/** The line that decided, the number of fetches and the last of them. */
+const evidence = () => [
+  lineColumn({ wide: true, width: '22%' }),
   countColumn('fetches', { width: '10%' }),
   agoColumn('last_seen', t().agents.last, { width: '11%', wide: true }),
 ]
@@ -121,22 +105,19 @@ const agentName = (name: string, agent: string, operator: string | undefined) =>
   </span>
 )
 
-const pageName = (pathname: string) => <PageName path={pathname} />
-
 const agentColumns = (): Column<ByAgent>[] => [
   {
     key: 'agent',
     head: t().agents.agent,
     cell: ({ agent_id, name, operator }) => agentName(name, agent_id, operator),
   },
-  { key: 'class', head: t().agents.class, width: '20%', cell: (row) => <SeverityTag of={row.severity} /> },
+  severityColumn({ width: '20%' }),
   countColumn('urls', { width: '9%', wide: true }, t().violations.urls),
-  line(),
-  ...counts<ByAgent>(),
+  ...evidence(),
 ]
 
 const pageColumns = (): Column<ByPage>[] => [
-  { key: 'page', head: t().overview.page, cell: ({ pathname }) => pageName(pathname) },
+  pageColumn(),
   {
     key: 'class',
     head: t().agents.class,
@@ -153,20 +134,12 @@ const pageColumns = (): Column<ByPage>[] => [
     ),
   },
   countColumn('agents', { width: '8%', wide: true }),
-  line(),
-  ...counts<ByPage>(),
+  ...evidence(),
 ]
 
 const allColumns = (): Column<One>[] => [
   { key: 'agent', head: t().agents.agent, cell: ({ agent_id, operator }) => agentName(agent_id, agent_id, operator) },
-  { key: 'page', head: t().overview.page, width: '22%', cell: ({ pathname }) => pageName(pathname) },
-  {
-    key: 'class',
-    head: t().agents.class,
-    wide: true,
-    width: '12%',
-    cell: (row) => <SeverityTag of={row.severity} />,
-  },
-  line(),
-  ...counts<One>(),
+  pageColumn(t().overview.page, { width: '22%' }),
+  severityColumn({ wide: true, width: '12%' }),
+  ...evidence(),
 ]
