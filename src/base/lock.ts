@@ -11,3 +11,13 @@ export function createLock(): <T>(work: () => Promise<T>) => Promise<T> {
   }
 }
 export type Lock = ReturnType<typeof createLock>
+
+/** Makes a lock for each key. */
+export function createLocks<K>(): (key: K) => Lock {
+  const locks = new Map<K, Lock>()
+  return (key) => {
+    const lock = locks.get(key) ?? createLock()
+    locks.set(key, lock)
+    return lock
+  }
+}

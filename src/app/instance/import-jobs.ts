@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { ImportJobs, NewImport, ReadSoFar } from '../../api/imports.js'
 import { ApiError, UnusableSetting } from '../../base/errors.js'
-import { createLock, type Lock } from '../../base/lock.js'
+import { createLock, createLocks } from '../../base/lock.js'
 import type { Log } from '../../base/log.js'
 import { readInThread } from '../../history/log-import/thread.js'
 import type { AuditContext } from '../../manage/audit.js'
@@ -49,7 +49,7 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
   const emptied = rm(uploads, { recursive: true, force: true }).catch((error: unknown) =>
     log.warn({ err: error }, `${uploads} cannot be removed`),
   )
-  const lockOf = createLocks()
+  const lockOf = createLocks<number | undefined>()
   const undo = createUndo({ workerClient, imports, log })
   /** Organisations that upload a log. */
   const uploading = new Set<number>()
@@ -203,16 +203,6 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
   return jobs
 }
 
-/** Creates a lock for each organisation. */
-function createLocks(): (org: number | undefined) => Lock {
-  const locks = new Map<number | undefined, Lock>()
-  return (org) => {
-    const lock = locks.get(org) ?? createLock()
-    locks.set(org, lock)
-    return lock
-  }
-}
-
 /** Throws `validation_error` if the text is not a format. */
 async function checkFormat(format: string): Promise<void> {
   // Loaded here, because the start of the site needs no formats.
@@ -275,7 +265,7 @@ const NO_COUNTS: ImportCounts = { human: 0, agent: 0, known: 0, other_hosts: 0, 
  * one step at a time, in turns. Live rows wait for one step at most, and no organisation waits for all rows of another.
  */
 function createUndo({ workerClient, imports, log }: Pick<JobDeps, 'workerClient' | 'imports' | 'log'>) {
-  const lockOf = createLocks()
+  const lockOf = createLocks<number | undefined>()
   const step = createLock()
   /** Removes the rows of an import, and its record with the last of them. After a fault the import may be removed again. */
   const removeInSteps = async ({ site, id }: Pick<Import, 'site' | 'id'>): Promise<void> => {
