@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { formatLine, parseLine, type SpooledRow } from './spool-line.js'
 
 /** A file of rows, one per line; its name has the number of its first row. */
@@ -112,8 +112,4 @@ export async function repairSegment(path: string): Promise<{ last: number; bytes
 }
 
 /** Deletes a file if it exists. */
-export const removeFile = (path: string): Promise<void> =>
-  unlink(path).catch((error) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return
-    throw error
-  })
+export const removeFile = (path: string): Promise<void> => rm(path, { force: true })
