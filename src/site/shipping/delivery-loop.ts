@@ -1,3 +1,4 @@
+import type { Log } from '../../base/log.js'
 import { signBody } from '../../base/signature.js'
 import { backOff, type Sleep } from './back-off.js'
 import type { SendBody } from './collector-client.js'
@@ -25,11 +26,7 @@ export interface DeliveryOptions {
   random(): number
   id(): string
   sleep: Sleep
-  log: {
-    info(details: object, message: string): void
-    warn(details: object, message: string): void
-    error(details: object, message: string): void
-  }
+  log: Log
 }
 
 /** Milliseconds between requests, because the collector accepts 600 a minute from one address. */
@@ -49,42 +46,18 @@ const MAX_CONSECUTIVE_REFUSALS = 100
  * Delivers the queue in order, one request at a time. The collector recognises a delivery by its sender and the number of
  * its last row, and both are on disk before the first attempt. While the outcome is unknown, here or in the previous
  * process, the same rows are sent under the same number, so they are never stored twice. A sender id lives as long as its
- * process, so a spool copied or restored from a backup reuses no number. Long because one attempt follows from the last:
- * the steps share the state of the delivery.
+ * process, so a spool copied or restored from a backup reuses no number.
  */
 export function startDelivery(options: DeliveryOptions) {
-  const { site, key, send, queue, resume: found, save, setAside: refuse, now, clock, random, sleep, log } = options
-  const attempts: Partial<Record<DeliveryOutcome['kind'], number>> = {}
+  const { site, key, send, queue, now, clock, sleep } = options
   const stop = new AbortController()
-  let settled = found?.settled ?? 0
-  /** The number of the delivery whose outcome is unknown. */
-  let unresolved = found !== undefined && found.sending > settled ? found.sending : undefined
-  let inherited = unresolved !== undefined
-  let sender = found !== undefined && inherited ? found.sender : options.id()
-  let maxRows = Number.POSITIVE_INFINITY
-  let failures = 0
-  let refusals = 0
+  const position = createPosition(options)
+  const pace = createPace(options, position)
   let earliest = Number.NEGATIVE_INFINITY
-  let spacing = MIN_SPACING_MS
-  let problem: string | undefined
   let finishing = false
 
-  const settle = async (number: number) => {
-    settled = number
-    unresolved = undefined
-    if (inherited) sender = options.id()
-    inherited = false
-    await queue.settle(number)
-  }
-
-  const reportProblem = (why: string, level: 'warn' | 'error', hint = '') => {
-    if (why !== problem)
-      log[level]({ waiting: queue.waiting }, `the collector accepts no rows, so they wait: ${why}${hint}`)
-    problem = why
-  }
-
   const attempt = async (batch: Batch): Promise<DeliveryOutcome> => {
-    const body = formatBody(batch, { site, sender })
+    const body = formatBody(batch, { site, sender: position.sender })
     try {
       return classifyResponse(await send(body, signBody(key.current(), now(), body), stop.signal), now())
     } catch (error) {
@@ -92,58 +65,9 @@ export function startDelivery(options: DeliveryOptions) {
     }
   }
 
-  /** Applies an outcome and returns the milliseconds to wait. */
-  const applyOutcome = async (outcome: DeliveryOutcome, batch: Batch): Promise<number> => {
-    attempts[outcome.kind] = (attempts[outcome.kind] ?? 0) + 1
-    switch (outcome.kind) {
-      case 'accepted': {
-        for (const { list } of batch.rows) options.shipped(list, 1)
-        if (problem !== undefined) log.info({ waiting: queue.waiting }, 'the collector accepts rows again')
-        problem = undefined
-        failures = 0
-        refusals = 0
-        maxRows *= 2
-        spacing = Math.max(MIN_SPACING_MS, spacing * SPACING_DECAY)
-        await settle(batch.number)
-        return 0
-      }
-      case 'refused': {
-        const [row, ...others] = batch.rows
-        if (row === undefined || others.length > 0) {
-          // Sends halves of the batch until the invalid row is alone.
-          maxRows = Math.ceil(batch.rows.length / 2)
-          unresolved = undefined
-          if (row === undefined) await settle(batch.number)
-          return 0
-        }
-        if (refusals === 0)
-          log.warn({ list: row.list }, `the collector refused a row, which is set aside: ${outcome.why}`)
-        refusals += 1
-        maxRows = 1
-        await refuse(row, outcome.why)
-        await settle(batch.number)
-        if (refusals < MAX_CONSECUTIVE_REFUSALS) return 0
-        reportProblem(`it refused ${refusals} consecutive rows: ${outcome.why}`, 'error')
-        return backOff(refusals - MAX_CONSECUTIVE_REFUSALS, random)
-      }
-      case 'denied': {
-        unresolved = batch.number
-        reportProblem(outcome.why, 'error', outcome.hint)
-        return outcome.key && key.reload() ? 0 : DENIED_WAIT_MS + random() * DENIED_WAIT_MS
-      }
-      case 'later': {
-        unresolved = batch.number
-        reportProblem(outcome.why, 'warn')
-        failures += 1
-        if (outcome.often) spacing = Math.min(MAX_SPACING_MS, spacing * 2)
-        return (outcome.after ?? 0) + backOff(failures, random, outcome.gone ? MAX_UNREACHABLE_WAIT_MS : undefined)
-      }
-    }
-  }
-
   /** Makes one step and returns the milliseconds until the next, or undefined at the end. */
   const step = async (): Promise<number | undefined> => {
-    const batch = unresolved === undefined ? await queue.next(maxRows) : await queue.repeat(unresolved)
+    const batch = await position.nextBatch(pace.maxRows)
     if (batch === undefined) {
       if (finishing || stop.signal.aborted) return undefined
       await queue.waitForMore()
@@ -151,38 +75,34 @@ export function startDelivery(options: DeliveryOptions) {
     }
     // Its rows are gone from the disk: they were delivered, and the process ended before it stored that.
     if (batch.rows.length === 0) {
-      await settle(batch.number)
+      await position.settle(batch.number)
       return 0
     }
-    await save({ sender, settled, sending: batch.number })
-    unresolved = batch.number
+    await position.begin(batch.number)
     await sleep(earliest - clock(), stop.signal)
     if (stop.signal.aborted) return undefined
-    earliest = clock() + spacing
-    const wait = await applyOutcome(await attempt(batch), batch)
-    return finishing && problem !== undefined ? undefined : wait
+    earliest = clock() + pace.spacing
+    const wait = await pace.applyOutcome(await attempt(batch), batch)
+    return finishing && pace.problem !== undefined ? undefined : wait
   }
 
-  const running = (async () => {
+  const run = async () => {
     while (!stop.signal.aborted) {
-      let wait: number | undefined
-      try {
-        wait = await step()
-      } catch (error) {
-        reportProblem(error instanceof Error ? error.message : String(error), 'error')
-        failures += 1
-        wait = finishing ? undefined : backOff(failures, random)
-      }
+      const wait = await step().catch((error) => {
+        const retry = pace.applyFault(error)
+        return finishing ? undefined : retry
+      })
       if (wait === undefined) return
       if (wait > 0) await sleep(wait, stop.signal)
     }
-  })()
+  }
+  const running = run()
 
   return {
-    attempts,
+    attempts: pace.attempts,
     /** The reason why the collector accepts no rows at present. */
     get problem() {
-      return problem
+      return pace.problem
     },
     /** Resolves when all rows are delivered or the collector accepts none, after at most `bound` milliseconds. */
     async finish(bound: number): Promise<void> {
@@ -190,11 +110,126 @@ export function startDelivery(options: DeliveryOptions) {
       stop.signal.addEventListener('abort', () => queue.wake())
       queue.wake()
       // While the collector accepts no rows there is nothing to wait for: the rows are on disk.
-      if (problem !== undefined) stop.abort()
+      if (pace.problem !== undefined) stop.abort()
       const late = setTimeout(() => stop.abort(), bound)
       await running
       clearTimeout(late)
+      await position.end()
+    },
+  }
+}
+
+/** Keeps which rows are delivered, and which delivery has an unknown outcome. */
+function createPosition({ resume, id, queue, save }: DeliveryOptions) {
+  let settled = resume?.settled ?? 0
+  /** The number of the delivery whose outcome is unknown. */
+  let unresolved = resume !== undefined && resume.sending > settled ? resume.sending : undefined
+  let inherited = unresolved !== undefined
+  let sender = resume !== undefined && inherited ? resume.sender : id()
+  return {
+    get sender() {
+      return sender
+    },
+    /** Returns the delivery whose outcome is unknown, or else the next of at most `most` rows. */
+    nextBatch: (most: number) => (unresolved === undefined ? queue.next(most) : queue.repeat(unresolved)),
+    /** Stores that a delivery is about to be sent. */
+    async begin(number: number): Promise<void> {
+      await save({ sender, settled, sending: number })
+      unresolved = number
+    },
+    /** Lets the rows of a refused delivery be sent in others. */
+    split(): void {
+      unresolved = undefined
+    },
+    async settle(number: number): Promise<void> {
+      settled = number
+      unresolved = undefined
+      if (inherited) sender = id()
+      inherited = false
+      await queue.settle(number)
+    },
+    async end(): Promise<void> {
       if (unresolved === undefined) await save({ sender, settled, sending: settled }).catch(() => {})
+    },
+  }
+}
+
+/** Decides by the outcomes of attempts how much is sent at once, and when. */
+function createPace(options: DeliveryOptions, position: ReturnType<typeof createPosition>) {
+  const { key, queue, random, log } = options
+  const attempts: Partial<Record<DeliveryOutcome['kind'], number>> = {}
+  let maxRows = Number.POSITIVE_INFINITY
+  let failures = 0
+  let refusals = 0
+  let spacing = MIN_SPACING_MS
+  let problem: string | undefined
+
+  const reportProblem = (why: string, level: 'warn' | 'error', hint = '') => {
+    if (why !== problem)
+      log[level]({ waiting: queue.waiting }, `the collector accepts no rows, so they wait: ${why}${hint}`)
+    problem = why
+  }
+  const refuse = async ({ number, rows }: Batch, why: string): Promise<number> => {
+    const [row, ...others] = rows
+    if (row === undefined || others.length > 0) {
+      // Sends halves of the batch until the invalid row is alone.
+      maxRows = Math.ceil(rows.length / 2)
+      position.split()
+      return 0
+    }
+    if (refusals === 0) log.warn({ list: row.list }, `the collector refused a row, which is set aside: ${why}`)
+    refusals += 1
+    maxRows = 1
+    await options.setAside(row, why)
+    await position.settle(number)
+    if (refusals < MAX_CONSECUTIVE_REFUSALS) return 0
+    reportProblem(`it refused ${refusals} consecutive rows: ${why}`, 'error')
+    return backOff(refusals - MAX_CONSECUTIVE_REFUSALS, random)
+  }
+  return {
+    attempts,
+    get maxRows() {
+      return maxRows
+    },
+    /** Milliseconds between two requests. */
+    get spacing() {
+      return spacing
+    },
+    /** The reason why the collector accepts no rows at present. */
+    get problem() {
+      return problem
+    },
+    /** Applies an outcome and returns the milliseconds to wait. */
+    async applyOutcome(outcome: DeliveryOutcome, batch: Batch): Promise<number> {
+      attempts[outcome.kind] = (attempts[outcome.kind] ?? 0) + 1
+      switch (outcome.kind) {
+        case 'accepted':
+          for (const { list } of batch.rows) options.shipped(list, 1)
+          if (problem !== undefined) log.info({ waiting: queue.waiting }, 'the collector accepts rows again')
+          problem = undefined
+          failures = 0
+          refusals = 0
+          maxRows *= 2
+          spacing = Math.max(MIN_SPACING_MS, spacing * SPACING_DECAY)
+          await position.settle(batch.number)
+          return 0
+        case 'refused':
+          return refuse(batch, outcome.why)
+        case 'denied':
+          reportProblem(outcome.why, 'error', outcome.hint)
+          return outcome.key && key.reload() ? 0 : DENIED_WAIT_MS + random() * DENIED_WAIT_MS
+        case 'later':
+          reportProblem(outcome.why, 'warn')
+          failures += 1
+          if (outcome.often) spacing = Math.min(MAX_SPACING_MS, spacing * 2)
+          return (outcome.after ?? 0) + backOff(failures, random, outcome.gone ? MAX_UNREACHABLE_WAIT_MS : undefined)
+      }
+    },
+    /** Notes a fault of this process and returns the milliseconds to wait. */
+    applyFault(error: unknown): number {
+      reportProblem(error instanceof Error ? error.message : String(error), 'error')
+      failures += 1
+      return backOff(failures, random)
     },
   }
 }

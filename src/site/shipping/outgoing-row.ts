@@ -28,6 +28,32 @@ export interface RawHit {
 /** The reason why an observation is not shipped, in the words of the store's drop reasons. */
 export type UnshippedReason = 'not_a_page' | 'prefetch' | 'opted_out' | 'fault'
 
+/**
+ * Counts the rows of a shipper. `add` gives the row that `make` returns to `take`, or counts why there is none; it never
+ * throws, because the caller of an adapter may pass an invalid observation.
+ */
+export function createRowCounts<Loss extends string>() {
+  const shipped: Record<RowList, number> = { agent_events: 0, events: 0, hits: 0 }
+  const losses: Partial<Record<Loss | UnshippedReason, number>> = {}
+  const lose = (why: Loss | UnshippedReason, rows = 1): void => {
+    losses[why] = (losses[why] ?? 0) + rows
+  }
+  return {
+    shipped,
+    losses,
+    lose,
+    add(make: () => OutgoingRow | UnshippedReason | Loss, take: (row: OutgoingRow) => void): void {
+      try {
+        const row = make()
+        if (typeof row === 'string') lose(row)
+        else take(row)
+      } catch {
+        lose('fault')
+      }
+    },
+  }
+}
+
 /** The bound that `src/capture/packed-batch.ts` puts on a text. */
 const MAX_TEXT_CHARACTERS = 8_192
 /** A larger row would make the collector refuse the whole delivery. */

@@ -4,11 +4,18 @@ import { loadCatalog } from '../../agents/catalog.js'
 import type { Observation } from '../../capture/observation.js'
 import { type DeliveryOptions, startDelivery } from './delivery-loop.js'
 import { lockDirectory } from './directory-lock.js'
-import { createRowBuilder, type OutgoingRow, type RawHit, type RowList, type UnshippedReason } from './outgoing-row.js'
+import {
+  createRowBuilder,
+  createRowCounts,
+  type OutgoingRow,
+  type RawHit,
+  type RowList,
+  type UnshippedReason,
+} from './outgoing-row.js'
 import { openProgress } from './progress-file.js'
 import { createRefusedRows } from './refused-rows.js'
 import { createQueue } from './row-queue.js'
-import { openSpool } from './spool.js'
+import { openSpool, type SpoolOptions } from './spool.js'
 
 /** The reason why a row never reaches the collector; counted by name. */
 type LossReason =
@@ -59,70 +66,39 @@ const CLOSE_TIMEOUT_MS = 10_000
 /**
  * Ships rows to a collector. A row is on disk before it is sent, and is deleted when the collector has committed it: an
  * outage or a restart loses nothing, and kill -9 or a power cut loses the rows of the last 200 ms. Rejects with an error
- * of one line if another process uses the directory or it cannot be written. Long because starting, recording and closing
- * share the parts that it opens.
+ * of one line if another process uses the directory or it cannot be written.
  */
 export async function createShipper(options: ShipperOptions) {
-  const { directory, spool_limit, min_free_disk, clock, sleep, log } = options
-  const losses: Partial<Record<LossReason, number>> = {}
-  const shipped: Record<RowList, number> = { agent_events: 0, events: 0, hits: 0 }
-  const lost = (why: LossReason, rows: number) => {
-    losses[why] = (losses[why] ?? 0) + rows
-  }
-
-  const directoryLock = await lockSpool(directory)
-  const opened = await open().catch(async (error) => {
-    await directoryLock.release()
-    throw spoolError(directory, error)
-  })
-  const { progress, found, spool } = opened
-
-  async function open() {
-    const progress = await openProgress(join(directory, 'progress'))
-    try {
-      if (progress.stored === 'damaged')
-        log.warn({ directory }, 'the progress of deliveries cannot be read: some waiting rows may be stored twice')
-      const position = progress.stored === 'damaged' ? undefined : progress.stored
-      const { settled = 0, sending = 0 } = position ?? {}
-      const limits = { limit: spool_limit, min_free_disk }
-      const spool = await openSpool({ directory, ...limits, settled, sending, clock, onLost: lose, log })
-      return { progress, found: position, spool }
-    } catch (error) {
-      await progress.close()
-      throw error
-    }
-  }
-
-  function lose(why: 'spool_full' | 'damaged', rows: number) {
+  const { directory, log } = options
+  const { shipped, losses, lose, add } = createRowCounts<LossReason>()
+  const opened = await openDirectory(options, (why, rows) => {
     if (losses[why] === undefined)
       log.warn(
         { rows },
         why === 'damaged' ? 'rows on disk are damaged' : 'the spool is full: its oldest rows are deleted',
       )
-    lost(why, rows)
-  }
-
-  const { settled = 0 } = found ?? {}
+    lose(why, rows)
+  })
+  const { progress, resume, spool } = opened
   const queue = createQueue({
-    spool,
-    settled,
+    ...options,
     ...MEMORY_LIMIT,
-    sleep,
-    log,
-    onLost: (rows) => lost('memory_full', rows),
+    spool,
+    settled: resume?.settled ?? 0,
+    onLost: (rows) => lose('memory_full', rows),
   })
   if (queue.waiting > 0) log.info({ rows: queue.waiting }, 'rows of the previous run wait to be shipped')
   const refused = createRefusedRows(directory)
   const delivery = startDelivery({
     ...options,
     queue,
-    resume: found,
+    resume,
     save: (state) => progress.save(state),
     shipped: (list, rows) => {
       shipped[list] += rows
     },
     async setAside(row, why) {
-      lost('refused', 1)
+      lose('refused')
       await refused
         .add(row, why, new Date(options.now()))
         .catch((error) => log.warn({ err: error }, 'a refused row could not be stored'))
@@ -131,16 +107,7 @@ export async function createShipper(options: ShipperOptions) {
 
   const items = createRowBuilder(loadCatalog())
   let closed = false
-  const enqueue = (make: () => OutgoingRow | UnshippedReason) => {
-    try {
-      const item = closed ? 'closed' : make()
-      if (typeof item === 'string') lost(item, 1)
-      else queue.add(item)
-    } catch {
-      // The caller of an adapter may pass an invalid observation.
-      lost('fault', 1)
-    }
-  }
+  const enqueue = (make: () => OutgoingRow | UnshippedReason) => add(() => (closed ? 'closed' : make()), queue.add)
 
   return {
     /** Queues a row for an observation. Never throws, never waits. */
@@ -169,24 +136,43 @@ export async function createShipper(options: ShipperOptions) {
       await delivery.finish(CLOSE_TIMEOUT_MS)
       const { waiting, unwritten: unkept } = queue
       if (unkept > 0) {
-        lost('closed', unkept)
+        lose('closed', unkept)
         log.error({ rows: unkept }, 'rows are lost: they could neither be shipped nor written to disk')
       }
       if (waiting > unkept) log.warn({ rows: waiting - unkept }, 'rows wait on disk to be shipped after the next start')
-      await spool.close()
-      await progress.close()
-      await directoryLock.release()
+      await opened.close()
     },
   }
 }
 
-async function lockSpool(directory: string) {
-  try {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
-  } catch (error) {
+/** Locks the directory, creates it if it does not exist, and opens the files in it. */
+async function openDirectory(options: ShipperOptions, onLost: SpoolOptions['onLost']) {
+  const { directory, spool_limit: limit, log } = options
+  const fail = (error: unknown): never => {
     throw spoolError(directory, error)
   }
-  return lockDirectory(join(directory, 'lock'), directory)
+  await mkdir(directory, { recursive: true, mode: 0o700 }).catch(fail)
+  const lock = await lockDirectory(join(directory, 'lock'), directory)
+  const progress = await openProgress(join(directory, 'progress')).catch(async (error) => {
+    await lock.release()
+    return fail(error)
+  })
+  try {
+    const resume = progress.stored === 'damaged' ? undefined : progress.stored
+    if (progress.stored === 'damaged')
+      log.warn({ directory }, 'the progress of deliveries cannot be read: some waiting rows may be stored twice')
+    const spool = await openSpool({ settled: 0, sending: 0, ...options, ...resume, limit, onLost })
+    const close = async () => {
+      await spool.close()
+      await progress.close()
+      await lock.release()
+    }
+    return { progress, resume, spool, close }
+  } catch (error) {
+    await progress.close()
+    await lock.release()
+    return fail(error)
+  }
 }
 
 const spoolError = (directory: string, error: unknown): Error =>

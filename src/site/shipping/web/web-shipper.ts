@@ -1,7 +1,7 @@
 import type { Agent } from '../../../agents/agent.js'
 import type { Observation } from '../../../capture/observation.js'
 import { formatBody } from '../delivery-body.js'
-import { createRowBuilder, type RowList, type UnshippedReason } from '../outgoing-row.js'
+import { createRowBuilder, createRowCounts, type RowList, type UnshippedReason } from '../outgoing-row.js'
 import type { DeliveryOutcome } from '../response-outcome.js'
 import { createRowBuffer, type WebBatch } from './row-buffer.js'
 import type { SendBody } from './web-client.js'
@@ -36,12 +36,7 @@ const PAUSE_MS = 10_000
 /** Bounds of the buffer; a Workers isolate has 128 MB in all. */
 const MEMORY_LIMIT = { rows: 5_000, characters: 8 << 20 }
 
-/**
- * Ships rows from platforms without a disk and without a process that outlives its requests. Rows wait in memory, and each
- * flush finishes its own deliveries, because a request must not await the work of another. Long because recording and
- * delivering share the counts and the buffer.
- */
-export function createWebShipper(deps: {
+interface WebShipperDeps {
   site: number
   agents: readonly Agent[]
   send: SendBody
@@ -51,15 +46,17 @@ export function createWebShipper(deps: {
   id(): string
   sleep(ms: number): Promise<void>
   log(message: string): void
-}) {
+}
+
+/**
+ * Ships rows from platforms without a disk and without a process that outlives its requests. Rows wait in memory, and each
+ * flush finishes its own deliveries, because a request must not await the work of another.
+ */
+export function createWebShipper(deps: WebShipperDeps) {
   const { site, send, now, random, sleep, log } = deps
   const items = createRowBuilder({ agents: deps.agents })
-  const shipped: Record<RowList, number> = { agent_events: 0, events: 0, hits: 0 }
-  const losses: Partial<Record<WebLossReason, number>> = {}
-  const lost = (why: WebLossReason, rows = 1) => {
-    losses[why] = (losses[why] ?? 0) + rows
-  }
-  const waiting = createRowBuffer({ most: MEMORY_LIMIT, id: deps.id, lost: (rows) => lost('memory_full', rows) })
+  const { shipped, losses, lose, add } = createRowCounts<WebLossReason>()
+  const waiting = createRowBuffer({ most: MEMORY_LIMIT, id: deps.id, lost: (rows) => lose('memory_full', rows) })
   let trouble: string | undefined
   let paused = Number.NEGATIVE_INFINITY
 
@@ -81,7 +78,7 @@ export function createWebShipper(deps: {
       return
     }
     if (losses.refused === undefined) log(`the collector refused a row, which is lost: ${why}`)
-    lost('refused', rows.length)
+    lose('refused', rows.length)
   }
 
   /** Sends a batch until its outcome is known or its time is over. */
@@ -104,16 +101,7 @@ export function createWebShipper(deps: {
 
   return {
     /** Buffers a row for an observation. Never throws, never waits. */
-    record(observation: Observation): void {
-      try {
-        const item = items.of(observation)
-        if (typeof item === 'string') lost(item)
-        else waiting.add(item)
-      } catch {
-        // The caller may pass an invalid observation.
-        lost('fault')
-      }
-    },
+    record: (observation: Observation): void => add(() => items.of(observation), waiting.add),
     /**
      * Sends buffered rows for at most half a minute; pass its promise to `waitUntil`. Rows that could not be sent wait for
      * the next flush. Never rejects.
