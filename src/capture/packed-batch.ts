@@ -49,10 +49,10 @@ const UTF16_FORM = 1
 const HIT_FORM = 2
 const INITIAL_BUFFER_BYTES = 256 << 10
 
-/**
- * Creates a packer, which copies evidence into one growing buffer. Long because every function shares the buffer: passing
- * it around would cost the thread that serves the site.
- */
+const truncateText = (value: string | undefined): string | undefined =>
+  value !== undefined && value.length > MAX_TEXT_CHARACTERS ? truncate(value, MAX_TEXT_CHARACTERS) : value
+
+/** Creates a packer, which copies evidence into one growing buffer. */
 export function createPacker() {
   let scratch = Buffer.allocUnsafeSlow(INITIAL_BUFFER_BYTES)
   let view = new DataView(scratch.buffer)
@@ -69,11 +69,6 @@ export function createPacker() {
     if (value !== undefined) text += value
     field += 1
   }
-  const putTruncated = (value: string | undefined, required = false) =>
-    put(
-      value !== undefined && value.length > MAX_TEXT_CHARACTERS ? truncate(value, MAX_TEXT_CHARACTERS) : value,
-      required,
-    )
   const reserve = (bytes: number) => {
     if (end + bytes <= scratch.length) return
     const larger = Buffer.allocUnsafeSlow(Math.max(scratch.length * 2, end + bytes))
@@ -95,12 +90,12 @@ export function createPacker() {
   const addObservation = (observation: Observation) => {
     text = ''
     field = 0
-    for (const name of REQUIRED_TEXTS) putTruncated(observation[name], true)
-    for (const name of OPTIONAL_TEXTS) putTruncated(observation[name])
+    for (const name of REQUIRED_TEXTS) put(truncateText(observation[name]), true)
+    for (const name of OPTIONAL_TEXTS) put(truncateText(observation[name]))
     put(rareFieldsJson(observation))
     const { headers } = observation
-    putTruncated(observation.user_agent, true)
-    for (const name of OBSERVED_HEADERS) putTruncated(headers?.[name])
+    put(truncateText(observation.user_agent), true)
+    for (const name of OBSERVED_HEADERS) put(truncateText(headers?.[name]))
     view.setFloat64(end + STATUS_OFFSET, observation.status, true)
     view.setFloat64(end + BYTES_OFFSET, observation.bytes, true)
     view.setFloat64(end + DURATION_OFFSET, observation.duration_ms, true)

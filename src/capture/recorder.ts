@@ -42,84 +42,36 @@ const WATCH_MS = 5_000
 
 /**
  * Creates the recorder, which stands between the website and everything that is ours: it holds a bounded number of rows,
- * catches every error, and counts what it drops. Long because every function shares the counters.
+ * catches every error, and counts what it drops.
  */
-export function createRecorder({
-  send,
-  now,
-  log,
-  maxWaiting = 64_000,
-  maxWaitingBytes = 64 << 20,
-  batchSize = 1_000,
-  batchBytes = 1 << 20,
-  flushIntervalMs = 200,
-  unwatchedIntervalMs = 1_000,
-  isFollowed = () => false,
-  maxFaultsPerMinute = 10,
-  pauseMs = MINUTE_MS,
-}: RecorderOptions) {
+export function createRecorder(options: RecorderOptions) {
+  const { now, maxWaiting = 64_000, maxWaitingBytes = 64 << 20, batchSize = 1_000, batchBytes = 1 << 20 } = options
+  const { flushIntervalMs = 200, unwatchedIntervalMs = 1_000, isFollowed = () => false } = options
   const drops: DropCounts = {}
-  const pending = new Set<Promise<void>>()
   const packer = createPacker()
-  let sent = 0
-  let sentBytes = 0
   let timer: NodeJS.Timeout | undefined
   let lastSent = Number.NEGATIVE_INFINITY
   let lastRead = Number.NEGATIVE_INFINITY
   let isClosed = false
-  let isOff = false
-  let faultTimes: number[] = []
 
   const drop = (reason: DropReason, count: number) => {
     drops[reason] = (drops[reason] ?? 0) + count
   }
 
-  const warn = (details: object, message: string) => {
-    try {
-      log.warn(details, message)
-    } catch {
-      // A log that fails must not become a fault of the site.
-    }
-  }
-
-  const countFault = (error: unknown) => {
-    const at = now()
-    faultTimes = faultTimes.filter((other) => Math.abs(at - other) < MINUTE_MS)
-    faultTimes.push(at)
-    if (isOff || faultTimes.length < maxFaultsPerMinute) return
-    isOff = true
-    faultTimes = []
+  const power = createPowerSwitch(options, () => {
     if (packer.count > 0) drop('recorder_off', packer.take().count)
-    warn({ err: error }, `recording is off after ${maxFaultsPerMinute} faults in a minute; next try in ${pauseMs} ms`)
-    setTimeout(() => {
-      isOff = false
-      warn({}, 'recording is on again')
-    }, pauseMs).unref()
-  }
-
-  const sendAndCount = async (batch: PackedBatch): Promise<void> => {
-    try {
-      await send(batch)
-    } catch (error) {
-      drop('fault', batch.count)
-      countFault(error)
-    } finally {
-      sent -= batch.count
-      sentBytes -= batch.bytes.length
-    }
-  }
+  })
+  const sender = createSender(options.send, (count, error) => {
+    drop('fault', count)
+    power.countFault(error)
+  })
 
   const sendWaiting = () => {
     clearTimeout(timer)
     timer = undefined
     if (packer.count === 0) return
     lastSent = now()
-    const batch = packer.take()
-    sent += batch.count
-    sentBytes += batch.bytes.length
-    const sending = sendAndCount(batch)
-    pending.add(sending)
-    void sending.finally(() => pending.delete(sending))
+    sender.add(packer.take())
   }
 
   const isWatched = () => isFollowed() || isWithin(now() - lastRead, WATCH_MS)
@@ -132,8 +84,8 @@ export function createRecorder({
   return {
     /** Records evidence. Never throws, never waits, parses nothing: a copy, and once per batch a message. */
     record(evidence: Evidence) {
-      if (isOff || isClosed) return drop('recorder_off', 1)
-      if (sent + packer.count >= maxWaiting || sentBytes + packer.byteLength >= maxWaitingBytes)
+      if (power.isOff || isClosed) return drop('recorder_off', 1)
+      if (sender.count + packer.count >= maxWaiting || sender.bytes + packer.byteLength >= maxWaitingBytes)
         return drop('queue_full', 1)
       try {
         packer.add(evidence)
@@ -153,22 +105,76 @@ export function createRecorder({
       sendLater()
     },
     stats: (): RecorderStats => ({
-      waiting: sent + packer.count,
+      waiting: sender.count + packer.count,
       drops: { ...drops },
-      on: !isOff && !isClosed,
+      on: !power.isOff && !isClosed,
     }),
     /** Sends what waits; resolves when it is stored or dropped. */
     async flush(): Promise<void> {
       sendWaiting()
-      await Promise.all(pending)
+      await Promise.all(sender.pending)
     },
     /** Flushes for good. Later observations are dropped as `recorder_off`. */
     async close(): Promise<void> {
       isClosed = true
       sendWaiting()
-      while (pending.size > 0) await Promise.all(pending)
+      while (sender.pending.size > 0) await Promise.all(sender.pending)
     },
   }
+}
+
+/** Sends batches and keeps the sums of those that are not stored yet. */
+function createSender(send: RecorderOptions['send'], onFault: (rows: number, error: unknown) => void) {
+  const sender = { pending: new Set<Promise<void>>(), count: 0, bytes: 0, add }
+  const sendAndCount = async (batch: PackedBatch): Promise<void> => {
+    try {
+      await send(batch)
+    } catch (error) {
+      onFault(batch.count, error)
+    } finally {
+      sender.count -= batch.count
+      sender.bytes -= batch.bytes.length
+    }
+  }
+  function add(batch: PackedBatch): void {
+    sender.count += batch.count
+    sender.bytes += batch.bytes.length
+    const sending = sendAndCount(batch)
+    sender.pending.add(sending)
+    void sending.finally(() => sender.pending.delete(sending))
+  }
+  return sender
+}
+
+/** Switches recording off for `pauseMs` after many faults within a minute, and calls `onOff`. */
+function createPowerSwitch(
+  { now, log, maxFaultsPerMinute = 10, pauseMs = MINUTE_MS }: RecorderOptions,
+  onOff: () => void,
+) {
+  let faultTimes: number[] = []
+  const warn = (details: object, message: string) => {
+    try {
+      log.warn(details, message)
+    } catch {
+      // A log that fails must not become a fault of the site.
+    }
+  }
+  const power = { isOff: false, countFault }
+  function countFault(error: unknown): void {
+    const at = now()
+    faultTimes = faultTimes.filter((other) => Math.abs(at - other) < MINUTE_MS)
+    faultTimes.push(at)
+    if (power.isOff || faultTimes.length < maxFaultsPerMinute) return
+    power.isOff = true
+    faultTimes = []
+    onOff()
+    warn({ err: error }, `recording is off after ${maxFaultsPerMinute} faults in a minute; next try in ${pauseMs} ms`)
+    setTimeout(() => {
+      power.isOff = false
+      warn({}, 'recording is on again')
+    }, pauseMs).unref()
+  }
+  return power
 }
 
 /** Tells whether a time in milliseconds lies in the last `most`; a clock that was set back is not the past. */
