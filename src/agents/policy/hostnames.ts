@@ -24,15 +24,11 @@ const isHostname = (text: string): boolean =>
   URL.canParse(`http://${text}/`) &&
   new URL(`http://${text}/`).hostname === text
 
-/**
- * The hostnames whose policy is fetched. Times are milliseconds since 1970.
- *
- * Long because its methods share one map.
- */
+/** The hostnames whose policy is fetched. Times are milliseconds since 1970. */
 export function createHostnames() {
   const entries = new Map<string, HostnameEntry>()
   let unlisted = 0
-  let nextAdmission = 0
+  const mayAdmit = createAdmissionLimit()
   /** Known from the origin's URL alone. It makes way for the first hostname that a request or a site names. */
   let assumed: string | undefined
 
@@ -44,24 +40,7 @@ export function createHostnames() {
     if (assumed !== undefined && assumed !== hostname) remove(assumed)
     assumed = undefined
   }
-  /**
-   * Finds the unlisted hostname with the fewest requests, of several the one that was unseen for longest. So a flood of
-   * made-up hostnames displaces its own entries.
-   */
-  const leastUsed = (): string | undefined => {
-    let least: [string, HostnameEntry] | undefined
-    for (const entry of entries) {
-      const [, { listed, requests, last }] = entry
-      if (listed) continue
-      if (!least || requests < least[1].requests || (requests === least[1].requests && last < least[1].last))
-        least = entry
-    }
-    return least?.[0]
-  }
-  const all = (): string[] =>
-    [...entries]
-      .sort(([, a], [, b]) => Number(b.listed) - Number(a.listed) || b.requests - a.requests)
-      .map(([hostname]) => hostname)
+  const all = (): string[] => [...entries].sort(compareUse).map(([hostname]) => hostname)
 
   return {
     /** Counts a request of `hostname` that was seen at `at`. Returns true if the hostname is new. */
@@ -76,7 +55,7 @@ export function createHostnames() {
       if (!isHostname(hostname)) return false
       confirm(hostname)
       if (unlisted >= MAX_UNLISTED_HOSTNAMES) {
-        const displaced = leastUsed()
+        const displaced = leastUsed(entries)
         if (displaced !== undefined) remove(displaced)
       }
       entries.set(hostname, { listed: false, admitted, requests: 1, last: at })
@@ -108,11 +87,7 @@ export function createHostnames() {
       for (const hostname of all()) {
         const entry = entries.get(hostname)
         if (!entry || entry.admitted) continue
-        if (!entry.listed) {
-          const next = Math.max(nextAdmission, at - ADMISSION_INTERVAL_MS * MAX_ADMISSION_BURST) + ADMISSION_INTERVAL_MS
-          if (next > at) break
-          nextAdmission = next
-        }
+        if (!entry.listed && !mayAdmit(at)) break
         entry.admitted = true
         admitted.push(hostname)
       }
@@ -127,5 +102,34 @@ export function createHostnames() {
     },
     /** Returns those that sites list first, then those with most requests. */
     all,
+  }
+}
+
+const compareUse = ([, a]: [string, HostnameEntry], [, b]: [string, HostnameEntry]): number =>
+  Number(b.listed) - Number(a.listed) || b.requests - a.requests
+
+/**
+ * Finds the unlisted hostname with the fewest requests, of several the one that was unseen for longest. So a flood of
+ * made-up hostnames displaces its own entries.
+ */
+function leastUsed(entries: ReadonlyMap<string, HostnameEntry>): string | undefined {
+  let least: [string, HostnameEntry] | undefined
+  for (const entry of entries) {
+    const [, { listed, requests, last }] = entry
+    if (listed) continue
+    if (!least || requests < least[1].requests || (requests === least[1].requests && last < least[1].last))
+      least = entry
+  }
+  return least?.[0]
+}
+
+/** Returns a function that tells whether one more unlisted hostname may be admitted at a time, and counts it. */
+function createAdmissionLimit(): (at: number) => boolean {
+  let nextAdmission = 0
+  return (at) => {
+    const next = Math.max(nextAdmission, at - ADMISSION_INTERVAL_MS * MAX_ADMISSION_BURST) + ADMISSION_INTERVAL_MS
+    if (next > at) return false
+    nextAdmission = next
+    return true
   }
 }

@@ -39,8 +39,6 @@ const MAX_TEXT_CHARS = 2048
  * Parses llms.txt as authors write it: several titles, several lines of summary, any bullet or none, headings below `##`,
  * links in sentences and bare URLs are all accepted. Departures from llmstxt.org are listed in `problems`. `url` is the
  * URL of the file. Links other than http and https are skipped. An HTML page gives a problem and nothing else.
- *
- * Long because reading a line depends on all lines before it.
  */
 export function parseLlms(body: Uint8Array | string, url: string): Llms {
   const bytes = typeof body === 'string' ? Buffer.from(body.slice(0, MAX_LLMS_BYTES + 1)) : body
@@ -84,13 +82,9 @@ export function parseLlms(body: Uint8Array | string, url: string): Llms {
       if (link.unescaped) report('a link with unescaped spaces or brackets', line)
       if (sections.length === 0) report('a link before the first section', line)
       const section = sections.at(-1) ?? openSection('')
-      const notes = linksOfRow.length === 1 && item ? /^\s*:\s*(\S.*)$/.exec(row.slice(link.end))?.[1] : undefined
-      section.links.push({
-        title: link.title,
-        url: resolved.href,
-        ...(notes !== undefined && { notes: notes.trim().slice(0, MAX_TEXT_CHARS) }),
-        offsite: resolved.hostname !== base.hostname,
-      })
+      const notes = linksOfRow.length === 1 && item ? notesAfter(row.slice(link.end)) : undefined
+      const offsite = resolved.hostname !== base.hostname
+      section.links.push({ title: link.title, url: resolved.href, ...(notes !== undefined && { notes }), offsite })
       links++
     }
   }
@@ -124,6 +118,9 @@ export function parseLlms(body: Uint8Array | string, url: string): Llms {
     truncated,
   }
 }
+
+const notesAfter = (link: string): string | undefined =>
+  /^\s*:\s*(\S.*)$/.exec(link)?.[1]?.trim().slice(0, MAX_TEXT_CHARS)
 
 function linksOfLine(row: string) {
   const links = findLinks(row)

@@ -67,46 +67,9 @@ export interface PolicyJudge {
   judgeStored(fetch: StoredFetch): Judgement
 }
 
-/** Long because its parts share the two caches of decisions. */
 export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudgeDeps): PolicyJudge {
-  const undecidedTargets = createRecentCache<string, string>(MAX_UNDECIDED_TARGETS, {
-    of: (target) => target.length,
-    limit: MAX_UNDECIDED_CHARS,
-  })
-  const decisions = createDecisionCache<Decision>()
-  const listings = createDecisionCache<{ listed: boolean | null }>()
-
-  /** Returns undefined if the version does not decide about requests at that time. */
-  const decide = (version: PolicyVersion, agent: Agent | undefined, target: string, at: number) => {
-    const standing = standingOf(version.status)
-    if (standing === 'unavailable') return ALLOWED
-    if (standing === 'unreachable') return isAssumedGone(version, at) ? ALLOWED : undefined
-    return decisions(version, agent?.id ?? '', target, () => policyOf(version)?.allows(agent, target))
-  }
-
-  /** Returns true if a version that the agent may still have cached allowed the request. */
-  const hasGrace = (
-    versions: readonly PolicyVersion[],
-    agent: Agent | undefined,
-    target: string,
-    at: number,
-  ): boolean => {
-    for (const version of recentVersions(versions, at)) {
-      if (standingOf(version.status) !== 'unreachable' && decide(version, agent, target, at)?.allowed) return true
-    }
-    return false
-  }
-
-  const isListed = (versions: readonly PolicyVersion[], target: string, at: number): 0 | 1 | null => {
-    const version = activeVersion(versions, at)
-    if (version === undefined || standingOf(version.status) === 'unreachable') return null
-    if (standingOf(version.status) === 'unavailable') return 0
-    const listing = listings(version, '', target, () => {
-      const policy = policyOf(version)
-      return policy && { listed: policy.lists(target) }
-    })
-    return listing === undefined ? null : listing.listed ? 1 : 0
-  }
+  const undecided = createUndecidedTargets()
+  const { decide, hasGrace, isListed } = createDecisions(policyOf)
 
   const judge = (hostname: string, agent: Agent | undefined, target: string, at: number): Judgement => {
     const versions = versionsOf(hostname)
@@ -144,11 +107,8 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
       try {
         observe?.(hostname)
         const judgement = judge(hostname, agent, target, at)
-        if (observe && (judgement.robots_allowed === null || judgement.llms_listed === null)) {
-          const key = fetchKey({ hostname, agent_id: agent?.id ?? 'other', pathname: pathOf(target), at })
-          // Two fetches with different queries cannot be told apart: then neither query is known.
-          undecidedTargets.set(key, (undecidedTargets.get(key) ?? target) === target ? target : '')
-        }
+        if (observe && (judgement.robots_allowed === null || judgement.llms_listed === null))
+          undecided.add({ hostname, agent_id: agent?.id ?? 'other', pathname: pathOf(target), at }, target)
         return judgement
       } catch {
         // A row without a judgement is better than no row.
@@ -156,7 +116,7 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
       }
     },
     judgeStored(fetch) {
-      const target = undecidedTargets.get(fetchKey(fetch))
+      const target = undecided.find(fetch)
       try {
         return target ? judge(fetch.hostname, fetch.agent, target, fetch.at) : judgePath(fetch)
       } catch {
@@ -166,10 +126,60 @@ export function createPolicyJudge({ versionsOf, policyOf, observe }: PolicyJudge
   }
 }
 
+/** Creates the decisions of versions about targets, which are cached. */
+function createDecisions(policyOf: PolicyJudgeDeps['policyOf']) {
+  const decisions = createDecisionCache<Decision>()
+  const listings = createDecisionCache<{ listed: boolean | null }>()
+
+  /** Returns undefined if the version does not decide about requests at that time. */
+  const decide = (version: PolicyVersion, agent: Agent | undefined, target: string, at: number) => {
+    const standing = standingOf(version.status)
+    if (standing === 'unavailable') return ALLOWED
+    if (standing === 'unreachable') return isAssumedGone(version, at) ? ALLOWED : undefined
+    return decisions(version, agent?.id ?? '', target, () => policyOf(version)?.allows(agent, target))
+  }
+
+  /** Returns true if a version that the agent may still have cached allowed the request. */
+  const hasGrace = (versions: readonly PolicyVersion[], agent: Agent | undefined, target: string, at: number) => {
+    for (const version of recentVersions(versions, at)) {
+      if (standingOf(version.status) !== 'unreachable' && decide(version, agent, target, at)?.allowed) return true
+    }
+    return false
+  }
+
+  const isListed = (versions: readonly PolicyVersion[], target: string, at: number): 0 | 1 | null => {
+    const version = activeVersion(versions, at)
+    if (version === undefined || standingOf(version.status) === 'unreachable') return null
+    if (standingOf(version.status) === 'unavailable') return 0
+    const listing = listings(version, '', target, () => {
+      const policy = policyOf(version)
+      return policy && { listed: policy.lists(target) }
+    })
+    return listing === undefined ? null : listing.listed ? 1 : 0
+  }
+
+  return { decide, hasGrace, isListed }
+}
+
 const pathOf = (target: string): string => target.split('?', 1)[0] ?? target
 
-const fetchKey = ({ hostname, agent_id, pathname, at }: Omit<StoredFetch, 'agent'>): string =>
-  `${at} ${hostname} ${agent_id} ${pathname}`
+/** Keeps the targets of requests that no version decides about yet. */
+function createUndecidedTargets() {
+  const targets = createRecentCache<string, string>(MAX_UNDECIDED_TARGETS, {
+    of: (target) => target.length,
+    limit: MAX_UNDECIDED_CHARS,
+  })
+  const keyOf = ({ hostname, agent_id, pathname, at }: Omit<StoredFetch, 'agent'>): string =>
+    `${at} ${hostname} ${agent_id} ${pathname}`
+  return {
+    add(fetch: Omit<StoredFetch, 'agent'>, target: string): void {
+      const key = keyOf(fetch)
+      // Two fetches with different queries cannot be told apart: then neither query is known.
+      targets.set(key, (targets.get(key) ?? target) === target ? target : '')
+    },
+    find: (fetch: StoredFetch) => targets.get(keyOf(fetch)),
+  }
+}
 
 /** Returns a function that caches results by version, agent and target. Undefined results are not cached. */
 function createDecisionCache<V extends object>() {

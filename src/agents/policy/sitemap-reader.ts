@@ -25,50 +25,13 @@ const SPECIAL_SECTIONS: readonly [opening: string, closing: string, state: Reade
  * Creates a streaming reader of sitemaps (sitemaps.org: urlset, sitemapindex, or one URL per line). It supports only the
  * XML that sitemaps need: no document types, no entities but the five of XML, no nesting. Takes linear time and stores
  * at most one entry. Skips malformed input.
- *
- * Long because the steps of the state machine share its variables.
  */
 export function createSitemapReader(take: (entry: SitemapEntry) => void) {
   let state: ReaderState = 'start'
   let rest = ''
   let tag = ''
   let until = ''
-  let entry: { prefix: string; index: boolean; loc?: string; lastmod?: string } | undefined
-  let field: 'loc' | 'lastmod' | undefined
-  let collected = ''
-
-  const emit = () => {
-    const { loc, lastmod, index } = entry ?? {}
-    entry = undefined
-    field = undefined
-    if (loc === undefined || index === undefined) return
-    take({ loc, index, ...(lastmod !== undefined && { lastmod }) })
-  }
-
-  const collect = (text: string) => {
-    if (field !== undefined && collected.length <= MAX_FIELD_CHARS) collected += text
-  }
-
-  const onTag = (text: string) => {
-    const [, slash, prefix = '', name = ''] = /^(\/?)(?:([\w.-]+):)?([\w.-]+)/.exec(text) ?? []
-    const lower = name.toLowerCase()
-    if (lower === 'url' || lower === 'sitemap') {
-      // An entry that is not closed ends where the next one begins.
-      if (entry?.loc !== undefined || slash !== '') emit()
-      if (slash === '') entry = { prefix, index: lower === 'sitemap' }
-      return
-    }
-    // The prefixes must agree: `image:loc` is the address of an image.
-    if ((lower !== 'loc' && lower !== 'lastmod') || entry === undefined || entry.prefix !== prefix) return
-    if (slash === '') {
-      field = lower
-      collected = ''
-    } else if (field === lower) {
-      const text = decodeEntities(collected).trim()
-      if (text !== '' && collected.length <= MAX_FIELD_CHARS) entry[lower] ??= text
-      field = undefined
-    }
-  }
+  const entries = createEntryBuilder(take)
 
   const onLine = (line: string) => {
     const loc = line.trim()
@@ -92,7 +55,7 @@ export function createSitemapReader(take: (entry: SitemapEntry) => void) {
     }
     if (state === 'text') {
       const at = rest.indexOf('<')
-      collect(at < 0 ? rest : rest.slice(0, at))
+      entries.onText(at < 0 ? rest : rest.slice(0, at))
       rest = at < 0 ? '' : rest.slice(at)
       if (at < 0 || (rest.length < 9 && !rest.includes('>'))) return false
       const [opening, closing, next] = SPECIAL_SECTIONS.find(([opening]) => rest.startsWith(opening)) ?? [
@@ -111,13 +74,13 @@ export function createSitemapReader(take: (entry: SitemapEntry) => void) {
       tag += rest.slice(0, Math.min(at < 0 ? rest.length : at, MAX_TAG_CHARS - tag.length))
       rest = at < 0 ? '' : rest.slice(at + 1)
       if (at < 0) return false
-      onTag(tag)
+      entries.onTag(tag)
       state = 'text'
       return true
     }
     const at = rest.indexOf(until)
     const cut = at < 0 ? Math.max(0, rest.length - until.length + 1) : at
-    if (state === 'cdata') collect(rest.slice(0, cut).replaceAll('&', '&amp;'))
+    if (state === 'cdata') entries.onText(rest.slice(0, cut).replaceAll('&', '&amp;'))
     rest = rest.slice(at < 0 ? cut : at + until.length)
     if (at < 0) return false
     state = 'text'
@@ -131,10 +94,52 @@ export function createSitemapReader(take: (entry: SitemapEntry) => void) {
     },
     end(): void {
       if (state === 'lines') onLine(rest)
-      else emit()
+      else entries.end()
       rest = ''
     },
   }
+}
+
+/** Creates the part that makes entries of tags and of the text between them. */
+function createEntryBuilder(take: (entry: SitemapEntry) => void) {
+  let entry: { prefix: string; index: boolean; loc?: string; lastmod?: string } | undefined
+  let field: 'loc' | 'lastmod' | undefined
+  let collected = ''
+
+  const end = () => {
+    const { loc, lastmod, index } = entry ?? {}
+    entry = undefined
+    field = undefined
+    if (loc === undefined || index === undefined) return
+    take({ loc, index, ...(lastmod !== undefined && { lastmod }) })
+  }
+
+  const onText = (text: string) => {
+    if (field !== undefined && collected.length <= MAX_FIELD_CHARS) collected += text
+  }
+
+  const onTag = (text: string) => {
+    const [, slash, prefix = '', name = ''] = /^(\/?)(?:([\w.-]+):)?([\w.-]+)/.exec(text) ?? []
+    const lower = name.toLowerCase()
+    if (lower === 'url' || lower === 'sitemap') {
+      // An entry that is not closed ends where the next one begins.
+      if (entry?.loc !== undefined || slash !== '') end()
+      if (slash === '') entry = { prefix, index: lower === 'sitemap' }
+      return
+    }
+    // The prefixes must agree: `image:loc` is the address of an image.
+    if ((lower !== 'loc' && lower !== 'lastmod') || entry === undefined || entry.prefix !== prefix) return
+    if (slash === '') {
+      field = lower
+      collected = ''
+    } else if (field === lower) {
+      const text = decodeEntities(collected).trim()
+      if (text !== '' && collected.length <= MAX_FIELD_CHARS) entry[lower] ??= text
+      field = undefined
+    }
+  }
+
+  return { onText, onTag, end }
 }
 
 const NAMED_ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }

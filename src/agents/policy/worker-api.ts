@@ -36,33 +36,14 @@ const ServedFileArguments = z.object({ hostname: z.string(), path: z.string(), a
 /** After so many URLs other work of the worker may run. */
 const URLS_PER_TURN = 50
 
-/**
- * The part of the worker API that answers questions about policies. Its functions throw `ApiError`. Long because they share
- * the monitor and the lookup of a site's hostnames.
- */
+/** The part of the worker API that answers questions about policies. Its functions throw `ApiError`. */
 export function createPolicyApi({ monitor, siteOf, catalog }: PolicyApiDeps) {
   const hostnamesOf = (site: number) => monitor.hostnames().filter((hostname) => siteOf(hostname)?.id === site)
+  const findFiles = (site: number, named: string | undefined) => filesOf(monitor, () => hostnamesOf(site), named)
   /** Returns the current policy. Undefined if robots.txt is not served; an unreachable origin blocks no agent here. */
   const currentPolicy = (hostname: string): Policy | undefined => {
     const version = monitor.files(hostname)?.robots.versions.at(-1)
     return version && standingOf(version.status) === 'served' ? monitor.policyOf(version) : undefined
-  }
-  /**
-   * Returns the files of a site's hostname; without a name, of the first listed one or the one with most requests. Throws
-   * `not_found` for a hostname without a policy.
-   */
-  const findFiles = async (site: number, named: string | undefined) => {
-    const first = named?.toLowerCase() ?? hostnamesOf(site)[0]
-    // Right after start the first fetch may still be running.
-    if (first === undefined || monitor.files(first)?.robots.versions.length === 0) await monitor.fetchNow()
-    const hostnames = hostnamesOf(site)
-    const hostname = named?.toLowerCase() ?? hostnames[0]
-    if (named !== undefined && !hostnames.includes(named.toLowerCase()))
-      throw new ApiError(
-        'not_found',
-        'No policy is known for this hostname: no request named it, or it is not this site’s.',
-      )
-    return { hostnames, hostname, files: hostname === undefined ? undefined : monitor.files(hostname) }
   }
   return {
     /** Returns the policy of a site's hostname: what it allows each agent that robots.txt can name, and each of `seen`. */
@@ -124,6 +105,24 @@ export function createPolicyApi({ monitor, siteOf, catalog }: PolicyApiDeps) {
       monitor.reportServedFile(hostname, path, at)
     },
   }
+}
+
+/**
+ * Returns the files of a site's hostname; without a name, of the first listed one or the one with most requests. Throws
+ * `not_found` for a hostname without a policy.
+ */
+async function filesOf(monitor: PolicyMonitor, hostnamesOf: () => string[], named: string | undefined) {
+  const first = named?.toLowerCase() ?? hostnamesOf()[0]
+  // Right after start the first fetch may still be running.
+  if (first === undefined || monitor.files(first)?.robots.versions.length === 0) await monitor.fetchNow()
+  const hostnames = hostnamesOf()
+  const hostname = named?.toLowerCase() ?? hostnames[0]
+  if (named !== undefined && !hostnames.includes(named.toLowerCase()))
+    throw new ApiError(
+      'not_found',
+      'No policy is known for this hostname: no request named it, or it is not this site’s.',
+    )
+  return { hostnames, hostname, files: hostname === undefined ? undefined : monitor.files(hostname) }
 }
 
 /** Returns the search and assistant agents of an operator, or of all operators. */

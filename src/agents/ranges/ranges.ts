@@ -27,45 +27,14 @@ export type Ranges = ReturnType<typeof createRanges>
 /**
  * The published addresses of the catalog's agents, from local files where there are some, otherwise fetched. Throws an
  * error of one line that names the file if a local file cannot be used.
- *
- * Long because its methods share the lists of each agent.
  */
 export function createRanges(deps: RangesDeps) {
   const { catalog, now } = deps
   const published = createPublishedLists(deps)
-  let local = readLocalLists(deps.localPaths, catalog)
-  let lists = listsByAgent()
+  const readLocal = () => readLocalLists(deps.localPaths, catalog)
+  const local = readLocal()
+  let lists = listsByAgent(deps, local, published)
   for (const file of local.ignored) deps.log('warn', `ranges: ${file} is named after no agent and no published list`)
-
-  /** Chooses the lists of each agent: local lists before published ones. */
-  function listsByAgent(): Map<string, readonly RangeList[]> {
-    const created = new Map<LocalList, RangeList>()
-    const listOf = (copy: LocalList): RangeList => {
-      const { file, helpPage, at, prefixes } = copy
-      const list = created.get(copy) ?? {
-        source: file,
-        local: true,
-        helpPage,
-        at: Math.min(at, now()),
-        set: createPrefixSet(prefixes),
-      }
-      created.set(copy, list)
-      return list
-    }
-    return new Map(
-      catalog.agents
-        .filter((agent) => !agent.client_side)
-        .map((agent) => {
-          const whole = local.byAgent.get(agent.id)
-          if (whole) return [agent.id, [listOf(whole)]]
-          const each = listsOfAgent(agent).map(({ url }) => {
-            const copy = local.byUrl.get(url)
-            return copy ? listOf(copy) : published.get(url)
-          })
-          return [agent.id, each.filter((list) => list !== undefined)]
-        }),
-    )
-  }
 
   const isUsed = (list: PublishedList) => list.agents.some((id) => lists.get(id)?.includes(list))
 
@@ -85,25 +54,12 @@ export function createRanges(deps: RangesDeps) {
       return unknown ? 'unknown' : silent ? 'silent' : 'outside'
     },
     /** Returns the status of every agent that has at least one list. */
-    status: (): RangesStatus[] =>
-      [...lists].flatMap(([agent_id, all]) => {
-        const present = all.filter(({ set }) => set !== undefined)
-        if (present.length === 0) return []
-        const oldest = Math.min(...present.map(({ at }) => at))
-        return {
-          agent_id,
-          count: present.reduce((sum, { set }) => sum + (set?.count ?? 0), 0),
-          refreshed_at: new Date(oldest).toISOString(),
-          source: present.map(({ source }) => source).join(' '),
-          stale: present.length < all.length || now() - oldest > STALE_AFTER_MS,
-        }
-      }),
+    status: (): RangesStatus[] => [...lists].flatMap(([agent_id, all]) => statusOf(agent_id, all, now()) ?? []),
     /** Fetches every list now and reads the local files again. Never rejects. */
     async refresh(): Promise<RefreshResult[]> {
       const results: RefreshResult[] = []
       try {
-        local = readLocalLists(deps.localPaths, catalog)
-        lists = listsByAgent()
+        lists = listsByAgent(deps, readLocal(), published)
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error)
         const source = deps.localPaths.join(' ')
@@ -116,6 +72,49 @@ export function createRanges(deps: RangesDeps) {
     tick() {
       if (!deps.offline) published.tick(isUsed)
     },
+  }
+}
+
+/** Chooses the lists of each agent: local lists before published ones. */
+function listsByAgent(
+  { catalog, now }: RangesDeps,
+  local: ReturnType<typeof readLocalLists>,
+  published: ReturnType<typeof createPublishedLists>,
+): Map<string, readonly RangeList[]> {
+  const created = new Map<LocalList, RangeList>()
+  const listOf = (copy: LocalList): RangeList => {
+    const { file: source, helpPage, prefixes } = copy
+    const at = Math.min(copy.at, now())
+    const list = created.get(copy) ?? { source, local: true, helpPage, at, set: createPrefixSet(prefixes) }
+    created.set(copy, list)
+    return list
+  }
+  return new Map(
+    catalog.agents
+      .filter((agent) => !agent.client_side)
+      .map((agent) => {
+        const whole = local.byAgent.get(agent.id)
+        if (whole) return [agent.id, [listOf(whole)]]
+        const each = listsOfAgent(agent).map(({ url }) => {
+          const copy = local.byUrl.get(url)
+          return copy ? listOf(copy) : published.get(url)
+        })
+        return [agent.id, each.filter((list) => list !== undefined)]
+      }),
+  )
+}
+
+/** Returns the status of an agent's lists; undefined if none of them is present. */
+function statusOf(agent_id: string, lists: readonly RangeList[], now: number): RangesStatus | undefined {
+  const present = lists.filter(({ set }) => set !== undefined)
+  if (present.length === 0) return undefined
+  const oldest = Math.min(...present.map(({ at }) => at))
+  return {
+    agent_id,
+    count: present.reduce((sum, { set }) => sum + (set?.count ?? 0), 0),
+    refreshed_at: new Date(oldest).toISOString(),
+    source: present.map(({ source }) => source).join(' '),
+    stale: present.length < lists.length || now - oldest > STALE_AFTER_MS,
   }
 }
 

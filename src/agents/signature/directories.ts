@@ -1,4 +1,5 @@
 import { type Outbound, OutboundError } from '../../base/outbound/outbound.js'
+import { createSlots } from '../../base/slots.js'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time-units.js'
 import type { Agent, Catalog } from '../catalog.js'
 import { type KeyDirectory, originOf } from './check.js'
@@ -60,18 +61,15 @@ const ON_DEMAND = Number.POSITIVE_INFINITY
  * The key directories of the catalog's agents. No other URL is fetched, whatever a request names. Each directory is fetched
  * once a day, at the first signature after its copy's lifetime, and at most once a minute for a key that its copy lacks.
  * After a failure the copy stays in use and the wait for the next fetch doubles.
- *
- * Long because the schedule and the fetches on demand share the state of each directory.
  */
 export function createDirectories(deps: DirectoriesDeps) {
-  const { now, random, after, log } = deps
+  const { now, after } = deps
   const { byUrl, byOrigin } = directoriesOfCatalog(deps.catalog)
   const all = [...byUrl.values()]
   restoreCopies(deps, byUrl)
   let cancel: (() => void) | undefined
-  let started = false
-  let closed = false
-  let cacheFailed = false
+  let state: 'created' | 'started' | 'closed' = 'created'
+  const writeCache = createCacheWriter(deps, all)
 
   /** Fetches a directory, or joins the fetch that is running. Never rejects. */
   function fetch(directory: DirectoryState): Promise<void> {
@@ -84,42 +82,11 @@ export function createDirectories(deps: DirectoriesDeps) {
     directory.next = from + MINUTE_MS
     try {
       const copy = await downloadDirectory(directory.url, deps.outbound, now)
-      if (closed) return
-      directory.copy = copy
-      delete directory.error
-      directory.failures = 0
-      directory.scheduled = from + DAY_MS
+      if (state === 'closed') return
+      replaceCopy(directory, copy, from)
       writeCache()
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      const offline = error instanceof OutboundError && error.reason === 'offline'
-      // A directory that never responded is not logged; its status shows the error.
-      if (directory.copy !== undefined && directory.error === undefined && !offline)
-        log.warn(
-          { directory: directory.url, reason: message },
-          'a key directory cannot be renewed; its copy stays in use',
-        )
-      directory.error = message
-      directory.failures += 1
-      const wait = MINUTE_MS * 2 ** Math.min(directory.failures - 1, 20) * (1 + random() / 4)
-      if (directory.scheduled !== ON_DEMAND || directory.copy !== undefined)
-        directory.scheduled = from + Math.min(wait, MAX_SCHEDULED_WAIT_MS)
-      directory.next = from + Math.min(wait, MAX_DEMAND_WAIT_MS)
-    }
-  }
-
-  /** Writes all copies to disk, and logs only the first of several failures. */
-  function writeCache(): void {
-    try {
-      const copies = all.flatMap(({ copy }) => copy ?? [])
-      writeCachedDirectories(
-        deps.file,
-        copies.map(({ usableKeys, ...copy }) => copy),
-      )
-      cacheFailed = false
-    } catch (error) {
-      if (!cacheFailed) log.warn({ err: error, file: deps.file }, 'the key directories cannot be cached for a restart')
-      cacheFailed = true
+      noteFailure(directory, error, from, deps)
     }
   }
 
@@ -127,26 +94,14 @@ export function createDirectories(deps: DirectoriesDeps) {
   function plan(): void {
     cancel?.()
     cancel = undefined
-    if (!started) return
-    const first = Math.min(...all.filter(({ running }) => !running).map(({ scheduled }) => scheduled))
-    if (!Number.isFinite(first)) return
-    // Spread over time, so that not all installations fetch at once. A directory that was never fetched is fetched soon:
-    // until then an agent that only its signature identifies is taken for a person.
-    const spread = first === NEVER ? 5_000 : MINUTE_MS
-    cancel = after(Math.max(first - now(), 0) + (0.2 + 0.8 * random()) * spread, () => void run())
-  }
-
-  async function run(): Promise<void> {
-    await fetchAll(all.filter((directory) => directory.scheduled <= now()))
-    plan()
+    const wait = state === 'started' ? nextWait(all, deps) : undefined
+    const isDue = ({ scheduled }: DirectoryState) => scheduled <= now()
+    if (wait !== undefined) cancel = after(wait, () => void fetchAll(all.filter(isDue)).then(plan))
   }
 
   async function fetchAll(directories: readonly DirectoryState[]): Promise<void> {
-    const waiting = [...directories]
-    const work = async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await fetch(next)
-    }
-    await Promise.all(Array.from({ length: MAX_CONCURRENT_FETCHES }, work))
+    const slots = createSlots(MAX_CONCURRENT_FETCHES)
+    await Promise.all(directories.map((directory) => slots(() => fetch(directory))))
   }
 
   return {
@@ -155,23 +110,17 @@ export function createDirectories(deps: DirectoriesDeps) {
       const directory = byOrigin.get(origin)
       const [agent] = directory?.agents ?? []
       if (directory === undefined || agent === undefined) return undefined
-      const { copy, url } = directory
+      const { copy } = directory
       const age = copy === undefined ? Number.POSITIVE_INFINITY : now() - copy.refreshed_at
-      if (started && copy !== undefined && age > copy.lifetime && directory.next <= now()) void fetch(directory)
-      return {
-        agent,
-        url,
-        others: copy !== undefined && copy.others > 0,
-        fresh: age < MINUTE_MS && directory.error === undefined,
-        keys: age < STALE_AFTER_MS ? copy?.usableKeys : undefined,
-      }
+      if (state === 'started' && copy !== undefined && age > copy.lifetime && directory.next <= now())
+        void fetch(directory)
+      return keysOf(directory, agent, age)
     },
     /** Fetches a directory for a key that its copy lacks. Returns undefined if that has to wait. Never rejects. */
     renew(url: string): Promise<void> | undefined {
       const directory = byUrl.get(url)
-      if (directory === undefined || !started) return undefined
-      if (directory.running) return directory.running
-      return directory.next <= now() ? fetch(directory) : undefined
+      if (directory === undefined || state !== 'started') return undefined
+      return directory.running ?? (directory.next <= now() ? fetch(directory) : undefined)
     },
     /** Fetches every directory now. Never rejects; the `error` of an entry says what failed. */
     async refresh(): Promise<DirectoryStatus[]> {
@@ -182,16 +131,72 @@ export function createDirectories(deps: DirectoriesDeps) {
     status: (): DirectoryStatus[] => all.map(statusOf),
     /** Starts the schedule. */
     start() {
-      started = true
+      state = 'started'
       plan()
     },
     /** Stops the schedule. Fetches that are still running change nothing any more. */
     close() {
-      started = false
-      closed = true
-      cancel?.()
-      cancel = undefined
+      state = 'closed'
+      plan()
     },
+  }
+}
+
+const keysOf = ({ url, copy, error }: DirectoryState, agent: Agent, age: number): KeyDirectory => ({
+  agent,
+  url,
+  others: copy !== undefined && copy.others > 0,
+  fresh: age < MINUTE_MS && error === undefined,
+  keys: age < STALE_AFTER_MS ? copy?.usableKeys : undefined,
+})
+
+function replaceCopy(directory: DirectoryState, copy: DirectoryCopy, from: number): void {
+  directory.copy = copy
+  delete directory.error
+  directory.failures = 0
+  directory.scheduled = from + DAY_MS
+}
+
+/** Notes why a fetch that began at `from` failed, and puts off the next ones: the wait doubles. */
+function noteFailure(directory: DirectoryState, error: unknown, from: number, { log, random }: DirectoriesDeps): void {
+  const message = error instanceof Error ? error.message : String(error)
+  const offline = error instanceof OutboundError && error.reason === 'offline'
+  // A directory that never responded is not logged; its status shows the error.
+  if (directory.copy !== undefined && directory.error === undefined && !offline)
+    log.warn({ directory: directory.url, reason: message }, 'a key directory cannot be renewed; its copy stays in use')
+  directory.error = message
+  directory.failures += 1
+  const wait = MINUTE_MS * 2 ** Math.min(directory.failures - 1, 20) * (1 + random() / 4)
+  if (directory.scheduled !== ON_DEMAND || directory.copy !== undefined)
+    directory.scheduled = from + Math.min(wait, MAX_SCHEDULED_WAIT_MS)
+  directory.next = from + Math.min(wait, MAX_DEMAND_WAIT_MS)
+}
+
+/** Returns the milliseconds until the next scheduled fetch; undefined if none is scheduled. */
+function nextWait(directories: readonly DirectoryState[], { now, random }: DirectoriesDeps): number | undefined {
+  const first = Math.min(...directories.filter(({ running }) => !running).map(({ scheduled }) => scheduled))
+  if (!Number.isFinite(first)) return undefined
+  // Spread over time, so that not all installations fetch at once. A directory that was never fetched is fetched soon:
+  // until then an agent that only its signature identifies is taken for a person.
+  const spread = first === NEVER ? 5_000 : MINUTE_MS
+  return Math.max(first - now(), 0) + (0.2 + 0.8 * random()) * spread
+}
+
+/** Returns a function that writes all copies to disk, and logs only the first of several failures. */
+function createCacheWriter({ file, log }: DirectoriesDeps, directories: readonly DirectoryState[]): () => void {
+  let hasFailed = false
+  return () => {
+    try {
+      const copies = directories.flatMap(({ copy }) => copy ?? [])
+      writeCachedDirectories(
+        file,
+        copies.map(({ usableKeys, ...copy }) => copy),
+      )
+      hasFailed = false
+    } catch (error) {
+      if (!hasFailed) log.warn({ err: error, file }, 'the key directories cannot be cached for a restart')
+      hasFailed = true
+    }
   }
 }
 
