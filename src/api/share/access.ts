@@ -37,7 +37,7 @@ export type ShareAccess = ReturnType<typeof createShareAccess>
 /**
  * Share links as credentials. Tokens are not stored but signed, with the stored hash of the password: its random salt is as
  * long as a key and never leaves the records, every process that shares them accepts the token, and changing or removing the
- * password ends every earlier one. Long because its methods share the index.
+ * password ends every earlier one.
  */
 export function createShareAccess(deps: {
   shares: Pick<Collection<Share>, 'all'>
@@ -59,13 +59,6 @@ export function createShareAccess(deps: {
     }
     const found = bySlug.get(digestOf(slug))
     return found && !isExpired(found, now()) ? found : undefined
-  }
-  /** `end` in seconds since 1970. */
-  const tokenOf = ({ id, slug }: WithId<Share>, password: string, end: number): string => {
-    const signature = createHmac('sha256', password)
-      .update(JSON.stringify([id, slug, end]))
-      .digest('base64url')
-    return `svcs_${id.toString(36)}_${end.toString(36)}_${signature}`
   }
   const findByToken = async (token: string): Promise<WithId<Share> | undefined> => {
     const [, id = '', until = ''] = TOKEN_PATTERN.exec(token) ?? []
@@ -119,6 +112,14 @@ export function createShareAccess(deps: {
       return { token: tokenOf(share, share.password, end), expires_at: new Date(end * 1000).toISOString() }
     },
   }
+}
+
+/** `end` in seconds since 1970. */
+function tokenOf({ id, slug }: WithId<Share>, password: string, end: number): string {
+  const signature = createHmac('sha256', password)
+    .update(JSON.stringify([id, slug, end]))
+    .digest('base64url')
+  return `svcs_${id.toString(36)}_${end.toString(36)}_${signature}`
 }
 
 /** The scope `agents` covers these areas. */

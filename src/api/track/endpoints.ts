@@ -53,11 +53,7 @@ const MAX_TARGET_CHARS = 8_192
 
 export type TrackEndpoints = ReturnType<typeof createTrackEndpoints>
 
-/**
- * The three endpoints for browsers: each payload becomes a hit, or is dropped and counted by reason. Long because the ways
- * to take a payload share the sites, the limits and the counters.
- */
-export function createTrackEndpoints(deps: {
+interface TrackDeps {
   sites(): Promise<readonly SiteSettings[]>
   record(hit: Hit): void
   /** Counts dropped hits; `site` is undefined if the payload names no existing site. */
@@ -66,87 +62,17 @@ export function createTrackEndpoints(deps: {
   /** Milliseconds since 1970. */
   now(): number
   log(error: unknown): void
-}) {
-  const { record, limit, now, log } = deps
+}
+
+/** The three endpoints for browsers: each payload becomes a hit, or is dropped and counted by reason. */
+export function createTrackEndpoints(deps: TrackDeps) {
   const directory = createSiteDirectory(deps.sites)
   const budget = createByteBudget(BATCH_BUDGET)
   const drop = (site: number | undefined, reason: DropReason) => deps.drop(site, 'track', reason, 1)
 
-  /** The existing site that a payload names, even if the payload is malformed: its owner sees the drop. */
-  const namedSite = (value: unknown, sites: SiteDirectory): number | undefined => {
-    const site = typeof value === 'object' && value !== null && 's' in value ? value.s : undefined
-    return typeof site === 'number' ? sites.get(site)?.id : undefined
-  }
-
-  /** Creates the state of one request: it records or drops its payloads one by one, and knows the response to all. */
-  const createIntake = (sender: TrackSender, sites: SiteDirectory, payloads = 1) => {
-    const refusals: Refusal[] = []
-    const arrived = now()
-    const last = Math.min(payloads, MAX_BATCH_PAYLOADS) - 1
-    let count = 0
-    let isForeign = false
-    let accepted = false
-    let fields: RequestFields | undefined
-    const refuse = (site: number | undefined, reason: DropReason) => {
-      drop(site, reason)
-      if (refusals.length < MAX_BATCH_PAYLOADS && NAMED_REASONS.includes(reason))
-        refusals.push({ index: count, reason })
-    }
-    const add = (value: unknown, payload: Payload | undefined) => {
-      const site = payload && sites.get(payload.site)
-      if (payload === undefined) refuse(namedSite(value, sites), 'malformed')
-      else if (site === undefined || !sites.owns(site, payload.hostname, sender.host)) {
-        refuse(site?.id, site === undefined ? 'unknown_site' : 'foreign_host')
-        isForeign = true
-      } else {
-        accepted = true
-        fields ??= requestFields(sender, arrived)
-        // A millisecond apart, because the order of a batch is that of what happened.
-        const timestamp = new Date(arrived - (last - count)).toISOString()
-        const reason = siteDropReason(site, payload, fields.headers, sender.header('cookie'))
-        if (reason !== undefined) drop(site.id, reason)
-        else if (!limit.take(site.id, sender.ip)) drop(site.id, 'rate_limited')
-        else record(Object.assign(payload, fields, { timestamp }))
-      }
-    }
-    return {
-      /** Takes the next payload as parsed JSON; `tooLarge` says that its text was over the limit. */
-      take(value: unknown, tooLarge = false) {
-        if (count >= MAX_BATCH_PAYLOADS) refuse(namedSite(value, sites), 'over_batch')
-        else if (tooLarge) refuse(undefined, 'too_large')
-        else add(value, readPayload(value))
-        count++
-      },
-      takeQuery: (query: string) => add(query, readQueryPayload(query)),
-      /** 403 if a payload was for an unknown site or foreign hostname, and none was accepted. */
-      response: () => (accepted || !isForeign ? ACCEPTED : REFUSED),
-      refusals,
-    }
-  }
-
-  const takeBatch = async (body: Buffer, sender: TrackSender, sites: SiteDirectory): Promise<TrackResponse> => {
-    const text = decodeUtf8(body)
-    const value = body.length > MAX_PAYLOAD_BYTES ? undefined : parseJson(text)
-    const pieces: readonly unknown[] = value === undefined ? await splitText(text) : payloadList(value)
-    const intake = createIntake(sender, sites, pieces.length)
-    let chars = 0
-    for (const [i, piece] of pieces.entries()) {
-      if (value !== undefined) intake.take(piece)
-      else {
-        const read = i < MAX_BATCH_PAYLOADS ? parsePiece(piece) : undefined
-        intake.take(read, read === TOO_LARGE_PIECE)
-        chars += typeof piece === 'string' ? piece.length : 0
-        if (chars < CHARS_PER_TURN) continue
-        chars = 0
-        await turn()
-      }
-    }
-    return withRefusals(intake.response(), intake.refusals)
-  }
-
   const respond = async (request: TrackRequest, sender: TrackSender, sites: SiteDirectory): Promise<TrackResponse> => {
     if (request.endpoint === 'pixel') {
-      const intake = createIntake(sender, sites)
+      const intake = createIntake(deps, sender, sites)
       intake.takeQuery(request.query)
       return PIXEL
     }
@@ -155,8 +81,9 @@ export function createTrackEndpoints(deps: {
       drop(undefined, body === 'busy' ? 'queue_full' : body)
       return body === 'busy' ? BUSY : TOO_LARGE
     }
-    if (endpoint === 'batch' && body !== 'encoded') return takeBatch(body, sender, sites)
-    const intake = createIntake(sender, sites)
+    if (endpoint === 'batch' && body !== 'encoded')
+      return takeBatch(body, (payloads) => createIntake(deps, sender, sites, payloads))
+    const intake = createIntake(deps, sender, sites)
     intake.take(body === 'encoded' ? undefined : parseJson(decodeUtf8(body)))
     return intake.response()
   }
@@ -177,11 +104,86 @@ export function createTrackEndpoints(deps: {
         return await respond(request, sender, await directory())
       } catch (error) {
         drop(undefined, 'fault')
-        log(error)
+        deps.log(error)
         return request.endpoint === 'pixel' ? PIXEL : ACCEPTED
       }
     },
   }
+}
+
+/** The existing site that a payload names, even if the payload is malformed: its owner sees the drop. */
+function namedSite(value: unknown, sites: SiteDirectory): number | undefined {
+  const site = typeof value === 'object' && value !== null && 's' in value ? value.s : undefined
+  return typeof site === 'number' ? sites.get(site)?.id : undefined
+}
+
+/** Creates the state of one request: it records or drops its payloads one by one, and knows the response to all. */
+function createIntake(deps: TrackDeps, sender: TrackSender, sites: SiteDirectory, payloads = 1) {
+  const drop = (site: number | undefined, reason: DropReason) => deps.drop(site, 'track', reason, 1)
+  const refusals: Refusal[] = []
+  const arrived = deps.now()
+  const last = Math.min(payloads, MAX_BATCH_PAYLOADS) - 1
+  let count = 0
+  let isForeign = false
+  let accepted = false
+  let fields: RequestFields | undefined
+  const refuse = (site: number | undefined, reason: DropReason) => {
+    drop(site, reason)
+    if (refusals.length < MAX_BATCH_PAYLOADS && NAMED_REASONS.includes(reason)) refusals.push({ index: count, reason })
+  }
+  const add = (value: unknown, payload: Payload | undefined) => {
+    const site = payload && sites.get(payload.site)
+    if (payload === undefined) refuse(namedSite(value, sites), 'malformed')
+    else if (site === undefined || !sites.owns(site, payload.hostname, sender.host)) {
+      refuse(site?.id, site === undefined ? 'unknown_site' : 'foreign_host')
+      isForeign = true
+    } else {
+      accepted = true
+      fields ??= requestFields(sender, arrived)
+      // A millisecond apart, because the order of a batch is that of what happened.
+      const timestamp = new Date(arrived - (last - count)).toISOString()
+      const reason = siteDropReason(site, payload, fields.headers, sender.header('cookie'))
+      if (reason !== undefined) drop(site.id, reason)
+      else if (!deps.limit.take(site.id, sender.ip)) drop(site.id, 'rate_limited')
+      else deps.record(Object.assign(payload, fields, { timestamp }))
+    }
+  }
+  return {
+    /** Takes the next payload as parsed JSON; `tooLarge` says that its text was over the limit. */
+    take(value: unknown, tooLarge = false) {
+      if (count >= MAX_BATCH_PAYLOADS) refuse(namedSite(value, sites), 'over_batch')
+      else if (tooLarge) refuse(undefined, 'too_large')
+      else add(value, readPayload(value))
+      count++
+    },
+    takeQuery: (query: string) => add(query, readQueryPayload(query)),
+    /** 403 if a payload was for an unknown site or foreign hostname, and none was accepted. */
+    response: () => (accepted || !isForeign ? ACCEPTED : REFUSED),
+    refusals,
+  }
+}
+
+async function takeBatch(
+  body: Buffer,
+  intakeOf: (payloads: number) => ReturnType<typeof createIntake>,
+): Promise<TrackResponse> {
+  const text = decodeUtf8(body)
+  const value = body.length > MAX_PAYLOAD_BYTES ? undefined : parseJson(text)
+  const pieces: readonly unknown[] = value === undefined ? await splitText(text) : payloadList(value)
+  const intake = intakeOf(pieces.length)
+  let chars = 0
+  for (const [i, piece] of pieces.entries()) {
+    if (value !== undefined) intake.take(piece)
+    else {
+      const read = i < MAX_BATCH_PAYLOADS ? parsePiece(piece) : undefined
+      intake.take(read, read === TOO_LARGE_PIECE)
+      chars += typeof piece === 'string' ? piece.length : 0
+      if (chars < CHARS_PER_TURN) continue
+      chars = 0
+      await turn()
+    }
+  }
+  return withRefusals(intake.response(), intake.refusals)
 }
 
 /** Splits a batch that is too large to be parsed at once, or that is not JSON as a whole; other requests get their turn. */
