@@ -40,19 +40,14 @@ interface JobDeps {
 
 /**
  * Creates the jobs that begin imports, pass their lines to the worker, and keep their records up to date. Each organisation
- * has one upload, one import and one undo at a time, whatever others do. Long because it lists all jobs.
+ * has one upload, one import and one undo at a time, whatever others do.
  */
 export function createImportJobs(deps: JobDeps): ImportJobs {
-  const { workerClient, imports, orgOf, data, now, log } = deps
-  const uploads = join(data, UPLOADS)
-  // A process that was killed has left them. A reader removes them too: it may have been the writer.
-  const emptied = rm(uploads, { recursive: true, force: true }).catch((error: unknown) =>
-    log.warn({ err: error }, `${uploads} cannot be removed`),
-  )
+  const { workerClient, imports, orgOf, now, log } = deps
+  const records = createOrgImports(deps)
+  const { requireOrg, listUnfinished, failRunning, requireNoRemoval } = records
   const lockOf = createLocks<number | undefined>()
   const undo = createUndo({ workerClient, imports, log })
-  /** Organisations that upload a log. */
-  const uploading = new Set<number>()
   /** The organisations of the imports that run. */
   const orgs = new Map<number, number>()
   let trials = 0
@@ -60,25 +55,101 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
   const call = async (name: string, argument: unknown): Promise<WorkerState> =>
     WorkerState.parse(await workerClient.call(name, argument))
 
-  const record = async (id: number, read: ReadSoFar, { counts, first_at, last_at }: WorkerState): Promise<void> => {
-    const { known, human, agent, own_salts, other_hosts, dropped } = counts
-    const skipped = read.not_pages + other_hosts + dropped
-    const { lines, broken, data_lines, bytes: done } = read
-    await imports.update(id, {
-      lines,
-      broken,
-      skipped,
-      data_lines,
-      known,
-      human,
-      agent,
-      own_salts,
-      done,
-      first_at,
-      last_at,
-    })
+  const begin = async (org: number, { options, ...about }: NewImport, audit: AuditContext): Promise<number> => {
+    await requireNoRemoval(org)
+    if (options.dry_run) {
+      const id = -++trials
+      const secret = (await imports.secret()) ?? randomBytes(32).toString('base64')
+      await workerClient.call('import_begin', { id, org, site: about.site, secret, options })
+      return id
+    }
+    const id = await createImport(deps, org, { options, ...about })
+    orgs.set(id, org)
+    await imports.audit(audit, 'create', { ...about, id })
+    // An organisation has one import at a time: its others that say so were stopped.
+    await failRunning(await listUnfinished(org), (other) => other !== id)
+    return id
   }
 
+  const jobs: Pick<ImportJobs, 'begin' | 'lines' | 'end'> = {
+    async begin(about, audit) {
+      const org = await requireOrg(about.site)
+      return lockOf(org)(() => begin(org, about, audit))
+    },
+    async lines(id, text, read) {
+      // The worker parses it: the site's requests wait for this process.
+      const state = await call('import_lines', { id, text })
+      const time = now().getTime()
+      if (id > 0 && time - (recordedAt.get(id) ?? 0) >= RECORD_INTERVAL_MS) {
+        recordedAt.set(id, time)
+        await imports.update(id, progressOf(read, state))
+      }
+      return state.counts
+    },
+    // An import that began in an earlier process has no lock of its organisation, and its worker is gone.
+    end: (id, read, ending) =>
+      lockOf(orgs.get(id))(async () => {
+        recordedAt.delete(id)
+        orgs.delete(id)
+        const state = await call('import_end', { id }).catch(async (error: unknown) => {
+          // The worker has ended it already: one of its batches failed, it is undone, or the worker was restarted.
+          await failRunning(await imports.listUnfinished(), (other) => other === id)
+          throw error
+        })
+        if (id > 0) await imports.update(id, { ...progressOf(read, state), state: ending, ended_at: now() })
+        return state.counts
+      }),
+  }
+  return {
+    ...jobs,
+    upload: createUpload(deps, records, jobs),
+    async undo({ site, id, source }, audit) {
+      const org = await requireOrg(site)
+      await lockOf(org)(async () => {
+        await workerClient.call('import_stop', { id, org })
+        // None of the organisation runs any more: the commands of others that say so were stopped.
+        await failRunning(await listUnfinished(org))
+        await imports.audit(audit, 'delete', { site, id, source })
+        await imports.update(id, { state: 'removing' })
+        undo(org, { site, id })
+      })
+    },
+    async resume() {
+      await failRunning(await imports.listUnfinished())
+      for (const { id, site, state } of await imports.listUnfinished())
+        if (state === 'removing') undo(await orgOf(site), { site, id })
+    },
+  }
+}
+
+/** Creates the record of an import, and begins it in the worker. */
+async function createImport(
+  { workerClient, imports, now }: JobDeps,
+  org: number,
+  { options, ...about }: NewImport,
+): Promise<number> {
+  const { id } = await imports.create({ ...about, created_at: now() })
+  try {
+    await workerClient.call('import_begin', { id, org, site: about.site, secret: await imports.secret(), options })
+  } catch (error) {
+    await imports.delete({ site: about.site, id })
+    throw error
+  }
+  return id
+}
+
+/** The fields of an import's record that change while lines arrive. */
+function progressOf(read: ReadSoFar, { counts, first_at, last_at }: WorkerState): Partial<Import> {
+  const { known, human, agent, own_salts, other_hosts, dropped } = counts
+  const { lines, broken, data_lines, bytes: done } = read
+  const skipped = read.not_pages + other_hosts + dropped
+  return { lines, broken, skipped, data_lines, known, human, agent, own_salts, done, first_at, last_at }
+}
+
+type OrgImports = ReturnType<typeof createOrgImports>
+
+/** Finds and ends the records of imports by organisation. */
+function createOrgImports({ imports, orgOf, now }: JobDeps) {
   const requireOrg = async (site: number): Promise<number> => {
     const org = await orgOf(site)
     if (org === undefined) throw new ApiError('not_found', `There is no site ${site}.`, 'site')
@@ -104,103 +175,49 @@ export function createImportJobs(deps: JobDeps): ImportJobs {
       throw new ApiError('conflict', 'An import is being undone.')
   }
 
-  const begin = async (org: number, { options, ...about }: NewImport, audit: AuditContext): Promise<number> => {
-    await requireNoRemoval(org)
-    if (options.dry_run) {
-      const id = -++trials
-      const secret = (await imports.secret()) ?? randomBytes(32).toString('base64')
-      await workerClient.call('import_begin', { id, org, site: about.site, secret, options })
-      return id
-    }
-    const { id } = await imports.create({ ...about, created_at: now() })
-    try {
-      await workerClient.call('import_begin', { id, org, site: about.site, secret: await imports.secret(), options })
-    } catch (error) {
-      await imports.delete({ site: about.site, id })
-      throw error
-    }
-    orgs.set(id, org)
-    await imports.audit(audit, 'create', { ...about, id })
-    // An organisation has one import at a time: its others that say so were stopped.
-    await failRunning(await listUnfinished(org), (other) => other !== id)
-    return id
-  }
+  return { requireOrg, listUnfinished, failRunning, requireNoRemoval }
+}
 
-  const jobs: ImportJobs = {
-    async begin(about, audit) {
-      const org = await requireOrg(about.site)
-      return lockOf(org)(() => begin(org, about, audit))
-    },
-    async lines(id, text, read) {
-      // The worker parses it: the site's requests wait for this process.
-      const state = await call('import_lines', { id, text })
-      const time = now().getTime()
-      if (id > 0 && time - (recordedAt.get(id) ?? 0) >= RECORD_INTERVAL_MS) {
-        recordedAt.set(id, time)
-        await record(id, read, state)
-      }
-      return state.counts
-    },
-    // An import that began in an earlier process has no lock of its organisation, and its worker is gone.
-    end: (id, read, ending) =>
-      lockOf(orgs.get(id))(async () => {
-        recordedAt.delete(id)
-        orgs.delete(id)
-        const state = await call('import_end', { id }).catch(async (error: unknown) => {
-          // The worker has ended it already: one of its batches failed, it is undone, or the worker was restarted.
-          await failRunning(await imports.listUnfinished(), (other) => other === id)
-          throw error
-        })
-        if (id > 0) {
-          await record(id, read, state)
-          await imports.update(id, { state: ending, ended_at: now() })
-        }
-        return state.counts
-      }),
-    async upload(about, body, read, audit) {
-      const org = await requireOrg(about.site)
-      if (uploading.has(org)) throw new ApiError('conflict', 'Another log of this organisation is being uploaded.')
-      const file = join(uploads, randomUUID())
-      uploading.add(org)
-      try {
-        // Reasons to refuse the log that are known before it has arrived.
-        if (read.format !== undefined) await checkFormat(read.format)
-        await requireNoRemoval(org)
-        await workerClient.call('import_stop', { id: null, org })
-        await emptied
-        await mkdir(uploads, { recursive: true, mode: 0o700 })
-        await receiveUpload(body, file, deps)
-        const id = await jobs.begin({ ...about, total: (await sizeOf(file)) ?? null }, audit)
-        void importFile(jobs, imports, { id, file, ...read }, log)
-        const created = await imports.get(about.site, id)
-        if (created === undefined) throw new ApiError('internal_error', 'The import was not recorded.')
-        return created
-      } catch (error) {
-        // The client hears why, also if the disk hangs and removes nothing.
-        await Promise.race([rm(file, { force: true }), sleep(REMOVAL_MS, undefined, { ref: false })])
-        throw error
-      } finally {
-        uploading.delete(org)
-      }
-    },
-    async undo({ site, id, source }, audit) {
-      const org = await requireOrg(site)
-      await lockOf(org)(async () => {
-        await workerClient.call('import_stop', { id, org })
-        // None of the organisation runs any more: the commands of others that say so were stopped.
-        await failRunning(await listUnfinished(org))
-        await imports.audit(audit, 'delete', { site, id, source })
-        await imports.update(id, { state: 'removing' })
-        undo(org, { site, id })
-      })
-    },
-    async resume() {
-      await failRunning(await imports.listUnfinished())
-      for (const { id, site, state } of await imports.listUnfinished())
-        if (state === 'removing') undo(await orgOf(site), { site, id })
-    },
+/** Creates the job that receives a log, begins its import and reads it. */
+function createUpload(
+  deps: JobDeps,
+  records: OrgImports,
+  jobs: Pick<ImportJobs, 'begin' | 'lines' | 'end'>,
+): ImportJobs['upload'] {
+  const { workerClient, imports, log } = deps
+  const uploads = join(deps.data, UPLOADS)
+  // A process that was killed has left them. A reader removes them too: it may have been the writer.
+  const emptied = rm(uploads, { recursive: true, force: true }).catch((error: unknown) =>
+    log.warn({ err: error }, `${uploads} cannot be removed`),
+  )
+  /** Organisations that upload a log. */
+  const uploading = new Set<number>()
+  return async (about, body, read, audit) => {
+    const org = await records.requireOrg(about.site)
+    if (uploading.has(org)) throw new ApiError('conflict', 'Another log of this organisation is being uploaded.')
+    const file = join(uploads, randomUUID())
+    uploading.add(org)
+    try {
+      // Reasons to refuse the log that are known before it has arrived.
+      if (read.format !== undefined) await checkFormat(read.format)
+      await records.requireNoRemoval(org)
+      await workerClient.call('import_stop', { id: null, org })
+      await emptied
+      await mkdir(uploads, { recursive: true, mode: 0o700 })
+      await receiveUpload(body, file, deps)
+      const id = await jobs.begin({ ...about, total: (await sizeOf(file)) ?? null }, audit)
+      void importFile(jobs, imports, { id, file, ...read }, log)
+      const created = await imports.get(about.site, id)
+      if (created === undefined) throw new ApiError('internal_error', 'The import was not recorded.')
+      return created
+    } catch (error) {
+      // The client hears why, also if the disk hangs and removes nothing.
+      await Promise.race([rm(file, { force: true }), sleep(REMOVAL_MS, undefined, { ref: false })])
+      throw error
+    } finally {
+      uploading.delete(org)
+    }
   }
-  return jobs
 }
 
 /** Throws `validation_error` if the text is not a format. */
