@@ -33,10 +33,7 @@ const sleep = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { s
 /** Bounds the visits in progress, so that a hanging proxy does not make the demo grow. */
 const MAX_CONCURRENT_VISITS = 60
 
-/**
- * Sends a slow stream of visits by people and agents as real requests, and survives a proxy that is down for a while.
- * Long because the parts share the set of running visits and the validators.
- */
+/** Sends a slow stream of visits by people and agents as real requests, and survives a proxy that is down for a while. */
 export function startTraffic(options: TrafficOptions): Traffic {
   const { target, pages, random, tracked = false, rate = 0.7, burst = 0, wait = sleep } = options
   const visits = createVisits(random, { base: target.origin, pages, tracked })
@@ -46,18 +43,12 @@ export function startTraffic(options: TrafficOptions): Traffic {
   const stop = new AbortController()
   // Every pause and every request adds a listener; this is not a leak.
   setMaxListeners(0, stop.signal)
-  const kept = new Map<string, Map<string, string>>()
+  const tagsOf = createTagStore()
   const running = new Set<Promise<void>>()
   const count = { requests: 0, failed: 0 }
 
   const play = async (visit: Visit, hurried: boolean): Promise<void> => {
-    const tags = kept.get(visit.visitor) ?? new Map<string, string>()
-    kept.delete(visit.visitor)
-    kept.set(visit.visitor, tags)
-    for (const oldest of kept.keys()) {
-      if (kept.size <= 1000) break
-      kept.delete(oldest)
-    }
+    const tags = tagsOf(visit.visitor)
     for (const step of visit.steps) {
       if (stop.signal.aborted) return
       if (hurried && step.leaveAfter) continue
@@ -120,5 +111,20 @@ export function startTraffic(options: TrafficOptions): Traffic {
       agent.destroy()
       while (running.size > 0) await Promise.all(running)
     },
+  }
+}
+
+/** Returns a function that finds the validators a visitor has by path; those of the last thousand visitors are kept. */
+function createTagStore(): (visitor: string) => Map<string, string> {
+  const kept = new Map<string, Map<string, string>>()
+  return (visitor) => {
+    const tags = kept.get(visitor) ?? new Map<string, string>()
+    kept.delete(visitor)
+    kept.set(visitor, tags)
+    for (const oldest of kept.keys()) {
+      if (kept.size <= 1000) break
+      kept.delete(oldest)
+    }
+    return tags
   }
 }

@@ -1,3 +1,4 @@
+import { createDeferred } from '../base/deferred.js'
 import { ApiError } from '../base/errors.js'
 
 /** Runs `work` after all earlier work under the same key has ended; throws if the client disconnects meanwhile. */
@@ -7,12 +8,9 @@ export function createKeyLock(): KeyLock {
   const last = new Map<string, Promise<unknown>>()
   return async (key, signal, work) => {
     const before = last.get(key)
-    let end = () => {}
-    const ended = new Promise<void>((resolve) => {
-      end = resolve
-    })
+    const ended = createDeferred<void>()
     // Work whose client disconnects is no longer waited for; the work before it still is.
-    const turn = Promise.all([before, ended])
+    const turn = Promise.all([before, ended.promise])
     last.set(key, turn)
     void turn.then(() => {
       if (last.get(key) === turn) last.delete(key)
@@ -21,7 +19,7 @@ export function createKeyLock(): KeyLock {
       if (before) await Promise.race([before, rejectOnAbort(signal)])
       return await work()
     } finally {
-      end()
+      ended.resolve()
     }
   }
 }

@@ -58,22 +58,20 @@ export const requestAddress = ({ socket, headers }: Incoming, trust: Trust): str
 export const requestScheme = (req: Incoming, proto: 'http' | 'https', trust: Trust): 'http' | 'https' =>
   schemeOf(req, { proto, trusted: isTrusted(req.socket.remoteAddress ?? '', trust) })
 
-// Long because it connects the parts of the proxy; each part is its own module.
+interface PublicListenerDeps {
+  origin: URL
+  trust: Trust
+  certificate: TlsCertificate | undefined
+  instance: Pick<Instance, 'record' | 'siteOf' | 'policySeen'>
+  /** Responds to a request under the base path. */
+  serve(req: Incoming, res: Outgoing, client: ServiceClient): void
+  log: Log
+  /** Number of files this process may open; undefined if the system does not say. */
+  openFiles?: number | undefined
+}
+
 /** Creates the site's listener: forwarding, upgrades, TLS, client addresses and the base path. */
-export function createPublicListener(
-  config: Config,
-  deps: {
-    origin: URL
-    trust: Trust
-    certificate: TlsCertificate | undefined
-    instance: Pick<Instance, 'record' | 'siteOf' | 'policySeen'>
-    /** Responds to a request under the base path. */
-    serve(req: Incoming, res: Outgoing, client: ServiceClient): void
-    log: Log
-    /** Number of files this process may open; undefined if the system does not say. */
-    openFiles?: number | undefined
-  },
-): PublicListener {
+export function createPublicListener(config: Config, deps: PublicListenerDeps): PublicListener {
   const { origin, trust, certificate, instance, serve, log, openFiles } = deps
   const sources = createAddressSources(trust)
   const address = (req: Incoming) => requestAddress(req, trust)

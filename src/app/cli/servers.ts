@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { listenAdmin, listenControl, socketPath } from '../../api/server.js'
 import { isLoopbackHost } from '../../base/address.js'
+import { createDeferred } from '../../base/deferred.js'
 import type { Log } from '../../base/log.js'
 import { ON_SERVERS } from '../../storage/backup/backups.js'
 import { type Config, isShipping } from '../config.js'
@@ -196,11 +197,8 @@ async function runUntilStopped(
   // Logged at once, because a store that was not closed takes seconds to open.
   log.info({}, `opening ${describeStore(config)}`)
   try {
-    let fail = (_error: unknown) => {}
-    const failed = new Promise<never>((_, reject) => {
-      fail = reject
-    })
-    await Promise.all([start(log, socket, closeStack.add, fail), Promise.race([stop, failed])])
+    const failed = createDeferred<never>()
+    await Promise.all([start(log, socket, closeStack.add, failed.reject), Promise.race([stop, failed.promise])])
   } finally {
     await closeStack.close()
   }

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { errorResponse } from '../../api/error-response.js'
 import { createScriptHandler } from '../../api/tracker-script.js'
+import { createDeferred } from '../../base/deferred.js'
 import { ApiError, UnusableSetting } from '../../base/errors.js'
 import { waitAtMost } from '../../base/wait-at-most.js'
+import type { Log } from '../../base/log.js'
 import { createRecorder } from '../../capture/recorder.js'
 import { sleep } from '../../site/shipping/back-off.js'
 import type { WorkerClient } from '../../worker-client/worker-client.js'
@@ -15,44 +17,27 @@ const OPENING_TIMEOUT_MS = 10_000
 const FIRST_RETRY_MS = 1_000
 const MAX_RETRY_MS = 10_000
 
+interface OpeningDeps extends InstanceDeps {
+  /** Runs when the store is open, before requests of the service are served. A rejection is logged. */
+  onOpen?(instance: Instance): Promise<void>
+  /** Opens the store; tests give another. */
+  openStore?: typeof openInstance
+}
+
 /**
  * Returns an instance whose store is opened by `open`, while the site is served already: observations wait in the
- * recorder and, after a second, on disk; and requests of the service wait until the store is open. A store that cannot be opened is logged and tried
- * again for as long as the process runs, but not where a setting is at fault. Long because every method has two states.
+ * recorder and, after a second, on disk; and requests of the service wait until the store is open. A store that cannot be
+ * opened is logged and tried again for as long as the process runs, but not where a setting is at fault.
  */
-export function createOpeningInstance(
-  config: InstanceConfig,
-  deps: InstanceDeps & {
-    /** Runs when the store is open, before requests of the service are served. A rejection is logged. */
-    onOpen?(instance: Instance): Promise<void>
-    /** Opens the store; tests give another. */
-    openStore?: typeof openInstance
-  },
-): Instance & { open(): Promise<void> } {
+export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps): Instance & { open(): Promise<void> } {
   const { log, now = () => new Date(), openStore = openInstance } = deps
   const ending = new AbortController()
-  let workerClient: WorkerClient | undefined
   let instance: Instance | undefined
   let failure: string | undefined
   let opening: Promise<void> = Promise.resolve()
-  let resolveOpened = (_: WorkerClient) => {}
-  let rejectOpened = (_: Error) => {}
-  const workerClientOpened = new Promise<WorkerClient>((resolve, reject) => {
-    resolveOpened = resolve
-    rejectOpened = reject
-  })
-  workerClientOpened.catch(() => {})
   const siteListeners: Parameters<Instance['watchSites']>[0][] = []
-  const clock = () => now().getTime()
-  const waiting = createWaitingRows({ data: config.data, sender: randomBytes(8).toString('hex'), now: clock, log })
-  const store: Instance['recordBatch'] = (batch) =>
-    workerClient?.record(batch) ?? waiting.store(batch, workerClientOpened)
-  const recorder = createRecorder({
-    send: store,
-    now: clock,
-    log,
-    isFollowed: () => workerClient?.isTailed() ?? false,
-  })
+  const rows = createRowIntake(config.data, () => now().getTime(), log)
+  const { recorder, store } = rows
 
   const openOnce = async () => {
     let started: WorkerClient | undefined
@@ -63,13 +48,7 @@ export function createOpeningInstance(
         started = running
       },
     })
-    workerClient = started
-    if (started) {
-      const running = started
-      resolveOpened(running)
-      running.onRestart(() => waiting.recover(running))
-      void waiting.recover(running)
-    }
+    if (started) rows.passTo(started)
     await deps.onOpen?.(opened).catch((error) => log.error({ err: error }, 'the start is not complete'))
     instance = opened
     for (const listener of siteListeners) opened.watchSites(listener)
@@ -92,12 +71,8 @@ export function createOpeningInstance(
   const script = createScriptHandler()
   const answer = async (request: Request, pass: (opened: Instance) => Promise<Response>): Promise<Response> => {
     if (instance) return pass(instance)
-    const { pathname } = new URL(request.url)
-    if (pathname === '/healthz') return new Response('ok\n')
-    if (pathname === '/readyz') {
-      const state = failure === undefined ? { state: 'starting' } : { state: 'degraded', reason: STORE_CLOSED }
-      return Response.json({ data: state }, { status: 503 })
-    }
+    const health = respondToHealthCheck(request, failure !== undefined)
+    if (health) return health
     if (failure === undefined) await waitAtMost(OPENING_TIMEOUT_MS, opening)
     return instance ? pass(instance) : errorResponse('database_error', STORE_CLOSED)
   }
@@ -126,12 +101,45 @@ export function createOpeningInstance(
       ending.abort()
       await opening.catch(() => {})
       if (instance) return instance.close()
-      rejectOpened(new ApiError('database_error', 'The store was never opened.'))
+      await rows.abandon()
+    },
+  }
+}
+
+/** Takes rows, which wait in the recorder and on disk until they are passed to the store's client. */
+function createRowIntake(data: string, now: () => number, log: Log) {
+  let workerClient: WorkerClient | undefined
+  const opened = createDeferred<WorkerClient>()
+  opened.promise.catch(() => {})
+  const waiting = createWaitingRows({ data, sender: randomBytes(8).toString('hex'), now, log })
+  const store: Instance['recordBatch'] = (batch) => workerClient?.record(batch) ?? waiting.store(batch, opened.promise)
+  const recorder = createRecorder({ send: store, now, log, isFollowed: () => workerClient?.isTailed() ?? false })
+  return {
+    store,
+    recorder,
+    passTo(running: WorkerClient): void {
+      workerClient = running
+      opened.resolve(running)
+      running.onRestart(() => waiting.recover(running))
+      void waiting.recover(running)
+    },
+    /** Closes the recorder of a store that was never opened. */
+    async abandon(): Promise<void> {
+      opened.reject(new ApiError('database_error', 'The store was never opened.'))
       await recorder.close()
       const { fault = 0 } = recorder.stats().drops
       if (fault > 0) log.error({ rows: fault }, 'rows that waited for the store are lost')
     },
   }
+}
+
+/** Responds to a health check while the store is being opened; returns undefined for any other request. */
+function respondToHealthCheck({ url }: Request, hasFailed: boolean): Response | undefined {
+  const { pathname } = new URL(url)
+  if (pathname === '/healthz') return new Response('ok\n')
+  if (pathname !== '/readyz') return undefined
+  const state = hasFailed ? { state: 'degraded', reason: STORE_CLOSED } : { state: 'starting' }
+  return Response.json({ data: state }, { status: 503 })
 }
 
 /** The reason is in the log alone: it names files and processes, and `/readyz` may be exposed. */

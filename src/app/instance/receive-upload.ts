@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { createDeferred } from '../../base/deferred.js'
 import { ApiError } from '../../base/errors.js'
 
 /** The free space is looked at after this many bytes of an upload. */
@@ -34,16 +35,13 @@ export async function receiveUpload(
   let waitsForClient = false
   const end = new AbortController()
   // A disk that hangs ends no call, so that the timer and not the file ends the wait.
-  let rejectStalled: (reason: ApiError) => void = () => {}
-  const stalled = new Promise<never>((_, reject) => {
-    rejectStalled = reject
-  })
+  const stalled = createDeferred<never>()
   const timer = setInterval(() => {
     const isStalled = received - receivedBefore < MIN_BYTES_PER_SPAN
     receivedBefore = received
     if (!isStalled) return
     const seconds = stall_timeout_ms / 1_000
-    rejectStalled(
+    stalled.reject(
       waitsForClient
         ? new ApiError(
             'bad_request',
@@ -74,7 +72,7 @@ export async function receiveUpload(
     }
   }
   try {
-    await Promise.race([pipeline(read(), open(file), { signal: end.signal }), stalled])
+    await Promise.race([pipeline(read(), open(file), { signal: end.signal }), stalled.promise])
   } finally {
     clearInterval(timer)
   }

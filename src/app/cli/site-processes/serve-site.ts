@@ -9,7 +9,8 @@ import { createRecorder } from '../../../capture/recorder.js'
 import { createSiteLookup } from '../../../capture/site.js'
 import { trackTarget } from '../../../site/proxy/node-handler.js'
 import type { DropReason, IngestEndpoint } from '../../../storage/drops.js'
-import { createPublicListener, loadCertificate, parseTrustedProxies } from '../public-listener.js'
+import type { Config } from '../../config.js'
+import { createPublicListener, loadCertificate, type PublicListener, parseTrustedProxies } from '../public-listener.js'
 import type { FromSiteProcess, SiteProcessCounts, SiteProcessOptions, ToSiteProcess } from './protocol.js'
 import { createServiceRelay } from './service-relay.js'
 
@@ -28,8 +29,7 @@ interface Link {
 
 /**
  * Serves the site in a process that has no store: it forwards requests and accepts hits of browsers itself, sends rows to
- * the first process, and relays every other request of the service to it. Returns the receiver of its messages. Long
- * because the messages share the recorder and the listener.
+ * the first process, and relays every other request of the service to it. Returns the receiver of its messages.
  */
 export function serveSite(options: SiteProcessOptions, { log, post, end }: Link): (message: ToSiteProcess) => void {
   const { config } = options
@@ -80,23 +80,8 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
     })
   }
 
-  const listen = async () => {
-    try {
-      post({ type: 'listening', port: await (await listener).listen(config.host, config.port) })
-    } catch (error) {
-      const code = ErrorWithCode.safeParse(error).data?.code ?? ''
-      // Without the port the process is of no use: the first process starts another, unless it is starting itself.
-      post({ type: 'failed', code, message: error instanceof Error ? error.message : String(error) }, end)
-    }
-  }
-  void listen()
-  let reported = ''
-  const report = setInterval(async () => {
-    const current = await counts()
-    const text = JSON.stringify([current.proxy, current.recorder])
-    if (text !== reported || current.drops.length > 0) post({ type: 'counts', counts: current })
-    reported = text
-  }, COUNTS_INTERVAL_MS).unref()
+  void listenAndReport(listener, config, { post, end })
+  const report = startReports(counts, post)
 
   const stop = async (grace_ms: number) => {
     clearInterval(report)
@@ -125,6 +110,32 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
         return void stop(message.grace_ms)
     }
   }
+}
+
+/** Listens, and tells the first process the port or why there is none. */
+async function listenAndReport(
+  listener: Promise<PublicListener>,
+  { host, port }: Config,
+  { post, end }: Pick<Link, 'post' | 'end'>,
+): Promise<void> {
+  try {
+    post({ type: 'listening', port: await (await listener).listen(host, port) })
+  } catch (error) {
+    const code = ErrorWithCode.safeParse(error).data?.code ?? ''
+    // Without the port the process is of no use: the first process starts another, unless it is starting itself.
+    post({ type: 'failed', code, message: error instanceof Error ? error.message : String(error) }, end)
+  }
+}
+
+/** Reports counters that changed. */
+function startReports(counts: () => Promise<SiteProcessCounts>, post: Link['post']): NodeJS.Timeout {
+  let reported = ''
+  return setInterval(async () => {
+    const current = await counts()
+    const text = JSON.stringify([current.proxy, current.recorder])
+    if (text !== reported || current.drops.length > 0) post({ type: 'counts', counts: current })
+    reported = text
+  }, COUNTS_INTERVAL_MS).unref()
 }
 
 /** Numbers the batches that the first process has not settled yet. */

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:cluster'
 import { waitAtMost } from '../../../base/wait-at-most.js'
+import { createDeferred } from '../../../base/deferred.js'
 import type { Instance } from '../../instance/instance.js'
 import type { FromSiteProcess, SiteProcessCounts, SiteProcessOptions, ToSiteProcess } from './protocol.js'
 
@@ -22,7 +23,7 @@ export const NO_COUNTS: SiteProcessCounts = {
 
 /**
  * One process of the site, as the first process sees it: hands its rows and facts to the instance, and asks for its
- * counters. Long because the messages share the counters and the questions.
+ * counters.
  */
 export function createSiteProcess(
   worker: Pick<Worker, 'send' | 'on' | 'process'>,
@@ -40,47 +41,25 @@ export function createSiteProcess(
     // With a callback, a failed send emits no `error` event; `exit` follows.
     if (isReady && !hasEnded) worker.send(message, () => {})
   }
-  let answerListen = (_result: ListenResult): void => {}
-  const listening = new Promise<ListenResult>((resolve) => {
-    answerListen = resolve
+  const listening = createDeferred<ListenResult>()
+  const ended = createDeferred<string>()
+  watchExit(worker, (reason) => {
+    hasEnded = true
+    counts = withoutProcess(counts)
+    for (const answer of questions.values()) answer()
+    listening.resolve({ code: '', message: failure ?? reason })
+    ended.resolve(failure ?? reason)
   })
-  const ended = new Promise<string>((resolve) => {
-    const end = (reason: string) => {
-      hasEnded = true
-      // Rows that the process still held are gone; rows that it had handed over are not.
-      counts = {
-        ...counts,
-        proxy: { ...counts.proxy, active: 0 },
-        recorder: { ...counts.recorder, waiting: 0, on: true },
-      }
-      for (const answer of questions.values()) answer()
-      answerListen({ code: '', message: reason })
-      resolve(reason)
-    }
-    // Messages may still be unread when the process has exited.
-    const disconnected = new Promise<void>((read) => worker.on('disconnect', () => read()))
-    worker.on('exit', (code, signal) => {
-      const exit = signal ? `it was ended by ${signal}` : `it ended with ${code}`
-      void disconnected.then(() => end(failure ?? exit))
-    })
-    worker.on('error', (error) => {
-      if (worker.process.pid === undefined) end(`it cannot be started: ${error.message}`)
-    })
-  })
-  const take = (taken: SiteProcessCounts): void => {
-    counts = taken
-    for (const { site, door, reason, count } of taken.drops) instance.countDrop(site, door, reason, count)
-  }
   worker.on('message', (message: FromSiteProcess) => {
     switch (message.type) {
       case 'ready':
         isReady = true
         return post(options())
       case 'listening':
-        return answerListen({ port: message.port })
+        return listening.resolve({ port: message.port })
       case 'failed':
         failure = message.message
-        return answerListen({ code: message.code, message: message.message })
+        return listening.resolve({ code: message.code, message: message.message })
       case 'batch': {
         const { sequence, batch } = message
         return void instance.recordBatch(batch).then(
@@ -92,7 +71,8 @@ export function createSiteProcess(
       case 'policy_seen':
         return instance.policySeen(message.hostname, message.path, message.at)
       case 'counts':
-        take(message.counts)
+        counts = message.counts
+        for (const { site, door, reason, count } of counts.drops) instance.countDrop(site, door, reason, count)
         if (message.id !== undefined) questions.get(message.id)?.()
         return
     }
@@ -101,27 +81,44 @@ export function createSiteProcess(
     /** Sends a message; one to a process that is not ready is left out, because it gets its options first. */
     post,
     /** Resolves once the process listens or cannot. */
-    listening,
+    listening: listening.promise,
     /** Resolves with the reason when the process has ended. */
-    ended,
+    ended: ended.promise,
     counts: (): SiteProcessCounts => counts,
     /** Brings the counters up to date; with `flush`, once every row that was recorded before is stored. */
     async refresh(flush: boolean): Promise<void> {
       if (!isReady || hasEnded) return
-      lastQuestion += 1
-      const id = lastQuestion
+      const id = ++lastQuestion
       const answered = new Promise<void>((resolve) => questions.set(id, resolve))
       post({ type: 'count', id, flush })
-      if (flush) await answered
-      else await waitAtMost(ANSWER_TIMEOUT_MS, answered)
+      await (flush ? answered : waitAtMost(ANSWER_TIMEOUT_MS, answered))
       questions.delete(id)
     },
     async stop(grace_ms: number): Promise<void> {
       if (isReady) post({ type: 'stop', grace_ms })
       else worker.process.kill('SIGKILL')
-      await waitAtMost(grace_ms + EXIT_TIMEOUT_MS, ended)
+      await waitAtMost(grace_ms + EXIT_TIMEOUT_MS, ended.promise)
       if (!hasEnded) worker.process.kill('SIGKILL')
-      await ended
+      await ended.promise
     },
   }
 }
+
+/** Calls `end` with the reason when the process has exited and all of its messages are read. */
+function watchExit(worker: Pick<Worker, 'on' | 'process'>, end: (reason: string) => void): void {
+  // Messages may still be unread when the process has exited.
+  const disconnected = new Promise<void>((read) => worker.on('disconnect', () => read()))
+  worker.on('exit', (code, signal) => {
+    void disconnected.then(() => end(signal ? `it was ended by ${signal}` : `it ended with ${code}`))
+  })
+  worker.on('error', (error) => {
+    if (worker.process.pid === undefined) end(`it cannot be started: ${error.message}`)
+  })
+}
+
+/** Rows that a process still held when it ended are gone; rows that it had handed over are not. */
+const withoutProcess = ({ proxy, recorder, drops }: SiteProcessCounts): SiteProcessCounts => ({
+  proxy: { ...proxy, active: 0 },
+  recorder: { ...recorder, waiting: 0, on: true },
+  drops,
+})

@@ -21,8 +21,7 @@ export interface SiteProcesses extends PublicListener {
 
 /**
  * Creates the listener of `--workers N`: N processes that share the site's port. This process accepts connections and deals
- * them out in turns (node:cluster), has the instance, and starts a process again that ended. Long because starting,
- * counting and closing share the list of processes.
+ * them out in turns (node:cluster), has the instance, and starts a process again that ended.
  */
 export function createSiteProcesses(
   config: Config,
@@ -36,13 +35,7 @@ export function createSiteProcesses(
   let service: Awaited<ReturnType<typeof openServiceSocket>> | undefined
   let sites: readonly SiteSettings[] = []
   let isClosing = false
-  cluster.setupPrimary({
-    exec: fileURLToPath(new URL('./entry.js', import.meta.url)),
-    args: [],
-    // Flags of this process (a debugger's port, a loader) are not passed on; `NODE_OPTIONS` is.
-    execArgv: [],
-    serialization: 'advanced',
-  })
+  setUpCluster()
   instance.watchSites((current) => {
     sites = current
     for (const one of running) one.post({ type: 'sites', sites })
@@ -109,6 +102,15 @@ export function createSiteProcesses(
     },
   }
 }
+
+const setUpCluster = (): void =>
+  cluster.setupPrimary({
+    exec: fileURLToPath(new URL('./entry.js', import.meta.url)),
+    args: [],
+    // Flags of this process (a debugger's port, a loader) are not passed on; `NODE_OPTIONS` is.
+    execArgv: [],
+    serialization: 'advanced',
+  })
 
 /** Adds the counters of two processes; drops are handed over as they come, and not added. */
 const addCounters = (a: SiteProcessCounts, b: SiteProcessCounts): SiteProcessCounts => ({
