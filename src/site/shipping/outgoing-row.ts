@@ -29,8 +29,8 @@ export interface RawHit {
 export type UnshippedReason = 'not_a_page' | 'prefetch' | 'opted_out' | 'fault'
 
 /**
- * Counts the rows of a shipper. `add` gives the row that `make` returns to `take`, or counts why there is none; it never
- * throws, because the caller of an adapter may pass an invalid observation.
+ * Counts the rows of a shipper. `add` gives the row that `make` returns to `take`, or counts the reason that it returns;
+ * it never throws, because the caller of an adapter may pass an invalid observation.
  */
 export function createRowCounts<Loss extends string>() {
   const shipped: Record<RowList, number> = { agent_events: 0, events: 0, hits: 0 }

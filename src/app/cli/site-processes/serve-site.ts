@@ -112,7 +112,7 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
   }
 }
 
-/** Listens, and tells the first process the port or why there is none. */
+/** Listens, and tells the first process the port or the reason of a failure. */
 async function listenAndReport(
   listener: Promise<PublicListener>,
   { host, port }: Config,

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster'
-import { waitAtMost } from '../../../base/wait-at-most.js'
 import { createDeferred } from '../../../base/deferred.js'
+import { waitAtMost } from '../../../base/wait-at-most.js'
 import type { Instance } from '../../instance/instance.js'
 import type { FromSiteProcess, SiteProcessCounts, SiteProcessOptions, ToSiteProcess } from './protocol.js'
 
