@@ -1,7 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Address, addressKey, parseAddress } from '../base/address.js'
 import { createRecentCache } from '../base/cache.js'
+import { createSlots } from '../base/slots.js'
 import { HOUR_MS } from '../base/time-units.js'
+import { waitAtMost } from '../base/wait-at-most.js'
 import type { Agent } from './catalog.js'
 
 /**
@@ -44,51 +45,22 @@ export function createRdns(deps: RdnsDeps) {
   const { resolver, clock, timeoutMs = 2_000, maxConcurrent = 32, maxQueued = 1_000, maxCached = 20_000 } = deps
   const cache = createRecentCache<string, { result: RdnsResult; until: number }>(maxCached)
   const pending = new Map<string, Promise<RdnsResult>>()
-  const queue = new Set<() => void>()
-  let running = 0
+  const slots = createSlots(maxConcurrent)
 
   const remember = (key: string, result: RdnsResult): RdnsResult => {
     cache.set(key, { result, until: clock() + CACHE_MS[result] })
     return result
   }
 
-  /** Waits for a free slot until `until`. Returns false if none became free. */
-  const acquireSlot = async (until: number): Promise<boolean> => {
-    if (running < maxConcurrent) {
-      running++
-      return true
-    }
-    return await new Promise((resolve) => {
-      const timer = setTimeout(() => {
-        queue.delete(start)
-        resolve(false)
-      }, until - clock())
-      const start = () => {
-        clearTimeout(timer)
-        resolve(true)
-      }
-      queue.add(start)
-    })
-  }
-  const releaseSlot = () => {
-    const [next] = queue
-    if (next === undefined) running--
-    else {
-      queue.delete(next)
-      next()
-    }
-  }
-
-  const runLookup = async (key: string, rule: NameRule, address: Address): Promise<RdnsResult> => {
+  /** A lookup without a slot until its timeout is transient and is not cached. */
+  const runLookup = (key: string, rule: NameRule, address: Address): Promise<RdnsResult> => {
     const until = clock() + timeoutMs
-    if (!(await acquireSlot(until))) return 'transient'
-    try {
+    const work = async () => {
       // A result that arrives after the timeout is cached all the same, for the next request of the address.
       const lookup = confirmAddress(rule, address, resolver).then((result) => remember(key, result))
-      return (await withTimeout(until - clock(), lookup)) ?? remember(key, 'transient')
-    } finally {
-      releaseSlot()
+      return (await waitAtMost(until - clock(), lookup)) ?? remember(key, 'transient')
     }
+    return slots(work, { wait_ms: timeoutMs }).catch(() => 'transient')
   }
 
   return {
@@ -104,21 +76,11 @@ export function createRdns(deps: RdnsDeps) {
       if (cached && cached.until > clock()) return cached.result
       const same = pending.get(key)
       if (same) return same
-      if (running >= maxConcurrent && queue.size >= maxQueued) return 'transient'
+      if (pending.size >= maxConcurrent + maxQueued) return 'transient'
       const lookup = runLookup(key, rule, address).finally(() => pending.delete(key))
       pending.set(key, lookup)
       return lookup
     },
-  }
-}
-
-/** Resolves with the result of `work`, or with undefined after `ms`. Clears its timer. */
-async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
-  const timer = new AbortController()
-  try {
-    return await Promise.race([work, sleep(ms, undefined, { signal: timer.signal })])
-  } finally {
-    timer.abort()
   }
 }
 

@@ -1,9 +1,10 @@
-/** Waits for `work` for at most `ms`. Never rejects. */
-export async function waitAtMost(ms: number, work: Promise<unknown>): Promise<void> {
+/** Returns the result of `work`, or undefined if it fails or is not there after `ms`. Never rejects. */
+export async function waitAtMost<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined)
   })
-  await Promise.race([work, late]).catch(() => {})
+  const result = await Promise.race([work, late]).catch(() => undefined)
   clearTimeout(timer)
+  return result
 }

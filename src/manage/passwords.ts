@@ -1,5 +1,6 @@
 import { hash, parseOptions, verify } from '@node-rs/argon2'
 import { ApiError } from '../base/errors.js'
+import { createSlots } from '../base/slots.js'
 
 /** OWASP's parameters for argon2id, the library's default algorithm. */
 const ARGON2_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
@@ -17,22 +18,15 @@ export type Passwords = ReturnType<typeof createPasswords>
 
 /** Hashes and verifies passwords on the thread pool: two at once, the rest in a bounded queue. */
 export function createPasswords(argon: { hash: typeof hash; verify: typeof verify } = { hash, verify }) {
-  let running = 0
-  const waiting: (() => void)[] = []
+  const slots = createSlots(MAX_CONCURRENT_HASHES)
+  let pending = 0
   const runQueued = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running >= MAX_CONCURRENT_HASHES) {
-      if (waiting.length >= MAX_WAITING_HASHES)
-        throw new ApiError('rate_limited', 'Too many people are signing in at the moment; try again shortly.')
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else running += 1
-    try {
-      return await work()
-    } finally {
-      // The place passes straight to the next in the queue, so a newcomer cannot take it.
-      const next = waiting.shift()
-      if (next) next()
-      else running -= 1
-    }
+    if (pending >= MAX_CONCURRENT_HASHES + MAX_WAITING_HASHES)
+      throw new ApiError('rate_limited', 'Too many people are signing in at the moment; try again shortly.')
+    pending += 1
+    return slots(work).finally(() => {
+      pending -= 1
+    })
   }
   return {
     /** Returns the hash in PHC format. Throws `rate_limited` if too many wait. */
