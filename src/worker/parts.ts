@@ -14,9 +14,9 @@ import { ApiError } from '../base/errors.js'
 import { createOutbound, createResolve } from '../base/outbound/guarded-outbound.js'
 import { createOriginOutbound } from '../base/outbound/origin-outbound.js'
 import type { Outbound } from '../base/outbound/outbound.js'
+import { openPrivateFile, type PrivateFile } from '../base/private-file.js'
 import type { SiteByHostname, SiteById, SiteSettings } from '../capture/site.js'
 import type { EventStore } from '../storage/event-store.js'
-import { openSaltFile, type SaltFile } from '../storage/salt-file.js'
 import type { Log, Records } from '../storage/store.js'
 import type { WorkerOptions } from '../worker-client/protocol.js'
 import { createAgentApi } from './agent-api.js'
@@ -57,7 +57,7 @@ interface PartsDeps {
   records: Records
   events: EventStore
   /** Salts that several processes share; a file of the data directory without them. */
-  salts?: { file: SaltFile; keepEnded: boolean } | undefined
+  salts?: { file: PrivateFile; keepEnded: boolean } | undefined
   /** Why nothing may be written at present; undefined if it may. */
   obstacle: () => string | undefined
   log: Log
@@ -75,7 +75,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
   const catalog = loadCatalog()
   const { ranges, signatures, verifier } = createVerification(options, network, catalog, log)
   const { policies, sitemaps } = createPolicyMonitors(deps, network)
-  const { file = openSaltFile(`${options.data}/salts.json`), ...kept } = deps.salts ?? {}
+  const { file = openPrivateFile(`${options.data}/salts.json`), ...kept } = deps.salts ?? {}
   const salts = new SaltStore({ file, ...kept, now, random: randomBytes, log: logError })
   const sessions = new SessionMemory({ now })
   const views = createViewMemory()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { SaltFile } from '../storage/salt-file.js'
+import type { PrivateFile } from '../base/private-file.js'
 import { sql } from '../storage/sql.js'
 import type { Log, Records } from '../storage/store.js'
 
@@ -10,7 +10,7 @@ const Row = z.object({ content: z.string() })
  * Opens the salts that several processes share, in the records. A write returns before it is stored, and is repeated until it
  * is: a process that is killed within that time leaves its successor without the salt of a period that has just begun.
  */
-export async function openSharedSalts(records: Pick<Records, 'query' | 'write'>, log: Log): Promise<SaltFile> {
+export async function openSharedSalts(records: Pick<Records, 'query' | 'write'>, log: Log): Promise<PrivateFile> {
   const [row] = await records.query(sql`select content from salts`)
   const content = row === undefined ? undefined : Row.parse(row).content
   let unwritten: string | undefined

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
+import { openPrivateFile } from '../../base/private-file.js'
 import { duckdbDialect } from '../dialects/duckdb.js'
 import { DEFAULT_READ_TIMEOUTS } from '../duckdb/database.js'
 import { type FilePairOptions, openFilePair } from '../duckdb/file-pair.js'
 import { runQuery } from '../duckdb/query.js'
 import { streamRows } from '../duckdb/row-stream.js'
-import { openSaltFile } from '../salt-file.js'
 import { raw, type Sql, sql } from '../sql.js'
 import { isOfDays } from './read-events.js'
 import type { CopiedTable } from './tables.js'
@@ -34,7 +34,7 @@ export async function openFileTarget(data: string, options: FilePairOptions): Pr
       if (file.walBytes() > MAX_WAL_BYTES) await checkpoint()
     },
     async writeSalts(text) {
-      openSaltFile(join(data, 'salts.json')).write(text)
+      openPrivateFile(join(data, 'salts.json')).write(text)
     },
     storable: (text) => text,
     bind,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { PrivateFile } from '../../base/private-file.js'
 import { DAY_MS } from '../../base/time-units.js'
 import type { SiteSettings } from '../../capture/site.js'
-import type { SaltFile } from '../../storage/salt-file.js'
 import { MAX_LATENESS_MS, SESSION_TIMEOUT_MS } from './session-memory.js'
 
 /** The salts that are active at one moment. */
@@ -64,7 +64,7 @@ interface SaltEntry {
 }
 
 interface SaltStoreOptions {
-  file: SaltFile
+  file: PrivateFile
   /**
    * Keeps salts of ended periods in `file` for as long as late rows may come, because another process may take over from
    * this one. Otherwise they are in memory alone then.

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { openSaltFile, type SaltFile } from '../../../src/storage/salt-file.js'
+import { openPrivateFile, type PrivateFile } from '../../../src/base/private-file.js'
 import { SaltStore, saltPeriodOf } from '../../../src/worker/ingest/salts.js'
 import { hashAddress, hashVisitorId } from '../../../src/worker/ingest/visitor-ids.js'
 
@@ -33,7 +33,7 @@ function createSaltWorld(start: string) {
     fails: false,
     logged: [] as string[],
   }
-  const file: SaltFile = {
+  const file: PrivateFile = {
     read: () => state.text,
     write(text) {
       if (state.fails) throw new Error('disk full')
@@ -162,7 +162,7 @@ t.test('only its owner may read the file, and it is replaced whole', async (t) =
   const folder = mkdtempSync(join(tmpdir(), 'readership-salt-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'salts.json')
-  const file = openSaltFile(path)
+  const file = openPrivateFile(path)
   t.equal(file.read(), undefined, 'no file yet')
   writeFileSync(path, 'old', { mode: 0o644 })
   file.write('new')

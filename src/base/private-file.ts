@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 
-/** The storage in which salts survive a restart. */
-export interface SaltFile {
+/** A text that survives a restart. */
+export interface PrivateFile {
   /** Returns the file's text; undefined if there is no file yet. */
   read(): string | undefined
   /** Replaces the file's text, all or nothing. */
@@ -9,7 +9,7 @@ export interface SaltFile {
 }
 
 /** Opens a file that only its owner may read. It is replaced in one step, so a crash leaves the old or the new one. */
-export function openSaltFile(path: string): SaltFile {
+export function openPrivateFile(path: string): PrivateFile {
   return {
     read() {
       try {
