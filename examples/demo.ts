@@ -1,14 +1,16 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
-import { join, relative, resolve } from 'node:path'
+import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs, promisify } from 'node:util'
 import { z } from 'zod'
 import { serviceUrl } from '../src/app/cli/client.js'
 import { loadConfig, SETTINGS, type SettingName } from '../src/app/config.js'
+import { beginHistory, DEMO_DATA } from './demo-directory.js'
 import { createDemoRecords } from './demo-records.js'
 import { createRandom } from './dice.js'
+import { choosePorts } from './free-ports.js'
 import { createHistory, deliverHistory, type HistorySize, historyStart } from './history.js'
 import { writePastPolicy } from './past-policy.js'
 import { startSite } from './site/server.js'
@@ -47,9 +49,6 @@ interface Demo {
   close(signalled?: boolean): Promise<void>
 }
 
-/** The demo's rows must not mix with those of the operator's own site, which go to `./readership-data`. */
-const DEMO_DATA = './readership-demo'
-
 /** Flags of `readership proxy`, as `parseArgs` takes them. */
 const FLAGS: Record<string, { type: 'string' | 'boolean'; multiple: boolean }> = {
   config: { type: 'string', multiple: false },
@@ -76,7 +75,32 @@ export function readDemoSettings(words: readonly string[], env: NodeJS.ProcessEn
     file: typeof values.config === 'string' ? values.config : undefined,
     read: (path) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined),
   })
-  return { config, variables }
+  const isChosen = (name: 'port' | 'admin_port') =>
+    values[flagOf(name)] !== undefined || !!env[`READERSHIP_${name.toUpperCase()}`] || values.config !== undefined
+  return { config, variables, isChosen }
+}
+
+/** Reads the settings with ports that are free. Throws before anything is written. */
+async function settle({ words, env, print }: DemoOptions) {
+  const { config, variables, isChosen } = readDemoSettings(words, env)
+  const { data, host, admin_host, port, admin_port } = config
+  if (config.collector !== undefined) throw new Error('The demo stores its rows itself: remove the setting collector.')
+  if (port === 0 || admin_port === 0) throw new Error('The demo needs ports that are known before: not 0.')
+  if (await isReady(data))
+    throw new Error(`The demo runs already, on ${data}: use that one, or stop it with Ctrl-C in its terminal.`)
+  const [site = port, admin = admin_port] = await choosePorts(
+    [
+      { flag: '--port', host, port, isChosen: isChosen('port') },
+      { flag: '--admin-port', host: admin_host, port: admin_port, isChosen: isChosen('admin_port') },
+    ],
+    print,
+  )
+  return {
+    config: { ...config, port: site, admin_port: admin },
+    variables,
+    // The last value of a flag counts.
+    words: [...words, '--port', `${site}`, '--admin-port', `${admin}`],
+  }
 }
 
 /**
@@ -84,16 +108,14 @@ export function readDemoSettings(words: readonly string[], env: NodeJS.ProcessEn
  * start; the proxy prints the reason itself. Throws an error of one line for a wrong setting.
  */
 export async function startDemo(options: DemoOptions): Promise<Demo | undefined> {
-  const { words, program, print: say } = options
-  const { config, variables } = readDemoSettings(words, options.env)
-  const { data, host, port, admin_port } = config
-  if (config.collector !== undefined) throw new Error('The demo stores its rows itself: remove the setting collector.')
-  if (port === 0 || admin_port === 0) throw new Error('The demo needs ports that are known before: not 0.')
+  const { program, print: say } = options
+  const { config, variables, words } = await settle(options)
+  const { data, host, port } = config
   const [target, admin] = [serviceUrl({ admin_host: host, admin_port: port }), serviceUrl(config)]
   const base = config.tls_cert === undefined ? target : target.replace('http:', 'https:')
   say(`Starting a sample site, readership in front of it, and visitors. Rows go to ${data}.`)
-  const taken = await isReady(data)
-  const history = isNewDemo(data) ? options.history : undefined
+  const endHistory = options.history && beginHistory(data, say)
+  const history = endHistory && options.history
   const site = await startSite({ port: 0, base })
   const ranges = variables.READERSHIP_RANGES || writeRanges(data)
   const env = { ...variables, READERSHIP_RANGES: ranges }
@@ -115,13 +137,12 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
     return command.includes('--json') ? JSON.parse(stdout) : undefined
   }
   try {
-    // Another readership runs on the same data, so this one will not start; no request may go to that other one.
-    if (taken) await ended
-    else await waitUntilReady(data, proxy)
+    await waitUntilReady(data, proxy)
     if (proxy.exitCode !== null) throw new Error('the proxy ended')
     const visits = { pages: site.pages, random: createRandom(options.seed), tracked: config.inject }
     const origin = { base, origin: site.url, until }
     if (history) await writeHistory({ ...history, ...visits, ...origin }, { admin, run, say })
+    endHistory?.()
     const secret = await makeKey(run)
     const { burst, rate } = options
     const traffic = startTraffic({ target: new URL(base), ...visits, burst, ...(rate && { rate }) })
@@ -157,10 +178,6 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
     return undefined
   }
 }
-
-/** Tells whether the directory is the demo's own, not one that was chosen, and has nothing in it yet. */
-const isNewDemo = (data: string): boolean =>
-  resolve(data) === resolve(DEMO_DATA) && (!existsSync(data) || readdirSync(data).length === 0)
 
 /** Fills the new site with made-up visits of past days, and makes its records. */
 async function writeHistory(

@@ -17,15 +17,18 @@ if (process.env.npm_lifecycle_event === 'start') {
   watch.unref()
 }
 
+let isDemo = false
 try {
-  if (readDemoSettings(words, process.env).config.origin === undefined) await demo()
+  isDemo = readDemoSettings(words, process.env).config.origin === undefined
+  if (isDemo) await demo()
   else {
     process.argv = [process.execPath, program, 'proxy', ...words]
     await import(program)
   }
 } catch (error) {
   console.error(`error: ${error instanceof Error ? error.message : error}`)
-  process.exit(2)
+  // A wrong setting is wrong usage; a taken port or a demo that runs already is not.
+  process.exit(isDemo ? 1 : 2)
 }
 
 async function demo(): Promise<void> {

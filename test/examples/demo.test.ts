@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { readDemoSettings, startDemo } from '../../examples/demo.js'
+import { DEMO_DATA, UNFINISHED } from '../../examples/demo-directory.js'
+import { choosePorts } from '../../examples/free-ports.js'
 import { startSite } from '../../examples/site/server.js'
 import { eventually, freePort } from '../fixtures/instance.js'
 
@@ -107,22 +109,66 @@ t.test("the demo's own new directory gets a past, once, which says that it is ma
   const back = process.cwd()
   process.chdir(folder)
   t.teardown(() => process.chdir(back))
-  for (const isNew of [true, false]) {
-    const said: string[] = []
-    const demo = await startDemo({
+  const said: string[] = []
+  const startHere = (print = (_text: string) => {}) => {
+    said.length = 0
+    return startDemo({
       words: ['--port', `${port}`, '--admin-port', `${admin_port}`],
       env: process.env,
       program,
       seed: 1,
       burst: 0,
       history: { days: 30, people: 6, agents: 4 },
-      print: (text) => said.push(text),
+      print(text) {
+        said.push(text)
+        print(text)
+      },
     })
+  }
+  const stopped = await startHere((text) => {
+    if (text.includes('25 %')) throw new Error('stopped here')
+  })
+  t.equal(stopped, undefined, 'a start that ends in the middle of its history')
+  for (const [whenStarted, pattern, isNew] of [
+    ['after a start that was cut short', /cut short[\s\S]*history of 30 days, which is made up/, true],
+    ['when it has its past', /history/, false],
+  ] as const) {
+    const demo = await startHere()
     if (!demo) return t.fail('the demo did not start')
-    t.equal(/history of 30 days, which is made up/.test(said.join('\n')), isNew, said.join('\n'))
+    t.equal(pattern.test(said.join('\n')), isNew, `${whenStarted}: ${said.join('\n')}`)
     if (isNew) await checkPast(t, `http://127.0.0.1:${admin_port}`, demo.secret)
+    await t.rejects(
+      startHere(),
+      /The demo runs already, on .\/readership-demo/,
+      `${whenStarted}: a second demo at once`,
+    )
     await demo.close()
   }
+  rmSync(DEMO_DATA, { recursive: true })
+  mkdirSync(DEMO_DATA)
+  writeFileSync(join(DEMO_DATA, UNFINISHED), `${process.ppid}`)
+  const another = new RegExp(`Another npm start \\(process ${process.ppid}\\) is writing`)
+  await t.rejects(startHere(), another, 'two that begin at the same time')
+})
+
+t.test('ports: a default that is taken gives way, a chosen one is an error that names all', async (t) => {
+  const [one, two] = [await listen(), await listen()]
+  t.teardown(() => Promise.all([one.server, two.server].map((server) => once(server.close(), 'close'))))
+  const wanted = (port: number, flag: string, isChosen: boolean) => ({ flag, host: '127.0.0.1', port, isChosen })
+  const free = await freePort()
+  const said: string[] = []
+  const say = (text: string) => said.push(text)
+  t.same(await choosePorts([wanted(free, '--port', true)], say), [free], 'a free one')
+  t.same(said, [])
+  const [moved = 0] = await choosePorts([wanted(one.port, '--port', false)], say)
+  t.ok(moved > one.port && moved < one.port + 50, 'a default gives way')
+  t.match(said.join(), `Port ${one.port} is taken: the demo uses ${moved}`)
+  const same = await choosePorts([wanted(free, '--port', false), wanted(free, '--admin-port', false)], () => {})
+  t.equal(new Set(same).size, 2, 'two different ones')
+  await t.rejects(
+    choosePorts([wanted(one.port, '--port', true), wanted(two.port, '--admin-port', true)], say),
+    new RegExp(`${one.port} \\(--port\\) and ${two.port} \\(--admin-port\\)`),
+  )
 })
 
 /** Checks that the past has both readerships on each day, what only the tracker knows, and the demo's records. */
@@ -222,6 +268,7 @@ t.test('a taken port is named in one line, and no process remains', async (t) =>
     const lines = run.out().trim().split('\n')
     t.equal(lines.filter((line) => line.includes(String(taken.port))).length, 1, `one line: ${run.out()}`)
     t.ok(await isFree(free), 'the other port is free again')
+    t.notOk(existsSync(data), 'nothing was written')
     taken.server.close()
   }
 })

@@ -1,0 +1,36 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/** The demo's rows must not mix with those of the operator's own site, which go to `./readership-data`. */
+export const DEMO_DATA = './readership-demo'
+
+/** A file in the directory while a process, whose number it has, writes the history. */
+export const UNFINISHED = 'history-is-being-written'
+
+/**
+ * Returns what to call when the demo's history is written; undefined if the directory was chosen by the operator, or has its
+ * history already. A directory whose history was cut short, by Ctrl-C or a crash, is emptied first.
+ */
+export function beginHistory(data: string, say: (text: string) => void): (() => void) | undefined {
+  if (resolve(data) !== resolve(DEMO_DATA)) return undefined
+  const marker = join(data, UNFINISHED)
+  if (existsSync(marker)) {
+    const pid = Number(readFileSync(marker, 'utf8'))
+    if (pid !== process.pid && isRunning(pid))
+      throw new Error(`Another npm start (process ${pid}) is writing the demo's history into ${data}.`)
+    say(`The history in ${data} was cut short by the end of the last demo: the demo writes it again.`)
+    rmSync(data, { recursive: true })
+  }
+  if (existsSync(data) && readdirSync(data).length > 0) return undefined
+  mkdirSync(data, { recursive: true })
+  writeFileSync(marker, `${process.pid}`)
+  return () => rmSync(marker)
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
