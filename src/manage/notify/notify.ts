@@ -12,7 +12,7 @@ import { alertWindow, createAlertEvaluator, lastCompleteMinute } from './alert-e
 import { createAlertEvent } from './alert-event.js'
 import { createDeliverer } from './deliverer.js'
 import type { SendMail } from './mail-message.js'
-import { createOutbox, type NewNotice, type Notice, noticeStatements } from './notices.js'
+import { alertNoticeStatements, createOutbox, type NewNotice, type Notice, type Outbox } from './notices.js'
 import type { DrawPdf } from './report-mail.js'
 import { createReportScheduler } from './report-scheduler.js'
 import { sendNotice } from './send-notice.js'
@@ -50,37 +50,20 @@ const DRAIN_TIMEOUT_MS = 5_000
 const ABORT_TIMEOUT_MS = 1_000
 const MINUTES_PER_PRUNE = 60
 
-export type Notify = ReturnType<typeof startNotify>
-
-/**
- * Evaluates alerts and reports once a minute and delivers what is due, from now until it is closed. Long because it wires
- * the parts of this folder and their timers.
- */
-export function startNotify(deps: NotifyDeps) {
-  const { records, now, log, random, spans } = deps
-  const fraction = () => random(4).readUInt32BE() / 2 ** 32
-  const outbox = createOutbox({ records, random: fraction })
-  const ending = new AbortController()
+/** Delivers what is due, when it is woken and when the next delivery is due, until `ending` is aborted. */
+function startDelivery(deps: NotifyDeps, outbox: Outbox, ending: AbortSignal) {
+  const { now, log } = deps
   const aborting = new AbortController()
-  let passTimer: NodeJS.Timeout | undefined
-  let minuteTimer: NodeJS.Timeout | undefined
-  let minutes = 0
-  let lastTick: Promise<void> = Promise.resolve()
-
+  let timer: NodeJS.Timeout | undefined
   const warn = (error: unknown, message: string) => log.warn({ err: error }, message)
   const post: Post = (url, body, options) => deps.post(url, body, { ...options, signal: aborting.signal })
-  const wakeDelivery = () => passAfter(0)
-  const deliverer = createDeliverer({
-    outbox,
-    send: (notice: Notice) => sendNotice(notice, { ...deps, post }),
-    now,
-    log: warn,
-    onFinish: wakeDelivery,
-  })
+  const wake = () => passAfter(0)
+  const send = (notice: Notice) => sendNotice(notice, { ...deps, post })
+  const deliverer = createDeliverer({ outbox, send, now, log: warn, onFinish: wake })
   const passAfter = (ms: number) => {
-    clearTimeout(passTimer)
-    if (ending.signal.aborted) return
-    passTimer = setTimeout(() => {
+    clearTimeout(timer)
+    if (ending.aborted) return
+    timer = setTimeout(() => {
       if (!deps.isWriter()) return passAfter(RETRY_MS)
       deliverer.pass().then(
         (next) =>
@@ -93,10 +76,47 @@ export function startNotify(deps: NotifyDeps) {
         },
       )
     }, ms)
-    passTimer.unref()
+    timer.unref()
   }
+  ending.addEventListener('abort', () => clearTimeout(timer))
+  wake()
+  return { wake, idle: deliverer.idle, abort: () => aborting.abort() }
+}
+
+/** Calls `run` one second after each minute until `ending` is aborted. `run` never rejects. */
+function startMinutes(now: () => Date, ending: AbortSignal, run: () => Promise<void>): void {
+  let timer: NodeJS.Timeout | undefined
+  const schedule = () => {
+    if (ending.aborted) return
+    const at = now().getTime()
+    const due = at - (at % MINUTE_MS) + MINUTE_MS
+    timer = setTimeout(
+      // A timer does not follow a clock that was set back. A run that takes longer than a minute skips the minutes that it
+      // overlaps.
+      () => (now().getTime() < due ? schedule() : void run().finally(schedule)),
+      due - at + AFTER_MINUTE_MS,
+    )
+    timer.unref()
+  }
+  ending.addEventListener('abort', () => clearTimeout(timer))
+  schedule()
+}
+
+export type Notify = ReturnType<typeof startNotify>
+
+/** Evaluates alerts and reports once a minute and delivers what is due, from now until it is closed. */
+export function startNotify(deps: NotifyDeps) {
+  const { records, now, log, random, spans } = deps
+  const fraction = () => random(4).readUInt32BE() / 2 ** 32
+  const outbox = createOutbox({ records, random: fraction })
+  const ending = new AbortController()
+  let minutes = 0
+
+  const warnOf = (message: string) => (error: unknown) => log.warn({ err: error }, message)
+  const delivery = startDelivery(deps, outbox, ending.signal)
   const clock = () => performance.now()
-  const common = { ...deps, log: (details: object, message: string) => log.warn(details, message), wakeDelivery }
+  const warn = (details: object, message: string) => log.warn(details, message)
+  const common = { ...deps, log: warn, wakeDelivery: delivery.wake }
   const evaluator = createAlertEvaluator({ ...common, clock, missingMs: spans.missingMs })
   const scheduler = createReportScheduler(common)
 
@@ -107,27 +127,12 @@ export function startNotify(deps: NotifyDeps) {
     await scheduler.tick(ending.signal)
     if (minutes++ % MINUTES_PER_PRUNE === 0) await outbox.prune(now())
   }
-  const scheduleMinute = () => {
-    if (ending.signal.aborted) return
-    const at = now().getTime()
-    const due = at - (at % MINUTE_MS) + MINUTE_MS
-    minuteTimer = setTimeout(
-      () => {
-        // A timer does not follow a clock that was set back.
-        if (now().getTime() < due) return scheduleMinute()
-        // A run that takes longer than a minute skips the minutes that it overlaps.
-        lastTick = runMinute()
-          .catch((error) => warn(error, 'alerts and reports could not be evaluated; they are retried'))
-          .finally(scheduleMinute)
-      },
-      due - at + AFTER_MINUTE_MS,
-    )
-    minuteTimer.unref()
-  }
   // A process that is killed in its first minute has left a sign of life.
-  lastTick = spans.extend().catch((error) => warn(error, 'the recording span could not be written; it is retried'))
-  scheduleMinute()
-  wakeDelivery()
+  let lastTick = spans.extend().catch(warnOf('the recording span could not be written; it is retried'))
+  startMinutes(now, ending.signal, () => {
+    lastTick = runMinute().catch(warnOf('alerts and reports could not be evaluated; they are retried'))
+    return lastTick
+  })
 
   const randomWord = () => random(6).toString('hex')
   return {
@@ -137,14 +142,8 @@ export function startNotify(deps: NotifyDeps) {
     async testAlert(alert: WithId<Alert>, site: ManagedSite): Promise<number> {
       const window = alertWindow(alert, lastCompleteMinute(now()))
       const payload = createAlertEvent('test', { alert, site, window, at: now() })
-      const name = `test:alert:${alert.id}:${randomWord()}`
-      const source = { alert: alert.id }
-      await records.write(
-        ...alert.channels.flatMap((channel, i) =>
-          noticeStatements({ key: `${name}:${i + 1}`, site: site.id, source, channel, payload }, now()),
-        ),
-      )
-      wakeDelivery()
+      await records.write(...alertNoticeStatements(alert, `test:alert:${alert.id}:${randomWord()}`, payload, now()))
+      delivery.wake()
       return alert.channels.length
     },
     /** Queues the report of the last period for its recipients; returns their number. Throws what the reads throw. */
@@ -156,14 +155,10 @@ export function startNotify(deps: NotifyDeps) {
     /** Gives running attempts five seconds to end. Those whose result is then unknown are sent again after the next start. */
     async close(): Promise<void> {
       ending.abort()
-      clearTimeout(minuteTimer)
-      clearTimeout(passTimer)
-      const extended = lastTick
-        .then(spans.extend)
-        .catch((error) => warn(error, 'the recording span could not be written'))
-      await waitAtMost(DRAIN_TIMEOUT_MS, Promise.all([extended, deliverer.idle()]))
-      aborting.abort()
-      await waitAtMost(ABORT_TIMEOUT_MS, deliverer.idle())
+      const extended = lastTick.then(spans.extend).catch(warnOf('the recording span could not be written'))
+      await waitAtMost(DRAIN_TIMEOUT_MS, Promise.all([extended, delivery.idle()]))
+      delivery.abort()
+      await waitAtMost(ABORT_TIMEOUT_MS, delivery.idle())
     },
   }
 }
