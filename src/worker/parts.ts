@@ -10,7 +10,6 @@ import { openListCache } from '../agents/ranges/list-cache.js'
 import { createRanges } from '../agents/ranges/ranges.js'
 import { createRdns, type DnsResolver } from '../agents/rdns.js'
 import { createSignatures } from '../agents/signature/signatures.js'
-import { ApiError } from '../base/errors.js'
 import { createOutbound, createResolve } from '../base/outbound/guarded-outbound.js'
 import { createOriginOutbound } from '../base/outbound/origin-outbound.js'
 import type { Outbound } from '../base/outbound/outbound.js'
@@ -21,7 +20,7 @@ import type { Log, Records } from '../storage/store.js'
 import type { WorkerOptions } from '../worker-client/protocol.js'
 import { createAgentApi } from './agent-api.js'
 import { type Classifier, createClassifier } from './ingest/classifier.js'
-import { createCountryApi, openPlaceLookup } from './ingest/place/place-lookup.js'
+import { createPlaceApi, openPlaceLookup } from './ingest/place/place-lookup.js'
 import { SaltStore } from './ingest/salts.js'
 import { SessionMemory } from './ingest/session-memory.js'
 import { createSiteActivityCounter } from './ingest/site-activity.js'
@@ -66,7 +65,7 @@ interface PartsDeps {
 
 export type CreateParts = ReturnType<typeof createPartsFactory>
 
-/** Returns the function that builds the write path; tests open another network. Long because it lists all parts. */
+/** Returns the function that builds the write path; tests open another network. */
 export const createPartsFactory = (open: (options: WorkerOptions) => Network) => (deps: PartsDeps) => {
   const { options, siteOf, siteById, log, events, obstacle } = deps
   const { offline } = options
@@ -81,18 +80,13 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
   const views = createViewMemory()
   const activity = createSiteActivityCounter(now)
   const places = openPlaceLookup(options.geoip === undefined ? {} : { geoip: options.geoip })
+  const shared = { catalog, places, siteOf, siteById, sessions, verifier, referrerSpam: options }
   const classifier: Classifier = createClassifier({
-    catalog,
-    places,
-    siteOf,
-    siteById,
+    ...shared,
     salts,
-    sessions,
     viewMemory: views,
-    verifier,
     policyJudge: policies.judge,
     activity,
-    referrerSpam: options,
     log: logError,
     // The clock limits a flood of new user agents to half of the worker's time.
     clock,
@@ -100,15 +94,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
   const api: WorkerApi = {
     ...createPolicyApi({ monitor: policies, siteOf, catalog }),
     ...createAgentApi({ catalog, verifier, ranges, signatures, offline, now }),
-    country: createCountryApi(places),
-    reload_geoip: async () => {
-      try {
-        places.reload()
-      } catch (error) {
-        throw new ApiError('conflict', error instanceof Error ? error.message : String(error))
-      }
-      return places.sources
-    },
+    ...createPlaceApi(places),
     activity: async () => activity.take(),
     freshness: async () => ({
       robots: policies.robotsChecks().map((check) => ({ ...check, site: siteOf(check.hostname)?.id })),
@@ -126,13 +112,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     api,
     judgement: { policies, catalog, clock },
     importing: {
-      catalog,
-      places,
-      siteOf,
-      siteById,
-      referrerSpam: options,
-      verifier,
-      sessions,
+      ...shared,
       obstacle,
       now,
       log,

@@ -63,29 +63,21 @@ interface RunningImport {
 /**
  * The calls of the site's process for `readership import`. An organisation has one import at a time, its batches one after
  * the other. Meanwhile none of its imports is undone: a running import has sessions in memory that would change. Sites share
- * no sessions, so that imports of several organisations run side by side. Long because its calls share the running imports.
+ * no sessions, so that imports of several organisations run side by side.
  */
 export function createImportApi(deps: ImportApiDeps) {
   const { store, imports, now } = deps
-  const { running, requireRunning, isRunning, end, requireFree, requireRoom } = createRunningImports(now)
-  /** The site of each organisation whose import begins. */
-  const beginning = new Map<number, number>()
-  /** By site: when the last step of an undo that has more of them ended. */
-  const undoneAt = new Map<number, number>()
-  const removeStep = createImportRemoval({ ...deps, writer: deps })
-
-  const requireNotBeginning = (org: number) => {
-    if (beginning.has(org)) throw new ApiError('conflict', 'Another import begins.')
-  }
+  const { running, beginning, requireNotBeginning, requireRunning, isRunning, end, requireFree, requireRoom } =
+    createRunningImports(now)
+  const undo = createUndo(deps)
 
   const api: WorkerApi = {
     async import_begin(argument): Promise<null> {
       const { id, org, site: siteId, ...settings } = BeginArgument.parse(argument)
       requireNotBeginning(org)
       requireFree((one) => one.org === org)
-      requireRoom(beginning.size)
-      if (now() - (undoneAt.get(siteId) ?? Number.NEGATIVE_INFINITY) < SILENCE_MS)
-        throw new ApiError('conflict', 'An import is being undone.')
+      requireRoom()
+      if (undo.isRunning(siteId)) throw new ApiError('conflict', 'An import is being undone.')
       const site = deps.siteById(siteId)
       if (site === undefined) throw new ApiError('not_found', `There is no site ${siteId}.`)
       const one = { id, site: site.id }
@@ -134,21 +126,14 @@ export function createImportApi(deps: ImportApiDeps) {
       if (one !== undefined && one.id === id) end(one)
       requireNotBeginning(org)
       requireFree((other) => other.org === org)
-      if (id === null) requireRoom(beginning.size)
+      if (id === null) requireRoom()
       return null
     },
     async remove_import(argument) {
       const { site } = SiteArgument.parse(argument)
       if ([...beginning.values()].includes(site)) throw new ApiError('conflict', 'Another import begins.')
       requireFree((one) => one.site === site)
-      undoneAt.set(site, now())
-      const step = await removeStep(argument).catch((error: unknown) => {
-        undoneAt.delete(site)
-        throw error
-      })
-      if (step.more) undoneAt.set(site, now())
-      else undoneAt.delete(site)
-      return step
+      return undo.step(site, argument)
     },
   }
   return {
@@ -159,9 +144,32 @@ export function createImportApi(deps: ImportApiDeps) {
   }
 }
 
+/** Undoes imports step by step. An undo of a site runs until its last step has ended, or was not asked for in time. */
+function createUndo(deps: ImportApiDeps) {
+  const { now } = deps
+  /** By site: when the last step of an undo that has more of them ended. */
+  const undoneAt = new Map<number, number>()
+  const removeStep = createImportRemoval({ ...deps, writer: deps })
+  return {
+    isRunning: (site: number) => now() - (undoneAt.get(site) ?? Number.NEGATIVE_INFINITY) < SILENCE_MS,
+    async step(site: number, argument: unknown) {
+      undoneAt.set(site, now())
+      const step = await removeStep(argument).catch((error: unknown) => {
+        undoneAt.delete(site)
+        throw error
+      })
+      if (step.more) undoneAt.set(site, now())
+      else undoneAt.delete(site)
+      return step
+    },
+  }
+}
+
 /** Keeps the imports that run, by their organisation. */
 function createRunningImports(now: () => number) {
   const running = new Map<number, RunningImport>()
+  /** The site of each organisation whose import begins. */
+  const beginning = new Map<number, number>()
   const isRunning = ({ heardAt }: RunningImport) => now() - heardAt < SILENCE_MS
   /** Ends an import. A batch of it that is not stored yet will not be. */
   const end = (one: RunningImport) => {
@@ -170,6 +178,10 @@ function createRunningImports(now: () => number) {
   }
   return {
     running,
+    beginning,
+    requireNotBeginning(org: number): void {
+      if (beginning.has(org)) throw new ApiError('conflict', 'Another import begins.')
+    },
     isRunning,
     end,
     requireRunning(id: number): RunningImport {
@@ -189,9 +201,9 @@ function createRunningImports(now: () => number) {
       }
     },
     /** Throws `rate_limited` if too many imports run; the message says nothing of them, because they are others'. */
-    requireRoom(beginning: number): void {
+    requireRoom(): void {
       for (const one of [...running.values()]) if (!isRunning(one)) end(one)
-      if (running.size + beginning >= MAX_IMPORTS)
+      if (running.size + beginning.size >= MAX_IMPORTS)
         throw new ApiError('rate_limited', 'Too many organisations import logs at the moment: try again later.')
     },
   }

@@ -9,7 +9,7 @@ import type { SiteByHostname, SiteSettings } from '../../capture/site.js'
 import type { EventStore } from '../../storage/event-store.js'
 import type { Log } from '../../storage/store.js'
 import { type ImportCounts, type ImportOptions, type LineBatch, lineAt } from '../../worker-client/log-batch.js'
-import { type Classifier, createClassifier } from '../ingest/classifier.js'
+import { type Classifier, type ClassifierDeps, createClassifier } from '../ingest/classifier.js'
 import type { Place, PlaceLookup } from '../ingest/place/place-lookup.js'
 import type { ReferrerSpamSettings } from '../ingest/referrer-spam.js'
 import { SessionMemory, type SettledSession } from '../ingest/session-memory.js'
@@ -53,28 +53,17 @@ export type ImportRun = ReturnType<typeof createImportRun>
 
 /**
  * Creates what turns the lines of one import into rows, as if their requests had been recorded as they happened. Batches come
- * one after the other, roughly in the order of time. After an error a new run goes on: nothing of it is stored twice. Long because its parts share the counts.
+ * one after the other, roughly in the order of time. After an error a new run goes on: nothing of it is stored twice.
  */
 export function createImportRun(deps: ImportRunDeps) {
-  const { id, site, siteOf, options, secret, hours } = deps
+  const { id, site, options, secret, hours } = deps
   const counts: ImportCounts = { human: 0, agent: 0, known: 0, other_hosts: 0, dropped: 0, own_salts: false }
   const span = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY }
   const keyOf = createLineKeys(secret)
   const salts = createImportSalts({ ...deps, secret: Buffer.from(secret, 'base64'), isOccupied: hours.isOccupied })
   // Its clock is the time of the lines, so that it keeps sessions for as long as one that records.
-  const places = { locate: memoizePlaces(deps.places) }
   const sessions = new SessionMemory({ now: () => span.last, isOccupied: hours.isOccupied })
-  const classifier = createClassifier({
-    catalog: deps.catalog,
-    places,
-    referrerSpam: deps.referrerSpam,
-    salts,
-    sessions,
-    siteOf: (hostname) => (siteOf(hostname)?.id === site.id ? site : undefined),
-    verifier: options.verify_now ? verifyNow(deps.verifier, deps.now) : VERIFIES_NOTHING,
-    policyJudge: judgeByFile(deps.policyJudge, options.robots),
-    log: (message, error) => deps.log('error', `import: ${message}`, error),
-  })
+  const classifier = createImportClassifier(deps, { salts, sessions })
   const saltOf = (at: Date) => deps.held(site.visitor_salt, at.getTime())
   const findKnown = createKnownRows({ store: deps.store, site: site.id, hours, saltOf })
   /** Whether a recorded row of a person was recognised, but has another visitor than the import gives it. */
@@ -130,18 +119,9 @@ export function createImportRun(deps: ImportRunDeps) {
     },
     /** Stores what the lines become, in one commit. Throws `ApiError`; nothing is stored then. */
     async add(batch: LineBatch): Promise<void> {
-      const observations: PackedObservation[] = []
-      for (const [n, time] of batch.time.entries()) {
-        note(span, time)
-        const { key, isRepeated } = keyOf(lineAt(batch, n))
-        if (isRepeated) counts.known++
-        // Read when it is classified: all of a batch together would be copied by one garbage collection after another.
-        else
-          observations.push({
-            timestamp: Math.trunc(time),
-            read: () => toObservation(lineAt(batch, n), { host: options.host, import: id, key }),
-          })
-      }
+      for (const time of batch.time) note(span, time)
+      const observations = packLines(batch, keyOf, deps)
+      counts.known += batch.time.length - observations.length
       const classified = classifier.classify(observations)
       const { unknown_host = 0, ...drops } = classified.drops
       counts.other_hosts += unknown_host
@@ -154,6 +134,33 @@ export function createImportRun(deps: ImportRunDeps) {
     /** The times of the first and last line so far, in milliseconds; infinite without any. */
     span: (): Readonly<typeof span> => span,
   }
+}
+
+const createImportClassifier = (deps: ImportRunDeps, memory: Pick<ClassifierDeps, 'salts' | 'sessions'>): Classifier =>
+  createClassifier({
+    ...memory,
+    catalog: deps.catalog,
+    places: { locate: memoizePlaces(deps.places) },
+    referrerSpam: deps.referrerSpam,
+    siteOf: (hostname) => (deps.siteOf(hostname)?.id === deps.site.id ? deps.site : undefined),
+    verifier: deps.options.verify_now ? verifyNow(deps.verifier, deps.now) : VERIFIES_NOTHING,
+    policyJudge: judgeByFile(deps.policyJudge, deps.options.robots),
+    log: (message, error) => deps.log('error', `import: ${message}`, error),
+  })
+
+/** Returns the observations of a batch, without lines that repeat one before them. */
+function packLines(
+  batch: LineBatch,
+  keyOf: ReturnType<typeof createLineKeys>,
+  { id, options }: ImportRunDeps,
+): PackedObservation[] {
+  return [...batch.time].flatMap((time, n) => {
+    const { key, isRepeated } = keyOf(lineAt(batch, n))
+    if (isRepeated) return []
+    // Read when it is classified: all of a batch together would be copied by one garbage collection after another.
+    const read = () => toObservation(lineAt(batch, n), { host: options.host, import: id, key })
+    return [{ timestamp: Math.trunc(time), read }]
+  })
 }
 
 /** Looks each IPv4 address up once, as long as it is among the latest: a log repeats them. */

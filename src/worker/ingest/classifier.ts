@@ -25,7 +25,7 @@ import type { SiteActivityCounter } from './site-activity.js'
 import { createSuspicion } from './suspicion.js'
 import { createViewMemory, type ViewMemory } from './view-memory.js'
 
-interface ClassifierDeps {
+export interface ClassifierDeps {
   catalog: Catalog
   places: Pick<PlaceLookup, 'locate'>
   /** Called for each observation, so sites may change at any time. */
@@ -51,18 +51,11 @@ interface ClassifierDeps {
 /** Beyond this many user agents, a larger cache gained nothing in measurements. */
 const MAX_CACHED_USER_AGENTS = 8192
 
-export type Classifier = ReturnType<typeof createClassifier>
-
-/**
- * Creates the write path from observation or hit to row: find the site, tell agents from people, make the row. Rows come
- * out in the order of their timestamps, because responses end in another order than requests begin, and the first hit of
- * a session decides for all. Long because both paths share one set of caches.
- */
-export function createClassifier(deps: ClassifierDeps) {
+/** Creates the paths of one observation and of one hit to rows of a draft; both share one set of caches. */
+function createPaths(deps: ClassifierDeps, viewMemory: ViewMemory) {
   const { siteOf, siteById, verifier } = deps
   const identify = createIdentify(deps.catalog)
   const identifyCached = memoize(MAX_CACHED_USER_AGENTS, (userAgent) => ({ identification: identify(userAgent) }))
-  const viewMemory = deps.viewMemory ?? createViewMemory()
   const readDevice = createDeviceReader({ limit: MAX_CACHED_USER_AGENTS, ...(deps.clock && { clock: deps.clock }) })
   const personDeps = {
     ...deps,
@@ -123,6 +116,21 @@ export function createClassifier(deps: ClassifierDeps) {
     return addAgentHit({ hit, site, at }, request, identification, draft, agentDeps)
   }
 
+  return { addObservation, addHit, rotate: requests.rotate }
+}
+
+export type Classifier = ReturnType<typeof createClassifier>
+
+/**
+ * Creates the write path from observation or hit to row: find the site, tell agents from people, make the row. Rows come
+ * out in the order of their timestamps, because responses end in another order than requests begin, and the first hit of
+ * a session decides for all.
+ */
+export function createClassifier(deps: ClassifierDeps) {
+  const { siteById } = deps
+  const viewMemory = deps.viewMemory ?? createViewMemory()
+  const paths = createPaths(deps, viewMemory)
+
   return {
     /**
      * Classifies a batch. Never throws: evidence that fails is dropped as `fault`, and the log gets the last error. The
@@ -132,7 +140,7 @@ export function createClassifier(deps: ClassifierDeps) {
       const draft = createBatchDraft()
       const drops: DropCounts = {}
       const endpointDrops: EndpointDrop[] = []
-      requests.rotate()
+      paths.rotate()
       let faults = 0
       let fault: unknown
       // From a site's first browser hit on, the server's views are remembered. If that hit is in this batch, they are
@@ -145,7 +153,7 @@ export function createClassifier(deps: ClassifierDeps) {
         let reason: DropReason | undefined
         try {
           evidence = readEvidence(one)
-          reason = isHit(evidence) ? addHit(evidence, at, draft) : addObservation(evidence, at, draft)
+          reason = isHit(evidence) ? paths.addHit(evidence, at, draft) : paths.addObservation(evidence, at, draft)
         } catch (error) {
           reason = 'fault'
           faults++

@@ -87,6 +87,7 @@ export function isHosting(asn: number | null): boolean {
   return asn !== null && hostingNetworks.has(asn)
 }
 
+type HeaderNorms = ReturnType<typeof createHeaderNorms>
 export type Suspicion = ReturnType<typeof createSuspicion>
 
 /**
@@ -94,7 +95,7 @@ export type Suspicion = ReturnType<typeof createSuspicion>
  * families speak against the visitor: headers, network, behaviour; several signals of one family count once. Signals add
  * up over a session, so rows are suspected from the moment the second family spoke; earlier rows are stored already, and
  * stay. The result is a lower bound: an agent in a real browser on a home network is not seen. No address is kept, and at
- * most `limit` visitors, by their id. Long because the signals share these caches.
+ * most `limit` visitors, by their id.
  */
 export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
   const visitors = createRecentCache<bigint, VisitorSignals>(limit)
@@ -132,30 +133,6 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
     return isRecent || (isPolicyFile(pathname) && !isBrowserNavigation(headers)) ? SIGNAL_BITS.policy_first : 0
   }
 
-  const networkSignals = ({ asn, user_agent, hostname }: PersonView): number =>
-    isHosting(asn) && !CLOUD_BROWSERS.test(user_agent) && !norms.isBehindProxy(hostname) ? SIGNAL_BITS.hosting : 0
-
-  const claimSignals = (headers: NonNullable<Observation['headers']>, claim: BrowserClaim): number =>
-    (claim.stale ? SIGNAL_BITS.stale_browser : 0) |
-    (contradictsHints(claim, headers['sec-ch-ua']) ? SIGNAL_BITS.client_hints : 0)
-
-  const headerSignals = (
-    hostname: string,
-    headers: NonNullable<Observation['headers']>,
-    claim: BrowserClaim,
-  ): number => {
-    let signals = claimSignals(headers, claim)
-    if (headers.accept?.includes('text/markdown')) signals |= SIGNAL_BITS.accept
-    if (!claim.modern) return signals
-    const lacks = (check: keyof typeof HEADER_CHECKS) =>
-      !HEADER_CHECKS[check](headers) && norms.isUsual(hostname, check)
-    if (lacks('navigation')) signals |= SIGNAL_BITS.no_navigation
-    if (lacks('language')) signals |= SIGNAL_BITS.no_language
-    if (lacks('html')) signals |= SIGNAL_BITS.accept
-    if (lacks('gzip')) signals |= SIGNAL_BITS.no_gzip
-    return signals
-  }
-
   return {
     /** Returns what speaks against this view and those before it in its session. */
     judge(view: PersonView): SuspicionColumns {
@@ -165,9 +142,9 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
       const fromHosting = isHosting(view.asn)
       const claim = headers && parseBrowserClaim(user_agent)
       if (visitor.views === 1) norms.countVisitor(hostname, fromHosting)
-      visitor.signals |= networkSignals(view)
+      visitor.signals |= networkSignals(view, norms)
       if (headers && claim) {
-        visitor.signals |= headerSignals(hostname, headers, claim)
+        visitor.signals |= headerSignals(hostname, headers, claim, norms)
         // A client in a hosting network may be no visitor, so it does not say what visitors send.
         if (visitor.views === 1 && claim.modern && !fromHosting) norms.countHeaders(hostname, headers)
       }
@@ -183,7 +160,7 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
       const visitor = recall(view)
       const { headers, user_agent } = view
       const claim = headers && parseBrowserClaim(user_agent)
-      visitor.signals |= networkSignals(view)
+      visitor.signals |= networkSignals(view, norms)
       if (headers && claim) visitor.signals |= claimSignals(headers, claim)
       return suspicionColumns(visitor.signals)
     },
@@ -192,6 +169,30 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
       if (!isBrowserNavigation(headers) && visitors.get(visitor_id) === undefined) policyRequests.set(visitor_id, at)
     },
   }
+}
+
+const networkSignals = ({ asn, user_agent, hostname }: PersonView, norms: HeaderNorms): number =>
+  isHosting(asn) && !CLOUD_BROWSERS.test(user_agent) && !norms.isBehindProxy(hostname) ? SIGNAL_BITS.hosting : 0
+
+const claimSignals = (headers: NonNullable<Observation['headers']>, claim: BrowserClaim): number =>
+  (claim.stale ? SIGNAL_BITS.stale_browser : 0) |
+  (contradictsHints(claim, headers['sec-ch-ua']) ? SIGNAL_BITS.client_hints : 0)
+
+function headerSignals(
+  hostname: string,
+  headers: NonNullable<Observation['headers']>,
+  claim: BrowserClaim,
+  norms: HeaderNorms,
+): number {
+  let signals = claimSignals(headers, claim)
+  if (headers.accept?.includes('text/markdown')) signals |= SIGNAL_BITS.accept
+  if (!claim.modern) return signals
+  const lacks = (check: keyof typeof HEADER_CHECKS) => !HEADER_CHECKS[check](headers) && norms.isUsual(hostname, check)
+  if (lacks('navigation')) signals |= SIGNAL_BITS.no_navigation
+  if (lacks('language')) signals |= SIGNAL_BITS.no_language
+  if (lacks('html')) signals |= SIGNAL_BITS.accept
+  if (lacks('gzip')) signals |= SIGNAL_BITS.no_gzip
+  return signals
 }
 
 /** Returns whether a person opened the file in a browser, as people who maintain sites do. */

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Address, isGlobal, parseAddress, wordsOf } from '../../../base/address.js'
+import { ApiError } from '../../../base/errors.js'
 import { MAX_CHARACTERS, truncate } from '../../../base/text-limits.js'
 import { decodeGeoFile, findValue, type GeoFile } from './geo-file.js'
 import { type MmdbFile, openMmdb } from './mmdb.js'
@@ -47,11 +48,18 @@ export function openPlaceLookup(options: { geoip?: string | undefined; folder?: 
   }
 }
 
-/** Returns a function for the site's process: the country of an address that is given as text. */
-export const createCountryApi =
-  ({ locate }: Pick<PlaceLookup, 'locate'>) =>
-  async (ip: unknown): Promise<string | null> =>
-    locate(parseAddress(String(ip))).country
+/** The calls of the site's process about places; each parses its argument. */
+export const createPlaceApi = (places: PlaceLookup) => ({
+  country: async (ip: unknown): Promise<string | null> => places.locate(parseAddress(String(ip))).country,
+  reload_geoip: async (): Promise<PlaceLookup['sources']> => {
+    try {
+      places.reload()
+    } catch (error) {
+      throw new ApiError('conflict', error instanceof Error ? error.message : String(error))
+    }
+    return places.sources
+  },
+})
 
 function openShippedFile(folder: URL): GeoFile | undefined {
   try {
