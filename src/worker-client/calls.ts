@@ -38,14 +38,55 @@ const LONG_CALLS: ReadonlySet<string> = new Set([
   'import_end',
 ])
 
-/** Requests to the worker that wait for their result, each under an id. Long because its methods share what waits. */
+/** Calls that were sent and wait for their result, each under an id. */
+function createPendingCalls<T>(post: (message: ToWorker) => void) {
+  const pending = new Map<number, Pending<T>>()
+  const reject = (id: number, error: ApiError): void => {
+    pending.get(id)?.reject(error)
+    pending.delete(id)
+  }
+  return {
+    send: (message: Extract<ToWorker, { begin_by: number }>, most: number, isRead = false): Promise<T> =>
+      new Promise((resolve, reject) => {
+        post(message)
+        pending.set(message.id, { resolve, reject, beats: 0, most, isRead })
+      }),
+    resolve(id: number, value: T): void {
+      pending.get(id)?.resolve(value)
+      pending.delete(id)
+    },
+    reject,
+    /** Gives up what has waited too long; of reads, the worker is told. */
+    beat({ isReady, isSilent }: Pulse, cancel: (id: number) => void): void {
+      for (const [id, one] of pending) {
+        one.beats += 1
+        const isUnheard = (isSilent || !isReady) && one.beats >= UNHEARD_BEATS
+        if (one.beats < one.most && !isUnheard && !(isSilent && one.isRead)) continue
+        if (one.isRead) cancel(id)
+        reject(id, noResponse())
+      }
+    },
+    rejectAll(error: ApiError): void {
+      for (const id of pending.keys()) reject(id, error)
+    },
+  }
+}
+
+/** Returns the result of `work`, and calls `cancel` if the signal is aborted before that. */
+async function cancelOnAbort<T>(signal: AbortSignal | undefined, cancel: () => void, work: Promise<T>): Promise<T> {
+  signal?.addEventListener('abort', cancel, { once: true })
+  try {
+    return await work
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+  }
+}
+
+/** Requests to the worker. */
 export function createCalls(
   worker: { post: (message: ToWorker) => void; postIfRunning: (message: ToWorker) => void },
   { isSilent, beat_ms }: { isSilent: () => boolean; beat_ms: number },
 ) {
-  const queries = new Map<number, Pending<ResultRow[]>>()
-  const calls = new Map<number, Pending<unknown>>()
-  const streams = createStreamReceiver({ post: worker.postIfRunning })
   /** Changes of records by id, also those that were given up and may still be made. */
   const changes = new Set<number>()
   let lastId = 0
@@ -53,31 +94,14 @@ export function createCalls(
   const post = (message: ToWorker): void => {
     if (isSilent()) throw noResponse()
     worker.post(message)
+    // Only a change that was sent can be under way.
+    if (message.type === 'write') changes.add(message.id)
   }
+  const queries = createPendingCalls<ResultRow[]>(post)
+  const calls = createPendingCalls<unknown>(post)
+  const streams = createStreamReceiver({ post: worker.postIfRunning })
+  const cancel = (id: number) => worker.postIfRunning({ type: 'cancel', id })
   const begin_by = () => machineTime() + BEGIN_BEATS * beat_ms
-  const send = <T>(
-    pending: Map<number, Pending<T>>,
-    { most, isRead = false }: { most: number; isRead?: boolean },
-    message: Extract<ToWorker, { begin_by: number }>,
-  ): Promise<T> =>
-    new Promise((resolve, reject) => {
-      post(message)
-      // Only a change that was sent can be under way.
-      if (message.type === 'write') changes.add(message.id)
-      pending.set(message.id, { resolve, reject, beats: 0, most, isRead })
-    })
-  const settle = <T>(pending: Map<number, Pending<T>>, id: number, value: T): void => {
-    changes.delete(id)
-    pending.get(id)?.resolve(value)
-    pending.delete(id)
-  }
-  const reject = (id: number, error: ApiError): void => {
-    for (const pending of [queries, calls]) {
-      pending.get(id)?.reject(error)
-      pending.delete(id)
-    }
-    streams.end(id, error)
-  }
 
   return {
     async query(
@@ -89,14 +113,7 @@ export function createCalls(
       if (signal?.aborted) throw queryCancelled()
       const id = ++lastId
       const message = { type: 'query', id, begin_by: begin_by(), file, statement: toStatement(query), scope } as const
-      const rows = send(queries, { most: READ_BEATS, isRead: true }, message)
-      const cancel = () => worker.postIfRunning({ type: 'cancel', id })
-      signal?.addEventListener('abort', cancel, { once: true })
-      try {
-        return await rows
-      } finally {
-        signal?.removeEventListener('abort', cancel)
-      }
+      return cancelOnAbort(signal, () => cancel(id), queries.send(message, READ_BEATS, true))
     },
     stream(query: Sql, signal?: AbortSignal): AsyncGenerator<ResultRow[]> {
       const id = ++lastId
@@ -106,43 +123,32 @@ export function createCalls(
     async write(...statements: Sql[]): Promise<void> {
       const id = ++lastId
       const message = { type: 'write', id, begin_by: begin_by(), statements: statements.map(toStatement) } as const
-      await send(queries, { most: WRITE_BEATS }, message)
+      await queries.send(message, WRITE_BEATS)
     },
     call(name: string, argument?: unknown): Promise<unknown> {
       const id = ++lastId
       const most = LONG_CALLS.has(name) ? Number.POSITIVE_INFINITY : READ_BEATS
-      return send(calls, { most }, { type: 'call', id, begin_by: begin_by(), name, argument })
+      return calls.send({ type: 'call', id, begin_by: begin_by(), name, argument }, most)
     },
     receive(message: FromWorker): void {
-      switch (message.type) {
-        case 'rows':
-          settle(queries, message.id, message.rows)
-          streams.end(message.id)
-          return
-        case 'chunk':
-          streams.chunk(message.id, message.rows)
-          return
-        case 'result':
-          settle(calls, message.id, message.value)
-          return
-        case 'error': {
-          const cause = message.cause === undefined ? {} : { cause: new Error(message.cause) }
-          changes.delete(message.id)
-          reject(message.id, new ApiError(message.code, message.message, undefined, cause))
-        }
+      if (message.type === 'chunk') streams.chunk(message.id, message.rows)
+      if (message.type === 'result') calls.resolve(message.id, message.value)
+      if (message.type === 'rows') {
+        changes.delete(message.id)
+        queries.resolve(message.id, message.rows)
+        streams.end(message.id)
+      }
+      if (message.type === 'error') {
+        const error = toApiError(message)
+        changes.delete(message.id)
+        for (const waiting of [queries, calls]) waiting.reject(message.id, error)
+        streams.end(message.id, error)
       }
     },
     /** Gives up what has waited too long. Call it at every beat. */
-    beat({ isReady, isSilent }: Pulse): void {
-      for (const pending of [queries, calls])
-        for (const [id, one] of pending) {
-          one.beats += 1
-          const isUnheard = (isSilent || !isReady) && one.beats >= UNHEARD_BEATS
-          if (one.beats < one.most && !isUnheard && !(isSilent && one.isRead)) continue
-          if (one.isRead) worker.postIfRunning({ type: 'cancel', id })
-          reject(id, noResponse())
-        }
-      streams.beat(isSilent ? 0 : READ_BEATS, noResponse())
+    beat(pulse: Pulse): void {
+      for (const waiting of [queries, calls]) waiting.beat(pulse, cancel)
+      streams.beat(pulse.isSilent ? 0 : READ_BEATS, noResponse())
     },
     /** The change of records that the worker has worked on for the longest time. */
     oldestChange(): number | undefined {
@@ -152,7 +158,7 @@ export function createCalls(
     /** The worker has ended: nothing that waits will be answered. */
     rejectAll(error: ApiError): void {
       changes.clear()
-      for (const id of [...queries.keys(), ...calls.keys()]) reject(id, error)
+      for (const waiting of [queries, calls]) waiting.rejectAll(error)
       streams.endAll(error)
     },
   }
@@ -160,5 +166,8 @@ export function createCalls(
 
 /** A change that the worker has begun may still be made; one that it has not will not be. */
 const noResponse = (): ApiError => new ApiError('database_error', 'The store does not respond. Try again soon.')
+
+const toApiError = ({ code, message, cause }: Extract<FromWorker, { type: 'error' }>): ApiError =>
+  new ApiError(code, message, undefined, cause === undefined ? {} : { cause: new Error(cause) })
 
 const toStatement = ({ text, values }: Sql): Statement => ({ text, values })

@@ -26,13 +26,34 @@ const MAX_DEATHS = 2
 /** Whether another server delivers it: rows of site 0 are this process's own. */
 const isFromOther = (delivery: EdgeDelivery | undefined): boolean => delivery !== undefined && delivery.site_id !== 0
 
-/**
- * Keeps batches in order, each until it is committed: what a worker died with is sent to the next one. Long because its
- * methods share the queue.
- */
-export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
+/** Batches in order. */
+function createBatchQueue() {
   const queue: QueuedBatch[] = []
   const emptyListeners: (() => void)[] = []
+  const notifyIfEmpty = (): void => {
+    if (queue.length === 0) for (const resolve of emptyListeners.splice(0)) resolve()
+  }
+  return {
+    queue,
+    acknowledge(sequence: number): void {
+      while (queue[0] && queue[0].sequence <= sequence) queue.shift()?.resolve()
+      notifyIfEmpty()
+    },
+    giveUp(queued: QueuedBatch, error: ApiError): void {
+      queue.splice(queue.indexOf(queued), 1)
+      queued.reject(error)
+      notifyIfEmpty()
+    },
+    whenEmpty: (): Promise<void> =>
+      queue.length === 0 ? Promise.resolve() : new Promise((resolve) => emptyListeners.push(resolve)),
+  }
+}
+
+/**
+ * Keeps batches in order, each until it is committed: what a worker died with is sent to the next one.
+ */
+export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
+  const { queue, giveUp, acknowledge, whenEmpty } = createBatchQueue()
   let workerReady = false
   let refusal: ApiError | undefined
   let lastSequence = 0
@@ -49,15 +70,9 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
         next.sent = true
       } catch (cause) {
         // The batch cannot be serialised (it has a value that is not data), and never will be.
-        queue.splice(queue.indexOf(next), 1)
-        next.reject(new ApiError('internal_error', 'The batch cannot be sent to the worker.', undefined, { cause }))
-        notifyIfEmpty()
+        giveUp(next, new ApiError('internal_error', 'The batch cannot be sent to the worker.', undefined, { cause }))
       }
     }
-  }
-
-  const notifyIfEmpty = (): void => {
-    if (queue.length === 0) for (const resolve of emptyListeners.splice(0)) resolve()
   }
 
   return {
@@ -72,8 +87,7 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
       }),
     /** Every batch up to this number is committed. */
     acknowledge(sequence: number): void {
-      while (queue[0] && queue[0].sequence <= sequence) queue.shift()?.resolve()
-      notifyIfEmpty()
+      acknowledge(sequence)
       sendNext()
     },
     /** A worker takes batches from now on. */
@@ -94,34 +108,24 @@ export function createOutbox({ post }: { post: (message: ToWorker) => void }) {
       const [first] = queue
       if (first?.isBegun && isCrash) first.deaths += 1
       for (const queued of queue) {
-        queued.isSuspect ||= queued.sent
-        queued.sent = false
-        queued.isBegun = false
+        const isSuspect = queued.isSuspect || queued.sent
+        Object.assign(queued, { isSuspect, sent: false, isBegun: false })
       }
-      if (first && first.deaths >= MAX_DEATHS) {
-        queue.shift()
-        first.reject(new ApiError('internal_error', 'The worker crashed repeatedly on this batch.'))
-        notifyIfEmpty()
-      }
+      if (first && first.deaths >= MAX_DEATHS)
+        giveUp(first, new ApiError('internal_error', 'The worker crashed repeatedly on this batch.'))
     },
-    whenEmpty: (): Promise<void> =>
-      queue.length === 0 ? Promise.resolve() : new Promise((resolve) => emptyListeners.push(resolve)),
+    whenEmpty,
     /**
      * Gives up deliveries of other servers, now and until `resume`: another process stores rows now, and their senders send
      * them there again. What this process has observed itself waits.
      */
     refuseDeliveries(error: ApiError): void {
       refusal = error
-      for (const queued of queue.filter(({ delivery }) => isFromOther(delivery))) {
-        queue.splice(queue.indexOf(queued), 1)
-        queued.reject(error)
-      }
-      notifyIfEmpty()
+      for (const queued of queue.filter(({ delivery }) => isFromOther(delivery))) giveUp(queued, error)
     },
     /** Gives up every batch that waits. */
     rejectAll(error: ApiError): void {
-      for (const queued of queue.splice(0)) queued.reject(error)
-      notifyIfEmpty()
+      for (const queued of [...queue]) giveUp(queued, error)
     },
   }
 }

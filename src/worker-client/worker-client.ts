@@ -46,7 +46,7 @@ const MAX_COMMIT_DURATIONS = 100
 /**
  * Starts the worker's process and resolves when both data files are open. Rejects with an `Error` of one line, meant for
  * the operator, if they cannot be opened. A worker that crashes later is started again: batches that it had not
- * committed are sent to the next one, and committed batches are not. Long because it connects the parts.
+ * committed are sent to the next one, and committed batches are not.
  */
 export async function startWorkerClient(options: WorkerClientOptions) {
   const { log, drain_ms = 10_000, close_ms = 20_000, beat_ms = BEAT_MS } = options
@@ -88,19 +88,7 @@ export async function startWorkerClient(options: WorkerClientOptions) {
   })
   const subscriptions = createSubscriptions(supervisor)
   const progress = createProgress({ onCommit: ({ sequence }) => outbox.acknowledge(sequence) })
-  const waitForTurn = createEventLoopQueue()
-  // One message of the worker may have many results: each is worked on in a turn of its own.
-  const query: typeof calls.query = async (...asked) => {
-    const rows = await calls.query(...asked)
-    await waitForTurn()
-    return rows
-  }
-  const records: Records = { query: (asked) => query('control', asked), write: calls.write }
-  const events: Pick<Store, 'query' | 'stream' | 'dialect'> = {
-    dialect: options.store === undefined ? duckdbDialect : clickhouseDialect,
-    query: (asked, signal, scope) => query('events', asked, signal, scope),
-    stream: calls.stream,
-  }
+  const { records, events } = createStores(calls, options)
   await supervisor.start().catch((error) => {
     watch.stop()
     throw error
@@ -139,6 +127,24 @@ export async function startWorkerClient(options: WorkerClientOptions) {
       outbox.rejectAll(new ApiError('database_error', 'The store closed before these rows were stored.'))
     },
   }
+}
+
+/** Records and events as the rest of the process reads them. */
+function createStores(calls: ReturnType<typeof createCalls>, { store }: WorkerClientOptions) {
+  const waitForTurn = createEventLoopQueue()
+  // One message of the worker may have many results: each is worked on in a turn of its own.
+  const query: typeof calls.query = async (...asked) => {
+    const rows = await calls.query(...asked)
+    await waitForTurn()
+    return rows
+  }
+  const records: Records = { query: (asked) => query('control', asked), write: calls.write }
+  const events: Pick<Store, 'query' | 'stream' | 'dialect'> = {
+    dialect: store === undefined ? duckdbDialect : clickhouseDialect,
+    query: (asked, signal, scope) => query('events', asked, signal, scope),
+    stream: calls.stream,
+  }
+  return { records, events }
 }
 
 /** Whether another process may have stored rows by now, to which senders have sent again what this one had not stored. */
