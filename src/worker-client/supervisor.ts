@@ -20,7 +20,7 @@ interface SupervisorDeps {
   log: Log
 }
 
-/** What one worker has said about itself. */
+/** The latest messages of one worker about itself. */
 interface WorkerReport {
   usage?: WorkerUsage | undefined
   /** Why it cannot work. */
@@ -69,7 +69,7 @@ function createRestarts(log: Log) {
   }
 }
 
-/** One worker process at a time, and what it has said. */
+/** One worker process at a time, with its report. */
 function createWorkerSlot({ fork, receive, log }: SupervisorDeps) {
   let worker: WorkerProcess | undefined
   let report: WorkerReport = {}
