@@ -86,29 +86,24 @@ t.test('a spool over its limit deletes the oldest rows and counts them', async (
   const collector = await startCollector({ key: KEY, now: () => time.now() })
   await collector.stop()
   const spool = directory(t)
-  const shipper = await ship(spool, collector.url, { ...time, spool_limit: 400_000 })
-  // A hundred rows at a time: more in one write, as on a machine that stands still, would be a file beyond the limit.
-  for (let n = 0; n < 8_000; n += 100) {
-    const before = shipper.stats()
-    for (let i = n; i < n + 100; i++) shipper.record(agentObservation({ pathname: `/${i}` }))
-    await eventually('they are on disk', () => {
-      const { spool_bytes, losses } = shipper.stats()
-      // A file that is written and one that is dropped may have the same size.
-      return spool_bytes !== before.spool_bytes || losses.spool_full !== before.losses.spool_full
-    })
+  const shipper = await ship(spool, collector.url, { ...time, spool_limit: 4_000_000 })
+  // 40,000 rows of 190 bytes: the 5,000 of one write, as on a machine that stood still, are a file within the limit.
+  for (let n = 0; n < 40_000; n++) {
+    shipper.record(agentObservation({ pathname: `/${n}` }))
+    if (n % 250 === 249) await sleep(2)
   }
   await eventually('all is written', () => (shipper.stats().losses.spool_full ?? 0) > 0)
   // The oldest file goes after the write that crossed the limit, which takes a while where the machine is slow.
-  await eventually('within the limit', () => shipper.stats().spool_bytes <= 400_000)
-  // One file is dropped at a time: 25,000 bytes and the batch that crossed them.
-  t.ok(shipper.stats().spool_bytes > 50_000, `${shipper.stats().spool_bytes} bytes of 400,000`)
+  await eventually('within the limit', () => shipper.stats().spool_bytes <= 4_000_000)
+  // One file is dropped at a time: 250,000 bytes and the batch that crossed them.
+  t.ok(shipper.stats().spool_bytes > 500_000, `${shipper.stats().spool_bytes} bytes of 4,000,000`)
   await collector.start()
   await eventually('what is left', () => shipper.stats().waiting === 0)
   const got = collector.paths()
   const dropped = shipper.stats().losses.spool_full ?? 0
   // The rows of the delivery under way are in memory, and go first.
-  t.equal(got.length + dropped, 8_000, 'every row arrived or was counted')
-  t.same(got.slice(-100), numberedPaths(8_000).slice(-100), 'the newest are there')
+  t.equal(got.length + dropped, 40_000, 'every row arrived or was counted')
+  t.same(got.slice(-100), numberedPaths(40_000).slice(-100), 'the newest are there')
   await shipper.close()
   await collector.stop()
 })
