@@ -111,7 +111,7 @@ export function parsePrefix(text: string): Prefix | undefined {
 }
 
 /** Formats a prefix as `parsePrefix` reads it; IPv6 in its shortest form, as RFC 5952 section 4 defines it. */
-export const prefixText = (prefix: Prefix): string => prefix.join('/')
+export const formatPrefix = (prefix: Prefix): string => prefix.join('/')
 
 const isInside = (address: Address, inside: Prefix[]): boolean =>
   ipaddr.subnetMatch(address, { inside }, 'outside') === 'inside'
@@ -138,7 +138,7 @@ const NOT_GLOBAL = prefixes(
 const GLOBAL_V6 = prefixes('2000::/3')
 
 /** Returns whether an address can have a geographic place: global unicast, neither private nor for documentation. */
-export const isGlobal = (address: Address): boolean =>
+export const isLocatable = (address: Address): boolean =>
   (address.kind() === 'ipv4' || isInside(address, GLOBAL_V6)) && !isInside(address, NOT_GLOBAL)
 
 /** Blocks that are global unicast by number, but hold no server of a third party. */
@@ -159,7 +159,7 @@ const NOT_PUBLIC = prefixes(
  */
 export function isPublic(address: Address): boolean {
   if (isInside(address, NAT64)) return isPublic(new ipaddr.IPv4(address.toByteArray().slice(-4)))
-  return isGlobal(address) && !isInside(address, NOT_PUBLIC)
+  return isLocatable(address) && !isInside(address, NOT_PUBLIC)
 }
 
 const NAT64 = prefixes('64:ff9b::/96')

@@ -11,7 +11,7 @@ export const SESSION_IDLE_MS = 14 * 86_400_000
 /** A session ends after so long, however much it is used. */
 export const SESSION_LIFETIME_MS = 90 * 86_400_000
 /** Bounds one person's sessions, because all are kept in memory; the least recently used one makes room. */
-export const MAX_SESSIONS_PER_USER = 100
+export const MAX_LOGIN_SESSIONS_PER_USER = 100
 
 const StoredSession = z.object({
   id: z.number(),
@@ -168,7 +168,7 @@ function createUses() {
 const beginningStatements = (token: string, user: number, client: SignInClient, at: Date): Sql[] => [
   ...(client.token === undefined ? [] : [sql`delete from sessions where digest = ${hashToken(client.token)}`]),
   sql`delete from sessions where id in (
-    select id from sessions where user_id = ${user} order by last_seen_at desc, id desc offset ${MAX_SESSIONS_PER_USER - 1})`,
+    select id from sessions where user_id = ${user} order by last_seen_at desc, id desc offset ${MAX_LOGIN_SESSIONS_PER_USER - 1})`,
   ...insertWithNextId(
     'sessions',
     sql`insert into sessions (id, user_id, digest, created_at, last_seen_at, agent, ip)`,

@@ -4,14 +4,14 @@ import { loadCatalog } from '../../src/agents/catalog.js'
 import { detectFormat, isKnownFormat, parseList } from '../../src/agents/ranges/formats.js'
 import { createPrefixSet } from '../../src/agents/ranges/prefix-set.js'
 import { listsOfAgent } from '../../src/agents/ranges/sources.js'
-import { type Address, type Prefix, parseAddress, parsePrefix, prefixText } from '../../src/base/address.js'
+import { type Address, formatPrefix, type Prefix, parseAddress, parsePrefix } from '../../src/base/address.js'
 
 const addressOf = (ip: string) => {
   const address = parseAddress(ip)
   if (!address) throw new Error(`${ip} is not an address`)
   return address
 }
-const textsOf = (text: string, format: string) => parseList(text, format).map(prefixText)
+const textsOf = (text: string, format: string) => parseList(text, format).map(formatPrefix)
 
 t.test('parses prefixes and masks host bits', async (t) => {
   const table: readonly [string, string | undefined, string][] = [
@@ -38,7 +38,7 @@ t.test('parses prefixes and masks host bits', async (t) => {
   ]
   for (const [text, expected, why] of table) {
     const prefix = parsePrefix(text)
-    t.equal(prefix && prefixText(prefix), expected, `${text}: ${why}`)
+    t.equal(prefix && formatPrefix(prefix), expected, `${text}: ${why}`)
   }
 })
 
@@ -248,7 +248,7 @@ t.test('finds the same addresses as a linear search', async (t) => {
         const edges = prefixes.map(([first]) => first)
         for (const address of [...ips.map(addressOf), ...edges])
           if (set.has(addressOf(`${address}`)) !== linear(prefixes, address)) return false
-        return set.count === new Set(prefixes.map(prefixText)).size
+        return set.count === new Set(prefixes.map(formatPrefix)).size
       },
     ),
     { numRuns: 500 },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { createLoginSessions, MAX_SESSIONS_PER_USER, SESSION_IDLE_MS } from '../../src/manage/login-sessions.js'
+import { createLoginSessions, MAX_LOGIN_SESSIONS_PER_USER, SESSION_IDLE_MS } from '../../src/manage/login-sessions.js'
 import { raw, sql } from '../../src/storage/sql.js'
 import type { Records } from '../../src/storage/store.js'
 import { createInProcessEngine } from '../fixtures/in-process-worker.js'
@@ -132,8 +132,8 @@ t.test('signing in reads only new rows', async (t) => {
     const read = await rowsOf(work)
     t.ok(read <= rows, `${why}: ${read} rows`)
   }
-  for (let n = 0; n < MAX_SESSIONS_PER_USER + 3; n++) token = await sessions.begin(9, from)
-  t.equal((await sessions.list(9)).length, MAX_SESSIONS_PER_USER)
+  for (let n = 0; n < MAX_LOGIN_SESSIONS_PER_USER + 3; n++) token = await sessions.begin(9, from)
+  t.equal((await sessions.list(9)).length, MAX_LOGIN_SESSIONS_PER_USER)
   t.ok(await sessions.authenticate(token))
 })
 

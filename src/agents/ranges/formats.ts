@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isGlobal, type Prefix, parsePrefix, prefixText } from '../../base/address.js'
+import { formatPrefix, isLocatable, type Prefix, parsePrefix } from '../../base/address.js'
 
 /** The text or file is not a usable list. The message is one line and goes after the name of its source. */
 export class ListError extends Error {
@@ -78,7 +78,7 @@ const helpPageEntries: ReadEntries = (text) => {
     .map(([token]) => token)
     .filter((token) => {
       const prefix = parsePrefix(token)
-      return prefix && isGlobal(prefix[0])
+      return prefix && isLocatable(prefix[0])
     })
 }
 
@@ -163,7 +163,7 @@ export function parseList(text: string, format: string): Prefix[] {
     if (!prefix) unreadable++
     else if (prefix[1] < (prefix[0].kind() === 'ipv4' ? 8 : 16))
       throw new ListError(`has ${JSON.stringify(entry)}, which is wider than any one operator's network`)
-    else prefixes.set(prefixText(prefix), prefix)
+    else prefixes.set(formatPrefix(prefix), prefix)
   }
   if (prefixes.size === 0) throw new ListError('has no address')
   if (unreadable * ENTRIES_PER_UNREADABLE > entries.length)

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { type Prefix, parsePrefix, prefixText } from '../../base/address.js'
+import { formatPrefix, type Prefix, parsePrefix } from '../../base/address.js'
 
 /** A list as it was last fetched. */
 export interface CachedList {
@@ -57,7 +57,7 @@ export function openListCache(directory: string) {
         refreshed_at: new Date(at).toISOString(),
         etag,
         last_modified,
-        prefixes: prefixes.map(prefixText),
+        prefixes: prefixes.map(formatPrefix),
       }
       mkdirSync(directory, { recursive: true })
       const path = pathOf(url)

@@ -6,11 +6,11 @@ import { localDate, startOfDay, type Window } from './calendar.js'
 import type { Plan } from './plan.js'
 
 /** The figures of a day that another tool counted; one that the tool does not have is null. */
-export const HISTORY_FIGURES = ['visitors', 'visits', 'pageviews', 'bounces', 'seconds'] as const
-export type HistoryFigure = (typeof HISTORY_FIGURES)[number]
+export const IMPORTED_METRICS = ['visitors', 'visits', 'pageviews', 'bounces', 'seconds'] as const
+export type ImportedMetric = (typeof IMPORTED_METRICS)[number]
 
 /** A day of a site as another tool counted it. */
-export type HistoryDay = Readonly<Record<HistoryFigure, number | null>> & {
+export type HistoryDay = Readonly<Record<ImportedMetric, number | null>> & {
   /** A calendar day, such as `2026-11-21`. */
   readonly day: string
   readonly tool: string
@@ -26,13 +26,13 @@ export interface SiteHistory {
 }
 
 /** The figure that a count is the sum of. */
-const COUNTS: Readonly<Record<string, HistoryFigure>> = {
+const COUNTS: Readonly<Record<string, ImportedMetric>> = {
   visitors: 'visitors',
   sessions: 'visits',
   pageviews: 'pageviews',
 }
 /** The figure whose mean over visits a metric is. */
-const MEANS: Readonly<Record<string, HistoryFigure>> = {
+const MEANS: Readonly<Record<string, ImportedMetric>> = {
   bounce: 'bounces',
   duration: 'seconds',
   views_per_session: 'pageviews',
@@ -101,7 +101,7 @@ export function addHistory(row: ResultRow, days: readonly HistoryDay[], metrics:
   return added
 }
 
-const sum = (days: readonly HistoryDay[], figure: HistoryFigure): number =>
+const sum = (days: readonly HistoryDay[], figure: ImportedMetric): number =>
   days.reduce((total, day) => total + (day[figure] ?? 0), 0)
 
 /** Whether a day of another tool lacks what a metric needs. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ProxyCounts } from '../../api/metrics.js'
 import { scriptName } from '../../api/tracker-script.js'
-import { clientAddress, isGlobal, isTrusted, parseAddress, parseTrust, type Trust } from '../../base/address.js'
+import { clientAddress, isLocatable, isTrusted, parseAddress, parseTrust, type Trust } from '../../base/address.js'
 import type { Log } from '../../base/log.js'
 import { readCertificate, type TlsCertificate } from '../../site/proxy/certificate.js'
 import { isUnderBasePath } from '../../site/proxy/node-handler.js'
@@ -165,7 +165,7 @@ export function createAddressSources(trust: Trust) {
       else {
         counts.ignored += 1
         const address = parseAddress(peer)
-        if (address && !isGlobal(address)) ignoredPeer = peer.replace(/^::ffff:/, '')
+        if (address && !isLocatable(address)) ignoredPeer = peer.replace(/^::ffff:/, '')
       }
     },
     read: (): Pick<ProxyCounts, 'addresses' | 'ignored_peer'> => ({

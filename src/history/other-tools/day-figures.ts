@@ -1,8 +1,8 @@
-import { HISTORY_FIGURES, type HistoryFigure } from '../../analytics/query/histories.js'
+import { IMPORTED_METRICS, type ImportedMetric } from '../../analytics/query/histories.js'
 import { UnusableSetting } from '../../base/errors.js'
 
 /** The figures of one day that a file has. */
-export type Figures = Partial<Record<HistoryFigure, number>>
+export type Figures = Partial<Record<ImportedMetric, number>>
 
 /** Adds up what the files of one export say about each day. */
 export function createDayFigures() {
@@ -11,7 +11,7 @@ export function createDayFigures() {
     /** Adds figures of a day. Throws `UnusableSetting` if another file has other ones. */
     add(file: string, day: string, figures: Figures): void {
       const dayFigures = days.get(day) ?? {}
-      for (const name of HISTORY_FIGURES) {
+      for (const name of IMPORTED_METRICS) {
         const [before, now] = [dayFigures[name], figures[name]]
         if (before !== undefined && now !== undefined && before !== now)
           throw new UnusableSetting(
@@ -30,7 +30,7 @@ export function createDayFigures() {
 }
 
 /** Bounces are never more than visits: rounded shares may be. */
-function completed(figures: Figures): Record<HistoryFigure, number | null> {
+function completed(figures: Figures): Record<ImportedMetric, number | null> {
   const { visitors = null, visits = null, pageviews = null, bounces = null, seconds = null } = figures
   const most = visits ?? Number.POSITIVE_INFINITY
   return { visitors, visits, pageviews, bounces: bounces === null ? null : Math.min(bounces, most), seconds }

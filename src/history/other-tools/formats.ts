@@ -1,4 +1,4 @@
-import { HISTORY_FIGURES } from '../../analytics/query/histories.js'
+import { IMPORTED_METRICS } from '../../analytics/query/histories.js'
 import type { Figures } from './day-figures.js'
 import { parseCount, parseDecimal, parseSeconds, parseShare, parseTime } from './values.js'
 import type { Countable, ExportedHit } from './visit-counter.js'
@@ -47,7 +47,7 @@ export interface HitFormat extends FormatInfo {
 export type CsvFormat = DailyFormat | HitFormat
 
 /** Numbers that a row may have of a day: figures, and means of which figures are made. */
-const CELL_NAMES = [...HISTORY_FIGURES, 'engaged', 'bounceShare', 'meanSeconds'] as const
+const CELL_NAMES = [...IMPORTED_METRICS, 'engaged', 'bounceShare', 'meanSeconds'] as const
 type CellName = (typeof CELL_NAMES)[number]
 /** A number from the first of some columns that the file has. */
 type Reader = readonly [columns: readonly string[], parse: (text: string) => number | undefined]

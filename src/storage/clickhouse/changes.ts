@@ -18,7 +18,7 @@ import { listColumns } from './schema.js'
  * `e`, its changes `now`, many of them in one parameter.
  */
 
-/** Inserts new versions of the rows `e` of `from`: they get these values, and keep the others. */
+/** Changes the rows that `from` selects as `e`: inserts a new version of each with these values and its other ones. */
 export function insertVersions(table: RowTable, values: Readonly<Record<string, Sql>>, number: bigint, from: Sql): Sql {
   const given: Readonly<Record<string, Sql>> = { ...values, ver: sql`${number}`, is_deleted: raw('0') }
   const columns = listColumns(table).map(({ name }) => name)
@@ -26,7 +26,7 @@ export function insertVersions(table: RowTable, values: Readonly<Record<string, 
   return sql`insert into ${raw(table)} (${raw(columns.join(', '))}) select ${join(selected, ', ')} from ${from}`
 }
 
-/** Deletes the rows `e` of `from`: a version of each without any value but its key. */
+/** Deletes the rows that `from` selects as `e`: inserts a new version of each that has only its key. */
 export const insertDeletions = (table: RowTable, number: bigint, from: Sql): Sql => sql`
   insert into ${raw(table)} (site_id, timestamp, row_id, ver, is_deleted)
   select e.site_id, e.timestamp, e.row_id, ${number}, 1 from ${from}`

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import t from 'tap'
-import { addressKey, isGlobal, parseAddress, wordsOf } from '../../../src/base/address.js'
+import { addressKey, isLocatable, parseAddress, wordsOf } from '../../../src/base/address.js'
 import { compileGeoFile } from '../../../src/worker/ingest/place/geo-compiler.js'
 import { decodeGeoFile, encodeGeoFile, findValue } from '../../../src/worker/ingest/place/geo-file.js'
 import { openPlaceLookup, UNKNOWN_PLACE } from '../../../src/worker/ingest/place/place-lookup.js'
@@ -83,7 +83,7 @@ t.test('private and reserved addresses have no place', async (t) => {
   ]
   for (const [text, expected] of rows) {
     const address = parseAddress(text)
-    t.equal(address && isGlobal(address), expected, text)
+    t.equal(address && isLocatable(address), expected, text)
   }
 })
 

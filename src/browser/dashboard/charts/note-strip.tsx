@@ -1,4 +1,4 @@
-import { MoreButton } from '../parts/buttons.js'
+import { LinkButton } from '../parts/buttons.js'
 import { act } from '../parts/dialogs.js'
 import { Icon, Mark } from '../parts/marks.js'
 import { Cut } from '../parts/names.js'
@@ -54,17 +54,17 @@ export function NoteStrip({ note, among, metrics, onOpen, onChange }: NoteStripP
           )}{' '}
           {hasRole('member') && (
             <>
-              <MoreButton onClick={onChange}>{parts.edit}</MoreButton>{' '}
-              <MoreButton onClick={() => void act(remove, parts.deleted)}>{parts.delete}</MoreButton>
+              <LinkButton onClick={onChange}>{parts.edit}</LinkButton>{' '}
+              <LinkButton onClick={() => void act(remove, parts.deleted)}>{parts.delete}</LinkButton>
             </>
           )}{' '}
           {([-1, 1] as const).map((by) => {
             const next = inOrder[place + by]
             return (
               next && (
-                <MoreButton key={by} onClick={() => onOpen(next.id)}>
+                <LinkButton key={by} onClick={() => onOpen(next.id)}>
                   {by < 0 ? parts.note.earlier : parts.note.later}
-                </MoreButton>
+                </LinkButton>
               )
             )
           })}

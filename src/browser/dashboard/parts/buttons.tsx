@@ -7,7 +7,7 @@ import { t } from '../texts/index.js'
 type Attributes = Omit<ButtonHTMLAttributes, 'role' | 'type'> & { children: ComponentChildren }
 
 /** A button that looks like a link, beside a title or in a row. */
-export const MoreButton = (attributes: Attributes) => h('button', { type: 'button', class: 'more', ...attributes })
+export const LinkButton = (attributes: Attributes) => h('button', { type: 'button', class: 'more', ...attributes })
 
 /** A button that is not the one that the reader came for. */
 export const PlainButton = (attributes: Attributes) =>
@@ -25,9 +25,9 @@ export const pressEvents = (press: (event: MouseEvent | KeyboardEvent) => void) 
 
 /** Turns a chart into its table and back. */
 export const TableButton = ({ asTable, onTurn }: { asTable: boolean; onTurn: (asTable: boolean) => void }) => (
-  <MoreButton aria-pressed={asTable} onClick={() => onTurn(!asTable)}>
+  <LinkButton aria-pressed={asTable} onClick={() => onTurn(!asTable)}>
     {asTable ? t().parts.chart : t().parts.table}
-  </MoreButton>
+  </LinkButton>
 )
 
 interface ChoicesProps<T extends string> {
@@ -41,9 +41,9 @@ interface ChoicesProps<T extends string> {
 export const Choices = <T extends string>({ values, now, nameOf, onChoose }: ChoicesProps<T>) => (
   <span class="legend">
     {values.map((value) => (
-      <MoreButton key={value} aria-pressed={value === now} onClick={() => onChoose(value)}>
+      <LinkButton key={value} aria-pressed={value === now} onClick={() => onChoose(value)}>
         {nameOf(value)}
-      </MoreButton>
+      </LinkButton>
     ))}
   </span>
 )
@@ -56,9 +56,9 @@ export function useFew<Row>(
 ) {
   const [isLong, setLong] = useState(false)
   const button = rows.length > few && (
-    <MoreButton aria-expanded={isLong} onClick={() => setLong(!isLong)}>
+    <LinkButton aria-expanded={isLong} onClick={() => setLong(!isLong)}>
       {isLong ? texts.fewer : texts.all(formatNumber(rows.length))}
-    </MoreButton>
+    </LinkButton>
   )
   return [isLong ? rows : rows.slice(0, few), button] as const
 }

@@ -1,6 +1,6 @@
 import { go, place } from '../state/address.js'
 import { t } from '../texts/index.js'
-import { MoreButton } from './buttons.js'
+import { LinkButton } from './buttons.js'
 
 /** The page number in the address, from 1. */
 export const pageNumber = (): number => Math.max(1, Math.trunc(Number(place.value.own.page)) || 1)
@@ -13,13 +13,13 @@ export function Paging({ total, limit }: { total: number | undefined; limit: num
   const turn = (to: number) => go({ own: { ...place.value.own, page: to === 1 ? '' : `${to}` } })
   return (
     <nav class="paging">
-      <MoreButton disabled={page <= 1} onClick={() => turn(page - 1)}>
+      <LinkButton disabled={page <= 1} onClick={() => turn(page - 1)}>
         {t().parts.back}
-      </MoreButton>
+      </LinkButton>
       <span>{t().parts.page(page, pages)}</span>
-      <MoreButton disabled={page >= pages} onClick={() => turn(page + 1)}>
+      <LinkButton disabled={page >= pages} onClick={() => turn(page + 1)}>
         {t().parts.next}
-      </MoreButton>
+      </LinkButton>
     </nav>
   )
 }

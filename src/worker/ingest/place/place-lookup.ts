@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { type Address, isGlobal, parseAddress, wordsOf } from '../../../base/address.js'
+import { type Address, isLocatable, parseAddress, wordsOf } from '../../../base/address.js'
 import { ApiError } from '../../../base/errors.js'
 import { MAX_CHARACTERS, truncate } from '../../../base/text-limits.js'
 import { decodeGeoFile, findValue, type GeoFile } from './geo-file.js'
@@ -44,7 +44,7 @@ export function openPlaceLookup(options: { geoip?: string | undefined; folder?: 
     },
     /** Returns nothing known for a missing, private or reserved address. */
     locate: (address: Address | undefined): Place =>
-      address !== undefined && isGlobal(address) ? findPlace(address, shipped, source) : UNKNOWN_PLACE,
+      address !== undefined && isLocatable(address) ? findPlace(address, shipped, source) : UNKNOWN_PLACE,
   }
 }
 

@@ -14,7 +14,7 @@ export default defineRead({
       agent_id: z.string(),
       name: z.string(),
       operator: z.string().describe('As the fetches claim; with severity `unverified` it is not accused.'),
-      severity: z.enum(SEVERITIES).describe('One of several rows of an agent: each has the fetches of one severity.'),
+      severity: z.enum(SEVERITIES).describe('An agent has one row for each severity of its fetches.'),
       fetches: Count,
       urls: Count.describe('Distinct URLs.'),
       ...violationSumShapes,

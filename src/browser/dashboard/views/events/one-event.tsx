@@ -1,5 +1,5 @@
 import { ReadershipChart } from '../../charts/readership-chart.js'
-import { MoreButton } from '../../parts/buttons.js'
+import { LinkButton } from '../../parts/buttons.js'
 import { Ranked } from '../../parts/lists.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
@@ -58,12 +58,12 @@ export function OneEvent({ name }: { name: string }) {
           title={<span dir="auto">{key.slice(0, 200)}</span>}
           answers={[answer]}
           right={
-            <MoreButton
+            <LinkButton
               aria-pressed={property === key}
               onClick={() => go({ own: { ...place.value.own, property: property ? '' : key } })}
             >
               {property ? texts.allProperties : texts.allValues}
-            </MoreButton>
+            </LinkButton>
           }
         >
           {() => (

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { MoreButton, PlainButton } from '../../parts/buttons.js'
+import { LinkButton, PlainButton } from '../../parts/buttons.js'
 import { Form, toast } from '../../parts/dialogs.js'
 import { Field } from '../../parts/fields.js'
 import { Icon } from '../../parts/marks.js'
@@ -144,18 +144,18 @@ function StepFields({ step, index, count, onChange, onMove, onRemove }: StepProp
     <li>
       <div class="step-head">
         <h3>{texts.step(index + 1)}</h3>
-        <MoreButton disabled={index === 0} onClick={() => onMove(-1)}>
+        <LinkButton disabled={index === 0} onClick={() => onMove(-1)}>
           {texts.earlier}
           <span class="visually-hidden">: {texts.step(index + 1)}</span>
-        </MoreButton>
-        <MoreButton disabled={index === count - 1} onClick={() => onMove(1)}>
+        </LinkButton>
+        <LinkButton disabled={index === count - 1} onClick={() => onMove(1)}>
           {texts.later}
           <span class="visually-hidden">: {texts.step(index + 1)}</span>
-        </MoreButton>
-        <MoreButton disabled={count <= 2} onClick={onRemove}>
+        </LinkButton>
+        <LinkButton disabled={count <= 2} onClick={onRemove}>
           {behaviour.goals.remove}
           <span class="visually-hidden">: {texts.step(index + 1)}</span>
-        </MoreButton>
+        </LinkButton>
       </div>
       <div class="step-fields">
         <Field label={texts.label} hint={texts.labelHint}>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { MoreButton } from '../../parts/buttons.js'
+import { LinkButton } from '../../parts/buttons.js'
 import { Confirm, toast } from '../../parts/dialogs.js'
 import { Icon } from '../../parts/marks.js'
 import { Panel } from '../../parts/panel.js'
@@ -93,10 +93,10 @@ function FunnelList({ list, current }: { list: Result<'/api/funnels'>; current: 
                       {parts.edit}
                       <span class="visually-hidden">: {funnel.name}</span>
                     </a>
-                    <MoreButton onClick={() => setDoomed(funnel)}>
+                    <LinkButton onClick={() => setDoomed(funnel)}>
                       {parts.delete}
                       <span class="visually-hidden">: {funnel.name}</span>
-                    </MoreButton>
+                    </LinkButton>
                   </span>
                 )}
               </li>

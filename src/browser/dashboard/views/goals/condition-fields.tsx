@@ -1,4 +1,4 @@
-import { MoreButton } from '../../parts/buttons.js'
+import { LinkButton } from '../../parts/buttons.js'
 import { Choose, Field, Wrong } from '../../parts/fields.js'
 import { useRead } from '../../state/data.js'
 import { siteQuery } from '../../state/question.js'
@@ -70,19 +70,19 @@ export function ConditionFields({ of, types, onChange, at = '' }: ConditionField
               onChange={(pathname) => change({ pathname })}
               names={[`${at}match.pathname`]}
             />
-            <MoreButton
+            <LinkButton
               onClick={() => {
                 const { pathname: _, ...rest } = match
                 onChange({ ...of, match: rest })
               }}
             >
               {texts.everyPage}
-            </MoreButton>
+            </LinkButton>
           </>
         ) : (
-          <MoreButton onClick={() => change({ pathname: { op: 'starts_with', value: '/' } })}>
+          <LinkButton onClick={() => change({ pathname: { op: 'starts_with', value: '/' } })}>
             {texts.somePages}
-          </MoreButton>
+          </LinkButton>
         ))}
     </div>
   )
@@ -182,12 +182,12 @@ function Properties({
             test={prop}
             onChange={(test) => set(props.map((each, j) => (j === i ? { key: each.key, ...test } : each)))}
           />
-          <MoreButton onClick={() => set(props.filter((_, j) => j !== i))}>{texts.remove}</MoreButton>
+          <LinkButton onClick={() => set(props.filter((_, j) => j !== i))}>{texts.remove}</LinkButton>
         </div>
       ))}
       <Wrong names={[name]} />
       {props.length < 10 && (
-        <MoreButton onClick={() => set([...props, { key: '', op: 'is', value: '' }])}>{texts.addProperty}</MoreButton>
+        <LinkButton onClick={() => set([...props, { key: '', op: 'is', value: '' }])}>{texts.addProperty}</LinkButton>
       )}
     </fieldset>
   )

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { MoreButton } from '../../parts/buttons.js'
+import { LinkButton } from '../../parts/buttons.js'
 import { Dialog, Form, toast } from '../../parts/dialogs.js'
 import { Field } from '../../parts/fields.js'
 import { NewerVersion, useVersion } from '../../parts/newer-version.js'
@@ -47,7 +47,7 @@ export function GoalDialog({ goal, onClose, onDelete }: GoalDialogProps) {
         {draft.type === 'event' && <Revenue draft={draft} onChange={setDraft} />}
         {onDelete && (
           <p>
-            <MoreButton onClick={onDelete}>{texts.deleteTitle}</MoreButton>
+            <LinkButton onClick={onDelete}>{texts.deleteTitle}</LinkButton>
           </p>
         )}
         <NewerVersion
@@ -66,11 +66,11 @@ function Revenue({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) =
   const { revenue, ...rest } = draft
   if (!revenue)
     return (
-      <MoreButton
+      <LinkButton
         onClick={() => onChange({ ...draft, revenue: { property: 'price', currency: site.value?.currency ?? 'EUR' } })}
       >
         {texts.addRevenue}
-      </MoreButton>
+      </LinkButton>
     )
   return (
     <fieldset class="field">
@@ -93,7 +93,7 @@ function Revenue({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) =
             onChange({ ...draft, revenue: { ...revenue, currency: event.currentTarget.value.toUpperCase() } })
           }
         />
-        <MoreButton onClick={() => onChange(rest)}>{texts.remove}</MoreButton>
+        <LinkButton onClick={() => onChange(rest)}>{texts.remove}</LinkButton>
       </div>
       <span class="hint">{texts.revenueHint}</span>
     </fieldset>

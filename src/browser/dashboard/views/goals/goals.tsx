@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
-import { MoreButton } from '../../parts/buttons.js'
+import { LinkButton } from '../../parts/buttons.js'
 import { Confirm, toast } from '../../parts/dialogs.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { Icon } from '../../parts/marks.js'
@@ -86,9 +86,9 @@ function GoalList() {
         right={
           <>
             {canWrite && rows.length > 0 && (
-              <MoreButton onClick={() => setOpen({ kind: 'new' })}>
+              <LinkButton onClick={() => setOpen({ kind: 'new' })}>
                 <Icon name="plus" /> {texts.create}
-              </MoreButton>
+              </LinkButton>
             )}
             <ExportMenu report="goals" only="human" picture={false} />
           </>
@@ -168,9 +168,9 @@ function goalColumns(
         const goal = goalOf(id)
         if (!goal || !onOpen) return null
         return (
-          <MoreButton aria-label={`${parts.edit}: ${goal.name}`} onClick={() => onOpen({ kind: 'edit', goal })}>
+          <LinkButton aria-label={`${parts.edit}: ${goal.name}`} onClick={() => onOpen({ kind: 'edit', goal })}>
             {parts.edit}
-          </MoreButton>
+          </LinkButton>
         )
       },
     },

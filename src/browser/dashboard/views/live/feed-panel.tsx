@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { MoreButton } from '../../parts/buttons.js'
+import { LinkButton } from '../../parts/buttons.js'
 import { describeFilter } from '../../parts/filter-name.js'
 import { Icon, Mark } from '../../parts/marks.js'
 import { PageName, RowName } from '../../parts/names.js'
@@ -63,9 +63,9 @@ export function FeedPanel() {
             <span class="dot" aria-hidden="true" />
             {paused ? texts.paused(formatNumber(waiting)) : texts.connection[feed.connection]}
           </span>
-          <MoreButton aria-pressed={paused} onClick={() => setPaused(!paused)}>
+          <LinkButton aria-pressed={paused} onClick={() => setPaused(!paused)}>
             {paused ? texts.resume : texts.pause} <kbd>{texts.space}</kbd>
-          </MoreButton>
+          </LinkButton>
         </>
       }
       foot={feed.missed > 0 && texts.missed(formatNumber(feed.missed))}

@@ -114,7 +114,7 @@ interface BarProps {
   side: Audience
   x: number
   width: number
-  /** The share of the side's greatest value; undefined: not recorded. */
+  /** Height of the bar: share of the greatest value of its audience. Undefined if the minute was not recorded. */
   share: number | undefined
   /** The minute that is not over yet. */
   last: boolean

@@ -1,6 +1,6 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
-import { Choices, MoreButton } from '../../parts/buttons.js'
+import { Choices, LinkButton } from '../../parts/buttons.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { Lacking, Warnings } from '../../parts/states.js'
@@ -76,9 +76,9 @@ function Grid() {
               nameOf={(each) => t().parts.granularity[each]}
               onChoose={(each) => choose({ by: each })}
             />
-            <MoreButton aria-pressed={counts} onClick={() => choose({ as: counts ? '' : 'count' })}>
+            <LinkButton aria-pressed={counts} onClick={() => choose({ as: counts ? '' : 'count' })}>
               {counts ? texts.asShare : texts.asCount}
-            </MoreButton>
+            </LinkButton>
             <ExportMenu
               report="retention"
               only="human"

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { MoreButton } from '../../parts/buttons.js'
+import { LinkButton } from '../../parts/buttons.js'
 import { act, Form, toast } from '../../parts/dialogs.js'
 import { Input, passwordOf, textOf } from '../../parts/fields.js'
 import { Cut } from '../../parts/names.js'
@@ -129,9 +129,9 @@ function Sessions() {
       title={texts.sessions}
       answers={[answer]}
       right={
-        <MoreButton disabled={busy} onClick={() => void end()}>
+        <LinkButton disabled={busy} onClick={() => void end()}>
           {texts.endOthers}
-        </MoreButton>
+        </LinkButton>
       }
     >
       {() => (
@@ -157,9 +157,9 @@ function Sessions() {
               right: true,
               cell: ({ id, current }) =>
                 current ? null : (
-                  <MoreButton disabled={busy} onClick={() => void end(id)}>
+                  <LinkButton disabled={busy} onClick={() => void end(id)}>
                     {texts.end}
-                  </MoreButton>
+                  </LinkButton>
                 ),
             },
           ]}

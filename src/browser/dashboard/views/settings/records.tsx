@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { MoreButton } from '../../parts/buttons.js'
+import { LinkButton } from '../../parts/buttons.js'
 import { act, Confirm, Dialog, Form, toast } from '../../parts/dialogs.js'
 import { NewerVersion, useVersion } from '../../parts/newer-version.js'
 import { Panel } from '../../parts/panel.js'
@@ -54,9 +54,9 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
     setRemoving(undefined)
   }
   const button = (row: R, label: string, run: () => void) => (
-    <MoreButton aria-label={`${label}: ${nameOf(row)}`} onClick={run}>
+    <LinkButton aria-label={`${label}: ${nameOf(row)}`} onClick={run}>
       {label}
-    </MoreButton>
+    </LinkButton>
   )
   const acts: Column<R> = {
     key: 'acts',
