@@ -209,6 +209,8 @@ function startWriter(options: QueueOptions, ahead: ReturnType<typeof createReadA
       }
       if (fresh.rows.length < BATCH_WINDOW_ROWS && !closed) await sleep(BATCH_WINDOW_MS, hurry.signal)
       hurry = new AbortController()
+      // The collector may have taken the rows from memory meanwhile: a write of none says nothing of the disk.
+      if (fresh.rows.length === 0) continue
       if (await store()) continue
       if (closed) return
       await sleep(RETRY_AFTER_FAULT_MS, hurry.signal)

@@ -169,7 +169,8 @@ async function openDirectory(options: ShipperOptions, onLost: SpoolOptions['onLo
     }
     return { progress, resume, spool, close }
   } catch (error) {
-    await progress.close()
+    // The lock is released also if the file cannot be closed: the directory may be opened again.
+    await progress.close().catch(() => {})
     await lock.release()
     return fail(error)
   }

@@ -76,7 +76,8 @@ export async function openSpool(options: SpoolOptions) {
       lock(async () => {
         const [first] = rows
         if (first === undefined) return
-        last = Math.max(last, await writer.append(rows, first.number))
+        const written = await writer.append(rows, first.number)
+        last = Math.max(last, written)
         for (let [oldest] = segments; oldest && bytes() > limit && segments.length > 1; [oldest] = segments) {
           reader.drop(oldest)
           forgetSegment(segments, oldest)
