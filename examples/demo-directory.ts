@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /** The demo's rows must not mix with those of the operator's own site, which go to `./readership-data`. */
@@ -6,6 +6,9 @@ export const DEMO_DATA = './readership-demo'
 
 /** A file in the directory while a process, whose number it has, writes the history. */
 export const UNFINISHED = 'history-is-being-written'
+
+/** The history takes less than a minute of one core. */
+const MAX_WRITING_MS = 600_000
 
 /**
  * Returns what to call when the demo's history is written; undefined if the directory was chosen by the operator, or has its
@@ -16,7 +19,9 @@ export function beginHistory(data: string, say: (text: string) => void): (() => 
   const marker = join(data, UNFINISHED)
   if (existsSync(marker)) {
     const pid = Number(readFileSync(marker, 'utf8'))
-    if (pid !== process.pid && isRunning(pid))
+    // After a while the number may be that of any other process.
+    const isFresh = Date.now() - statSync(marker).mtimeMs < MAX_WRITING_MS
+    if (isFresh && pid > 0 && pid !== process.pid && isRunning(pid))
       throw new Error(`Another npm start (process ${pid}) is writing the demo's history into ${data}.`)
     say(`The history in ${data} was cut short by the end of the last demo: the demo writes it again.`)
     rmSync(data, { recursive: true })
