@@ -31,6 +31,7 @@ import { checkServers } from './doctor-servers.js'
 import { escapeText } from './escape.js'
 import { errorReason, type Finding, fail, ok, warn } from './finding.js'
 import { Failure, style, type Terminal } from './terminal.js'
+import { wrapIndented } from './text-width.js'
 
 export const doctor = defineCommand({
   name: 'doctor',
@@ -65,7 +66,9 @@ export const doctor = defineCommand({
 function formatFinding(terminal: Terminal, { check, state, says, mend }: Finding): string {
   const mark = { ok: ['green', '✓'], warn: ['yellow', '!'], fail: ['red', '✗'] } as const
   const [colour, sign] = mark[state]
-  return `${style(terminal, colour, sign)} ${check}: ${escapeText(says)}\n${mend ? `    ${escapeText(mend)}\n` : ''}`
+  const found = wrapIndented(`${check}: ${escapeText(says)}`, terminal.columns, 2)
+  const hint = mend && wrapIndented(escapeText(mend), terminal.columns, 4)
+  return `${style(terminal, colour, sign)} ${found}\n${hint ? `    ${hint}\n` : ''}`
 }
 
 /** Makes all checks. The settings of a running instance count before those of this command. */

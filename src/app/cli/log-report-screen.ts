@@ -5,7 +5,7 @@ import { bar, sparkline } from './charts.js'
 import { escapeText } from './escape.js'
 import { formatTable, right } from './table.js'
 import { style, type Terminal } from './terminal.js'
-import { cutToWidth, textWidth } from './text-width.js'
+import { cutToWidth, textWidth, wrapIndented } from './text-width.js'
 
 interface Screen extends Pick<Terminal, 'colour' | 'columns'> {
   rows: { agents: number; others: number }
@@ -63,6 +63,9 @@ const half = ({ columns = MAX_COLUMNS }: Screen) =>
   columns < MIN_TWO_HALVES ? columns : Math.floor((columns - GAP) / 2)
 const halfOf = (screen: Screen): Screen => ({ ...screen, columns: half(screen) })
 
+const NO_USER_AGENTS =
+  'The log has no user agents, so people and agents cannot be told apart. Have the server log them: the format combined does.'
+
 /** The requests of logs that have no user agents. */
 function unknownReaders(screen: Screen, { unknown_readers: unknown }: LogReport): string {
   if (unknown === undefined) return ''
@@ -77,8 +80,7 @@ function unknownReaders(screen: Screen, { unknown_readers: unknown }: LogReport)
     ]
   })
   return `${bold(screen, 'Readers unknown')}
-The log has no user agents, so people and agents cannot be told apart.
-Have the server log them: the format combined does.
+${wrapIndented(NO_USER_AGENTS, screen.columns)}
 ${counted(unknown.requests, 'request')} from ${counted(unknown.addresses, 'address', 'addresses')}, ${formatBytes(unknown.bytes)}
 
 ${formatTable(screen, [right('REQUESTS'), 'PATH', right('REQUESTS'), 'STATUS'], list)}`
@@ -247,7 +249,7 @@ function notes(screen: Screen, { lines, people, agents, files, robots, lists_com
     !lists_complete && 'There are very many distinct paths: rare ones may be missing from the lists.',
     robots === undefined && 'With --robots FILE or URL: who fetched what your robots.txt disallows.',
   ]
-  return facts.flatMap((fact) => (fact ? [`${dim(screen, fact)}\n`] : [])).join('')
+  return facts.flatMap((fact) => (fact ? [`${dim(screen, wrapIndented(fact, screen.columns))}\n`] : [])).join('')
 }
 
 /** Sets two blocks side by side, or one below the other in a narrow terminal. */

@@ -8,6 +8,7 @@ import { doctor } from './doctor.js'
 import { escapeText } from './escape.js'
 import { exportRows } from './export.js'
 import { geoipUpdate } from './geoip.js'
+import { HELP_FORMAT, helpColumns } from './help.js'
 import { historyAdd, historyDelete, historyList } from './history.js'
 import { importLogs } from './import.js'
 import { importsDelete, importsList } from './imports.js'
@@ -84,11 +85,14 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
     .description('Web analytics that counts people and AI agents separately.')
     .version(terminal.version)
     .exitOverride()
+    .configureHelp(HELP_FORMAT)
     // Flags belong to the command that they follow: `agents identify --json` is not `agents --json`.
     .enablePositionalOptions()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
+      getOutHelpWidth: () => helpColumns(terminal.columns),
+      getErrHelpWidth: () => helpColumns(terminal.errColumns),
       getOutHasColors: () => terminal.colour,
       getErrHasColors: () => terminal.colour,
       // Errors take one line, so a suggestion on the next line is joined.
@@ -138,7 +142,7 @@ const createOption = (syntax: string, doc: string, repeatable: boolean) => {
 }
 
 const formatDefault = (value: unknown): string =>
-  value === undefined || (Array.isArray(value) && value.length === 0) ? '' : ` (default ${value})`
+  value === undefined || value === false || (Array.isArray(value) && value.length === 0) ? '' : ` (default ${value})`
 
 /** Loads the settings: the command's flags over environment and file. */
 function loadCommandConfig(

@@ -12,6 +12,7 @@ import { printOutput, writeOutputFile } from './output-file.js'
 import { showElapsed } from './progress.js'
 import { type Column, formatTable } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
+import { wrapIndented } from './text-width.js'
 
 /** One report as the flags of `stats` ask for it. */
 export interface ReportRequest {
@@ -101,7 +102,9 @@ export function formatReport(terminal: Terminal, report: string, response: unkno
     metrics,
     total: meta.total,
   })
-  const notes = formatWarnings(meta.warnings ?? []).map((note) => style(terminal, 'dim', `! ${escapeText(note)}`))
+  const notes = formatWarnings(meta.warnings ?? []).map((note) =>
+    style(terminal, 'dim', `! ${wrapIndented(escapeText(note), terminal.columns, 2)}`),
+  )
   return `${[...tables.map((each) => formatReportTable(terminal, each)), ...notes].join('\n')}\n`
 }
 

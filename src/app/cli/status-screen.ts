@@ -4,7 +4,7 @@ import { formatBytes } from '../../base/format-bytes.js'
 import { escapeText } from './escape.js'
 import { isSetAside } from './set-aside.js'
 import { style, type Terminal } from './terminal.js'
-import { textWidth } from './text-width.js'
+import { wrapWords } from './text-width.js'
 
 const MARKS = { ok: ['green', '✓'], warn: ['yellow', '!'], fail: ['red', '✗'] } as const
 /** The state marks the line as good, as a finding, or as a fault. */
@@ -69,37 +69,6 @@ function formatLine(terminal: Pick<Terminal, 'colour'>, [label, text, state]: Li
     const mark = state ? style(terminal, colour, sign) : sign
     return `${mark} ${style(terminal, 'dim', label.padEnd(LABEL_COLUMNS))}${shown}`
   })
-}
-
-/** A space between words, but not between a number and its unit. */
-const WORD_SPACE = / (?!(?:[kMGTP]?B|%)(?![A-Za-z]))/
-
-/** Splits text into lines of at most `columns`, at spaces where there are any. */
-function wrapWords(text: string, columns: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(WORD_SPACE).flatMap((word) => splitWord(word, columns))) {
-    const longer = line === '' ? word : `${line} ${word}`
-    if (textWidth(longer) <= columns) line = longer
-    else {
-      lines.push(line)
-      line = word
-    }
-  }
-  return [...lines, line]
-}
-
-function splitWord(word: string, columns: number): string[] {
-  const parts: string[] = []
-  let part = ''
-  for (const character of word) {
-    if (part !== '' && textWidth(part + character) > columns) {
-      parts.push(part)
-      part = ''
-    }
-    part += character
-  }
-  return [...parts, part]
 }
 
 function storeLine({ store, collector, fleet }: InstanceStatus): Line {

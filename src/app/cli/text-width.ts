@@ -55,3 +55,41 @@ export function cutToWidth(text: string, columns: number): string {
   }
   return columns < 1 ? '' : `${prefix}…${' '.repeat(columns - 1 - width)}`
 }
+
+/** A space between words, but not between a number and its unit. */
+const WORD_SPACE = / (?!(?:[kMGTP]?B|%)(?![A-Za-z]))/
+
+/** Splits text into lines of at most `columns`, at spaces; only a word that is longer than a line is broken. */
+export function wrapWords(text: string, columns: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(WORD_SPACE).flatMap((word) => splitWord(word, columns))) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (textWidth(longer) <= columns) line = longer
+    else {
+      lines.push(line)
+      line = word
+    }
+  }
+  return [...lines, line]
+}
+
+function splitWord(word: string, columns: number): string[] {
+  const parts: string[] = []
+  let part = ''
+  for (const character of word) {
+    if (part !== '' && textWidth(part + character) > columns) {
+      parts.push(part)
+      part = ''
+    }
+    part += character
+  }
+  return [...parts, part]
+}
+
+/**
+ * Wraps text for a terminal: the lines after the first are indented, and the first has that much space beside it. In a
+ * pipe (no columns) the text stays one line.
+ */
+export const wrapIndented = (text: string, columns: number | undefined, indent = 0): string =>
+  columns === undefined ? text : wrapWords(text, Math.max(1, columns - indent)).join(`\n${' '.repeat(indent)}`)
