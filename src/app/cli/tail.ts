@@ -19,7 +19,7 @@ const MissedRows = z.object({ missed: z.number() })
 
 export const tail = defineCommand({
   name: 'tail',
-  summary: 'print recent rows and follow new ones, one line each',
+  summary: 'print recent rows and follow new ones',
   flags: z.object({
     n: flag(
       '-n <rows>',
@@ -38,14 +38,15 @@ export const tail = defineCommand({
       'only fetches that robots.txt disallowed at the time, with the rule',
       z.boolean().default(false),
     ),
+    follow: flag('--no-follow', 'end after the recent rows', z.boolean().default(true)),
     json: flag('--json', 'print newline-delimited JSON', z.boolean().default(false)),
   }),
   async run(call) {
     const { config, terminal } = call
-    const { violations, json, ...filters } = call.flags
+    const { violations, json, follow: isFollowing, ...filters } = call.flags
     await withClient(call, async (client) => {
       if (!json && terminal.columns !== undefined) terminal.out(`${formatTailLegend(terminal)}\n`)
-      const follow = client.running ? '1' : '0'
+      const follow = client.running && isFollowing ? '1' : '0'
       const query = queryString({ ...filters, violations: violations ? '1' : undefined, follow })
       for await (const value of untilDisconnected(client.lines(`/control/tail${query}`))) {
         const missed = MissedRows.safeParse(value)
@@ -54,11 +55,12 @@ export const tail = defineCommand({
           terminal.err(`${missed.data.missed} rows left out: they arrived faster than they were printed.\n`)
         else terminal.out(`${formatTailLine(terminal, TailRow.parse(value))}\n`)
       }
-      terminal.err(
-        client.running
-          ? 'The instance has stopped.\n'
-          : `No instance runs on ${config.data}: these were the last rows.\n`,
-      )
+      if (isFollowing)
+        terminal.err(
+          client.running
+            ? 'The instance has stopped.\n'
+            : `No instance runs on ${config.data}: these were the last rows.\n`,
+        )
     })
   },
 })

@@ -56,6 +56,27 @@ export function cutToWidth(text: string, columns: number): string {
   return columns < 1 ? '' : `${prefix}…${' '.repeat(columns - 1 - width)}`
 }
 
+/**
+ * Cuts `text` in the middle to at most `columns`, because paths differ at their end: the tail begins at a `/` or `-` where
+ * one is near.
+ */
+export function cutMiddle(text: string, columns: number): string {
+  if (textWidth(text) <= columns) return text
+  if (columns < MIN_MIDDLE_COLUMNS) return cutToWidth(text, columns)
+  const characters = [...text]
+  let tail = ''
+  let boundary = ''
+  for (const character of characters.toReversed()) {
+    if (textWidth(character + tail) > columns / 2) break
+    tail = character + tail
+    if (character === '/' || character === '-') boundary = tail
+  }
+  const end = textWidth(boundary) >= columns / 4 ? boundary : tail
+  return `${cutToWidth(text, columns - textWidth(end)).trimEnd()}${end}`
+}
+/** Fewer columns leave no sensible head and tail. */
+const MIN_MIDDLE_COLUMNS = 8
+
 /** A space between words, but not between a number and its unit. */
 const WORD_SPACE = / (?!(?:[kMGTP]?B|%)(?![A-Za-z]))/
 

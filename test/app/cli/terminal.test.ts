@@ -5,8 +5,7 @@ import { bar, barWidth, sparkline } from '../../../src/app/cli/charts.js'
 import { escapeJson, escapeText } from '../../../src/app/cli/escape.js'
 import { showElapsed } from '../../../src/app/cli/progress.js'
 import { formatTable } from '../../../src/app/cli/table.js'
-import { formatTailLegend, formatTailLine } from '../../../src/app/cli/tail-line.js'
-import { cutToWidth, fitToWidth, textWidth } from '../../../src/app/cli/text-width.js'
+import { cutMiddle, cutToWidth, fitToWidth, textWidth } from '../../../src/app/cli/text-width.js'
 import { formatBytes } from '../../../src/base/format-bytes.js'
 
 // Clients choose their user agent, path and referrer, and the operator prints them. Without escaping, a client could send
@@ -96,6 +95,25 @@ t.test('textWidth counts terminal columns', async (t) => {
   )
 })
 
+t.test('a path is cut in the middle, because paths differ at their end', async (t) => {
+  const rows: [string, number, string, string][] = [
+    ['/a/short', 20, '/a/short', 'it fits'],
+    ['/proofs/2026/11/how-radio-began', 20, '/proofs/2026/…-began', 'the tail begins at a boundary'],
+    ['/proofs/2026/11/how-radio-began', 24, '/proofs/202…-radio-began', 'at the longest tail of half the width'],
+    ['/journal/a-very-long-name/last', 20, '/journal/…-name/last', 'across a slash'],
+    [`/${'x'.repeat(30)}`, 10, '/xxx…xxxxx', 'without a boundary'],
+    ['漢字漢字漢字/漢字', 10, '漢字…/漢字', 'by columns'],
+    ['/abcdefghij', 5, '/abc…', 'too narrow for two ends'],
+  ]
+  for (const [text, columns, expected, why] of rows) t.equal(cutMiddle(text, columns), expected, why)
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 40 }), (text, columns) => {
+      const made = cutMiddle(escapeText(text), columns)
+      return textWidth(made) <= columns
+    }),
+  )
+})
+
 t.test('tables, sparklines and numbers', async (t) => {
   const plain = { colour: false, columns: undefined }
   t.equal(
@@ -149,63 +167,6 @@ t.test('bars', async (t) => {
   t.equal(barWidth(20), 0, 'no bar in a narrow terminal')
   t.equal(barWidth(80), 14)
   t.equal(barWidth(400), 24)
-})
-
-t.test('tail formats a row as one line', async (t) => {
-  const at = new Date(2026, 10, 21, 9, 5, 3)
-  const row = { timestamp: at.toISOString(), hostname: 'a.com', pathname: '/x\u009b31m', duration_ms: 12.4 }
-  const agent = { ...row, audience: 'agent', agent_id: 'gptbot', user_agent: 'x', status: 200, bytes: 1234 } as const
-  const plain = { colour: false }
-  t.equal(
-    formatTailLine(plain, agent),
-    '09:05:03 agent gptbot                   unknown  200      1.2 kB    12 ms /x\\x9b31m',
-  )
-  t.equal(
-    formatTailLine(plain, { ...agent, verified: true }),
-    '09:05:03 agent gptbot                   verified 200      1.2 kB    12 ms /x\\x9b31m',
-  )
-  t.match(formatTailLine(plain, { ...agent, verified: false, status: 404 }), / spoofed {2}404 /)
-  t.match(
-    formatTailLine(plain, { ...agent, agent_id: 'other', user_agent: 'odd\nbot' }),
-    /agent odd\\x0abot /,
-    'an unknown agent shows its user agent',
-  )
-  t.equal(
-    formatTailLine(plain, { ...row, audience: 'human', browser: 'Firefox', os: 'Linux', status: 200 }),
-    '09:05:03 human Firefox Linux                     200                12 ms /x\\x9b31m',
-  )
-  t.match(
-    formatTailLine(plain, { ...row, audience: 'human', status: null, duration_ms: null }),
-    /^09:05:03 human browser +\/x/,
-  )
-  const human = { ...row, audience: 'human', browser: 'Firefox', status: null, duration_ms: null } as const
-  for (const [kind, event_name, ending] of [
-    ['pageview', null, '/x\\x9b31m'],
-    ['custom', 'Sign\nup', '/x\\x9b31m "Sign\\x0aup"'],
-    ['file_download', null, '/x\\x9b31m file download'],
-  ] as const)
-    t.ok(formatTailLine(plain, { ...human, kind, event_name }).endsWith(ending), `${kind}: its event`)
-  const rule = { robots_allowed: false, robots_rule: '/x', robots_line: 2 }
-  t.equal(
-    formatTailLine({ colour: true, columns: 70 }, { ...agent, ...rule }),
-    '\u001b[2m09:05:03\u001b[22m\u001b[36m agent\u001b[39m gptbot                  \u001b[2m unknown \u001b[22m 200      1.2 kB    1…',
-    'cut to the width, and no style is left open',
-  )
-  for (const columns of [200, 70, 40, 3]) {
-    const lines = [formatTailLine({ colour: false, columns }, { ...agent, ...rule })]
-    lines.push(...formatTailLegend({ colour: false, columns }).split('\n'))
-    t.same(
-      lines.filter((line) => textWidth(line) > columns),
-      [],
-      `no line is wider than ${columns} columns`,
-    )
-  }
-  const [titles = '', ...meaning] = formatTailLegend({ colour: false, columns: undefined }).split('\n')
-  const line = formatTailLine(plain, { ...agent, verified: false })
-  t.equal(titles.indexOf('CLAIM'), line.indexOf('spoofed'), 'the titles stand above their columns')
-  t.equal(titles.indexOf('PATH'), line.indexOf('/x'))
-  for (const word of ['verified', 'spoofed', 'unknown']) t.match(meaning.join(' '), `${word}: `, 'a word of the column')
-  t.equal(formatTailLine({ colour: true }, agent).includes('\u001b[36m agent\u001b[39m'), true, 'with colour')
 })
 
 t.test('work on a terminal shows what is done and for how long; in a pipe nothing', async (t) => {
