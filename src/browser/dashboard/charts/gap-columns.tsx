@@ -21,14 +21,14 @@ export function gapColumns<R extends Gap>(most: number): Column<R>[] {
     },
     {
       key: 'ratio',
-      head: overview.perArrival,
+      head: overview.perVisit,
       right: true,
       wide: true,
       width: '16%',
       cell: ({ ratio, arrivals, fetches }) =>
         ratio === undefined ? (
           <span class="muted small no-wrap">
-            {arrivals === 0 ? overview.noArrivals : fetches === 0 ? overview.noReads : '–'}
+            {arrivals === 0 ? overview.noVisits : fetches === 0 ? overview.noReads : '–'}
           </span>
         ) : (
           formatRatio(ratio)

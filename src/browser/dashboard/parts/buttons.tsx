@@ -1,7 +1,6 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
 import { h } from 'preact'
 import { useState } from 'preact/hooks'
-import { formatNumber } from '../state/format.js'
 import { t } from '../texts/index.js'
 
 type Attributes = Omit<ButtonHTMLAttributes, 'role' | 'type'> & { children: ComponentChildren }
@@ -49,15 +48,12 @@ export const Choices = <T extends string>({ values, now, nameOf, onChoose }: Cho
 )
 
 /** The first rows of a list, and the button that shows all of them. */
-export function useFew<Row>(
-  rows: readonly Row[],
-  few: number,
-  texts: { all: (count: string) => string; fewer: string } = t().parts,
-) {
+export function useFew<Row>(rows: readonly Row[], few: number) {
+  const texts = t().parts
   const [isLong, setLong] = useState(false)
   const button = rows.length > few && (
     <LinkButton aria-expanded={isLong} onClick={() => setLong(!isLong)}>
-      {isLong ? texts.fewer : texts.all(formatNumber(rows.length))}
+      {isLong ? texts.fewer : texts.all(rows.length)}
     </LinkButton>
   )
   return [isLong ? rows : rows.slice(0, few), button] as const

@@ -1,4 +1,4 @@
-import { formatNumber, formatShare } from '../state/format.js'
+import { formatShare } from '../state/format.js'
 import { t } from '../texts/index.js'
 
 interface Identity {
@@ -24,7 +24,7 @@ export function IdentityText({ of: { verified, spoofed = 0 } }: { of: Identity }
         </span>{' '}
         {formatShare(verified)} <span class="muted wide-only">{texts.verified}</span>
       </span>{' '}
-      {spoofed > 0 && <span class="alert small wide-only no-wrap">✕ {texts.spoofed(formatNumber(spoofed))}</span>}
+      {spoofed > 0 && <span class="alert small wide-only no-wrap">✕ {texts.spoofed(spoofed)}</span>}
     </span>
   )
 }

@@ -49,17 +49,22 @@ export const writeMetric = (metric: string, value: number | undefined): string =
 export const metricName = (metric: string): string => t().parts.metric[metric] ?? metric
 
 /**
- * The change against the comparison, in grey: up is not good. A share changes by points. There is no change from 0, and
- * none where either side is absent.
+ * The change against the comparison, in grey: up is not good. A share changes by points. From 0 there is no percent: it is new.
+ * There is no change where either side is absent.
  */
 export function changeText(metric: string, now: number | undefined, before: number | undefined): string {
   const { parts } = t()
   if (now === undefined || before === undefined) return ''
   if (now === before) return parts.noChange
   const arrow = now > before ? '▲' : '▼'
-  if (kindOf(metric) === 'share') return `${arrow} ${parts.points(formatNumber(Math.abs(now - before) * 100, 1))}`
-  if (before === 0) return `${arrow} ${parts.from(formatMetric(metric, 0))}`
-  return `${arrow} ${formatShare(Math.abs(now - before) / before)}`
+  const tenths = (share: number) => Math.round(Math.abs(share) * 1_000)
+  if (kindOf(metric) === 'share') {
+    const points = tenths(now - before) / 10
+    return points === 0 ? parts.noChange : `${arrow} ${parts.points(points)}`
+  }
+  if (before === 0) return parts.newHere
+  const share = (now - before) / before
+  return tenths(share) === 0 ? parts.noChange : `${arrow} ${formatShare(Math.abs(share))}`
 }
 
 interface HeadlineProps {

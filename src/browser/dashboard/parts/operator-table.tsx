@@ -13,11 +13,11 @@ interface OperatorRow {
   verified?: number | undefined
   verified_fetches?: number | undefined
   spoofed?: number | undefined
-  /** People that its assistants sent; undefined: not asked, or it has none. */
+  /** AI visits that its assistants brought; undefined: not asked, or it has none. */
   sent?: number | undefined
 }
 
-/** The fetches of each operator by identity; `hasAgents`: with the numbers of its agents and of the people it sent. */
+/** The fetches of each operator by identity; `hasAgents`: with the numbers of its agents and of the AI visits it brought. */
 export function OperatorTable({
   label,
   rows,
@@ -41,7 +41,7 @@ export function OperatorTable({
     key: 'sent',
     head: (
       <span title={overview.aiFoot}>
-        <Mark of="human" /> {overview.sent}
+        <Mark of="human" /> {overview.aiVisits}
       </span>
     ),
     right: true,

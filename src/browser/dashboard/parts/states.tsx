@@ -4,7 +4,7 @@ import { place } from '../state/address.js'
 import type { Problem } from '../state/client.js'
 import type { Recorded } from '../state/data.js'
 import { leaves, valuesOf } from '../state/filters.js'
-import { formatFullInstant, formatInstant, formatNumber, formatTime } from '../state/format.js'
+import { formatFullInstant, formatInstant, formatTime } from '../state/format.js'
 import { obstacle, shareSlug } from '../state/question.js'
 import { windowOf } from '../state/window.js'
 import { t } from '../texts/index.js'
@@ -87,7 +87,7 @@ function warningText({ code, message, dimension, value, nearest }: Warning, { re
       .map((gap) =>
         parts.gap(parts.gapReasons[gap.reason] ?? gap.reason, formatInstant(gap.start), formatInstant(gap.end)),
       ),
-    ...(more > 0 ? [parts.moreGaps(formatNumber(more))] : []),
+    ...(more > 0 ? [parts.moreGaps(more)] : []),
   ]
   return words.length > 0 ? words.join(' ') : message
 }

@@ -1,4 +1,3 @@
-import { formatNumber } from '../state/format.js'
 import { t } from '../texts/index.js'
 import { Icon } from './marks.js'
 
@@ -6,7 +5,7 @@ import { Icon } from './marks.js'
 export const SeverityTag = ({ of, count }: { of: string; count?: number }) => (
   <span class={of === 'breach' ? 'tag alert' : 'tag'} title={t().parts.severityMeaning[of]}>
     <Icon name="noEntry" />
-    {count === undefined ? (t().parts.severity[of] ?? of) : t().agents.severityCount(of, count, formatNumber(count))}
+    {count === undefined ? (t().parts.severity[of] ?? of) : t().agents.severityCount(of, count)}
   </span>
 )
 
@@ -21,6 +20,6 @@ export const VerdictTag = ({ of }: { of: string }) => (
 export const DisallowedTag = ({ count }: { count: number }) => (
   <span class="tag">
     <Icon name="noEntry" />
-    {t().parts.disallowed(formatNumber(count))}
+    {t().parts.disallowed(count)}
   </span>
 )

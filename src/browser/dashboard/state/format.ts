@@ -20,9 +20,15 @@ export const formatShort = (value: number): string =>
     ? formatNumber(value, Number.isInteger(value) ? 0 : 1)
     : value.toLocaleString(locale(), { notation: 'compact', maximumFractionDigits: 1 })
 
-/** A share between 0 and 1 as a percentage. */
-export const formatShare = (value: number, digits = 1): string =>
-  value.toLocaleString(locale(), { style: 'percent', maximumFractionDigits: digits })
+/** A share between 0 and 1 as a percentage: always with tenths, so that shares beside each other compare; none and all have none. */
+export function formatShare(value: number, digits = 1): string {
+  const fraction = value === 0 || value === 1 ? 0 : digits
+  return value.toLocaleString(locale(), {
+    style: 'percent',
+    minimumFractionDigits: fraction,
+    maximumFractionDigits: fraction,
+  })
+}
 
 /** Seconds as `1 m 12 s`. */
 export function formatSeconds(seconds: number): string {
@@ -106,6 +112,10 @@ export const formatLanguage = (tag: string): string => nameOf('language', tag)
 export function plural(count: number, forms: { one: string; other: string }): string {
   return new Intl.PluralRules(locale()).select(count) === 'one' ? forms.one : forms.other
 }
+
+/** A number with its word, by count: `counted(2, 'page', 'pages')` is `2 pages`. */
+export const counted = (n: number, one: string, other: string): string =>
+  `${formatNumber(n)} ${plural(n, { one, other })}`
 
 /** An amount of money in its currency. */
 export const formatMoney = (amount: number, currency: string): string =>

@@ -1,28 +1,27 @@
-import { plural } from '../../state/format.js'
+import { counted, formatNumber, plural } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 
 export const agents: Texts['agents'] = {
   leftOut: 'Agenten sind ausgeblendet.',
   showBoth: 'Beide zeigen',
-  fetches: (n, shown) => plural(n, { one: `${shown} Abruf`, other: `${shown} Abrufen` }),
-  areVerified: (n, shown) => plural(n, { one: `ist ${shown} bestätigt`, other: `sind ${shown} bestätigt` }),
-  areSpoofed: (shown) => `${shown} trugen einen fremden Namen`,
-  unchecked: (shown) => `${shown} lassen sich nicht prüfen`,
+  areVerified: (n) => `${formatNumber(n)} bestätigt`,
+  areSpoofed: (n) => `${formatNumber(n)} unter fremdem Namen`,
+  unchecked: (n) => `${formatNumber(n)} nicht prüfbar`,
   sentence: (fetches, verified, spoofed, unchecked) => [
-    `Von ${fetches} `,
+    `${fetches.text}, davon `,
     verified,
     ', ',
     spoofed,
     ` und ${unchecked}.`,
   ],
   sentenceNone: (when) => [when, ' hat kein Agent diese Website gelesen.'],
-  sentencePeople: (when, people) => [when, ' schickten KI-Assistenten ', people, '.'],
+  sentencePeople: (when, visits) => [when, ' gab es ', visits.shown, '.'],
   purposes: (shares) => [
     ' Anteile: ',
     ...shares.flatMap(({ name, share }, i) => [i === 0 ? `${name} ` : `, ${name} `, share]),
     '.',
   ],
-  seen: (n) => `${n} gesehen`,
+  seen: (n) => `${formatNumber(n)} gesehen`,
   other: 'Andere',
   all: 'Alle',
   agent: 'Agent',
@@ -32,29 +31,28 @@ export const agents: Texts['agents'] = {
   barsOf: (name) => `Abrufe von ${name} im Lauf der Zeit`,
   verified: 'bestätigt',
   cannotVerify: 'nicht prüfbar',
-  spoofed: (n) => `${n} gefälscht`,
+  spoofed: (n) => `${formatNumber(n)} gefälscht`,
   nothingForbidden: 'nichts Verbotenes',
   lastRead: 'Zuletzt',
   none: 'Kein Agent hat diese Website in dieser Zeit gelesen. Wählen Sie eine längere Zeit, oder lesen Sie die Website wie einer: curl -A "GPTBot/1.3" und ihre Adresse.',
   byOperator: 'Nach Betreiber',
   byPurpose: 'Nach Zweck',
-  visitors: (n, shown) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
-  severityCount: (severity, n, shown) =>
+  severityCount: (severity, n) =>
     severity === 'breach'
-      ? plural(n, { one: `${shown} Regelbruch`, other: `${shown} Regelbrüche` })
-      : `${shown} ${{ grace: 'in Frist', unbound: 'ungebunden', unclear: 'unklar', unverified: 'unbestätigt' }[severity] ?? severity}`,
+      ? counted(n, 'Regelbruch', 'Regelbrüche')
+      : `${formatNumber(n)} ${{ grace: 'in Frist', unbound: 'ungebunden', unclear: 'unklar', unverified: 'unbestätigt' }[severity] ?? severity}`,
   verifiedBy: (share, ways) =>
     ways.length === 0 ? `${share} bestätigt` : `${share} bestätigt durch ${ways.join(' oder ')}`,
   ways: { ranges: 'veröffentlichte Adressen', rdns: 'Reverse-DNS', web_bot_auth: 'Signatur' },
   docs: 'Dokumentation des Betreibers',
   history: 'Kannte er die Regeln?',
   notSeen: (name) => `${name} hat diese Website in dieser Zeit nicht gelesen. Wählen Sie eine längere Zeit.`,
-  forbidden: (n, shown) => plural(n, { one: `${shown} verbotene Seite`, other: `${shown} verbotene Seiten` }),
+  forbidden: (n) => (n === 0 ? 'kein verbotener Abruf' : counted(n, 'verbotener Abruf', 'verbotene Abrufe')),
   leadNone: (when, name) => [when, ` hat ${name} diese Website nicht gelesen.`],
   leadPlain: (when, name, fetches, forbidden) => [
     when,
-    ` kam ${name} zu ${fetches}`,
-    ...(forbidden === undefined ? [] : [' und las ', forbidden]),
+    ` machte ${name} ${fetches.text}`,
+    ...(forbidden === undefined ? [] : [', darunter ', forbidden]),
     '.',
   ],
   leadChanged: (delay, day, forbidden) => [
@@ -62,32 +60,32 @@ export const agents: Texts['agents'] = {
     delay,
     ' nach der Änderung vom ',
     day,
-    ...(forbidden === undefined ? [] : [' und seitdem ', forbidden]),
+    ...(forbidden === undefined ? [] : ['; seitdem: ', forbidden]),
     '.',
   ],
   leadUnread: (name, day, fetches, forbidden) => [
-    `${name} kam zu ${fetches} und hat die robots.txt vom ${day} nicht gelesen`,
-    ...(forbidden === undefined ? [] : ['. Gelesen hat er ', forbidden]),
+    `${name} machte ${fetches.text} und hat die robots.txt vom ${day} nicht gelesen`,
+    ...(forbidden === undefined ? [] : ['. Darunter: ', forbidden]),
     '.',
   ],
   leadRead: (name, last, fetches, forbidden) => [
-    `${name} kam zu ${fetches} und las robots.txt zuletzt ${last}`,
-    ...(forbidden === undefined ? [] : ['. Gelesen hat er ', forbidden]),
+    `${name} machte ${fetches.text} und las robots.txt zuletzt ${last}`,
+    ...(forbidden === undefined ? [] : ['. Darunter: ', forbidden]),
     '.',
   ],
-  underItsName: (pages) => ` Unter seinem Namen lasen Abrufe, die sich nicht bestätigen ließen, ${pages}.`,
+  underItsName: (forbidden) => ` Unter seinem Namen kam von anderen, die sich nicht bestätigen ließen: ${forbidden}.`,
   lanes: (name) => `Wann ${name} robots.txt, Seiten und verbotene Seiten las`,
   inForce: 'Gültige robots.txt',
   readRobots: 'robots.txt gelesen',
   pageReads: {
-    minute: 'Seiten je Minute',
-    hour: 'Seiten je Stunde',
-    day: 'Seiten am Tag',
-    week: 'Seiten je Woche',
-    month: 'Seiten im Monat',
+    minute: 'Lesezugriffe je Minute',
+    hour: 'Lesezugriffe je Stunde',
+    day: 'Lesezugriffe am Tag',
+    week: 'Lesezugriffe je Woche',
+    month: 'Lesezugriffe im Monat',
   },
-  disallowedReads: 'Verbotene Abrufe',
-  version: (day, rules) => `${day}, ${rules} Regeln`,
+  disallowedFetches: 'Verbotene Abrufe',
+  version: (day, rules) => `${day}, ${counted(rules, 'Regel', 'Regeln')}`,
   standing: {
     served: 'vorhanden',
     unavailable: 'keine Datei: alles war erlaubt',
@@ -95,7 +93,7 @@ export const agents: Texts['agents'] = {
   },
   readLater: (delay) => `neue Fassung gelesen, ${delay} später`,
   whatItRead: 'Was er las',
-  allPages: (n) => `Alle ${n} Seiten`,
+  allPages: (pages) => (pages.n === 1 ? 'Die Seite' : `Alle ${pages.text}`),
   whatItIgnored: 'Was er missachtete',
   atTheTime: 'robots.txt zur Zeit des Abrufs',
   ignoredNone: 'Er rief nichts ab, was robots.txt zu dieser Zeit verbot.',
@@ -114,10 +112,14 @@ export const agents: Texts['agents'] = {
       unverified: `Diese Abrufe ließen sich nicht bestätigen; ${operator} wird nichts vorgeworfen.`,
       grace: 'Innerhalb eines Tages nach der Regel; so lange darf ein Agent eine Kopie behalten.',
     })[severity] ?? '',
-  spoofedLeftOut: (n) => `${n} gefälschte Abrufe sind nicht von diesem Agenten; sie zählen als unbestätigt.`,
-  peopleSent: (operator) => `Menschen, die ${operator} geschickt hat`,
-  peopleSentNone: (operator) =>
+  spoofedLeftOut: (n) =>
+    plural(n, {
+      one: 'Ein gefälschter Abruf ist nicht von diesem Agenten; er zählt als unbestätigt.',
+      other: `${formatNumber(n)} gefälschte Abrufe sind nicht von diesem Agenten; sie zählen als unbestätigt.`,
+    }),
+  aiVisits: (operator) => `KI-Besuche von ${operator}`,
+  aiVisitsNone: (operator) =>
     `In dieser Zeit kam niemand von einem Assistenten von ${operator}. Apps senden keinen Referrer.`,
-  readsPerPerson: (operator, reads, ratio) =>
-    `Such- und Assistenz-Agenten von ${operator} lasen ${reads} Seiten: ${ratio} je Mensch. Trainings-Agenten zählen nicht.`,
+  readsPerVisit: (operator, reads, ratio) =>
+    `Such- und Assistenz-Agenten von ${operator}: ${reads.text}, je KI-Besuch ${ratio}. Trainings-Agenten zählen nicht.`,
 }

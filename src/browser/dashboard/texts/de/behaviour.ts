@@ -1,45 +1,45 @@
-import { formatNumber, plural } from '../../state/format.js'
+import { counted, formatNumber, plural } from '../../state/format.js'
 import type { Texts } from '../shape.js'
-
-const countPeople = (n: number): string => plural(n, { one: 'ein Mensch', other: `${formatNumber(n)} Menschen` })
 
 /** Texts of Live, Events, Goals, Funnels, Journeys, Retention, Performance and Errors. */
 export const behaviour: Texts['behaviour'] = {
   live: {
-    count: {
-      human: (n, shown) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
-      agent: (n, shown) => plural(n, { one: `${shown} Agent`, other: `${shown} Agenten` }),
-    },
-    sentence: (readers, page) => [
-      'In den letzten 5 Minuten lasen ',
-      readers[0],
-      ...(readers.length === 2 ? [' und ', readers[1]] : []),
-      ' diese Website',
-      ...(page === undefined ? ['.'] : ['; die meisten lesen ', page, '.']),
-    ],
+    sentence: (readers, page) =>
+      readers.length === 0
+        ? ['Wer diese Website in den letzten 5 Minuten gelesen hat, ist nicht bekannt.']
+        : [
+            readers.length === 1 && readers[0]?.n === 1
+              ? 'In den letzten 5 Minuten las '
+              : 'In den letzten 5 Minuten lasen ',
+            readers[0]?.shown,
+            ...(readers.length === 2 ? [' und ', readers[1]?.shown] : []),
+            ' diese Website',
+            ...(page === undefined ? ['.'] : ['; die meisten lesen ', page, '.']),
+          ],
+    sentenceNone: ['In den letzten 5 Minuten wurde nichts gelesen.'],
+    notYet: 'noch nichts erfasst',
     now: { human: 'Menschen jetzt', agent: 'Agenten jetzt' },
     window: 'in den letzten 5 Minuten',
-    readsIn: (reads) =>
-      reads === undefined ? 'in den letzten 5 Minuten' : `in den letzten 5 Minuten; ${reads} Abrufe in 30`,
+    fetchesIn: (fetches) =>
+      fetches === undefined ? 'in den letzten 5 Minuten' : `in den letzten 5 Minuten; ${fetches.text} in 30`,
     minutes: 'Letzte 30 Minuten',
-    bars: { human: 'Menschen, nach oben', agent: 'Abrufe von Agenten, nach unten' },
-    bar: { human: (n) => `Menschen: ${n}`, agent: (n) => `Abrufe von Agenten: ${n}` },
+    bars: { human: 'Menschen, nach oben', agent: 'Abrufe, nach unten' },
     nowMark: 'jetzt',
     open: 'Offene Seiten',
     quiet: 'In den letzten 5 Minuten wurde keine Seite gelesen.',
     feed: 'Was gerade geschieht',
-    since: (rows, time) => `${rows} seit ${time}`,
+    since: (rows, time) => `${formatNumber(rows)} seit ${time}`,
     connection: {
       connecting: 'Verbindet …',
       open: 'Verbunden',
       lost: 'Verbindung verloren; neuer Versuch …',
       refused: 'Nicht verbunden',
     },
-    paused: (n) => `Angehalten, ${n} warten`,
+    paused: (n) => `Angehalten, ${counted(n, 'wartet', 'warten')}`,
     pause: 'Anhalten',
     resume: 'Weiter',
     space: 'Leertaste',
-    missed: (n) => `${n} Zeilen fehlen, weil sie schneller kamen, als diese Seite sie annehmen konnte.`,
+    missed: (n) => `${counted(n, 'Zeile fehlt', 'Zeilen fehlen')}, weil mehr kam, als diese Seite annehmen konnte.`,
     leftOut: (filters) =>
       `Hier stehen einzelne Zeilen, deshalb gilt dieser Filter hier nicht: ${filters}. Für die Zahlen darüber gilt er.`,
     waiting: 'Noch nichts. Der nächste Abruf erscheint hier innerhalb einer Sekunde.',
@@ -72,21 +72,18 @@ export const behaviour: Texts['behaviour'] = {
       form: 'In dieser Zeit wurde kein Formular gesendet.',
     },
     agents: 'Agenten klicken nicht und senden keine Formulare; sie rufen ab.',
-    sentence: (when, n, shown, first, firstShown) =>
-      !n
-        ? [when, ' taten Menschen nichts außer lesen.']
+    sentence: (when, events, first, ofFirst) =>
+      events.n === 0
+        ? [when, ' sahen Menschen nur Seiten an und taten sonst nichts.']
         : [
             when,
-            ` taten Menschen ${plural(n, { one: 'einmal', other: `${shown}-mal` })} etwas außer lesen`,
-            ...(first ? ['; am häufigsten ', first, `, ${firstShown}-mal.`] : ['.']),
+            ` gab es ${events.text}`,
+            ...(first ? ['; am häufigsten ', first, `, ${formatNumber(ofFirst)}-mal.`] : ['.']),
           ],
-    one: (when, people, nPeople, times, n) => [
+    one: (when, people, times) => [
       when,
-      plural(nPeople, {
-        one: ` tat dies ${people} Mensch, zusammen `,
-        other: ` taten dies ${people} Menschen, zusammen `,
-      }),
-      `${plural(n, { one: 'einmal', other: `${times}-mal` })}.`,
+      ` ${plural(people.n, { one: 'tat', other: 'taten' })} dies ${people.text}, zusammen `,
+      `${plural(times, { one: 'einmal', other: `${formatNumber(times)}-mal` })}.`,
     ],
     chart: 'Ereignisse im Zeitverlauf',
     all: 'Alle Ereignisse',
@@ -105,24 +102,24 @@ export const behaviour: Texts['behaviour'] = {
     sentence: (when, n, best, people, rate) =>
       n === 0
         ? [
-            'Noch kein Ziel. Ein Ziel zählt, was Menschen tun sollen: eine Seite lesen, sich anmelden, etwas herunterladen.',
+            'Noch kein Ziel. Ein Ziel zählt, was Menschen tun sollen: eine Seite ansehen, sich anmelden, etwas herunterladen.',
           ]
         : best
           ? [
               when,
-              ` ${plural(people, { one: 'erreichte', other: 'erreichten' })} ${countPeople(people)} das Ziel `,
+              ` ${plural(people.n, { one: 'erreichte', other: 'erreichten' })} ${people.text} das Ziel `,
               best,
-              ...(rate ? [`, ${rate} von allen.`] : ['.']),
+              ...(rate ? [`, ${rate} aller Menschen.`] : ['.']),
             ]
           : [when, ' wurde kein Ziel erreicht.'],
     empty:
       'Ziele zählen eine Seite, ein Ereignis, einen Klick, einen Download, ein Formular, eine Lesetiefe oder die Dauer eines Besuchs.',
-    foot: 'Die Quote ist der Anteil aller Besucher, die das Ziel erreichten. Beträge in verschiedenen Währungen werden nie addiert.',
+    foot: 'Menschen sind die, die das Ziel mindestens einmal erreichten; die Quote ist ihr Anteil an allen Menschen. Beträge in verschiedenen Währungen werden nie addiert.',
     create: 'Neues Ziel',
     edit: 'Ziel ändern',
     counts: 'Zählt',
     change: 'Veränderung',
-    conversions: 'Erreicht',
+    conversions: 'So oft erreicht',
     rate: 'Quote',
     revenue: 'Umsatz',
     type: 'Was Menschen tun',
@@ -172,24 +169,19 @@ export const behaviour: Texts['behaviour'] = {
   funnels: {
     agents:
       'Agenten folgen keinen Schritten: Jeder Abruf steht für sich. Welche Seiten sie lasen, steht unter Abdeckung.',
-    sentence: (when, people, rate, worst, lost) => [
-      when,
-      `: Begonnen haben ${people}`,
+    sentence: (when, entered, rate, worst, lost) => [
+      `${when}: ${entered.text} am Anfang`,
       ...(rate === undefined ? ['.'] : [`; ${rate} kamen ans Ende.`]),
       ...(worst ? [' Die meisten gingen verloren vor ', worst, `: ${lost}.`] : []),
     ],
-    counted: {
-      session: (n) => plural(n, { one: 'ein Besuch', other: `${formatNumber(n)} Besuche` }),
-      visitor: countPeople,
-    },
     title: 'Trichter',
     empty:
       'Ein Trichter zeigt, wo Menschen auf dem Weg zu einem Ziel gehen. Er braucht zwei Schritte, etwa eine Seite und ein Ereignis.',
     create: 'Neuer Trichter',
     edit: 'Trichter ändern',
     per: { session: 'Je Besuch', visitor: 'Je Mensch' },
-    foot: (n, per) =>
-      `Von ${n} ${per === 'session' ? 'Besuchen' : 'Menschen'} in dieser Zeit. Jeder Schritt kommt nach dem vorigen; andere Seiten dürfen dazwischen liegen.`,
+    foot: (all) =>
+      `In dieser Zeit gab es ${all.text}. Jeder Schritt kommt nach dem vorigen; andere Seiten dürfen dazwischen liegen.`,
     dropped: (share) => `${share} gingen`,
     showWho: 'erreichten diesen Schritt; auflisten',
     listed: {
@@ -212,8 +204,10 @@ export const behaviour: Texts['behaviour'] = {
     agents: 'Agenten nehmen keine Wege: Jeder Abruf steht für sich. Was sie wann lasen, steht unter Abdeckung.',
     sentence: (when, visits, pages, n) => [
       when,
-      ` lassen sich ${visits} Besuche verfolgen`,
-      ...(Array.isArray(pages) ? ['; die meisten lasen erst ', pages[0], ', dann ', pages[1], `: ${n} davon.`] : ['.']),
+      ` ${plural(visits.n, { one: 'lässt', other: 'lassen' })} sich ${visits.text} verfolgen`,
+      ...(Array.isArray(pages)
+        ? ['; die meisten sahen erst ', pages[0], ', dann ', pages[1], `: ${formatNumber(n)} davon.`]
+        : ['.']),
     ],
     title: 'Wege der Besuche',
     emptyFrom: 'In dieser Zeit nahm kein Besuch diesen Weg. Wählen Sie eine andere Seite oder eine längere Zeit.',
@@ -223,7 +217,6 @@ export const behaviour: Texts['behaviour'] = {
     step: 'Schritt',
     to: 'Nach',
     share: 'Anteil',
-    visits: (n) => `${n} Besuche`,
     hint: 'Ein Klick filtert, mit Umschalt beginnt der Weg hier',
     foot: 'Seltenere Seiten eines Schritts stehen zusammen als „Andere Seiten“. Eine Seite, die auf sich selbst folgt, zählt einmal.',
   },
@@ -233,10 +226,10 @@ export const behaviour: Texts['behaviour'] = {
     nothing: (when) => [when, ' meldete kein Browser, wie schnell eine Seite war.'],
     sentence: (when, lcp, rating, good, all) => [
       when,
-      ' zeigten drei von vier Aufrufen ihren Hauptinhalt binnen ',
+      ' zeigten drei von vier Seitenaufrufen ihren Hauptinhalt binnen ',
       lcp,
       ` (${rating}). `,
-      `${good} von ${all} Messwerten sind gut.`,
+      `Gute Messwerte: ${good} von ${all}.`,
     ],
     vitals: 'Web Vitals',
     aside: 'es zählt das 75. Perzentil',
@@ -253,8 +246,7 @@ export const behaviour: Texts['behaviour'] = {
     notMeasured: 'In dieser Zeit nicht gemessen.',
     ratings: { good: 'gut', 'needs-improvement': 'verbesserungswürdig', poor: 'schlecht' },
     scale: (values) => `Auf einer Skala mit drei Bereichen: ${values}`,
-    samples: (n) => `${n} Aufrufe`,
-    samplesHead: 'Aufrufe',
+    samplesHead: 'Seitenaufrufe',
     by: {
       pathname: 'Nach Seite',
       country: 'Nach Land',
@@ -267,17 +259,17 @@ export const behaviour: Texts['behaviour'] = {
   errors: {
     agents:
       'Agenten führen kein Skript aus und melden also keine Fehler. Antworten mit einem Fehlerstatus stehen bei jedem Agenten.',
-    sentence: (when, n, shown, first, people) =>
-      n === 0
+    sentence: (when, errors, first, people) =>
+      errors.n === 0
         ? [when, ' schlug kein Skript fehl.']
         : [
             when,
-            ` trafen Menschen auf ${plural(n, { one: 'einen Fehler', other: `${shown} verschiedene Fehler` })} in Skripten`,
+            ` trafen Menschen auf ${errors.text} in Skripten`,
             ...(first
               ? [
                   '; am häufigsten „',
                   first,
-                  `“, den ${countPeople(people)} ${plural(people, { one: 'sah', other: 'sahen' })}.`,
+                  `“, den ${people.text} ${plural(people.n, { one: 'sah', other: 'sahen' })}.`,
                 ]
               : ['.']),
           ],
@@ -287,7 +279,7 @@ export const behaviour: Texts['behaviour'] = {
     noMessage: '(keine Meldung)',
     type: 'Typ',
     trend: 'Verlauf',
-    trendOf: (n, when) => `${n}-mal, ${when}`,
+    trendOf: (n, when) => `${formatNumber(n)}-mal, ${when}`,
     detail: 'Dieser Fehler',
     gone: 'Dieser Fehler trat in dieser Zeit nicht auf. Wählen Sie eine längere Zeit.',
     figures: { count: 'Anzahl', visitors: 'Menschen', sessions: 'Besuche' },
@@ -299,7 +291,7 @@ export const behaviour: Texts['behaviour'] = {
     agents: 'Agenten haben keine Besuche, von denen sie wiederkommen: Sie rufen ab, wann sie wollen.',
     sentence: (when, people, share, after) => [
       `${when}: zum ersten Mal da `,
-      people,
+      people.shown,
       `, davon ${share} ${after} wieder.`,
     ],
     tooEarly: (when, unit) => [
@@ -308,9 +300,9 @@ export const behaviour: Texts['behaviour'] = {
     ],
     saltChanged: (when, unit) => [
       when,
-      ` bekommen Besucher ${{ day: 'am nächsten Tag', week: 'in der nächsten Woche', month: 'im nächsten Monat' }[unit]} eine neue Kennung: Wer wiederkam, ist nicht bekannt.`,
+      ` bekommen Menschen ${{ day: 'am nächsten Tag', week: 'in der nächsten Woche', month: 'im nächsten Monat' }[unit]} eine neue Kennung: Wer wiederkam, ist nicht bekannt.`,
     ],
-    unknown: 'unbekannt: Die Kennungen der Besucher wechseln dazwischen',
+    unknown: 'unbekannt: Die Kennungen der Menschen wechseln dazwischen',
     after: { day: 'am Tag danach', week: 'in der Woche danach', month: 'im Monat danach' },
     title: 'Menschen, die wiederkamen',
     aside: {

@@ -1,12 +1,12 @@
+import { counted, formatNumber } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 
 export const catalog: Texts['catalog'] = {
   sentence: (when, agents, operators, verifiable, seen) => [
-    `readership kennt ${agents} Agenten von ${operators} Betreibern; ${verifiable} davon lassen sich prüfen. ${when} lasen `,
+    `readership kennt ${agents.text} von ${counted(operators, 'Betreiber', 'Betreibern')}, davon prüfbar: ${formatNumber(verifiable)}. ${when} hier gesehen: `,
     seen,
-    ' davon diese Website.',
+    '.',
   ],
-  shown: (n) => `${n} Agenten`,
   seen: 'Gesehen',
   unseen: 'Nicht gesehen',
   notSeen: 'nicht gesehen',

@@ -1,26 +1,25 @@
 import type { Texts } from '../shape.js'
 
 export const coverage: Texts['coverage'] = {
-  urls: (n) => `${n} URLs`,
   order: 'Reihenfolge',
   mostRead: 'Meistgelesen',
   longestUnread: 'Am längsten ungelesen',
-  sentence: (urls, page, ago) => [
+  sentence: (pages, page, ago) => [
     'Menschen oder Agenten lasen ',
-    urls,
+    pages.shown,
     ', oder eine Sitemap führt sie auf. Am längsten ungelesen von Agenten ist ',
     page,
     `: zuletzt ${ago}.`,
   ],
-  sentenceNever: (urls, page) => [
+  sentenceNever: (pages, page) => [
     'Menschen oder Agenten lasen ',
-    urls,
+    pages.shown,
     ', oder eine Sitemap führt sie auf. Kein Agent las je ',
     page,
     '.',
   ],
-  sentenceNone: 'In dieser Zeit wurde keine URL gelesen, und keine Sitemap ist bekannt.',
-  people: 'Aufrufe',
+  sentenceNone: 'In dieser Zeit wurde keine Seite gelesen, und keine Sitemap ist bekannt.',
+  people: 'Seitenaufrufe',
   first: 'Zuerst',
   age: 'Alter der Kopie',
   never: 'nie gelesen',

@@ -2,7 +2,7 @@ import type { Texts } from '../shape.js'
 
 export const devices: Texts['devices'] = {
   sentence: (when, share, type, browser, browserShare) => [
-    `${when} nutzten ${share} der Besucher ${type}; der häufigste Browser war `,
+    `${when} nutzten ${share} der Menschen ${type}; der häufigste Browser war `,
     browser,
     ` mit ${browserShare}.`,
   ],

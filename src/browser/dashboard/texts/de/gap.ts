@@ -1,27 +1,25 @@
-import { plural } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 
 export const gap: Texts['gap'] = {
   assistants: 'Assistenten und KI-Suche',
-  pages: (n, shown) => plural(n, { one: `${shown} Seite`, other: `${shown} Seiten` }),
-  sentence: (when, who, reads, people) => [`${when}: ${who} lasen `, reads, ' und schickten ', people, '.'],
-  onlyPeople: (when, who, people) => [`${when}: ${who} schickten `, people, '.'],
-  onlyAgents: (when, who, reads) => [`${when}: ${who} lasen `, reads, '.'],
-  ratio: (ratio) => [' Das sind ', ratio, ' gelesene Seiten je Mensch.'],
+  sentence: (when, who, reads, visits) => [`${when}: `, reads.shown, ` durch ${who}; von dort `, visits.shown, '.'],
+  onlyPeople: (when, who, visits) => [`${when}: `, visits.shown, ` durch ${who}.`],
+  onlyAgents: (when, who, reads) => [`${when}: `, reads.shown, ` durch ${who}.`],
+  ratio: (ratio) => [' Lesezugriffe je KI-Besuch: ', ratio, '.'],
   median: (median) => [` Im Median der Seiten sind es ${median}.`],
   verdicts: 'Urteile',
   byPage: 'Nach Seite',
-  arrivals: 'Ankünfte',
-  none: 'In dieser Zeit las kein Such- oder Assistenz-Agent eine Seite, und keiner schickte jemanden. Trainings-Agenten zählen nicht.',
+  arrivals: 'KI-Besuche',
+  none: 'In dieser Zeit las kein Such- oder Assistenz-Agent eine Seite, und kein Besuch kam von einem. Trainings-Agenten zählen nicht.',
   meaning: (verdict, factor, above, below) =>
     ({
-      gap: `Viel gelesen, wenig zitiert: über dem ${factor}-Fachen des Medians${above === undefined ? '' : ` (${above})`}, oder gar keine Ankunft.`,
+      gap: `Viel gelesen, wenig zitiert: über dem ${factor}-Fachen des Medians${above === undefined ? '' : ` (${above})`}, oder gar kein KI-Besuch.`,
       balanced: 'Dazwischen.',
       earning: `Viel zitiert für wenig Lesen: unter einem Drittel des Medians${below === undefined ? '' : ` (${below})`}.`,
-      unfetched: 'Menschen kamen an, aber kein Agent las die Seite in dieser Zeit.',
-      unseen: 'Menschen lasen sie; kein Assistent las sie oder schickte jemanden.',
+      unfetched: 'KI-Besuche begannen hier, aber kein Agent las die Seite in dieser Zeit.',
+      unseen: 'Menschen sahen sie an; kein Assistent las sie, und kein KI-Besuch begann hier.',
       blocked: 'robots.txt oder der Server hält Such- und Assistenz-Agenten fern.',
-      insufficient: 'Unter 10 Abrufen und unter 3 Ankünften: zu wenig für ein Urteil.',
+      insufficient: 'Unter 10 Lesezugriffen und unter 3 KI-Besuchen: zu wenig für ein Urteil.',
     })[verdict] ?? '',
 }
 
@@ -30,16 +28,13 @@ export const decay: Texts['decay'] = {
   against: 'diese Zeit gegen die davor',
   meanings: 'Was die Urteile bedeuten',
   adjusted: 'Ohne Trend der Website',
-  people: 'Aufrufe von Menschen',
+  people: 'Seitenaufrufe von Menschen',
   agents: 'Abrufe von Agenten',
-  fromTo: (before, now) => `von ${before} auf ${now}`,
-  sentence: (page, people, agents) => [
-    page,
-    ` verliert Menschen, ${people} Aufrufe, während Agenten weiterlesen, ${agents} Abrufe.`,
-  ],
+  fromTo: (before, now) => `von ${before} auf ${now.text}`,
+  sentence: (page, people, agents) => [page, ` verliert Menschen, ${people}, während Agenten weiterlesen, ${agents}.`],
   sentenceNone: ['Keine Seite verlor Menschen, während Agenten weiterlasen.'],
   sentenceTooFew: [
-    'Noch gibt es zu wenig zum Vergleichen: Urteile brauchen 28 Tage, 50 Aufrufe und 10 Abrufe einer Seite in der Zeit davor.',
+    'Noch gibt es zu wenig zum Vergleichen: Urteile brauchen 28 Tage, 50 Seitenaufrufe und 10 Abrufe einer Seite in der Zeit davor.',
   ],
   sentenceEmpty: ['In dieser Zeit und der davor wurde nichts gelesen.'],
   meaning: {
@@ -48,6 +43,6 @@ export const decay: Texts['decay'] = {
     fading: 'Beide gingen zurück.',
     steady: 'Alles andere.',
     blocked: 'Agenten können sie nicht mehr lesen.',
-    insufficient: 'Unter 28 Tagen, 50 Aufrufen oder 10 Abrufen.',
+    insufficient: 'Unter 28 Tagen, 50 Seitenaufrufen oder 10 Abrufen.',
   },
 }

@@ -1,14 +1,9 @@
-import { plural } from '../../state/format.js'
+import { formatNumber } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 
 export const parts: Texts['parts'] = {
   fewer: 'Weniger zeigen',
-  all: (n) => `Alle ${n} zeigen`,
-  visits: (n, shown) => plural(n, { one: `${shown} Besuch`, other: `${shown} Besuche` }),
-  pages: (n, shown) => plural(n, { one: `${shown} Seite`, other: `${shown} Seiten` }),
-  times: (n, shown) => plural(n, { one: 'einmal', other: `${shown}-mal` }),
-  agents: (n, shown) => plural(n, { one: `${shown} Agent`, other: `${shown} Agenten` }),
-  people: (n, shown) => plural(n, { one: `${shown} Mensch`, other: `${shown} Menschen` }),
+  all: (n) => `Alle ${formatNumber(n)} zeigen`,
   ends: 'Endet am',
   never: 'nie',
   name: 'Name',
@@ -42,8 +37,9 @@ export const parts: Texts['parts'] = {
   frontPage: 'die Startseite',
   change: 'Änderung',
   noChange: 'unverändert',
+  newHere: 'Neu',
   from: (value) => `von ${value}`,
-  points: (n) => `${n} Punkte`,
+  points: (n) => (n === 1 ? '1 Punkt' : `${formatNumber(n, 1)} Punkte`),
   unknown: 'Unbekannt',
   filterBy: (name) => `Nach ${name} filtern`,
   open: (name) => `${name} öffnen`,
@@ -68,12 +64,12 @@ export const parts: Texts['parts'] = {
   nothingBefore: (when) => `Vor ${when} wurde nichts erfasst.`,
   gap: (why, from, to) =>
     `Von ${from} bis ${to} nicht vollständig erfasst: ${why}. Werte dieser Zeit fehlen oder sind zu niedrig.`,
-  moreGaps: (n) => `Weitere nicht vollständig erfasste Zeiten: ${n}.`,
+  moreGaps: (n) => `Weitere nicht vollständig erfasste Zeiten: ${formatNumber(n)}.`,
   /** Warnings by code; the API's own words where they are absent. */
   warning: {
-    arrivals_are_a_floor: 'Ankünfte sind eine Untergrenze: Apps und Links ohne Referrer zählen nicht.',
+    arrivals_are_a_floor: 'KI-Besuche sind eine Untergrenze: Apps und Links ohne Referrer zählen nicht.',
     first_cohort_partial:
-      'Der Zeitraum beginnt mitten in einem Abschnitt; die erste Gruppe hat nur Besucher, die danach zum ersten Mal kamen.',
+      'Der Zeitraum beginnt mitten in einem Abschnitt; die erste Gruppe hat nur Menschen, die danach zum ersten Mal kamen.',
     blocked_not_all_judged: 'Ob eine Seite gesperrt ist, wurde nur für die meistgelesenen geprüft.',
     cohorts_truncated: 'Es gibt mehr Gruppen, als hier stehen.',
     imported_history:
@@ -81,7 +77,7 @@ export const parts: Texts['parts'] = {
     history_left_out:
       'Ohne die Tage, die ein anderes Werkzeug gezählt hat: Nur Summen und Zeitreihen ganzer Tage von Menschen haben sie, ohne Filter.',
     imported_visitors:
-      'Enthält Zeiten aus Zugriffsprotokollen, deren Besucher eigene Kennungen haben: Wer auch erfasst wurde, zählt zweimal.',
+      'Enthält Zeiten aus Zugriffsprotokollen, deren Menschen eigene Kennungen haben: Wer auch erfasst wurde, zählt zweimal.',
     no_city_data: 'Keine Zeile hat eine Stadt: Das braucht eine Datei mit Städten (--geoip).',
     no_engagement_data: 'Kein Browser hat das gemeldet: Es braucht das Skript.',
     nothing_verified: 'Ein Anteil fehlt, wo kein Abruf bestätigt und keiner gefälscht war.',
@@ -90,12 +86,12 @@ export const parts: Texts['parts'] = {
     revenue_unreadable:
       'Manche Abschlüsse haben einen Betrag, der keine einfache Zahl ist, etwa „1.234,56“: Sie zählen, aber ohne Umsatz. Zu senden ist 1234.56.',
     salt_rotated_in_grid:
-      'Die Kennungen der Besucher wechseln in dieser Zeit: Wer danach wiederkommt, zählt als neu; diese Felder fehlen.',
+      'Die Kennungen der Menschen wechseln in dieser Zeit: Wer danach wiederkommt, zählt als neu; diese Felder fehlen.',
     salt_rotated_in_window:
-      'Die Kennungen der Besucher wechseln in dieser Zeit: Wer davor und danach kommt, zählt zweimal.',
+      'Die Kennungen der Menschen wechseln in dieser Zeit: Wer davor und danach kommt, zählt zweimal.',
     properties_cut: 'Es gibt mehr Eigenschaften, als hier stehen.',
     site_wide_change_taken_out:
-      'Auch die Aufrufe der ganzen Website haben sich verändert; die Urteile rechnen das heraus.',
+      'Auch die Seitenaufrufe der ganzen Website haben sich verändert; die Urteile rechnen das heraus.',
     timeline_truncated: 'Der Besuch hat mehr Schritte, als hier stehen.',
     verification_indeterminate: 'Ohne Abrufe, die sich zu ihrer Zeit nicht prüfen ließen.',
     window_too_short: 'Für ein Urteil ist die Zeit zu kurz: Es braucht 28 Tage.',
@@ -128,7 +124,7 @@ export const parts: Texts['parts'] = {
   },
   ownScale: 'Jede Seite hat ihre eigene Skala: Ihr längster Balken ist ihre größte Zahl.',
   country: 'Land',
-  disallowed: (n) => `${n} untersagt`,
+  disallowed: (n) => `${formatNumber(n)} untersagt`,
   unit: (metric) => metric,
   waiting: 'Warten auf den Server …',
   interval: 'Länge eines Schritts',
@@ -140,12 +136,12 @@ export const parts: Texts['parts'] = {
     month: 'Je Monat',
   },
   metric: {
-    visitors: 'Besucher',
+    visitors: 'Menschen',
     sessions: 'Besuche',
     pageviews: 'Seitenaufrufe',
     bounce: 'Absprünge',
     duration: 'Besuchsdauer',
-    views_per_session: 'Seiten je Besuch',
+    views_per_session: 'Seitenaufrufe je Besuch',
     events: 'Ereignisse',
     fetches: 'Abrufe',
     agents: 'Agenten',
@@ -153,8 +149,8 @@ export const parts: Texts['parts'] = {
     verified_fetches: 'Bestätigte Abrufe',
     spoofed: 'Gefälscht',
     bytes: 'Gesendet',
-    entries: 'Einstiege',
-    exits: 'Ausstiege',
+    entries: 'Begannen hier',
+    exits: 'Endeten hier',
     time_on_page: 'Zeit auf der Seite',
     scroll_depth: 'Scrolltiefe',
   },

@@ -1,13 +1,13 @@
-import { plural } from '../../state/format.js'
+import { counted } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 
 export const places: Texts['places'] = {
-  countries: (n, shown) => plural(n, { one: `${shown} Land`, other: `${shown} Ländern` }),
+  countries: (n) => counted(n, 'Land', 'Ländern'),
   people: (countries, most, share) => ['kamen Menschen aus ', countries, ', die meisten aus: ', most, ` (${share})`],
   agents: (countries, most, share) => ['riefen Agenten aus ', countries, ' ab, am meisten aus: ', most, ` (${share})`],
   and: '; ',
   none: (when) => [when, ' wurde von keinem bekannten Ort aus gelesen.'],
-  map: { human: 'Besucher nach Land', agent: 'Abrufe nach Land' },
+  map: { human: 'Menschen nach Land', agent: 'Abrufe nach Land' },
   mapLabel: (title) => `Karte: ${title}. Die Tabelle darunter enthält dieselben Zahlen.`,
   legend: (from, to) => (from === to ? from : `${from} bis ${to}`),
   noReaders: 'keine',

@@ -1,9 +1,10 @@
-import { plural } from '../../state/format.js'
+import { counted, formatNumber, plural } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 
 export const policy: Texts['policy'] = {
   sentence: (since, rules, groups, kept, agents, path) => [
-    `Die robots.txt vom ${since} hat ${rules} Regeln in ${groups} Gruppen. ${kept} von ${agents} bekannten Agenten dürfen `,
+    `Die robots.txt vom ${since} hat ${counted(rules, 'Regel', 'Regeln')} in ${counted(groups, 'Gruppe', 'Gruppen')}. `,
+    `${formatNumber(kept)} von ${counted(agents, 'bekannten Agenten', 'bekannten Agenten')} ${plural(kept, { one: 'darf', other: 'dürfen' })} `,
     path,
     ' nicht lesen.',
   ],
@@ -18,11 +19,9 @@ export const policy: Texts['policy'] = {
   hostname: 'Hostname',
   mayTitle: 'Darf dieser Agent diesen Pfad lesen?',
   mayFoot:
-    'Nach der jetzt gültigen robots.txt. Gelesen: Abrufe des Pfads in der gewählten Zeit, beurteilt nach der robots.txt ihres Augenblicks.',
+    'Nach der jetzt gültigen robots.txt. Abrufe des Pfads in der gewählten Zeit, beurteilt nach der robots.txt ihres Augenblicks.',
   agent: 'Agent: Name oder Kürzel',
   ask: 'Prüfen',
-  all: (n) => `Alle ${n} Agenten`,
-  fewer: 'Weniger',
   may: 'Darf lesen',
   whileDisallowed: 'Trotz Verbot',
   answer: (agent, path, allowed) => (allowed ? `${agent} darf ${path} lesen.` : `${agent} darf ${path} nicht lesen.`),
@@ -47,7 +46,7 @@ export const policy: Texts['policy'] = {
   truncated: 'Nur die ersten 500 KiB werden gelesen, wie RFC 9309 es verlangt.',
   problems: 'Fehler',
   sitemaps: 'Sitemaps',
-  links: (n) => `${n} Links`,
+  links: (n) => counted(n, 'Link', 'Links'),
   noLlms: 'Die Website hat noch keine llms.txt, oder sie ist noch nicht geholt.',
   llmsStanding: (standing, status) =>
     standing === 'unavailable'
@@ -58,12 +57,12 @@ export const policy: Texts['policy'] = {
   notes: 'Anmerkung',
   lastStatus: 'Letzter Status',
   offsite: 'fremde Website',
-  firstLinks: (n) => `Die ersten ${n} Links.`,
+  firstLinks: (n) => (n === 1 ? 'Der erste Link.' : `Die ersten ${formatNumber(n)} Links.`),
   versions: 'Fassungen',
   versionsAside: 'was sich änderte und wer es gelesen hat',
-  size: (rules, groups) => `Regeln: ${rules}, Gruppen: ${groups}`,
+  size: (rules, groups) => `${counted(rules, 'Regel', 'Regeln')} in ${counted(groups, 'Gruppe', 'Gruppen')}`,
   inForce: 'gültig',
-  readBy: (n, shown) => plural(n, { one: `von ${shown} Agenten gelesen`, other: `von ${shown} Agenten gelesen` }),
+  readBy: (agents) => `gelesen: ${agents.text}`,
   changes: 'Änderungen gegen die Fassung davor',
   atLine: (line) => `@@ Zeile ${line} @@`,
   tooLong: 'Die Texte sind zu lang, um sie hier zu vergleichen.',
@@ -76,9 +75,9 @@ export const policy: Texts['policy'] = {
 export const violations: Texts['violations'] = {
   title: 'Missachtungen',
   sentence: (when, fetches, share, agents) => [
-    `${when} riefen ${agents} `,
-    fetches,
-    ` ab, was robots.txt in dem Augenblick verbot: ${share} aller Abrufe.`,
+    `${when} ${plural(agents.n, { one: 'machte', other: 'machten' })} ${agents.text} `,
+    fetches.shown,
+    `, obwohl robots.txt es in dem Augenblick verbot: ${share} von allen.`,
   ],
   breaches: (breaches) => [' Darunter ', breaches, ' von bestätigten Agenten, deren Betreiber Gehorsam zusagt.'],
   noBreach: ' Nichts davon ist ein Regelbruch: Kein bestätigter Agent brach eine Zusage seines Betreibers.',
@@ -89,5 +88,5 @@ export const violations: Texts['violations'] = {
   classes: 'Einstufungen',
   share: (share) => `${share} der Abrufe`,
   none: 'Kein Agent rief ab, was robots.txt in dem Augenblick verbot.',
-  urls: 'URLs',
+  pages: 'Seiten',
 }

@@ -1,12 +1,10 @@
-import { plural } from '../../state/format.js'
+import { counted } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 
 export const sessions: Texts['sessions'] = {
-  pages: (n, shown) => plural(n, { one: 'eine Seite', other: `${shown} Seiten` }),
-  events: (n, shown) => plural(n, { one: 'ein Ereignis', other: `${shown} Ereignisse` }),
-  sentence: (when, visits) => [`${when}: `, visits, '; die neuesten stehen oben.'],
+  sentence: (when, visits) => [`${when}: `, visits.shown, '; die neuesten stehen oben.'],
   none: (when) => [when, ' begann kein Besuch.'],
-  visitorsSentence: (when, people) => [`${when}: `, people, '; wer zuletzt da war, steht oben.'],
+  visitorsSentence: (when, people) => [`${when}: `, people.shown, '; wer zuletzt da war, steht oben.'],
   visitorsNone: (when) => [when, ' kam niemand.'],
   empty: 'In dieser Zeit begann kein Besuch. Wählen Sie eine längere Zeit, oder entfernen Sie einen Filter.',
   emptyVisitors: 'In dieser Zeit kam niemand. Wählen Sie eine längere Zeit, oder entfernen Sie einen Filter.',
@@ -24,15 +22,13 @@ export const sessions: Texts['sessions'] = {
   direct: 'Direkt',
   anonymous: (id) => `Besucher ${id}`,
   session: 'Ein Besuch',
-  sessionSentence: (from, length, pages, events) => [
+  sessionSentence: (from, length, pageviews, events) => [
     'Ein Besuch, Herkunft: ',
     from,
     `, Dauer: ${length}, mit: `,
-    pages,
-    events,
-    '.',
+    pageviews.shown,
+    events.n === 0 ? '.' : ` und ${events.text}.`,
   ],
-  andEvents: (events) => ` und ${events}`,
   timeline: 'Was geschah',
   gone: 'Dieser Besuch liegt nicht in der gezeigten Zeit, oder er wurde gelöscht. Wählen Sie eine längere Zeit.',
   goneVisitor: 'Dieser Besucher kam nicht in der gezeigten Zeit, oder er wurde gelöscht. Wählen Sie eine längere Zeit.',
@@ -41,7 +37,7 @@ export const sessions: Texts['sessions'] = {
   read: (seconds) => `${seconds} beschäftigt`,
   scrolled: (share) => `bis ${share} gescrollt`,
   kind: {
-    pageview: 'Gelesen',
+    pageview: 'Angesehen',
     engagement: 'Beschäftigt',
     custom: 'Ereignis',
     outbound: 'Link zu anderer Website',
@@ -54,11 +50,9 @@ export const sessions: Texts['sessions'] = {
   },
   back: 'Alle Besuche',
   backVisitors: 'Alle Besucher',
-  visitorSentence: (name, visits, pages, since) => [
+  visitorSentence: (name, visits, pageviews, since) => [
     name,
-    ' war in dieser Zeit ',
-    visits,
-    ` hier und las ${pages}; zuerst gesehen ${since}.`,
+    `, in dieser Zeit: ${visits.text}, ${pageviews.text}; zuerst gesehen ${since}.`,
   ],
   traits: 'Eigenschaften',
   noTraits: 'Die Website hat über diesen Besucher nichts mitgeteilt. Das Skript kann es mit identify().',
@@ -67,6 +61,6 @@ export const sessions: Texts['sessions'] = {
   eraseTitle: 'Diesen Besucher löschen?',
   eraseText:
     'Alle Zeilen dieses Besuchers werden gelöscht, aus aller Zeit und von allen Geräten, die die Website verbunden hat. Zahlen der Vergangenheit ändern sich dadurch. Das lässt sich nicht rückgängig machen.',
-  eraseDone: (rows) => `Gelöscht: ${rows} Zeilen.`,
+  eraseDone: (rows) => `Gelöscht: ${counted(rows, 'Zeile', 'Zeilen')}.`,
   eraseNeeds: 'Einen Besucher zu löschen erfordert die Rolle Admin. Fragen Sie einen Besitzer.',
 }

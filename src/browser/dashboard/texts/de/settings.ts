@@ -38,8 +38,9 @@ export const settings: Texts['settings'] = {
   install: {
     check: 'Kommen Daten an?',
     waiting: 'Noch ist nichts angekommen. Diese Zeile ändert sich von selbst, sobald die erste Zeile gespeichert ist.',
-    arrived: (pageviews, fetches) => `Ja: ${pageviews} Seitenaufrufe und ${fetches} Abrufe von Agenten in 24 Stunden.`,
-    now: (people, agents) => `In den letzten fünf Minuten: ${people} Menschen, ${agents} Abrufe von Agenten.`,
+    arrived: (pageviews, fetches) =>
+      `Ja: ${pageviews.text} von Menschen und ${fetches.text} von Agenten in 24 Stunden.`,
+    now: (people, agents) => `In den letzten fünf Minuten: ${people.text}, ${agents.text}.`,
     proxy: 'Vor einer Website',
     proxyAside: 'jeder Server, keine Änderung an der Website',
     proxyText: 'readership steht zwischen den Besuchern und der Website und sieht beide Leserschaften.',

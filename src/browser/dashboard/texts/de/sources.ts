@@ -5,13 +5,13 @@ export const sources: Texts['sources'] = {
   sentence: (when, visits, best, share) => [
     when,
     ' gab es ',
-    visits,
+    visits.shown,
     '; der größte Kanal war ',
     best,
     ` mit ${share}.`,
   ],
-  assistants: (visits, first) => [' KI-Assistenten schickten ', visits, ', zuerst ', first, '.'],
-  noAssistants: ' Von KI-Assistenten kam, soweit bekannt, niemand.',
+  assistants: (visits, first) => [' KI-Assistenten brachten ', visits.shown, ', zuerst ', first, '.'],
+  noAssistants: ' Von KI-Assistenten kam, soweit bekannt, kein Besuch.',
   none: (when) => [when, ' kam niemand.'],
   channels: 'Kanäle',
   channel: 'Kanal',
@@ -24,10 +24,10 @@ export const sources: Texts['sources'] = {
     'Kein Besuch hatte eine Kampagne. Hängen Sie utm_source, utm_medium und utm_campaign an die Links, die Sie veröffentlichen.',
   direct: 'Direkt: kein Referrer gesendet',
   agents: 'Agenten senden keinen Referrer, der ihre Herkunft verrät; hier ist für sie nichts zu zeigen.',
-  spam: (n, shown) =>
-    plural(n, {
-      one: 'Ein Besucher kam mit dem Referrer einer bekannten Spam-Seite. Er zählt als direkt.',
-      other: `${shown} Besucher kamen mit dem Referrer einer bekannten Spam-Seite. Sie zählen als direkt.`,
+  spam: (people) =>
+    plural(people.n, {
+      one: `${people.text} kam mit dem Referrer einer bekannten Spam-Seite. Der Besuch zählt als direkt.`,
+      other: `${people.text} kamen mit dem Referrer einer bekannten Spam-Seite. Ihre Besuche zählen als direkt.`,
     }),
   spamShow: 'Zeigen',
 }

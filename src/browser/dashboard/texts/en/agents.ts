@@ -1,28 +1,33 @@
-import { plural } from '../../state/format.js'
+import { counted, formatNumber, plural } from '../../state/format.js'
+import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
 export const agents = {
   leftOut: 'Agents are switched off.',
   showBoth: 'Show both',
-  fetches: (n: number, shown: string) => plural(n, { one: `${shown} fetch`, other: `${shown} fetches` }),
-  areVerified: (n: number, shown: string) => plural(n, { one: `${shown} is verified`, other: `${shown} are verified` }),
-  areSpoofed: (shown: string) => `${shown} used a name that is not theirs`,
-  unchecked: (shown: string) => `${shown} cannot be checked`,
-  sentence: (fetches: string, verified: unknown, spoofed: unknown, unchecked: string): Parts => [
-    `Of ${fetches}, `,
+  areVerified: (n: number) => counted(n, 'is verified', 'are verified'),
+  areSpoofed: (n: number) => counted(n, 'used a name that is not its own', 'used a name that is not theirs'),
+  unchecked: (n: number) => `${formatNumber(n)} cannot be checked`,
+  sentence: (fetches: Quantity<'fetches'>, verified: unknown, spoofed: unknown, unchecked: string): Parts => [
+    `Of ${fetches.text}, `,
     verified,
     ', ',
     spoofed,
     ` and ${unchecked}.`,
   ],
   sentenceNone: (when: string): Parts => [when, ' no agent read this site.'],
-  sentencePeople: (when: string, people: unknown): Parts => [when, ' ', people, ' came from AI assistants.'],
+  sentencePeople: (when: string, visits: Quantity<'aiVisits'>): Parts => [
+    when,
+    plural(visits.n, { one: ' there was ', other: ' there were ' }),
+    visits.shown,
+    '.',
+  ],
   purposes: (shares: readonly { name: string; share: unknown }[]): Parts => [
     ' ',
     ...shares.flatMap(({ name, share }, i) => [i === 0 ? `${name} takes ` : `, ${name.toLowerCase()} `, share]),
     '.',
   ],
-  seen: (n: string) => `${n} seen`,
+  seen: (n: number) => `${formatNumber(n)} seen`,
   other: 'Other',
   all: 'All',
   agent: 'Agent',
@@ -32,19 +37,18 @@ export const agents = {
   barsOf: (name: string) => `Fetches of ${name} over time`,
   verified: 'verified',
   cannotVerify: 'cannot be verified',
-  spoofed: (n: string) => `${n} spoofed`,
+  spoofed: (n: number) => `${formatNumber(n)} spoofed`,
   nothingForbidden: 'nothing forbidden',
   lastRead: 'Last read',
   none: 'No agent read this site in this time. Choose a longer time, or read the site as one: curl -A "GPTBot/1.3" and its address.',
   byOperator: 'By operator',
   byPurpose: 'By purpose',
-  visitors: (n: number, shown: string) => plural(n, { one: `${shown} person`, other: `${shown} people` }),
-  severityCount: (severity: string, n: number, shown: string): string =>
+  severityCount: (severity: string, n: number): string =>
     severity === 'breach'
-      ? plural(n, { one: `${shown} breach`, other: `${shown} breaches` })
+      ? counted(n, 'breach', 'breaches')
       : severity === 'grace'
-        ? `${shown} in grace`
-        : `${shown} ${severity}`,
+        ? `${formatNumber(n)} in grace`
+        : `${formatNumber(n)} ${severity}`,
   verifiedBy: (share: string, ways: readonly string[]) =>
     ways.length === 0 ? `${share} verified` : `${share} verified by ${ways.join(' or ')}`,
   ways: {
@@ -55,13 +59,12 @@ export const agents = {
   docs: 'Operator documentation',
   history: 'Had it read the rules?',
   notSeen: (name: string) => `${name} did not read this site in this time. Choose a longer time.`,
-  forbidden: (n: number, shown: string) =>
-    n === 0 ? 'no disallowed page' : plural(n, { one: `${shown} disallowed page`, other: `${shown} disallowed pages` }),
+  forbidden: (n: number) => (n === 0 ? 'no disallowed fetch' : counted(n, 'disallowed fetch', 'disallowed fetches')),
   leadNone: (when: string, name: string): Parts => [when, ` ${name} did not read this site.`],
-  leadPlain: (when: string, name: string, fetches: string, forbidden: unknown): Parts => [
+  leadPlain: (when: string, name: string, fetches: Quantity<'fetches'>, forbidden: unknown): Parts => [
     when,
-    ` ${name} made ${fetches}`,
-    ...(forbidden === undefined ? [] : [' and read ', forbidden]),
+    ` ${name} made ${fetches.text}`,
+    ...(forbidden === undefined ? [] : [', among them ', forbidden]),
     '.',
   ],
   leadChanged: (delay: unknown, day: unknown, forbidden: unknown): Parts => [
@@ -69,32 +72,32 @@ export const agents = {
     delay,
     ' after the change of ',
     day,
-    ...(forbidden === undefined ? [] : [', and read ', forbidden, ' since']),
+    ...(forbidden === undefined ? [] : [', and made ', forbidden, ' since']),
     '.',
   ],
-  leadUnread: (name: string, day: string, fetches: string, forbidden: unknown): Parts => [
-    `${name} made ${fetches} and has not read the robots.txt of ${day}`,
-    ...(forbidden === undefined ? [] : ['. It read ', forbidden]),
+  leadUnread: (name: string, day: string, fetches: Quantity<'fetches'>, forbidden: unknown): Parts => [
+    `${name} made ${fetches.text} and has not read the robots.txt of ${day}`,
+    ...(forbidden === undefined ? [] : ['. It made ', forbidden]),
     '.',
   ],
-  leadRead: (name: string, last: string, fetches: string, forbidden: unknown): Parts => [
-    `${name} made ${fetches} and last read robots.txt ${last}`,
-    ...(forbidden === undefined ? [] : ['. It read ', forbidden]),
+  leadRead: (name: string, last: string, fetches: Quantity<'fetches'>, forbidden: unknown): Parts => [
+    `${name} made ${fetches.text} and last read robots.txt ${last}`,
+    ...(forbidden === undefined ? [] : ['. It made ', forbidden]),
     '.',
   ],
-  underItsName: (pages: string) => ` Under its name, fetches that could not be verified read ${pages}.`,
+  underItsName: (forbidden: string) => ` Under its name, clients that could not be verified made ${forbidden}.`,
   lanes: (name: string) => `When ${name} read robots.txt, pages, and disallowed pages`,
   inForce: 'Active robots.txt',
   readRobots: 'Read robots.txt',
   pageReads: {
-    minute: 'Page reads a minute',
-    hour: 'Page reads an hour',
-    day: 'Page reads a day',
-    week: 'Page reads a week',
-    month: 'Page reads a month',
+    minute: 'Reads a minute',
+    hour: 'Reads an hour',
+    day: 'Reads a day',
+    week: 'Reads a week',
+    month: 'Reads a month',
   },
-  disallowedReads: 'Disallowed reads',
-  version: (day: string, rules: string) => `${day}, ${rules} rules`,
+  disallowedFetches: 'Disallowed fetches',
+  version: (day: string, rules: number) => `${day}, ${counted(rules, 'rule', 'rules')}`,
   standing: {
     served: 'served',
     unavailable: 'no file: everything was allowed',
@@ -102,7 +105,7 @@ export const agents = {
   },
   readLater: (delay: string) => `new version read, ${delay} later`,
   whatItRead: 'What it read',
-  allPages: (n: string) => `All ${n} pages`,
+  allPages: (pages: Quantity<'pages'>) => (pages.n === 1 ? 'The page' : `All ${pages.text}`),
   whatItIgnored: 'What it ignored',
   atTheTime: 'by the robots.txt that was active at each fetch',
   ignoredNone: 'It fetched nothing that robots.txt forbade at that time.',
@@ -121,10 +124,14 @@ export const agents = {
       unverified: `These fetches could not be verified, so ${operator} is not accused.`,
       grace: 'Within a day after the rule was published; an agent may hold a copy that long.',
     })[severity] ?? '',
-  spoofedLeftOut: (n: string) => `${n} spoofed fetches are not the agent's; they count as unverified.`,
-  peopleSent: (operator: string) => `People sent by ${operator}`,
-  peopleSentNone: (operator: string) =>
-    `No people came from an assistant of ${operator} in this time. Native apps send no referrer.`,
-  readsPerPerson: (operator: string, reads: string, ratio: string) =>
-    `Search and assistant agents of ${operator} read ${reads} pages: ${ratio} for each person. Training agents are left out.`,
+  spoofedLeftOut: (n: number) =>
+    plural(n, {
+      one: 'One spoofed fetch is not the agent’s; it counts as unverified.',
+      other: `${formatNumber(n)} spoofed fetches are not the agent’s; they count as unverified.`,
+    }),
+  aiVisits: (operator: string) => `AI visits from ${operator}`,
+  aiVisitsNone: (operator: string) =>
+    `No visit came from an assistant of ${operator} in this time. Native apps send no referrer.`,
+  readsPerVisit: (operator: string, reads: Quantity<'reads'>, ratio: string) =>
+    `Search and assistant agents of ${operator} made ${reads.text}: ${ratio} for each AI visit. Training agents are left out.`,
 }

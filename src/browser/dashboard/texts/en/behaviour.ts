@@ -1,45 +1,45 @@
-import { formatNumber, plural } from '../../state/format.js'
+import { counted, formatNumber, plural } from '../../state/format.js'
+import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
-
-const countPeople = (n: number): string => plural(n, { one: 'one person', other: `${formatNumber(n)} people` })
 
 /** Texts of Live, Events, Goals, Funnels, Journeys, Retention, Performance and Errors. */
 export const behaviour = {
   live: {
-    count: {
-      human: (n: number, shown: string) => plural(n, { one: `${shown} person`, other: `${shown} people` }),
-      agent: (n: number, shown: string) => plural(n, { one: `${shown} agent`, other: `${shown} agents` }),
-    },
-    sentence: (readers: readonly unknown[], page: unknown): Parts => [
-      'In the last 5 minutes ',
-      readers[0],
-      ...(readers.length === 2 ? [' and ', readers[1]] : []),
-      ' read this site',
-      ...(page === undefined ? ['.'] : ['; most are on ', page, '.']),
-    ],
+    sentence: (readers: readonly Quantity<'people' | 'agents'>[], page: unknown): Parts =>
+      readers.length === 0
+        ? ['Who read this site in the last 5 minutes is not known.']
+        : [
+            'In the last 5 minutes ',
+            readers[0]?.shown,
+            ...(readers.length === 2 ? [' and ', readers[1]?.shown] : []),
+            ' read this site',
+            ...(page === undefined ? ['.'] : ['; most are on ', page, '.']),
+          ],
+    sentenceNone: ['In the last 5 minutes nothing was read.'] as Parts,
+    notYet: 'nothing is recorded yet',
     now: { human: 'People now', agent: 'Agents now' },
     window: 'in the last 5 minutes',
-    readsIn: (reads: string | undefined) =>
-      reads === undefined ? 'in the last 5 minutes' : `in the last 5 minutes; ${reads} reads in 30`,
+    fetchesIn: (fetches: Quantity<'fetches'> | undefined) =>
+      fetches === undefined ? 'in the last 5 minutes' : `in the last 5 minutes; ${fetches.text} in 30`,
     minutes: 'Last 30 minutes',
-    bars: { human: 'people, up', agent: 'agent reads, down' },
-    bar: { human: (n: string) => `people: ${n}`, agent: (n: string) => `agent reads: ${n}` },
+    bars: { human: 'people, up', agent: 'fetches, down' },
     nowMark: 'now',
     open: 'Open pages',
     quiet: 'No page was read in the last 5 minutes.',
     feed: 'As it happens',
-    since: (rows: string, time: string) => `${rows} since ${time}`,
+    since: (rows: number, time: string) => `${formatNumber(rows)} since ${time}`,
     connection: {
       connecting: 'Connecting …',
       open: 'Connected',
       lost: 'Connection lost; trying again …',
       refused: 'Not connected',
     },
-    paused: (n: string) => `Paused, ${n} waiting`,
+    paused: (n: number) => `Paused, ${formatNumber(n)} waiting`,
     pause: 'Pause',
     resume: 'Go on',
     space: 'space',
-    missed: (n: string) => `${n} rows were left out because they came faster than this page could take them.`,
+    missed: (n: number) =>
+      `${counted(n, 'row was', 'rows were')} left out because they came faster than this page could take them.`,
     leftOut: (filters: string) =>
       `The feed shows single rows, so it cannot follow this filter: ${filters}. The numbers above do.`,
     waiting: 'Nothing yet. The next read appears here within a second.',
@@ -72,18 +72,17 @@ export const behaviour = {
       form: 'No form was sent in this time.',
     } as Record<string, string>,
     agents: 'Agents click nothing and send no forms; they fetch.',
-    sentence: (when: string, n: number | undefined, shown: string, first: unknown, firstShown: string): Parts =>
-      !n
-        ? [when, ' people did nothing besides reading.']
+    sentence: (when: string, events: Quantity<'events'>, first: unknown, ofFirst: number): Parts =>
+      events.n === 0
+        ? [when, ' people did nothing besides viewing pages.']
         : [
             when,
-            ` people did something besides reading ${plural(n, { one: 'once', other: `${shown} times` })}`,
-            ...(first ? ['; most often ', first, `, ${firstShown} times.`] : ['.']),
+            ` people caused ${events.text}`,
+            ...(first ? ['; most often ', first, `, ${formatNumber(ofFirst)} of them.`] : ['.']),
           ],
-    one: (when: string, people: string, nPeople: number, times: string, n: number): Parts => [
+    one: (when: string, people: Quantity<'people'>, times: number): Parts => [
       when,
-      ` ${plural(nPeople, { one: `${people} person`, other: `${people} people` })} did this `,
-      `${plural(n, { one: 'once', other: `${times} times` })}.`,
+      ` ${people.text} did this ${plural(times, { one: 'once', other: `${formatNumber(times)} times` })}.`,
     ],
     chart: 'Events over time',
     all: 'All events',
@@ -98,19 +97,19 @@ export const behaviour = {
   },
   goals: {
     agents: 'Agents have no goals: they read pages and leave. How often their reads bring people is the citation gap.',
-    sentence: (when: string, n: number, best: unknown, people: number, rate: string): Parts =>
+    sentence: (when: string, n: number, best: unknown, people: Quantity<'people'>, rate: string): Parts =>
       n === 0
-        ? ['No goal yet. A goal counts what people should do: read a page, sign up, download.']
+        ? ['No goal yet. A goal counts what people should do: view a page, sign up, download.']
         : best
-          ? [when, ` ${countPeople(people)} reached the goal `, best, ...(rate ? [`, ${rate} of all.`] : ['.'])]
+          ? [when, ` ${people.text} reached the goal `, best, ...(rate ? [`, ${rate} of all people.`] : ['.'])]
           : [when, ' no goal was reached.'],
     empty: 'Goals count a page, an event, a click, a download, a form, a scroll depth or the length of a visit.',
-    foot: 'The rate is the share of all visitors who reached the goal. Amounts in different currencies are never added.',
+    foot: 'People are those who reached the goal at least once; the rate is their share of all people. Amounts in different currencies are never added.',
     create: 'New goal',
     edit: 'Change the goal',
     counts: 'Counts',
     change: 'Change',
-    conversions: 'Reached',
+    conversions: 'Times reached',
     rate: 'Rate',
     revenue: 'Revenue',
     type: 'What people do',
@@ -158,23 +157,25 @@ export const behaviour = {
   },
   funnels: {
     agents: 'Agents follow no steps: each fetch stands alone. Which pages they read stands under Coverage.',
-    sentence: (when: string, people: string, rate: string | undefined, worst: unknown, lost: string): Parts => [
+    sentence: (
+      when: string,
+      entered: Quantity<'visits' | 'people'>,
+      rate: string | undefined,
+      worst: unknown,
+      lost: string,
+    ): Parts => [
       when,
-      ` ${people} began`,
+      ` ${entered.text} began`,
       ...(rate === undefined ? ['.'] : [`; ${rate} completed all steps.`]),
       ...(worst ? [' Most were lost before ', worst, `: ${lost}.`] : []),
     ],
-    counted: {
-      session: (n: number) => plural(n, { one: 'one visit', other: `${formatNumber(n)} visits` }),
-      visitor: countPeople,
-    },
     title: 'Funnel',
     empty: 'A funnel shows where people leave on the way to a goal. It needs two steps, such as a page and an event.',
     create: 'New funnel',
     edit: 'Change the funnel',
     per: { session: 'By visit', visitor: 'By person' },
-    foot: (n: string, per: 'session' | 'visitor') =>
-      `Of ${n} ${per === 'session' ? 'visits' : 'people'} in this time. Each step is later than the one before; other pages may lie between them.`,
+    foot: (all: Quantity<'visits' | 'people'>) =>
+      `Of ${all.text} in this time. Each step is later than the one before; other pages may lie between them.`,
     dropped: (share: string) => `${share} left`,
     showWho: 'reached this step; list them',
     listed: {
@@ -195,10 +196,12 @@ export const behaviour = {
   },
   journeys: {
     agents: 'Agents take no paths: each fetch stands alone. What they read and when stands under Coverage.',
-    sentence: (when: string, visits: string, pages: unknown, n: string): Parts => [
+    sentence: (when: string, visits: Quantity<'visits'>, pages: unknown, n: number): Parts => [
       when,
-      ` we can follow ${visits} visits`,
-      ...(Array.isArray(pages) ? ['; most went from ', pages[0], ' to ', pages[1], `, ${n} of them.`] : ['.']),
+      ` we can follow ${visits.text}`,
+      ...(Array.isArray(pages)
+        ? ['; most went from ', pages[0], ' to ', pages[1], `, ${formatNumber(n)} of them.`]
+        : ['.']),
     ],
     title: 'Paths of visits',
     emptyFrom: 'No visit took this path in this time. Choose another page or a longer time.',
@@ -208,7 +211,6 @@ export const behaviour = {
     step: 'Step',
     to: 'To',
     share: 'Share',
-    visits: (n: string) => `${n} visits`,
     hint: 'A click filters, with Shift it begins here',
     foot: 'Rarer pages of a step are together in “Other pages”. A page that follows itself counts once.',
   },
@@ -217,10 +219,10 @@ export const behaviour = {
     nothing: (when: string): Parts => [when, ' no browser reported how fast a page was.'],
     sentence: (when: string, lcp: string, rating: string, good: number, all: number): Parts => [
       when,
-      ' three of four views showed their main content within ',
+      ' three of four pageviews showed their main content within ',
       lcp,
       ` (${rating}). `,
-      `${good} of ${all} vitals are good.`,
+      `${good} of ${counted(all, 'vital is', 'vitals are')} good.`,
     ],
     vitals: 'Web Vitals',
     aside: 'the 75th percentile counts',
@@ -237,8 +239,7 @@ export const behaviour = {
     notMeasured: 'Not measured in this time.',
     ratings: { good: 'good', 'needs-improvement': 'needs improvement', poor: 'poor' },
     scale: (values: string) => `On a scale of three zones: ${values}`,
-    samples: (n: string) => `${n} views`,
-    samplesHead: 'Views',
+    samplesHead: 'Pageviews',
     by: {
       pathname: 'By page',
       country: 'By country',
@@ -250,20 +251,20 @@ export const behaviour = {
   },
   errors: {
     agents: 'Agents run no script, so they report no errors. Responses with an error status stand with each agent.',
-    sentence: (when: string, n: number, shown: string, first: unknown, people: number): Parts =>
-      n === 0
+    sentence: (when: string, errors: Quantity<'errors'>, first: unknown, people: Quantity<'people'>): Parts =>
+      errors.n === 0
         ? [when, ' no script failed.']
         : [
             when,
-            ` people met ${plural(n, { one: 'one error', other: `${shown} different errors` })} of scripts`,
-            ...(first ? ['; most often “', first, `”, which ${countPeople(people)} saw.`] : ['.']),
+            ` people met ${errors.text} of scripts`,
+            ...(first ? ['; most often “', first, `”, which ${people.text} saw.`] : ['.']),
           ],
     empty: 'No error in this time. The script reports uncaught errors of your pages; each kind appears here once.',
     message: 'Message',
     noMessage: '(no message)',
     type: 'Type',
     trend: 'Trend',
-    trendOf: (n: string, when: string) => `${n} times, ${when}`,
+    trendOf: (n: number, when: string) => `${counted(n, 'time', 'times')}, ${when}`,
     detail: 'This error',
     gone: 'This error did not occur in this time. Choose a longer time.',
     figures: { count: 'Times', visitors: 'People', sessions: 'Visits' },
@@ -273,10 +274,10 @@ export const behaviour = {
   },
   retention: {
     agents: 'Agents have no visits to come back from: they fetch when they like.',
-    sentence: (when: string, people: unknown, share: string, after: string): Parts => [
+    sentence: (when: string, people: Quantity<'people'>, share: string, after: string): Parts => [
       when,
       ' ',
-      people,
+      people.shown,
       ` came for the first time; ${share} of them came back ${after}.`,
     ],
     tooEarly: (when: string, unit: 'day' | 'week' | 'month'): Parts => [
@@ -285,9 +286,9 @@ export const behaviour = {
     ],
     saltChanged: (when: string, unit: 'day' | 'week' | 'month'): Parts => [
       when,
-      ` visitors get a new id the next ${unit}, so who came back is not known.`,
+      ` people get a new id the next ${unit}, so who came back is not known.`,
     ],
-    unknown: 'unknown: visitor ids change in between',
+    unknown: 'unknown: ids of people change in between',
     after: { day: 'the day after', week: 'the week after', month: 'the month after' },
     title: 'People who came back',
     aside: {

@@ -1,12 +1,13 @@
+import { counted, formatNumber } from '../../state/format.js'
+import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
 export const catalog = {
-  sentence: (when: string, agents: string, operators: string, verifiable: string, seen: unknown): Parts => [
-    `readership knows ${agents} agents of ${operators} operators; ${verifiable} of them can be verified. ${when} `,
+  sentence: (when: string, agents: Quantity<'agents'>, operators: number, verifiable: number, seen: unknown): Parts => [
+    `readership knows ${agents.text} of ${counted(operators, 'operator', 'operators')}; ${formatNumber(verifiable)} of them can be verified. ${when} `,
     seen,
     ' of them read this site.',
   ],
-  shown: (n: string) => `${n} agents`,
   seen: 'Seen',
   unseen: 'Not seen',
   notSeen: 'not seen',

@@ -1,25 +1,25 @@
+import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
 export const coverage = {
-  urls: (n: string) => `${n} URLs`,
   order: 'Order',
   mostRead: 'Most read',
   longestUnread: 'Longest unread',
-  sentence: (urls: unknown, page: unknown, ago: string): Parts => [
+  sentence: (pages: Quantity<'pages'>, page: unknown, ago: string): Parts => [
     'People or agents read ',
-    urls,
+    pages.shown,
     ', or a sitemap lists them. Agents left ',
     page,
     ` unread for longest: the last read was ${ago}.`,
   ],
-  sentenceNever: (urls: unknown, page: unknown): Parts => [
+  sentenceNever: (pages: Quantity<'pages'>, page: unknown): Parts => [
     'People or agents read ',
-    urls,
+    pages.shown,
     ', or a sitemap lists them. No agent ever read ',
     page,
     '.',
   ],
-  sentenceNone: 'No URL was read in this time, and no sitemap is known.',
+  sentenceNone: 'No page was read in this time, and no sitemap is known.',
   people: 'Pageviews',
   first: 'First read',
   age: 'Age of the copy',

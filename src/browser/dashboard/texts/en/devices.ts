@@ -2,7 +2,7 @@ import type { Parts } from '../rich-text.js'
 
 export const devices = {
   sentence: (when: string, share: string, type: string, browser: unknown, browserShare: string): Parts => [
-    `${when} ${share} of the visitors used ${type}; the most used browser was `,
+    `${when} ${share} of the people used ${type}; the most used browser was `,
     browser,
     ` with ${browserShare}.`,
   ],

@@ -1,33 +1,40 @@
-import { plural } from '../../state/format.js'
+import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
 export const gap = {
   assistants: 'assistants and AI search',
-  pages: (n: number, shown: string) => plural(n, { one: `${shown} page`, other: `${shown} pages` }),
-  sentence: (when: string, who: string, reads: unknown, people: unknown): Parts => [
-    `${when}, ${who} read `,
-    reads,
-    ' and sent ',
-    people,
+  sentence: (when: string, who: string, reads: Quantity<'reads'>, visits: Quantity<'aiVisits'>): Parts => [
+    `${when}, ${who} made `,
+    reads.shown,
+    ' and brought ',
+    visits.shown,
     '.',
   ],
-  onlyPeople: (when: string, who: string, people: unknown): Parts => [`${when}, ${who} sent `, people, '.'],
-  onlyAgents: (when: string, who: string, reads: unknown): Parts => [`${when}, ${who} read `, reads, '.'],
-  ratio: (ratio: unknown): Parts => [' That is ', ratio, ' reads for each person.'],
+  onlyPeople: (when: string, who: string, visits: Quantity<'aiVisits'>): Parts => [
+    `${when}, ${who} brought `,
+    visits.shown,
+    '.',
+  ],
+  onlyAgents: (when: string, who: string, reads: Quantity<'reads'>): Parts => [
+    `${when}, ${who} made `,
+    reads.shown,
+    '.',
+  ],
+  ratio: (ratio: unknown): Parts => [' Reads for each AI visit: ', ratio, '.'],
   median: (median: string): Parts => [` The median page has ${median}.`],
   verdicts: 'Verdicts',
   byPage: 'By page',
-  arrivals: 'Arrivals',
-  none: 'No search or assistant agent read a page in this time, and none sent a person. Training agents are left out.',
+  arrivals: 'AI visits',
+  none: 'No search or assistant agent read a page in this time, and no visit came from one. Training agents are left out.',
   meaning: (verdict: string, factor: string, above: string | undefined, below: string | undefined): string =>
     ({
-      gap: `Read a lot and cited little: over ${factor} times the median of reads per arrival${above === undefined ? '' : ` (${above})`}, or no arrival at all.`,
+      gap: `Read a lot and cited little: over ${factor} times the median of reads per AI visit${above === undefined ? '' : ` (${above})`}, or no AI visit at all.`,
       balanced: 'Between the two.',
       earning: `Cited a lot for few reads: under a third of the median${below === undefined ? '' : ` (${below})`}.`,
-      unfetched: 'People arrived, but no agent read it in this time.',
-      unseen: 'People read it; no assistant read it or sent anybody.',
+      unfetched: 'AI visits began here, but no agent read it in this time.',
+      unseen: 'People viewed it; no assistant read it, and no AI visit began here.',
       blocked: 'robots.txt or the server keeps search and assistant agents out.',
-      insufficient: 'Under 10 reads and under 3 arrivals: too few to say.',
+      insufficient: 'Under 10 reads and under 3 AI visits: too few to say.',
     })[verdict] ?? '',
 }
 
@@ -38,10 +45,10 @@ export const decay = {
   adjusted: 'Without site trend',
   people: 'People’s pageviews',
   agents: 'Agents’ fetches',
-  fromTo: (before: string, now: string) => `from ${before} to ${now}`,
+  fromTo: (before: string, now: Quantity<'pageviews' | 'fetches'>) => `from ${before} to ${now.text}`,
   sentence: (page: unknown, people: string, agents: string): Parts => [
     page,
-    ` loses people, ${people} pageviews, while agents go on reading it, ${agents} fetches.`,
+    ` loses people, ${people}, while agents go on reading it, ${agents}.`,
   ],
   sentenceNone: ['No page lost people while agents went on reading it.'] as Parts,
   sentenceTooFew: [

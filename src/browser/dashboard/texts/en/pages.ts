@@ -1,24 +1,25 @@
-import { plural } from '../../state/format.js'
+import { counted, formatNumber, plural } from '../../state/format.js'
+import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
 export const pages = {
   list: {
-    both: (when: string, people: unknown, agents: unknown): Parts => [
+    both: (when: string, people: Quantity<'pages'>, agents: Quantity<'pages'>): Parts => [
       when,
-      ' people read ',
-      people,
+      ' people viewed ',
+      people.shown,
       ', and agents read ',
-      agents,
+      agents.shown,
       '.',
     ],
-    human: (when: string, pages: unknown): Parts => [when, ' people read ', pages, '.'],
-    agent: (when: string, pages: unknown): Parts => [when, ' agents read ', pages, '.'],
+    human: (when: string, pages: Quantity<'pages'>): Parts => [when, ' people viewed ', pages.shown, '.'],
+    agent: (when: string, pages: Quantity<'pages'>): Parts => [when, ' agents read ', pages.shown, '.'],
     none: (when: string): Parts => [when, ' no page was read.'],
-    most: { human: ' People read most: ', agent: ' Agents read most: ' },
-    disallowed: (pages: unknown): Parts => [' robots.txt disallowed what agents read on ', pages, '.'],
+    most: { human: ' People viewed most: ', agent: ' Agents read most: ' },
+    disallowed: (pages: Quantity<'pages'>): Parts => [' Agents fetched ', pages.shown, ' that robots.txt disallowed.'],
   },
-  sortedBy: { human: 'Sorted by visitors', agent: 'Sorted by page reads' },
-  pageReads: 'Page reads',
+  sortedBy: { human: 'Sorted by people', agent: 'Sorted by reads' },
+  pageReads: 'Reads',
   lastRead: 'Last read',
   robots: 'robots.txt',
   never: 'not read',
@@ -26,61 +27,55 @@ export const pages = {
   emptyFiltered: 'No page matches these filters in this time. Remove a filter or choose a longer time.',
   noScript: 'Time on page and scroll need the script. Add it under Install.',
   openPage: 'Open page',
-  whileDisallowed: (n: number, shown: string) =>
-    plural(n, { one: 'one read while disallowed', other: `${shown} reads while disallowed` }),
+  whileDisallowed: (fetches: Quantity<'fetches'>) => `${fetches.text} while disallowed`,
   notInLlms: 'Not in llms.txt',
   one: {
-    readBy: (when: string, agents: unknown, times: unknown): Parts => [
+    readBy: (when: string, agents: Quantity<'agents'>, fetches: Quantity<'fetches'>): Parts => [
       when,
       ' ',
-      agents,
-      ' read this page ',
-      times,
-      '',
+      agents.shown,
+      ` made ${fetches.text} of this page`,
     ],
     noAgent: (when: string): Parts => [when, ' no agent read this page'],
-    notAllowed: (some: unknown, n: number, times: string): Parts => [
+    notAllowed: (some: unknown, n: number, fetches: Quantity<'fetches'>): Parts => [
       '; ',
       some,
       plural(n, { one: ' was ', other: ' were ' }),
-      'not allowed to, ',
-      times,
-      '.',
+      `not allowed to: ${fetches.text}.`,
     ],
     allAllowed: '; robots.txt allowed each of them.',
     end: '.',
-    ofThem: (n: number, shown: string) => plural(n, { one: 'one of them', other: `${shown} of them` }),
-    cameBack: (times: string, people: unknown): Parts => [
-      ` Assistants and AI search read it ${times}, and `,
-      people,
-      ' came back from them.',
+    ofThem: (n: number) => `${formatNumber(n)} of them`,
+    cameBack: (reads: Quantity<'reads'>, visits: Quantity<'aiVisits'>): Parts => [
+      ` Assistants and AI search made ${reads.text} of it, and `,
+      visits.shown,
+      ' began here.',
     ],
-    noneCameBack: (times: string): Parts => [
-      ` Assistants and AI search read it ${times}; no person came back from them.`,
+    noneCameBack: (reads: Quantity<'reads'>): Parts => [
+      ` Assistants and AI search made ${reads.text} of it; no AI visit began here.`,
     ],
-    notReadByAssistants: (people: unknown): Parts => [
+    notReadByAssistants: (visits: Quantity<'aiVisits'>): Parts => [
       ' Assistants and AI search did not read it; ',
-      people,
-      ' came from them.',
+      visits.shown,
+      ' began here.',
     ],
-    peopleRead: (when: string, people: unknown, times: string): Parts => [
+    peopleRead: (when: string, people: Quantity<'people'>, pageviews: Quantity<'pageviews'>): Parts => [
       when,
       ' ',
-      people,
-      ` read this page ${times}`,
+      people.shown,
+      ` viewed this page, in ${pageviews.text}`,
     ],
-    began: (n: number, shown: string) =>
-      plural(n, { one: '; one visit began here.', other: `; ${shown} visits began here.` }),
-    nobody: (when: string): Parts => [when, ' no person read this page.'],
+    began: (visits: Quantity<'visits'>) => `; ${visits.text} began here.`,
+    nobody: (when: string): Parts => [when, ' no person viewed this page.'],
   },
   needsScript: 'needs the script',
   notYet: 'not in this time',
   chart: 'Readers of this page over time',
   gap: {
     reads: 'reads by assistants and AI search',
-    arrivals: 'people who arrived here from an AI assistant',
-    ratio: (n: string) => `${n} reads for each arrival.`,
-    noArrival: 'No person arrived from an assistant.',
+    arrivals: 'AI visits that began here',
+    ratio: (n: string) => `Reads for each AI visit: ${n}.`,
+    noArrival: 'No AI visit began here.',
     noReads: 'No assistant and no AI search read this page.',
     median: (n: string) => `The site’s median is ${n}`,
     noMedian: 'Too few pages of the site have enough reads for a median.',
@@ -92,9 +87,9 @@ export const pages = {
     blocked: 'robots.txt disallows it for every agent that could cite it.',
     insufficient: 'Too few reads to judge.',
     scale: (ratio: string, zone: string, median: string) =>
-      `${ratio} reads for each arrival: ${zone}. The median is ${median}.`,
+      `Reads for each AI visit: ${ratio}, ${zone}. The median is ${median}.`,
     medianMark: (n: string) => `median ${n}`,
-    foot: 'Training agents are left out. Arrivals are a lower bound: native apps send no referrer.',
+    foot: 'Training agents are left out. AI visits are a lower bound: native apps send no referrer.',
   },
   may: {
     title: 'May agents read it?',
@@ -108,9 +103,9 @@ export const pages = {
       unavailable: 'The site has no robots.txt, so every agent may read every page.',
       unreachable: 'robots.txt cannot be fetched, so agents must treat every page as disallowed.',
     } as Record<string, string>,
-    unfetched: (known: string, disallowed: string) =>
-      `${known} other known agents did not read it; not allowed to: ${disallowed}.`,
-    now: '“May read” is about today. “While disallowed” counts by the robots.txt of the time of each read.',
+    unfetched: (known: number, disallowed: number) =>
+      `${counted(known, 'other known agent', 'other known agents')} did not read it; not allowed to: ${formatNumber(disallowed)}.`,
+    now: '“May read” is about today. “While disallowed” counts by the robots.txt of the time of each fetch.',
   },
   versions: {
     title: 'Versions of the policy',
@@ -120,6 +115,6 @@ export const pages = {
     all: 'The whole text of this first version',
   },
   cameFrom: 'Where its readers came from',
-  noSources: 'No person read this page in this time.',
-  decayNone: 'No person read this page in this time or the one before.',
+  noSources: 'No person viewed this page in this time.',
+  decayNone: 'No person viewed this page in this time or the one before.',
 }

@@ -1,13 +1,8 @@
-import { plural } from '../../state/format.js'
+import { counted, formatNumber } from '../../state/format.js'
 
 export const parts = {
   fewer: 'Show fewer',
-  all: (n: string) => `Show all ${n}`,
-  visits: (n: number, shown: string) => plural(n, { one: `${shown} visit`, other: `${shown} visits` }),
-  pages: (n: number, shown: string) => plural(n, { one: `${shown} page`, other: `${shown} pages` }),
-  times: (n: number, shown: string) => plural(n, { one: 'once', other: `${shown} times` }),
-  agents: (n: number, shown: string) => plural(n, { one: `${shown} agent`, other: `${shown} agents` }),
-  people: (n: number, shown: string) => plural(n, { one: `${shown} person`, other: `${shown} people` }),
+  all: (n: number) => `Show all ${formatNumber(n)}`,
   ends: 'Ends on',
   never: 'never',
   name: 'Name',
@@ -39,8 +34,9 @@ export const parts = {
   frontPage: 'the front page',
   change: 'Change',
   noChange: 'no change',
+  newHere: 'New',
   from: (value: string) => `from ${value}`,
-  points: (n: string) => `${n} points`,
+  points: (n: number) => (n === 1 ? '1 point' : `${formatNumber(n, 1)} points`),
   unknown: 'Unknown',
   filterBy: (name: string) => `Filter by ${name}`,
   open: (name: string) => `Open ${name}`,
@@ -65,7 +61,7 @@ export const parts = {
   nothingBefore: (when: string) => `Nothing is recorded before ${when}.`,
   gap: (why: string, from: string, to: string) =>
     `Not recorded whole from ${from} to ${to}: ${why}. Values of that time are absent or too low.`,
-  moreGaps: (n: string) => `${n} more times were not recorded whole.`,
+  moreGaps: (n: number) => `${counted(n, 'more time was', 'more times were')} not recorded whole.`,
   /** Warnings by code; the API's own words where they are absent. */
   warning: {} as Record<string, string>,
   noSuchValue: (of: unknown, dimension: string, value: string, nearest: string | undefined) =>
@@ -94,7 +90,7 @@ export const parts = {
   },
   ownScale: 'Each side has its own scale: its longest bar is its greatest number.',
   country: 'Country',
-  disallowed: (n: string) => `${n} disallowed`,
+  disallowed: (n: number) => `${formatNumber(n)} disallowed`,
   unit: (metric: string) => metric.toLowerCase(),
   waiting: 'Waiting for the server …',
   interval: 'Length of a step',
@@ -106,12 +102,12 @@ export const parts = {
     month: 'By month',
   },
   metric: {
-    visitors: 'Visitors',
-    sessions: 'Sessions',
+    visitors: 'People',
+    sessions: 'Visits',
     pageviews: 'Pageviews',
     bounce: 'Bounce',
     duration: 'Visit time',
-    views_per_session: 'Pages per visit',
+    views_per_session: 'Pageviews per visit',
     events: 'Events',
     fetches: 'Fetches',
     agents: 'Agents',
@@ -119,8 +115,8 @@ export const parts = {
     verified_fetches: 'Verified fetches',
     spoofed: 'Spoofed',
     bytes: 'Sent',
-    entries: 'Entries',
-    exits: 'Exits',
+    entries: 'Began here',
+    exits: 'Ended here',
     time_on_page: 'Time on page',
     scroll_depth: 'Scroll',
   } as Record<string, string>,

@@ -1,8 +1,8 @@
-import { plural } from '../../state/format.js'
+import { counted } from '../../state/format.js'
 import type { Parts } from '../rich-text.js'
 
 export const places = {
-  countries: (n: number, shown: string) => plural(n, { one: `${shown} country`, other: `${shown} countries` }),
+  countries: (n: number) => counted(n, 'country', 'countries'),
   people: (countries: unknown, most: unknown, share: string): Parts => [
     'people came from ',
     countries,
@@ -19,7 +19,7 @@ export const places = {
   ],
   and: '; ',
   none: (when: string): Parts => [when, ' nothing was read from any known place.'],
-  map: { human: 'Visitors by country', agent: 'Fetches by country' },
+  map: { human: 'People by country', agent: 'Fetches by country' },
   mapLabel: (title: string) => `Map: ${title}. The table below has the same numbers.`,
   legend: (from: string, to: string) => (from === to ? from : `${from} to ${to}`),
   noReaders: 'none',

@@ -1,9 +1,11 @@
-import { plural } from '../../state/format.js'
+import { counted, formatNumber } from '../../state/format.js'
+import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
 export const policy = {
-  sentence: (since: string, rules: string, groups: string, kept: string, agents: string, path: unknown): Parts => [
-    `The robots.txt of ${since} has ${rules} rules in ${groups} groups. ${kept} of ${agents} known agents may not read `,
+  sentence: (since: string, rules: number, groups: number, kept: number, agents: number, path: unknown): Parts => [
+    `The robots.txt of ${since} has ${counted(rules, 'rule', 'rules')} in ${counted(groups, 'group', 'groups')}. `,
+    `${formatNumber(kept)} of ${counted(agents, 'known agent', 'known agents')} may not read `,
     path,
     '.',
   ],
@@ -18,11 +20,9 @@ export const policy = {
   hostname: 'Hostname',
   mayTitle: 'May this agent read this path?',
   mayFoot:
-    'By the robots.txt that is active now. Reads are those of the path in the chosen time, judged by the robots.txt of their moment.',
+    'By the robots.txt that is active now. Fetches are those of the path in the chosen time, judged by the robots.txt of their moment.',
   agent: 'Agent: name or token',
   ask: 'Ask',
-  all: (n: string) => `All ${n} agents`,
-  fewer: 'Fewer',
   may: 'May read',
   whileDisallowed: 'While disallowed',
   answer: (agent: string, path: string, allowed: boolean) =>
@@ -48,7 +48,7 @@ export const policy = {
   truncated: 'Only the first 500 KiB are read, as RFC 9309 asks for.',
   problems: 'Problems',
   sitemaps: 'Sitemaps',
-  links: (n: string) => `${n} links`,
+  links: (n: number) => counted(n, 'link', 'links'),
   noLlms: 'The site has no llms.txt yet, or it is not fetched yet.',
   llmsStanding: (standing: string, status: number) =>
     standing === 'unavailable' ? `The server answers ${status}: there is no llms.txt.` : 'It could not be fetched.',
@@ -57,12 +57,13 @@ export const policy = {
   notes: 'Notes',
   lastStatus: 'Last status',
   offsite: 'other site',
-  firstLinks: (n: string) => `The first ${n} links.`,
+  firstLinks: (n: number) => `The first ${counted(n, 'link', 'links')}.`,
   versions: 'Versions',
   versionsAside: 'what changed, and who has read it',
-  size: (rules: string, groups: string) => `rules: ${rules}, groups: ${groups}`,
+  size: (rules: number, groups: number) =>
+    `${counted(rules, 'rule', 'rules')} in ${counted(groups, 'group', 'groups')}`,
   inForce: 'active',
-  readBy: (n: number, shown: string) => plural(n, { one: `read by ${shown} agent`, other: `read by ${shown} agents` }),
+  readBy: (agents: Quantity<'agents'>) => `read by ${agents.text}`,
   changes: 'Changes against the version before',
   atLine: (line: number) => `@@ line ${line} @@`,
   tooLong: 'The texts are too long to be compared here.',
@@ -74,12 +75,16 @@ export const policy = {
 
 export const violations = {
   title: 'Violations',
-  sentence: (when: string, fetches: unknown, share: string, agents: string): Parts => [
-    `${when} ${agents} fetched `,
-    fetches,
-    ` what robots.txt forbade at that moment: ${share} of all fetches.`,
+  sentence: (when: string, fetches: Quantity<'fetches'>, share: string, agents: Quantity<'agents'>): Parts => [
+    `${when} ${agents.text} made `,
+    fetches.shown,
+    ` that robots.txt forbade at that moment: ${share} of all.`,
   ],
-  breaches: (breaches: unknown): Parts => [' ', breaches, ' by verified agents whose operator says that they obey.'],
+  breaches: (breaches: unknown): Parts => [
+    ' Among them ',
+    breaches,
+    ' by verified agents whose operator says that they obey.',
+  ],
   noBreach: ' None of it is a breach: no verified agent broke a promise of its operator.',
   sentenceNone: (when: string): Parts => [`${when} no agent fetched what robots.txt forbids.`],
   people: 'People are not bound by robots.txt.',
@@ -88,5 +93,5 @@ export const violations = {
   classes: 'Classes',
   share: (share: string) => `${share} of the fetches`,
   none: 'No agent fetched what robots.txt forbade at that moment.',
-  urls: 'URLs',
+  pages: 'Pages',
 }

@@ -1,15 +1,19 @@
-import { plural } from '../../state/format.js'
+import { counted } from '../../state/format.js'
+import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
 export const sessions = {
-  pages: (n: number, shown: string) => plural(n, { one: 'one page', other: `${shown} pages` }),
-  events: (n: number, shown: string) => plural(n, { one: 'one event', other: `${shown} events` }),
-  sentence: (when: string, visits: unknown): Parts => [when, ' ', visits, ' began; the newest come first.'],
-  none: (when: string): Parts => [when, ' no visit began.'],
-  visitorsSentence: (when: string, people: unknown): Parts => [
+  sentence: (when: string, visits: Quantity<'visits'>): Parts => [
     when,
     ' ',
-    people,
+    visits.shown,
+    ' began; the newest come first.',
+  ],
+  none: (when: string): Parts => [when, ' no visit began.'],
+  visitorsSentence: (when: string, people: Quantity<'people'>): Parts => [
+    when,
+    ' ',
+    people.shown,
     ' visited; who was here last comes first.',
   ],
   visitorsNone: (when: string): Parts => [when, ' no person visited.'],
@@ -29,15 +33,18 @@ export const sessions = {
   direct: 'Direct',
   anonymous: (id: string) => `Visitor ${id}`,
   session: 'One visit',
-  sessionSentence: (from: unknown, length: string, pages: unknown, events: string): Parts => [
+  sessionSentence: (
+    from: unknown,
+    length: string,
+    pageviews: Quantity<'pageviews'>,
+    events: Quantity<'events'>,
+  ): Parts => [
     'A visit from ',
     from,
     `, ${length} long: `,
-    pages,
-    events,
-    '.',
+    pageviews.shown,
+    events.n === 0 ? '.' : ` and ${events.text}.`,
   ],
-  andEvents: (events: string) => ` and ${events}`,
   timeline: 'What happened',
   gone: 'This visit is not in the time on screen, or it was erased. Choose a longer time.',
   goneVisitor: 'This visitor is not in the time on screen, or was erased. Choose a longer time.',
@@ -46,7 +53,7 @@ export const sessions = {
   read: (seconds: string) => `engaged ${seconds}`,
   scrolled: (share: string) => `scrolled to ${share}`,
   kind: {
-    pageview: 'Read',
+    pageview: 'Viewed',
     engagement: 'Engaged',
     custom: 'Event',
     outbound: 'Link to another site',
@@ -59,12 +66,12 @@ export const sessions = {
   } as Record<string, string>,
   back: 'All visits',
   backVisitors: 'All visitors',
-  visitorSentence: (name: unknown, visits: unknown, pages: string, since: string): Parts => [
-    name,
-    ' was here ',
-    visits,
-    ` in this time and read ${pages}; first seen ${since}.`,
-  ],
+  visitorSentence: (
+    name: unknown,
+    visits: Quantity<'visits'>,
+    pageviews: Quantity<'pageviews'>,
+    since: string,
+  ): Parts => [name, ` made ${visits.text} in this time, with ${pageviews.text}; first seen ${since}.`],
   traits: 'Traits',
   noTraits: 'The site has told nothing about this visitor. Tell it with identify() of the script.',
   theirVisits: 'Their visits',
@@ -72,6 +79,6 @@ export const sessions = {
   eraseTitle: 'Erase this visitor?',
   eraseText:
     'Every row of this visitor is deleted, of all time and of all their devices that the site has linked. Numbers of the past change by it. This cannot be undone.',
-  eraseDone: (rows: string) => `Erased: ${rows} rows.`,
+  eraseDone: (rows: number) => `Erased: ${counted(rows, 'row', 'rows')}.`,
   eraseNeeds: 'Erasing a visitor requires the admin role. Ask an owner.',
 }

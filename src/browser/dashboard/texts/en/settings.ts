@@ -1,3 +1,5 @@
+import type { Quantity } from '../quantity.js'
+
 export const settings = {
   sections: {
     site: 'Site',
@@ -37,9 +39,10 @@ export const settings = {
   install: {
     check: 'Does data arrive?',
     waiting: 'Nothing has arrived yet. This line changes by itself when the first row is stored.',
-    arrived: (pageviews: string, fetches: string) =>
-      `Yes: ${pageviews} pageviews and ${fetches} agent fetches in 24 hours.`,
-    now: (people: string, agents: string) => `In the last five minutes: ${people} people, ${agents} agent reads.`,
+    arrived: (pageviews: Quantity<'pageviews'>, fetches: Quantity<'fetches'>) =>
+      `Yes: ${pageviews.text} of people and ${fetches.text} of agents in 24 hours.`,
+    now: (people: Quantity<'people'>, agents: Quantity<'agents'>) =>
+      `In the last five minutes: ${people.text}, ${agents.text}.`,
     proxy: 'In front of a site',
     proxyAside: 'any server, no change to the site',
     proxyText: 'readership stands between the visitors and the site, and sees both readerships.',

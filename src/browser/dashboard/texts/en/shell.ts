@@ -27,7 +27,7 @@ export const shell = {
     funnels: 'Funnels',
     journeys: 'Journeys',
     retention: 'Retention',
-    sessions: 'Sessions',
+    sessions: 'Visits',
     visitors: 'Visitors',
     performance: 'Performance',
     errors: 'Errors',

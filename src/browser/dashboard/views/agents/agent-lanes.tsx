@@ -76,7 +76,7 @@ function LaneChart({ name, lanes, buckets, reads, disallowed }: LaneProps) {
             <ReadLane buckets={reads} scale={scale} y={at.reads[0]} />
             {label(texts.pageReads[granularity], at.pages)}
             <PageLane buckets={buckets} scale={scale} y={at.pages[0]} />
-            {label(texts.disallowedReads, at.disallowed)}
+            {label(texts.disallowedFetches, at.disallowed)}
             <DisallowedLane buckets={disallowed} scale={scale} y={at.disallowed[0]} alert={isBreach} />
             <line class="axis" x1={scale.left} x2={scale.right} y1={bottom} y2={bottom} />
             {ticks(scale, granularity, narrow ? 80 : 110).map(({ x, text, anchor }) => (
@@ -116,7 +116,7 @@ function ForceLane({ versions, scale, y, readY, bottom }: ForceProps) {
           version.standing === 'served'
             ? version.rules === undefined
               ? formatLongDay(version.since)
-              : texts.version(formatLongDay(version.since), formatNumber(version.rules))
+              : texts.version(formatLongDay(version.since), version.rules)
             : `${formatLongDay(version.since)}, ${texts.standing[version.standing]}`
         const changed = Date.parse(version.since) > from
         const read = firstRead(version)
@@ -290,7 +290,7 @@ function LaneTable({ name, lanes, buckets, reads, disallowed }: LaneProps) {
         { key: 'pages', head: texts.pageReads[granularity], right: true, cell: ({ i }) => write(buckets[i]?.value) },
         {
           key: 'no',
-          head: texts.disallowedReads,
+          head: texts.disallowedFetches,
           right: true,
           cell: ({ i }) => write(disallowed[i]?.value ?? whole(buckets[i])),
         },

@@ -3,7 +3,8 @@ import { Sentence } from '../../parts/panel.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { type Result, useRead } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
-import { formatAgo, formatInstant, formatLongDay, formatNumber, formatSeconds } from '../../state/format.js'
+import { formatAgo, formatInstant, formatLongDay, formatSeconds } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { envelope, obstacle } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -55,13 +56,13 @@ export function AgentLead({ id, name, row, found, lanes: { versions, violations 
               filters: [...place.value.filters, { dimension: 'agent_id', op: 'is', value: id }],
             })}
           >
-            {texts.forbidden(fetches, formatNumber(fetches))}
+            {texts.forbidden(fetches)}
           </a>
         )
         const others = count(false)
         // Fetches that may be of another client do not accuse the agent.
-        const underItsName = others > 0 ? texts.underItsName(texts.forbidden(others, formatNumber(others))) : ''
-        const times = texts.fetches(row.fetches ?? 0, formatNumber(row.fetches ?? 0))
+        const underItsName = others > 0 ? texts.underItsName(texts.forbidden(others)) : ''
+        const times = quantity('/api/agents/breakdown fetches', row.fetches ?? 0)
         const lead = () => {
           if (current?.agents === undefined) return texts.leadPlain(whenText(), name, times, forbidden)
           const read = firstRead(current)

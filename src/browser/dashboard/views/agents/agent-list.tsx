@@ -13,7 +13,6 @@ import { SeverityTag } from '../../parts/tags.js'
 import { type FilterNode, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
-import { formatNumber } from '../../state/format.js'
 import { interval } from '../../state/interval.js'
 import { envelope, useOne } from '../../state/question.js'
 import { windowName } from '../../state/window.js'
@@ -54,7 +53,7 @@ export function AgentList() {
   return (
     <Panel
       title={t().shell.view.agents}
-      aside={agents.meta?.total === undefined ? '' : texts.seen(formatNumber(agents.meta.total))}
+      aside={agents.meta?.total === undefined ? '' : texts.seen(agents.meta.total)}
       right={
         <>
           <TabsLine

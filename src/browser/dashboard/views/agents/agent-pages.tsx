@@ -10,6 +10,7 @@ import { hrefTo, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { mixedEnvelope, useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -33,7 +34,7 @@ export function WhatItRead({ id }: { id: string }) {
       aside={t().parts.metric.fetches}
       right={
         <a class="more" href={hrefTo({ path: viewPath('coverage'), filters: [...place.value.filters, only(id)] })}>
-          {texts.allPages(formatNumber(total))}
+          {texts.allPages(quantity('/api/agents/coverage total', total))}
         </a>
       }
       answer={answer}
@@ -107,7 +108,7 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
               <SeverityTag of={severity} /> {texts.severityOf(severity, operator ?? texts.itsOperator)}
             </p>
           ))}
-          {spoofed > 0 && <p class="foot">{texts.spoofedLeftOut(formatNumber(spoofed))}</p>}
+          {spoofed > 0 && <p class="foot">{texts.spoofedLeftOut(spoofed)}</p>}
         </>
       )}
     </Panel>
@@ -128,8 +129,8 @@ function foldRows(rows: readonly Ignored[]): Ignored[] {
   return [...folded.values()]
 }
 
-/** The people whom the assistants of one operator sent, by the page where they arrived. */
-export function PeopleSent({ operator }: { operator: string }) {
+/** The visits that came from assistants of one operator, by the page where they began. */
+export function AiVisits({ operator }: { operator: string }) {
   const texts = t().agents
   const ask = { ...mixedEnvelope(), operator }
   const total = useRead('/api/citation-gap/summary', ask)
@@ -139,15 +140,15 @@ export function PeopleSent({ operator }: { operator: string }) {
   const reads = total.data?.fetches ?? 0
   return (
     <RankedPanel
-      title={texts.peopleSent(operator)}
-      aside={total.data && t().parts.people(arrivals, formatNumber(arrivals))}
+      title={texts.aiVisits(operator)}
+      aside={total.data && quantity('/api/citation-gap arrivals', arrivals).text}
       right={<More to="citation-gap">{t().shell.view['citation-gap']}</More>}
       answer={answer}
-      emptyText={texts.peopleSentNone(operator)}
+      emptyText={texts.aiVisitsNone(operator)}
       foot={
         arrivals > 0 &&
         reads > 0 &&
-        texts.readsPerPerson(operator, formatNumber(reads), formatNumber(reads / arrivals, 1))
+        texts.readsPerVisit(operator, quantity('/api/citation-gap fetches', reads), formatNumber(reads / arrivals, 1))
       }
       of="human"
       metric="sessions"

@@ -1,12 +1,13 @@
 import { Sentence } from '../../parts/panel.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
-import { formatNumber, formatShare } from '../../state/format.js'
+import { formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { mixedEnvelope, useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
-/** How many people came from AI assistants: the opening of a view about agents while people alone are on screen. */
+/** How many visits came from AI assistants: the opening of a view about agents while people alone are on screen. */
 export function ArrivalsSentence() {
   const gap = useRead('/api/citation-gap/summary', mixedEnvelope())
   const arrivals = gap.data?.arrivals ?? 0
@@ -15,9 +16,11 @@ export function ArrivalsSentence() {
       {() =>
         t().agents.sentencePeople(
           whenText(),
-          <a class="people" href={hrefTo({ path: viewPath('citation-gap') })}>
-            {t().parts.people(arrivals, formatNumber(arrivals))}
-          </a>,
+          quantity('/api/citation-gap arrivals', arrivals, (text) => (
+            <a class="people" href={hrefTo({ path: viewPath('citation-gap') })}>
+              {text}
+            </a>
+          )),
         )
       }
     </Sentence>
@@ -59,16 +62,16 @@ function IdentitySentence() {
           name: t().parts.purpose[`${value}`] ?? `${value ?? ''}`,
           share: (
             <a href={hrefTo({ own: { purpose: `${value}` } })} key={`${value}`}>
-              {formatShare(n / fetches, 0)}
+              {formatShare(n / fetches)}
             </a>
           ),
         }))
         return [
           ...texts.sentence(
-            texts.fetches(fetches, formatNumber(fetches)),
-            only('verified', texts.areVerified(verified_fetches, formatNumber(verified_fetches)), 'agents'),
-            only('spoofed', texts.areSpoofed(formatNumber(spoofed)), spoofed > 0 ? 'alert' : ''),
-            texts.unchecked(formatNumber(unknown)),
+            quantity('/api/agents/overview fetches', fetches),
+            only('verified', texts.areVerified(verified_fetches), 'agents'),
+            only('spoofed', texts.areSpoofed(spoofed), spoofed > 0 ? 'alert' : ''),
+            texts.unchecked(unknown),
           ),
           ...(shares.length > 0 ? texts.purposes(shares) : []),
         ]

@@ -6,7 +6,8 @@ import { OperatorTable } from '../../parts/operator-table.js'
 import { Panel, Sheet } from '../../parts/panel.js'
 import { place, view } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
-import { formatNumber, formatShare } from '../../state/format.js'
+import { formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { mixedEnvelope, useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 import { AgentList } from './agent-list.js'
@@ -34,15 +35,14 @@ export default function Agents() {
   )
 }
 
-/** The people whom AI assistants sent, by assistant. `operator` keeps the assistants of one operator. */
+/** The visits that came from AI assistants, by assistant. `operator` keeps the assistants of one operator. */
 function AssistantsPanel() {
-  const texts = t().agents
   const answer = useOne('/api/stats/sources', 'human', { compare: undefined, limit: 200 })
   const rows = (answer.data?.sources ?? []).filter(({ channel }) => channel === 'AI Assistants')
   return (
     <RankedPanel
       title={t().overview.aiSources}
-      aside={t().overview.sessions}
+      aside={t().overview.visits}
       answer={answer}
       empty={rows.length === 0 && answer.data !== undefined}
       emptyText={t().overview.aiNone}
@@ -53,7 +53,7 @@ function AssistantsPanel() {
       rows={rows.map(({ source = t().parts.unknown, sessions, visitors }) => ({
         label: source,
         value: sessions,
-        aside: texts.visitors(visitors ?? 0, formatNumber(visitors ?? 0)),
+        aside: quantity('/api/stats/sources visitors', visitors ?? 0).text,
         filter: ['source', source],
       }))}
     />
@@ -97,7 +97,7 @@ function Purposes() {
         key: `${value}`,
         label: t().parts.purpose[`${value}`] ?? `${value ?? t().parts.unknown}`,
         value: fetches,
-        aside: formatShare(fetches / Math.max(1, all), 0),
+        aside: formatShare(fetches / Math.max(1, all)),
         filter: ['purpose', `${value}`],
       }))}
     />

@@ -7,13 +7,13 @@ import { Warnings } from '../../parts/states.js'
 import { hrefTo, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
-import { formatNumber, formatShare } from '../../state/format.js'
+import { formatShare } from '../../state/format.js'
 import { siteQuery, useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 import { useLanes } from './agent-history.js'
 import { AgentLanes } from './agent-lanes.js'
 import { AgentLead } from './agent-lead.js'
-import { PeopleSent, WhatItIgnored, WhatItRead } from './agent-pages.js'
+import { AiVisits, WhatItIgnored, WhatItRead } from './agent-pages.js'
 
 /** The filter that keeps one agent. */
 const onlyAgent = (id: string) => ({ dimension: 'agent_id', op: 'is', value: id })
@@ -62,9 +62,7 @@ export function OneAgent({ id }: { id: string }) {
           </span>
         )}
         {row !== undefined && row.verified === undefined && <span class="tag">? {texts.cannotVerify}</span>}
-        {row?.spoofed !== undefined && row.spoofed > 0 && (
-          <span class="tag alert">✕ {texts.spoofed(formatNumber(row.spoofed))}</span>
-        )}
+        {row?.spoofed !== undefined && row.spoofed > 0 && <span class="tag alert">✕ {texts.spoofed(row.spoofed)}</span>}
         {entry !== undefined && entry.docs_url !== 'undocumented' && (
           <span class="more">
             <OutLink href={entry.docs_url}>{texts.docs}</OutLink>
@@ -93,7 +91,7 @@ export function OneAgent({ id }: { id: string }) {
         )}
         {showsAgents() && row !== undefined && <WhatItRead id={id} />}
         {showsAgents() && row !== undefined && <WhatItIgnored id={id} operator={operator} spoofed={row.spoofed ?? 0} />}
-        {operator !== undefined && <PeopleSent operator={operator} />}
+        {operator !== undefined && <AiVisits operator={operator} />}
       </Sheet>
     </>
   )

@@ -10,6 +10,7 @@ import { type Column, Table } from '../../parts/table.js'
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { envelope } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -36,9 +37,9 @@ export default function Catalog() {
         {() =>
           texts.sentence(
             whenText(),
-            formatNumber(all.length),
-            formatNumber(new Set(all.map(({ operator }) => operator)).size),
-            formatNumber(all.filter(({ verification }) => verification.length > 0).length),
+            quantity('/api/agents/catalog agents', all.length),
+            new Set(all.map(({ operator }) => operator)).size,
+            all.filter(({ verification }) => verification.length > 0).length,
             <a class="agents" href={hrefTo({ own: { seen: 'yes' } })}>
               {formatNumber(all.filter(({ seen }) => seen).length)}
             </a>,
@@ -47,7 +48,7 @@ export default function Catalog() {
       </Sentence>
       <Panel
         title={t().shell.view.catalog}
-        aside={answer.data && texts.shown(formatNumber(entries.length))}
+        aside={answer.data && quantity('/api/agents/catalog agents', entries.length).text}
         right={
           <>
             <TabsLine

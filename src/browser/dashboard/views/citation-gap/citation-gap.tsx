@@ -13,6 +13,7 @@ import { VerdictTag } from '../../parts/tags.js'
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
 import { type Result, useRead } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { mixedEnvelope } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -42,7 +43,7 @@ export default function CitationGap() {
       <Operators summary={whole} />
       <ListPanel
         title={texts.byPage}
-        aside={answer.meta?.total === undefined ? '' : t().coverage.urls(formatNumber(answer.meta.total))}
+        aside={answer.meta?.total === undefined ? '' : quantity('/api/citation-gap total', answer.meta.total).text}
         right={<ExportMenu report="citation-gap" only="agent" picture={false} more={operator ? { operator } : {}} />}
         answer={answer}
         emptyText={texts.none}
@@ -78,21 +79,21 @@ function GapSentence({
     <Sentence answers={[summary]}>
       {() => {
         const { fetches = 0, arrivals = 0, ratio, median } = summary.data ?? {}
-        const reads = (
+        const reads = quantity('/api/citation-gap fetches', fetches, (text) => (
           <a class="agents" href={hrefTo({ path: viewPath('agents') })}>
-            {texts.pages(fetches, formatNumber(fetches))}
+            {text}
           </a>
-        )
-        const people = (
+        ))
+        const visits = quantity('/api/citation-gap arrivals', arrivals, (text) => (
           <a class="people" href={hrefTo({ path: viewPath('sources') })}>
-            {t().parts.people(arrivals, formatNumber(arrivals))}
+            {text}
           </a>
-        )
+        ))
         const who = operator || texts.assistants
-        if (!hasAgents()) return texts.onlyPeople(whenText(), who, people)
+        if (!hasAgents()) return texts.onlyPeople(whenText(), who, visits)
         if (!hasPeople()) return texts.onlyAgents(whenText(), who, reads)
         return [
-          ...texts.sentence(whenText(), who, reads, people),
+          ...texts.sentence(whenText(), who, reads, visits),
           ...(ratio === undefined ? [] : texts.ratio(<b>{formatRatio(ratio)}</b>)),
           ...(median === undefined ? [] : texts.median(formatRatio(median))),
         ]
@@ -109,7 +110,7 @@ function Verdicts({ summary }: { summary: Result<'/api/citation-gap/summary'> })
   const { urls, median, threshold = 3 } = summary.data ?? {}
   const limit = (factor: number) => (median === undefined ? undefined : formatNumber(median * factor, 1))
   return (
-    <Panel span={5} title={texts.verdicts} aside={t().violations.urls} answers={[summary]} skeleton={7}>
+    <Panel span={5} title={texts.verdicts} aside={t().violations.pages} answers={[summary]} skeleton={7}>
       {() => (
         <Meanings
           rows={VERDICTS.map((verdict) => ({

@@ -10,6 +10,7 @@ import { Sentence, Sheet } from '../../parts/panel.js'
 import type { Column } from '../../parts/table.js'
 import { hrefTo, place } from '../../state/address.js'
 import { formatAgo, formatDay, formatFullInstant, formatNumber, formatSeconds } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -33,7 +34,7 @@ export default function Coverage() {
       <AgentsLeftOut />
       <ListPanel
         title={t().shell.view.coverage}
-        aside={answer.meta?.total === undefined ? '' : texts.urls(formatNumber(answer.meta.total))}
+        aside={answer.meta?.total === undefined ? '' : quantity('/api/agents/coverage total', answer.meta.total).text}
         right={
           <>
             <TabsLine
@@ -69,10 +70,12 @@ function CoverageSentence() {
         const total = stale.meta?.total ?? 0
         if (row === undefined) return texts.sentenceNone
         const page = <PageLink path={row.pathname} />
-        const urls = <a href={hrefTo({ own: { order: 'stale' } })}>{texts.urls(formatNumber(total))}</a>
+        const pages = quantity('/api/agents/coverage total', total, (text) => (
+          <a href={hrefTo({ own: { order: 'stale' } })}>{text}</a>
+        ))
         return row.last_crawl === undefined
-          ? texts.sentenceNever(urls, page)
-          : texts.sentence(urls, page, formatAgo(row.last_crawl))
+          ? texts.sentenceNever(pages, page)
+          : texts.sentence(pages, page, formatAgo(row.last_crawl))
       }}
     </Sentence>
   )

@@ -12,6 +12,7 @@ import { VerdictTag } from '../../parts/tags.js'
 import { place } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { mixedEnvelope } from '../../state/question.js'
 import { windowOf } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -64,9 +65,9 @@ function sentence(rows: readonly Row[]): readonly unknown[] {
   if (first.verdict !== 'decaying')
     return rows.every(({ verdict }) => verdict === 'insufficient') ? texts.sentenceTooFew : texts.sentenceNone
   const page = <PageLink path={first.pathname} />
-  const change = (side: { before: number; now: number }) =>
-    texts.fromTo(formatNumber(side.before), formatNumber(side.now))
-  return texts.sentence(page, change(first.people), change(first.agents))
+  const change = (of: 'people' | 'agents') =>
+    texts.fromTo(formatNumber(first[of].before), quantity(`/api/content/decay ${of}`, first[of].now))
+  return texts.sentence(page, change('people'), change('agents'))
 }
 
 /** A relative change, as `▼ 12 %`. */
@@ -77,7 +78,7 @@ const change = (value: number | undefined) =>
     <span class="muted">{t().parts.noChange}</span>
   ) : (
     <span class="muted no-wrap">
-      {value > 0 ? '▲' : '▼'} {formatShare(Math.abs(value), 0)}
+      {value > 0 ? '▲' : '▼'} {formatShare(Math.abs(value))}
     </span>
   )
 

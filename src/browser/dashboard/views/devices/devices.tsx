@@ -49,7 +49,7 @@ function DevicesSentence({ answer }: { answer: Devised }) {
         const first = types.find(({ device_type }) => device_type !== undefined)
         const browser = answer.data?.browsers?.find((row) => row.browser !== undefined)
         if (!first?.device_type || !browser?.browser || total === 0) return texts.none(whenText())
-        const share = (visitors = 0) => formatShare(Math.min(1, visitors / total), 0)
+        const share = (visitors = 0) => formatShare(Math.min(1, visitors / total))
         return texts.sentence(
           whenText(),
           share(first.visitors),

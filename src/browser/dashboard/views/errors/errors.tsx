@@ -9,7 +9,8 @@ import { pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { hrefTo, place, view, viewPath } from '../../state/address.js'
-import { formatAgo, formatFullInstant, formatNumber } from '../../state/format.js'
+import { formatAgo, formatFullInstant } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText, windowName } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -49,7 +50,12 @@ function AllErrors() {
             <a href={hrefTo({ path: viewPath('errors', first.fingerprint) })}>{first.message.slice(0, 80)}</a>
           )
           const total = answer.meta?.total ?? rows.length
-          return texts.sentence(whenText(), total, formatNumber(total), link, first?.visitors ?? 0)
+          return texts.sentence(
+            whenText(),
+            quantity('/api/stats/errors total', total),
+            link,
+            quantity('/api/stats/errors visitors', first?.visitors ?? 0),
+          )
         }}
       </Sentence>
       <ListPanel
@@ -100,7 +106,7 @@ function AllErrors() {
 const Trend = ({ row, height }: { row: Row; height?: number }) => (
   <Sparkline
     values={row.sparkline}
-    label={t().behaviour.errors.trendOf(formatNumber(row.count), windowName())}
+    label={t().behaviour.errors.trendOf(row.count, windowName())}
     {...(height === undefined ? {} : { height })}
   />
 )

@@ -10,6 +10,7 @@ import { PeopleOnly } from '../../parts/people-only.js'
 import { hrefTo, place, view, viewPath } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -55,10 +56,9 @@ function AllEvents() {
           )
           return texts.sentence(
             whenText(),
-            totals.data?.events,
-            formatNumber(totals.data?.events ?? 0),
+            quantity('/api/stats/overview events', totals.data?.events ?? 0),
             link,
-            formatNumber(first?.events ?? 0),
+            first?.events ?? 0,
           )
         }}
       </Sentence>

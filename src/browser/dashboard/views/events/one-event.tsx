@@ -4,7 +4,7 @@ import { Ranked } from '../../parts/lists.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
-import { formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -32,15 +32,7 @@ export function OneEvent({ name }: { name: string }) {
         </h1>
       </div>
       <Sentence answers={[answer]}>
-        {() =>
-          texts.one(
-            whenText(),
-            formatNumber(row?.visitors ?? 0),
-            row?.visitors ?? 0,
-            formatNumber(row?.events ?? 0),
-            row?.events ?? 0,
-          )
-        }
+        {() => texts.one(whenText(), quantity('/api/stats/events visitors', row?.visitors ?? 0), row?.events ?? 0)}
       </Sentence>
       <ReadershipChart
         only="human"

@@ -10,6 +10,7 @@ import { Empty, Failed, Lacking, Skeleton, Warnings } from '../../parts/states.j
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { envelope, obstacle } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -21,6 +22,10 @@ type Outcome = 'reached' | 'dropped'
 
 const PERS: readonly Per[] = ['session', 'visitor']
 const MAX_LISTED = 100
+
+/** Visits or people with their word. */
+const countedBy = (per: Per, n: number) =>
+  quantity(per === 'session' ? '/api/stats/funnel sessions' : '/api/stats/funnel visitors', n)
 
 const countOf = (of: { sessions?: number; visitors?: number }, per: Per): number | undefined =>
   per === 'session' ? of.sessions : of.visitors
@@ -47,7 +52,7 @@ export function FunnelResult({ id }: { id: number }) {
           const worst = worstStep(steps)
           return texts.sentence(
             whenText(),
-            texts.counted[per](entered),
+            countedBy(per, entered),
             last?.rate === undefined ? undefined : formatShare(last.rate),
             worst && <b>{worst.label.slice(0, 80)}</b>,
             worst?.drop_off === undefined ? '' : formatShare(worst.drop_off),
@@ -69,7 +74,7 @@ export function FunnelResult({ id }: { id: number }) {
             <ExportMenu report={`funnel/${id}`} only="human" more={{ per }} picture={false} />
           </>
         }
-        foot={texts.foot(formatNumber(countOf(data ?? {}, per) ?? 0), per)}
+        foot={texts.foot(countedBy(per, countOf(data ?? {}, per) ?? 0))}
       >
         {() => (
           <>

@@ -14,6 +14,7 @@ import type { Column } from '../../parts/table.js'
 import { hrefTo, place } from '../../state/address.js'
 import { forget, useRead } from '../../state/data.js'
 import { formatMoney, formatNumber, formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { shareSlug, siteQuery, useOne } from '../../state/question.js'
 import { remove } from '../../state/records.js'
 import { hasRole } from '../../state/session.js'
@@ -65,7 +66,7 @@ function GoalList() {
             whenText(),
             rows.length,
             link,
-            best?.visitors ?? 0,
+            quantity('/api/stats/goals visitors', best?.visitors ?? 0),
             best?.rate === undefined ? '' : formatShare(best.rate),
           )
         }}

@@ -11,6 +11,7 @@ import { Table } from '../../parts/table.js'
 import { go, place } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { envelope, obstacle, siteQuery } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -82,7 +83,12 @@ function Paths() {
             const path = nameOf(id === undefined ? undefined : byId.get(id))
             return <PageLink path={path} />
           })
-          return texts.sentence(whenText(), formatNumber(all), top && pages, formatNumber(top?.sessions ?? 0))
+          return texts.sentence(
+            whenText(),
+            quantity('/api/stats/journeys sessions', all),
+            top && pages,
+            top?.sessions ?? 0,
+          )
         }}
       </Sentence>
       <Panel

@@ -4,6 +4,7 @@ import { useWidth } from '../../charts/width.js'
 import { pressEvents } from '../../parts/buttons.js'
 import { isFiltered, toggleFilter } from '../../state/filters.js'
 import { formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { t } from '../../texts/index.js'
 import type { JourneyNode, Journeys } from './fold.js'
 
@@ -123,7 +124,7 @@ function StepNode({ node, name, stepWidth, isFirst, namedBefore, onNear, onFollo
   const { journeys: texts, funnels } = t().behaviour
   const { id, step, kind, pathname, sessions, x0 = 0, x1 = 0, y0 = 0, y1 = 0 } = node
   const isPage = kind === 'page'
-  const words = `${funnels.step(step)}, ${name}: ${texts.visits(formatNumber(sessions))}`
+  const words = `${funnels.step(step)}, ${name}: ${quantity('/api/stats/journeys sessions', sessions).text}`
   const leave = () => onNear(undefined)
   return (
     <g

@@ -7,7 +7,7 @@ import { Panel } from '../../parts/panel.js'
 import { Absent, Failed } from '../../parts/states.js'
 import { place, viewPath } from '../../state/address.js'
 import { addressOf, useRead } from '../../state/data.js'
-import { formatClock, formatCountry, formatMilliseconds, formatNumber } from '../../state/format.js'
+import { formatClock, formatCountry, formatMilliseconds } from '../../state/format.js'
 import { obstacle, siteQuery } from '../../state/question.js'
 import { onKey } from '../../state/view-keys.js'
 import { t } from '../../texts/index.js'
@@ -56,19 +56,19 @@ export function FeedPanel() {
       span={8}
       class="feed"
       title={texts.feed}
-      aside={texts.since(formatNumber(feed.total), formatClock(since))}
+      aside={texts.since(feed.total, formatClock(since))}
       right={
         <>
           <span class={`connection ${feed.connection}`} role="status">
             <span class="dot" aria-hidden="true" />
-            {paused ? texts.paused(formatNumber(waiting)) : texts.connection[feed.connection]}
+            {paused ? texts.paused(waiting) : texts.connection[feed.connection]}
           </span>
           <LinkButton aria-pressed={paused} onClick={() => setPaused(!paused)}>
             {paused ? texts.resume : texts.pause} <kbd>{texts.space}</kbd>
           </LinkButton>
         </>
       }
-      foot={feed.missed > 0 && texts.missed(formatNumber(feed.missed))}
+      foot={feed.missed > 0 && texts.missed(feed.missed)}
     >
       {() => (
         <>

@@ -6,6 +6,7 @@ import { Lacking } from '../../parts/states.js'
 import { type Audience, hrefTo, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { audiences } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 import '../../styles/live.css'
@@ -43,7 +44,8 @@ export default function Live() {
       <Sentence answers={asked}>
         {() => {
           const [first] = rows
-          const counted = audiences.value.map((of) => countLink(of, figures[of])).filter((link) => link !== null)
+          const counted = audiences.value.flatMap((of) => readers(of, figures[of]))
+          if (counted.length > 0 && counted.every(({ n }) => n === 0)) return texts.sentenceNone
           return texts.sentence(counted, first && <PageLink path={first.key} />)
         }}
       </Sentence>
@@ -65,7 +67,9 @@ export default function Live() {
         <Now
           of="agent"
           value={figures.agent}
-          under={texts.readsIn(minutes.reads === undefined ? undefined : formatNumber(minutes.reads))}
+          under={texts.fetchesIn(
+            minutes.fetches === undefined ? undefined : quantity('/api/stats/timeseries fetches', minutes.fetches),
+          )}
         />
       )}
       <Panel
@@ -96,18 +100,19 @@ export default function Live() {
   )
 }
 
-/** The number of readers as a link to their view; null if it is not known. */
-function countLink(of: Audience, n: number | undefined) {
-  if (n === undefined) return null
-  return (
+/** The number of readers as a link to their view; nothing if it is not known. */
+function readers(of: Audience, n: number | undefined) {
+  if (n === undefined) return []
+  const link = (text: string) => (
     <a
       key={of}
       class={of === 'human' ? 'people' : 'agents'}
       href={hrefTo({ path: viewPath(of === 'human' ? 'visitors' : 'agents') })}
     >
-      {t().behaviour.live.count[of](n, formatNumber(n))}
+      {text}
     </a>
   )
+  return [quantity(of === 'human' ? '/api/stats/realtime people' : '/api/stats/realtime agents', n, link)]
 }
 
 function Now({ of, value, under }: { of: Audience; value: number | undefined; under: string }) {

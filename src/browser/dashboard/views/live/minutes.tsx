@@ -4,7 +4,8 @@ import { useWidth } from '../../charts/width.js'
 import type { DataOf } from '../../client/index.js'
 import type { Audience } from '../../state/address.js'
 import { type Result, useRead } from '../../state/data.js'
-import { formatNumber, formatTime } from '../../state/format.js'
+import { formatTime } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { audiences } from '../../state/question.js'
 import { MINUTE_MS } from '../../state/time-units.js'
 import { whileVisible } from '../../state/visible.js'
@@ -18,14 +19,14 @@ type Series = Result<'/api/stats/timeseries'>
 
 const thisMinute = (): number => Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS
 
-/** The last 30 minutes of the readerships on screen; `reads` is what agents fetched in them, if it is known. */
-export function useMinutes(every: number): Record<Audience, Series> & { reads: number | undefined } {
+/** The last 30 minutes of the readerships on screen; `fetches` is how often agents fetched in them, if it is known. */
+export function useMinutes(every: number): Record<Audience, Series> & { fetches: number | undefined } {
   const [minute, setMinute] = useState(thisMinute)
   useEffect(() => whileVisible(every, () => setMinute(thisMinute())), [every])
   const human = useSide('human', minute, every)
   const agent = useSide('agent', minute, every)
-  const reads = agent.data?.buckets.reduce((sum, { value }) => sum + (value ?? 0), 0)
-  return { human, agent, reads }
+  const fetches = agent.data?.buckets.reduce((sum, { value }) => sum + (value ?? 0), 0)
+  return { human, agent, fetches }
 }
 
 function useSide(of: Audience, minute: number, every: number): Series {
@@ -38,6 +39,10 @@ function useSide(of: Audience, minute: number, every: number): Series {
   }
   return useRead('/api/stats/timeseries', query && { ...query, ...window }, { every })
 }
+
+/** The readers of one minute. */
+const wordsOf = (side: Audience, n: number): string =>
+  quantity(side === 'human' ? '/api/stats/realtime people' : '/api/stats/timeseries fetches', n).text
 
 const HALF = 52
 const AXIS = 8 + HALF
@@ -60,7 +65,7 @@ export function Minutes({ of }: { of: Record<Audience, Series> }) {
         {sides.map(({ side, buckets: own }) =>
           own.map(({ t: at, value }, i) => (
             <g key={`${side}${at}`}>
-              <title>{`${formatTime(at)}: ${value === undefined ? t().parts.notRecorded : texts.bar[side](formatNumber(value))}`}</title>
+              <title>{`${formatTime(at)}: ${value === undefined ? t().parts.notRecorded : wordsOf(side, value)}`}</title>
               <Bar
                 side={side}
                 x={i * step + 1}
@@ -94,11 +99,7 @@ export function Minutes({ of }: { of: Record<Audience, Series> }) {
               <th scope="row">{formatTime(at)}</th>
               {sides.map(({ side, buckets: own }) => {
                 const value = own[i]?.value
-                return (
-                  <td key={side}>
-                    {value === undefined ? t().parts.notRecorded : texts.bar[side](formatNumber(value))}
-                  </td>
-                )
+                return <td key={side}>{value === undefined ? t().parts.notRecorded : wordsOf(side, value)}</td>
               })}
             </tr>
           ))}

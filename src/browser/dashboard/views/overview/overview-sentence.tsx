@@ -2,7 +2,8 @@ import type { DataOf } from '../../client/index.js'
 import { PageLink } from '../../parts/names.js'
 import { Sentence } from '../../parts/panel.js'
 import { hrefTo, viewPath } from '../../state/address.js'
-import { formatNumber, formatShare } from '../../state/format.js'
+import { formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { askable, type Pair, useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -25,23 +26,23 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
       {() => {
         const people = human?.visitors
         const agents = agent?.agents
-        const shownPeople = (
+        const shownPeople = quantity('/api/stats/overview visitors', people ?? 0, (text) => (
           <a class="people" href={hrefTo({ show: 'human' })}>
-            {t().parts.people(people ?? 0, formatNumber(people ?? 0))}
+            {text}
           </a>
-        )
-        const shownAgents = (
+        ))
+        const shownAgents = quantity('/api/stats/overview agents', agents ?? 0, (text) => (
           <a class="agents" href={hrefTo({ path: viewPath('agents') })}>
-            {t().parts.agents(agents ?? 0, formatNumber(agents ?? 0))}
+            {text}
           </a>
-        )
+        ))
         if (!people && !agents) return texts.nobody(whenText())
         if (show === 'human') return texts.onlyPeople(whenText(), shownPeople)
-        const fetches = agent?.fetches ?? 0
+        const fetches = quantity('/api/stats/overview fetches', agent?.fetches ?? 0)
         return [
           ...(show === 'both'
             ? texts.both(whenText(), shownPeople, shownAgents)
-            : texts.onlyAgents(whenText(), shownAgents, t().parts.times(fetches, formatNumber(fetches)))),
+            : texts.onlyAgents(whenText(), shownAgents, fetches)),
           ...fetchedChange(agent),
           ...breaches(violations.data),
           ...mostRead(gap.data?.[0]),
@@ -54,7 +55,7 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
 function fetchedChange(agent: DataOf<'/api/stats/overview'> | undefined): readonly unknown[] {
   const [now, before] = [agent?.fetches, agent?.comparison?.fetches]
   if (!now || !before || Math.abs(now - before) / before < 0.02) return []
-  const share = <a href={hrefTo({ path: viewPath('agents') })}>{formatShare(Math.abs(now - before) / before, 0)}</a>
+  const share = <a href={hrefTo({ path: viewPath('agents') })}>{formatShare(Math.abs(now - before) / before)}</a>
   return now > before ? t().overview.fetchedMore(share) : t().overview.fetchedLess(share)
 }
 
@@ -62,14 +63,16 @@ function breaches(found: DataOf<'/api/policy/violations/agents'> | undefined): r
   const rows = (found ?? []).filter(({ severity }) => severity === 'breach')
   if (rows.length === 0) return []
   const texts = t().overview
-  const agents = rows.length
+  const agents = new Set(rows.map(({ agent_id }) => agent_id)).size
   const fetches = rows.reduce((sum, row) => sum + row.fetches, 0)
-  const link = (
-    <a class="alert" href={hrefTo({ path: viewPath('violations') })}>
-      {t().parts.agents(agents, formatNumber(agents))}
-    </a>
+  return texts.breached(
+    quantity('/api/policy/violations/agents agents', agents, (text) => (
+      <a class="alert" href={hrefTo({ path: viewPath('violations') })}>
+        {text}
+      </a>
+    )),
+    quantity('/api/policy/violations/agents fetches', fetches),
   )
-  return texts.breached(link, t().parts.times(fetches, formatNumber(fetches)))
 }
 
 function mostRead(row: DataOf<'/api/citation-gap'>[number] | undefined): readonly unknown[] {
@@ -78,7 +81,7 @@ function mostRead(row: DataOf<'/api/citation-gap'>[number] | undefined): readonl
   const gap = (text: string) => <a href={hrefTo({ path: viewPath('citation-gap') })}>{text}</a>
   return texts.assistants(
     <PageLink path={row.pathname} />,
-    gap(t().parts.times(row.fetches, formatNumber(row.fetches))),
-    gap(t().parts.people(row.arrivals, formatNumber(row.arrivals))),
+    quantity('/api/citation-gap fetches', row.fetches, gap),
+    quantity('/api/citation-gap arrivals', row.arrivals, gap),
   )
 }

@@ -13,6 +13,7 @@ import { DisallowedTag, SeverityTag, VerdictTag } from '../../parts/tags.js'
 import { type Audience, hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { audiences, type Pair, useOne, usePair, useTogether } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
@@ -56,7 +57,15 @@ function Disobeyed() {
       answers={[answer]}
       empty={rows.length === 0}
       emptyText={texts.disobeyedNone}
-      foot={rows.length > 0 && texts.disobeyedFoot(formatNumber(rows.reduce((sum, { fetches }) => sum + fetches, 0)))}
+      foot={
+        rows.length > 0 &&
+        texts.disobeyedFoot(
+          quantity(
+            '/api/policy/violations/agents fetches',
+            rows.reduce((sum, { fetches }) => sum + fetches, 0),
+          ),
+        )
+      }
     >
       {() => (
         <ul class="violations">
@@ -215,7 +224,7 @@ function Sources() {
       <RankedPanel
         span={4}
         title={t().shell.view.sources}
-        aside={texts.sessions}
+        aside={texts.visits}
         right={more('sources', t().agents.all)}
         answer={answer}
         empty={channels.length === 0}

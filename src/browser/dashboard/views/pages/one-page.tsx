@@ -8,8 +8,9 @@ import { Figures, Headline, metricOf } from '../../parts/numbers.js'
 import { Panel, Sheet } from '../../parts/panel.js'
 import { type Audience, hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
-import { formatAgo, formatFullInstant, formatInstant, formatNumber } from '../../state/format.js'
+import { formatAgo, formatFullInstant, formatInstant } from '../../state/format.js'
 import { pickedMetrics, pickMetric } from '../../state/metrics.js'
+import { quantity } from '../../state/quantity.js'
 import { audiences, envelope, useOne, usePair } from '../../state/question.js'
 import { useVersions } from '../../state/versions.js'
 import { t } from '../../texts/index.js'
@@ -43,7 +44,7 @@ export function OnePage({ pathname }: { pathname: string }) {
         {agents.disallowed > 0 && (
           <a class="tag" href={hrefTo({ path: viewPath('violations') })}>
             <Icon name="noEntry" />
-            {texts.whileDisallowed(agents.disallowed, formatNumber(agents.disallowed))}
+            {texts.whileDisallowed(quantity('/api/policy/violations/agents fetches', agents.disallowed))}
           </a>
         )}
         {page?.llms_listed === 0 && <span class="tag">{texts.notInLlms}</span>}

@@ -7,7 +7,7 @@ import { Absent } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
 import { viewPath } from '../../state/address.js'
-import { formatAgo, formatInstant, formatNumber } from '../../state/format.js'
+import { formatAgo, formatInstant } from '../../state/format.js'
 import { t } from '../../texts/index.js'
 import type { PageAgent, useAgentsOfPage } from './agents-of-page.js'
 
@@ -33,7 +33,7 @@ export function PageAgents({ agents }: { agents: ReturnType<typeof useAgentsOfPa
       skeleton={FEW}
       foot={
         <>
-          {others.length > 0 && texts.unfetched(formatNumber(others.length), formatNumber(disallowed))} {texts.now}
+          {others.length > 0 && texts.unfetched(others.length, disallowed)} {texts.now}
         </>
       }
     >

@@ -9,7 +9,7 @@ import { Lacking, Warnings } from '../../parts/states.js'
 import { DisallowedTag } from '../../parts/tags.js'
 import { type Audience, go, hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
-import { formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { askable, audiences, usePair } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -80,13 +80,12 @@ function ListSentence({ pages, rows }: ReturnType<typeof usePageRows>) {
         const total = pages[lead].meta?.total ?? 0
         const otherTotal = others[other].meta?.total ?? 0
         if (total === 0 && otherTotal === 0) return texts.list.none(when)
-        const count = (of: Audience, n: number) => (
-          <span class={SENTENCE_CLASS[of]}>{t().parts.pages(n, formatNumber(n))}</span>
-        )
+        const count = (of: Audience, n: number) =>
+          quantity('/api/stats/pages total', n, (text) => <span class={SENTENCE_CLASS[of]}>{text}</span>)
         const disobeyed = disallowed.agent.meta?.total ?? 0
-        const violations = (
-          <a href={hrefTo({ path: viewPath('violations') })}>{t().parts.pages(disobeyed, formatNumber(disobeyed))}</a>
-        )
+        const violations = quantity('/api/stats/pages total', disobeyed, (text) => (
+          <a href={hrefTo({ path: viewPath('violations') })}>{text}</a>
+        ))
         return [
           ...(show === 'both'
             ? lead === 'human'

@@ -2,7 +2,7 @@ import type { DataOf } from '../../client/index.js'
 import { Sentence } from '../../parts/panel.js'
 import { hrefTo, viewPath } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
-import { formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { askable, type Pair } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -14,7 +14,7 @@ interface PageSentenceProps {
   agents: ReturnType<typeof useAgentsOfPage>
 }
 
-/** Says which agents read the page, whether they were allowed to, and how many people came back. */
+/** Says which agents read the page, whether they were allowed to, and how many visits came back. */
 export function PageSentence({ pages, gap, agents }: PageSentenceProps) {
   const show = askable.value
   return (
@@ -32,10 +32,10 @@ function people(page: DataOf<'/api/stats/pages'>[number] | undefined): readonly 
   const texts = t().pages
   const [visitors, views, entries] = [page?.visitors ?? 0, page?.pageviews ?? 0, page?.entries ?? 0]
   if (visitors === 0) return texts.one.nobody(whenText())
-  const readers = <span class="people">{t().parts.people(visitors, formatNumber(visitors))}</span>
+  const readers = quantity('/api/stats/pages visitors', visitors, (text) => <span class="people">{text}</span>)
   return [
-    ...texts.one.peopleRead(whenText(), readers, t().parts.times(views, formatNumber(views))),
-    entries > 0 ? texts.one.began(entries, formatNumber(entries)) : texts.one.end,
+    ...texts.one.peopleRead(whenText(), readers, quantity('/api/stats/pages pageviews', views)),
+    entries > 0 ? texts.one.began(quantity('/api/stats/pages entries', entries)) : texts.one.end,
   ]
 }
 
@@ -46,15 +46,12 @@ function readers(
   const texts = t().pages
   const [count, fetches] = [page?.agents ?? 0, page?.fetches ?? 0]
   if (fetches === 0) return [...texts.one.noAgent(whenText()), texts.one.end]
-  const words = (
+  const words = quantity('/api/stats/pages agents', count, (text) => (
     <a class="agents" href={`${hrefTo({})}#agents-of-page`}>
-      {t().parts.agents(count, formatNumber(count))}
+      {text}
     </a>
-  )
-  return [
-    ...texts.one.readBy(whenText(), words, t().parts.times(fetches, formatNumber(fetches))),
-    ...permission(agents),
-  ]
+  ))
+  return [...texts.one.readBy(whenText(), words, quantity('/api/stats/pages fetches', fetches)), ...permission(agents)]
 }
 
 function permission(agents: ReturnType<typeof useAgentsOfPage>): readonly unknown[] {
@@ -64,11 +61,11 @@ function permission(agents: ReturnType<typeof useAgentsOfPage>): readonly unknow
   const isBreach = disobeyed.some(({ severity }) => severity === 'breach')
   const some = (
     <a class={isBreach ? 'alert' : ''} href={hrefTo({ path: viewPath('violations') })}>
-      {texts.one.ofThem(disobeyed.length, formatNumber(disobeyed.length))}
+      {texts.one.ofThem(disobeyed.length)}
     </a>
   )
-  const times = t().parts.times(agents.disallowed, formatNumber(agents.disallowed))
-  return texts.one.notAllowed(some, disobeyed.length, times)
+  const fetches = quantity('/api/policy/violations/agents fetches', agents.disallowed)
+  return texts.one.notAllowed(some, disobeyed.length, fetches)
 }
 
 function cameBack(gap: DataOf<'/api/citation-gap/summary'> | undefined): readonly unknown[] {
@@ -76,8 +73,8 @@ function cameBack(gap: DataOf<'/api/citation-gap/summary'> | undefined): readonl
   // Both are absent if nothing of the window was recorded.
   if (fetches === undefined || arrivals === undefined) return []
   const texts = t().pages
-  const people = <span class="people">{t().parts.people(arrivals, formatNumber(arrivals))}</span>
-  if (fetches === 0) return arrivals > 0 ? texts.one.notReadByAssistants(people) : []
-  const times = t().parts.times(fetches, formatNumber(fetches))
-  return arrivals > 0 ? texts.one.cameBack(times, people) : texts.one.noneCameBack(times)
+  const visits = quantity('/api/citation-gap arrivals', arrivals, (text) => <span class="people">{text}</span>)
+  if (fetches === 0) return arrivals > 0 ? texts.one.notReadByAssistants(visits) : []
+  const reads = quantity('/api/citation-gap fetches', fetches)
+  return arrivals > 0 ? texts.one.cameBack(reads, visits) : texts.one.noneCameBack(reads)
 }

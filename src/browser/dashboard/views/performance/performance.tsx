@@ -9,6 +9,7 @@ import { PeopleOnly } from '../../parts/people-only.js'
 import { Lacking } from '../../parts/states.js'
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
 import { formatCountry, formatMilliseconds, formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -127,7 +128,7 @@ function ZoneScale({ vital, figures }: { vital: Vital; figures: Figures | undefi
           <p class="muted small percentiles">
             <span>p50 {formatVital(vital, figures.p50)}</span>
             <span>p95 {formatVital(vital, figures.p95)}</span>
-            <span>{texts.samples(formatNumber(figures.samples))}</span>
+            <span>{quantity('/api/stats/performance samples', figures.samples).text}</span>
           </p>
         </>
       )}

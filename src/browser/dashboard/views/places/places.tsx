@@ -9,7 +9,7 @@ import { Absent, Lacking } from '../../parts/states.js'
 import { lazy } from '../../shell/lazy.js'
 import { type Audience, place } from '../../state/address.js'
 import { isFiltered } from '../../state/filters.js'
-import { formatCountry, formatNumber, formatShare } from '../../state/format.js'
+import { formatCountry, formatShare } from '../../state/format.js'
 import { audiences, type Pair, usePair, useTogether } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -56,13 +56,9 @@ function PlacesSentence({ located }: { located: Located }) {
           const [first] = values
           const total = [...values.values()].reduce((sum, value) => sum + value, 0)
           if (!first || total === 0) return []
-          const count = (
-            <span class={of === 'human' ? 'people' : 'agents'}>
-              {texts.countries(values.size, formatNumber(values.size))}
-            </span>
-          )
+          const count = <span class={of === 'human' ? 'people' : 'agents'}>{texts.countries(values.size)}</span>
           const write = of === 'human' ? texts.people : texts.agents
-          return [write(count, <b>{formatCountry(first[0])}</b>, formatShare(first[1] / total, 0))]
+          return [write(count, <b>{formatCountry(first[0])}</b>, formatShare(first[1] / total))]
         })
         if (parts.length === 0) return texts.none(whenText())
         return [

@@ -26,7 +26,7 @@ export function MayRead({ all, one }: { all: Result<'/api/policy'>; one: Result<
   const reads = (agent: Agent) => agent.seen?.fetches ?? 0
   const listed: readonly Agent[] = all.data?.agents ?? []
   const agents = [...listed].sort((a, b) => reads(b) - reads(a))
-  const [shown, button] = useFew(agents, FEW, texts)
+  const [shown, button] = useFew(agents, FEW)
   const send = (event: SubmitEvent) => {
     event.preventDefault()
     if (!(event.currentTarget instanceof HTMLFormElement)) return

@@ -9,7 +9,7 @@ import { Table } from '../../parts/table.js'
 import { place } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { useRead } from '../../state/data.js'
-import { formatInstant, formatNumber } from '../../state/format.js'
+import { formatInstant } from '../../state/format.js'
 import { envelope } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 import { MayRead } from './may-read.js'
@@ -45,10 +45,10 @@ export default function Policy() {
           if (robots.standing !== 'served') return texts.sentenceStanding(robots.standing)
           return texts.sentence(
             formatInstant(robots.first_seen),
-            formatNumber(robots.groups.reduce((sum, { rules }) => sum + rules.length, 0)),
-            formatNumber(robots.groups.length),
-            formatNumber(kept),
-            formatNumber(agents.length),
+            robots.groups.reduce((sum, { rules }) => sum + rules.length, 0),
+            robots.groups.length,
+            kept,
+            agents.length,
             <PageLink path={file.data?.path ?? '/'} />,
           )
         }}
@@ -181,7 +181,7 @@ function LlmsFile({ file }: { file: Result<'/api/policy'> }) {
   return (
     <Panel
       title="llms.txt"
-      aside={llms && `${texts.links(formatNumber(links.length))}, ${texts.fetched(formatInstant(llms.fetched_at))}`}
+      aside={llms && `${texts.links(links.length)}, ${texts.fetched(formatInstant(llms.fetched_at))}`}
       answers={[file]}
       empty={llms === undefined}
       emptyText={texts.noLlms}
@@ -220,7 +220,7 @@ function LlmsFile({ file }: { file: Result<'/api/policy'> }) {
                 },
               ]}
             />
-            {links.length > MAX_LINKS && <p class="foot">{texts.firstLinks(formatNumber(MAX_LINKS))}</p>}
+            {links.length > MAX_LINKS && <p class="foot">{texts.firstLinks(MAX_LINKS)}</p>}
             {llms.problems.map(({ line, problem }) => (
               <p class="foot" key={`${line} ${problem}`}>
                 {line} {problem}

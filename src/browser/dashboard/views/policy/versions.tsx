@@ -3,7 +3,8 @@ import { Diff } from '../../parts/diff.js'
 import { Panel } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
-import { formatFullInstant, formatNumber, formatSeconds } from '../../state/format.js'
+import { formatFullInstant, formatSeconds } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { envelope, obstacle } from '../../state/question.js'
 import { useVersions, type Version } from '../../state/versions.js'
 import { t } from '../../texts/index.js'
@@ -82,10 +83,10 @@ function Entry({ version, before, isOpen, onToggle }: EntryProps) {
     standing !== 'served'
       ? t().agents.standing[standing]
       : kind === 'robots' && rules !== undefined
-        ? texts.size(formatNumber(rules), formatNumber(groups ?? 0))
+        ? texts.size(rules, groups ?? 0)
         : links === undefined
           ? ''
-          : texts.links(formatNumber(links))
+          : texts.links(links)
   return (
     <li ref={line} aria-current={until === undefined ? 'true' : undefined}>
       <div class="version-head">
@@ -98,7 +99,9 @@ function Entry({ version, before, isOpen, onToggle }: EntryProps) {
           {size !== '' && until === undefined ? ', ' : ''}
           {until === undefined ? texts.inForce : ''}
         </span>
-        {readers !== undefined && <span class="muted small">{texts.readBy(readers, formatNumber(readers))}</span>}
+        {readers !== undefined && (
+          <span class="muted small">{texts.readBy(quantity('/api/policy/versions readers', readers))}</span>
+        )}
       </div>
       {isOpen && (
         <div class="two">

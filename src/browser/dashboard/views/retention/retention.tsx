@@ -6,6 +6,7 @@ import { PeopleOnly } from '../../parts/people-only.js'
 import { Lacking, Warnings } from '../../parts/states.js'
 import { go, hrefTo, place, viewPath } from '../../state/address.js'
 import { formatDay, formatLongDay, formatMonth, formatNumber, formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -57,9 +58,9 @@ function Grid() {
         {() => {
           const back = backSoon(cohorts)
           if (back === undefined) return (isSaltChanged(cohorts) ? texts.saltChanged : texts.tooEarly)(whenText(), unit)
-          const people = (
-            <a href={hrefTo({ path: viewPath('visitors') })}>{t().behaviour.funnels.counted.visitor(back.people)}</a>
-          )
+          const people = quantity('/api/stats/retention size', back.people, (text) => (
+            <a href={hrefTo({ path: viewPath('visitors') })}>{text}</a>
+          ))
           return texts.sentence(whenText(), people, formatShare(back.share), texts.after[unit])
         }}
       </Sentence>
@@ -181,7 +182,7 @@ function Cell({ cell, top, counts }: CellProps) {
       style={{ background: `color-mix(in srgb, var(--people) ${shade.toFixed(0)}%, transparent)` }}
       title={`${formatNumber(cell.visitors)}, ${formatShare(cell.rate)}`}
     >
-      {counts ? formatNumber(cell.visitors) : formatShare(cell.rate, cell.rate < 0.1 ? 1 : 0)}
+      {counts ? formatNumber(cell.visitors) : formatShare(cell.rate)}
     </td>
   )
 }

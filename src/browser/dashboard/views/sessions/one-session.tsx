@@ -5,14 +5,8 @@ import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Empty } from '../../parts/states.js'
 import { hrefTo, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
-import {
-  formatClock,
-  formatCountry,
-  formatFullInstant,
-  formatNumber,
-  formatSeconds,
-  formatShare,
-} from '../../state/format.js'
+import { formatClock, formatCountry, formatFullInstant, formatSeconds, formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { envelope } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 import { Device, From } from './session-table.js'
@@ -60,8 +54,8 @@ function sentence(session: Session): readonly unknown[] {
   return texts.sessionSentence(
     from,
     formatSeconds(duration),
-    <span class="people">{texts.pages(pageviews, formatNumber(pageviews))}</span>,
-    events > 0 ? texts.andEvents(texts.events(events, formatNumber(events))) : '',
+    quantity('/api/stats/sessions pageviews', pageviews, (text) => <span class="people">{text}</span>),
+    quantity('/api/stats/sessions events', events),
   )
 }
 

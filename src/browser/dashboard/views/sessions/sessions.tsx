@@ -5,7 +5,7 @@ import { pageNumber } from '../../parts/paging.js'
 import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { place, view } from '../../state/address.js'
-import { formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -38,7 +38,10 @@ function SessionList() {
             {() =>
               total === 0
                 ? texts.none(whenText())
-                : texts.sentence(whenText(), <span class="people">{t().parts.visits(total, formatNumber(total))}</span>)
+                : texts.sentence(
+                    whenText(),
+                    quantity('/api/stats/sessions total', total, (text) => <span class="people">{text}</span>),
+                  )
             }
           </Sentence>
           <ListPanel

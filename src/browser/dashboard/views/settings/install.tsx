@@ -4,7 +4,8 @@ import { Icon } from '../../parts/marks.js'
 import { Panel } from '../../parts/panel.js'
 import { root } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
-import { formatInstant, formatNumber } from '../../state/format.js'
+import { formatInstant } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { siteQuery } from '../../state/question.js'
 import { hasRole, scriptTag, site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
@@ -86,13 +87,20 @@ function Arrived() {
             </p>
           ) : (
             <p>
-              <Icon name="check" /> {texts.arrived(formatNumber(pageviews), formatNumber(fetches))}{' '}
+              <Icon name="check" />{' '}
+              {texts.arrived(
+                quantity('/api/stats/overview pageviews', pageviews),
+                quantity('/api/stats/overview fetches', fetches),
+              )}{' '}
               {since && <span class="muted">{t().shell.recordedSince(formatInstant(since))}</span>}
             </p>
           )}
           {live.data && (
             <p class="muted small">
-              {texts.now(formatNumber(live.data.people ?? 0), formatNumber(live.data.agents ?? 0))}
+              {texts.now(
+                quantity('/api/stats/realtime people', live.data.people ?? 0),
+                quantity('/api/stats/realtime agents', live.data.agents ?? 0),
+              )}
             </p>
           )}
         </div>

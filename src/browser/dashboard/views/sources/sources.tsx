@@ -8,7 +8,8 @@ import { PeopleOnly } from '../../parts/people-only.js'
 import { place } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { addFilter, filtersWith } from '../../state/filters.js'
-import { formatNumber, formatShare } from '../../state/format.js'
+import { formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -51,10 +52,11 @@ function SourcesSentence({ answer }: { answer: Sourced }) {
         const total = channels.reduce((sum, { sessions = 0 }) => sum + sessions, 0)
         const [best] = channels.toSorted((a, b) => (b.sessions ?? 0) - (a.sessions ?? 0))
         if (!best || total === 0) return texts.none(whenText())
-        const visits = (n: number) => <span class="people">{t().parts.visits(n, formatNumber(n))}</span>
+        const visits = (n: number) =>
+          quantity('/api/stats/sources sessions', n, (text) => <span class="people">{text}</span>)
         const sent = channels.find(({ channel }) => channel === ASSISTANTS)?.sessions ?? 0
         const first = answer.data?.sources?.find(({ channel, source }) => channel === ASSISTANTS && source)?.source
-        const share = formatShare((best.sessions ?? 0) / total, 0)
+        const share = formatShare((best.sessions ?? 0) / total)
         return [
           ...texts.sentence(whenText(), visits(total), channelName(best.channel), share),
           ...(sent > 0 && first ? texts.assistants(visits(sent), <b>{first.slice(0, 80)}</b>) : [texts.noAssistants]),
@@ -132,7 +134,7 @@ function SourceList({ answer }: { answer: Sourced }) {
       foot={
         visitors > 0 && (
           <>
-            {texts.spam(visitors, formatNumber(visitors))}{' '}
+            {texts.spam(quantity('/api/stats/overview visitors', visitors))}{' '}
             <button type="button" class="link" onClick={() => addFilter(SPAM)}>
               {texts.spamShow}
             </button>

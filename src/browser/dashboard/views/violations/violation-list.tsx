@@ -112,7 +112,7 @@ const agentColumns = (): Column<ByAgent>[] => [
     cell: ({ agent_id, name, operator }) => agentName(name, agent_id, operator),
   },
   severityColumn({ width: '20%' }),
-  countColumn('urls', { width: '9%', wide: true }, t().violations.urls),
+  countColumn('urls', { width: '9%', wide: true }, t().violations.pages),
   ...evidence(),
 ]
 

@@ -8,6 +8,7 @@ import { SeverityTag } from '../../parts/tags.js'
 import { go, hrefTo, place } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -51,19 +52,21 @@ function ViolationSentence({ summary }: { summary: Result<'/api/policy/violation
         const breaches = sum(rows, 'breach')
         const many = new Set(rows.map(({ agent_id }) => agent_id)).size
         const all = totals.data?.fetches ?? 0
-        const times = <a href={hrefTo({ own: { by: 'all' } })}>{t().parts.times(fetches, formatNumber(fetches))}</a>
+        const disallowed = quantity('/api/policy/violations/agents fetches', fetches, (text) => (
+          <a href={hrefTo({ own: { by: 'all' } })}>{text}</a>
+        ))
         return [
           ...texts.sentence(
             whenText(),
-            times,
+            disallowed,
             all === 0 ? '–' : formatShare(fetches / all),
-            t().parts.agents(many, formatNumber(many)),
+            quantity('/api/policy/violations/agents agents', many),
           ),
           ...(breaches === 0
             ? [texts.noBreach]
             : texts.breaches(
                 <a class="alert" href={hrefTo({ own: { severity: 'breach' } })}>
-                  {agents.severityCount('breach', breaches, formatNumber(breaches))}
+                  {agents.severityCount('breach', breaches)}
                 </a>,
               )),
         ]
@@ -97,7 +100,7 @@ function Classes({ summary }: { summary: Result<'/api/policy/violations/agents'>
                 </button>
               ),
               count: formatNumber(fetches),
-              text: `${all > 0 && fetches > 0 ? `${texts.share(formatShare(fetches / all, 0))}. ` : ''}${t().parts.severityMeaning[severity] ?? ''}`,
+              text: `${all > 0 && fetches > 0 ? `${texts.share(formatShare(fetches / all))}. ` : ''}${t().parts.severityMeaning[severity] ?? ''}`,
             }
           })}
         />

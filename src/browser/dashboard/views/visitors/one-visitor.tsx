@@ -8,7 +8,8 @@ import { Table } from '../../parts/table.js'
 import { go, hrefTo, siteId, viewPath } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { forget, type Result, useRead } from '../../state/data.js'
-import { formatCountry, formatFullInstant, formatNumber } from '../../state/format.js'
+import { formatCountry, formatFullInstant } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { envelope, shareSlug } from '../../state/question.js'
 import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
@@ -56,8 +57,8 @@ export function OneVisitor({ id }: { id: string }) {
                 visitor &&
                 texts.visitorSentence(
                   <span class="people">{name.slice(0, 80)}</span>,
-                  t().parts.times(visitor.sessions, formatNumber(visitor.sessions)),
-                  texts.pages(visitor.pageviews, formatNumber(visitor.pageviews)),
+                  quantity('/api/stats/visitors sessions', visitor.sessions),
+                  quantity('/api/stats/visitors pageviews', visitor.pageviews),
                   formatFullInstant(visitor.first_seen),
                 )
               }
@@ -128,7 +129,7 @@ function Erase({ id, onClose }: { id: string; onClose: () => void }) {
     const query = { site: siteId.value ?? 0 }
     const { data } = await send(client.DELETE('/api/visitors/{id}', { params: { path: { id }, query } }))
     forget('/api/stats/')
-    toast(texts.eraseDone(formatNumber(data.rows)))
+    toast(texts.eraseDone(data.rows))
     go({ path: viewPath('visitors') })
   }
   return (

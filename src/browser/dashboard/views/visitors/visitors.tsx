@@ -9,7 +9,8 @@ import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import type { Column } from '../../parts/table.js'
 import { place, view, viewPath } from '../../state/address.js'
-import { formatAgo, formatCountry, formatFullInstant, formatInstant, formatNumber } from '../../state/format.js'
+import { formatAgo, formatCountry, formatFullInstant, formatInstant } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
@@ -43,7 +44,7 @@ function VisitorList() {
                 ? texts.visitorsNone(whenText())
                 : texts.visitorsSentence(
                     whenText(),
-                    <span class="people">{t().parts.people(total, formatNumber(total))}</span>,
+                    quantity('/api/stats/visitors total', total, (text) => <span class="people">{text}</span>),
                   )
             }
           </Sentence>
