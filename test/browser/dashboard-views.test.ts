@@ -106,7 +106,7 @@ t.test('the page of installation counts each readership, and asks for the key wh
   await answer('**/api/agents/overview?*range=24h*', { fetches: 48 })
   await page.goto(`${app.admin}/sites/1/settings/install`)
   await page.waitForSelector('main [role=status] p')
-  t.match(await page.locator('main [role=status]').textContent(), /312 pageviews and 48 agent fetches/)
+  t.match(await page.locator('main [role=status]').textContent(), /312 pageviews of people and 48 fetches of agents/)
   t.same(asked, [], 'each look at the key is a line of the audit log')
   await page.click('main summary')
   await page.waitForSelector('main details .code')
