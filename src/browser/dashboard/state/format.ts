@@ -20,7 +20,7 @@ export const formatShort = (value: number): string =>
     ? formatNumber(value, Number.isInteger(value) ? 0 : 1)
     : value.toLocaleString(locale(), { notation: 'compact', maximumFractionDigits: 1 })
 
-/** A share between 0 and 1 as a percentage: always with tenths, so that shares beside each other compare; none and all have none. */
+/** A share between 0 and 1 as a percentage: always with tenths, so that shares beside each other compare, except 0 % and 100 %. */
 export function formatShare(value: number, digits = 1): string {
   const fraction = value === 0 || value === 1 ? 0 : digits
   return value.toLocaleString(locale(), {
