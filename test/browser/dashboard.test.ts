@@ -209,7 +209,7 @@ t.test('a goal made by hand shows its conversions', SLOW, async (t) => {
   const { data: overview } = await app.ask(`/api/stats/overview?site=1&audience=human&${RANGE}`)
   const expected = ['Read the best page', count(pageviews), share(visitors / Number(overview.visitors))]
   const row = `[...document.querySelectorAll('main tbody tr')].map((row) =>
-    [row.querySelector('th button'), ...row.querySelectorAll('td:nth-of-type(2), td:nth-of-type(4)')].map((one) => one.textContent))`
+    [row.querySelector('th button'), ...row.querySelectorAll('td:nth-of-type(2), td:nth-of-type(3)')].map((one) => one.textContent))`
   await shows(t, page, row, [expected], 'each view of the page, and the share of all visitors')
 })
 

@@ -24,8 +24,15 @@ interface TableProps<Row> {
   rowKey: (row: Row) => string
 }
 
-/** A table with a heading per column; the first column names the row. */
-export function Table<Row>({ label, columns, rows, rowKey }: TableProps<Row>) {
+/** Whether a cell draws anything. */
+const hasContent = (content: ComponentChildren): boolean =>
+  content !== null && content !== undefined && content !== false && content !== ''
+
+/** A table with a heading per column; the first column names the row. A column without any content is left out. */
+export function Table<Row>({ label, columns: all, rows, rowKey }: TableProps<Row>) {
+  const columns = all.filter(
+    (column, i) => i === 0 || rows.length === 0 || rows.some((row) => hasContent(column.cell(row))),
+  )
   const side = (column: Column<Row>) =>
     `${column.right ? 'right-align' : ''} ${column.wide ? 'wide' : ''} ${column.rare ? 'rare' : ''}`
   return (

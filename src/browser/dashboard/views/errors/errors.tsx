@@ -2,6 +2,7 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import { Sparkline } from '../../charts/sparkline.js'
 import type { DataOf } from '../../client/index.js'
 import { countColumn, pageColumn, textColumn } from '../../parts/columns.js'
+import { Fact, Facts } from '../../parts/facts.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { Cut, PageName, RowName } from '../../parts/names.js'
 import { Headline } from '../../parts/numbers.js'
@@ -147,22 +148,19 @@ function OneError({ fingerprint }: { fingerprint: string }) {
               <div class="error-trend">
                 <Trend row={row} height={72} />
               </div>
-              <dl class="facts">
-                <dt>{texts.type}</dt>
-                <dd>
+              <Facts>
+                <Fact name={texts.type}>
                   <Cut text={row.type} />
-                </dd>
-                <dt>{texts.frame}</dt>
-                <dd class="mono">{row.frame === undefined ? texts.noFrame : <Cut text={row.frame} />}</dd>
-                <dt>{texts.mostOn}</dt>
-                <dd>
+                </Fact>
+                <Fact name={texts.frame}>
+                  <span class="mono">{row.frame === undefined ? texts.noFrame : <Cut text={row.frame} />}</span>
+                </Fact>
+                <Fact name={texts.mostOn}>
                   <PageName path={row.pathname} />
-                </dd>
-                <dt>{t().sessions.firstSeen}</dt>
-                <dd>{formatFullInstant(row.first_seen)}</dd>
-                <dt>{t().sessions.lastSeen}</dt>
-                <dd>{formatFullInstant(row.last_seen)}</dd>
-              </dl>
+                </Fact>
+                <Fact name={t().sessions.firstSeen}>{formatFullInstant(row.first_seen)}</Fact>
+                <Fact name={t().sessions.lastSeen}>{formatFullInstant(row.last_seen)}</Fact>
+              </Facts>
             </>
           )
         }

@@ -97,7 +97,10 @@ function AllEvents() {
             right: true,
             wide: true,
             width: '16%',
-            cell: (row) => <span class="muted">{changeText('events', row.events, row.comparison?.events)}</span>,
+            cell: (row) => {
+              const text = changeText('events', row.events, row.comparison?.events)
+              return text && <span class="muted">{text}</span>
+            },
           },
         ]}
         limit={LIMIT}

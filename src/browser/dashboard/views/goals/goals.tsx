@@ -148,9 +148,10 @@ function goalColumns(
       right: true,
       wide: true,
       width: '104px',
-      cell: (row) => (
-        <span class="muted small">{changeText('conversions', row.conversions, row.comparison?.conversions)}</span>
-      ),
+      cell: (row) => {
+        const text = changeText('conversions', row.conversions, row.comparison?.conversions)
+        return text && <span class="muted small">{text}</span>
+      },
     },
     {
       key: 'rate',

@@ -185,7 +185,8 @@ function Finding({ row }: { row: FeedRow }) {
         {t().agents.verified}
       </span>
     )
-  return null
+  const why = row.verification === 'indeterminate' ? 'indeterminate' : 'unverifiable'
+  return <span class="cut muted wide">{parts.verification[why]}</span>
 }
 
 /** The source of a person's visit, or the person's act if it was not reading. */
@@ -199,7 +200,9 @@ function Origin({ row }: { row: FeedRow }) {
         {behaviour.events.kind[act] ?? act}
       </span>
     )
-  return from === undefined ? null : (
+  return from === undefined ? (
+    <span class="muted">–</span>
+  ) : (
     <span class="cut muted" dir="auto">
       {behaviour.live.from(from)}
     </span>

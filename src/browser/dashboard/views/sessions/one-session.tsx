@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact'
 import type { DataOf } from '../../client/index.js'
+import { Fact, Facts, Props } from '../../parts/facts.js'
 import { Cut, RowName } from '../../parts/names.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Empty } from '../../parts/states.js'
@@ -38,7 +38,7 @@ export function OneSession({ id }: { id: string }) {
               {() => session && <Timeline session={session} />}
             </Panel>
             <Panel span={4} title={texts.facts} answers={[answer]}>
-              {() => session && <Facts session={session} />}
+              {() => session && <AboutVisit session={session} />}
             </Panel>
           </>
         )}
@@ -101,34 +101,12 @@ function Measured({ row }: { row: Happened }) {
   return words.length === 0 ? null : <span class="muted small">{words.join(', ')}</span>
 }
 
-/** Properties that the site sent: texts of any kind. */
-export function Props({ of }: { of: Readonly<Record<string, unknown>> }) {
-  return (
-    <dl class="facts small">
-      {Object.entries(of)
-        .slice(0, 50)
-        .map(([name, value]) => (
-          <Fact key={name} name={name.slice(0, 100)}>
-            <Cut text={typeof value === 'string' ? value : JSON.stringify(value)} />
-          </Fact>
-        ))}
-    </dl>
-  )
-}
-
-export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div>
-    <dt class="muted">{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)
-
-function Facts({ session }: { session: Session }) {
+function AboutVisit({ session }: { session: Session }) {
   const texts = t().sessions
   const { visitor_id, identified_id, country, started_at, device_type } = session
   const visitor = identified_id ?? texts.anonymous(visitor_id.slice(0, 6))
   return (
-    <dl class="facts">
+    <Facts>
       <Fact name={texts.visitor}>
         <RowName label={visitor} to={viewPath('visitors', visitor_id)} />
       </Fact>
@@ -142,6 +120,6 @@ function Facts({ session }: { session: Session }) {
         <Device row={session} />
         {device_type && <span class="muted small">{t().devices.type[device_type] ?? device_type}</span>}
       </Fact>
-    </dl>
+    </Facts>
   )
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { PlainButton } from '../../parts/buttons.js'
 import { Confirm, toast } from '../../parts/dialogs.js'
+import { Fact, Facts, Props } from '../../parts/facts.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Empty } from '../../parts/states.js'
@@ -13,10 +14,11 @@ import { quantity } from '../../state/quantity.js'
 import { envelope, shareSlug } from '../../state/question.js'
 import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { Fact, Props } from '../sessions/one-session.js'
 import { sessionColumns } from '../sessions/session-table.js'
 
 const ROWS = 25
+/** The columns of their visits; what all of them share stands beside the table. */
+const SHOWN: readonly string[] = ['started', 'entry', 'source', 'pageviews', 'duration']
 
 /** One visitor: what is known, their visits, and erasure. */
 export function OneVisitor({ id }: { id: string }) {
@@ -70,13 +72,13 @@ export function OneVisitor({ id }: { id: string }) {
                     label={texts.theirVisits}
                     rows={visits.data ?? []}
                     rowKey={(visit) => visit.id}
-                    columns={sessionColumns()}
+                    columns={sessionColumns().filter(({ key }) => SHOWN.includes(key))}
                   />
                   <Paging total={visits.meta?.total} limit={ROWS} />
                 </>
               )}
             </Panel>
-            <Facts found={answer} onErase={() => setErasing(true)} />
+            <AboutVisitor found={answer} onErase={() => setErasing(true)} />
           </>
         )}
       </Sheet>
@@ -90,7 +92,7 @@ interface FactsProps {
   onErase: () => void
 }
 
-function Facts({ found, onErase }: FactsProps) {
+function AboutVisitor({ found, onErase }: FactsProps) {
   const texts = t().sessions
   const { unknown } = t().parts
   const visitor = found.data?.[0]
@@ -99,14 +101,14 @@ function Facts({ found, onErase }: FactsProps) {
       {() =>
         visitor && (
           <>
-            <dl class="facts">
+            <Facts>
               <Fact name={texts.firstSeen}>{formatFullInstant(visitor.first_seen)}</Fact>
               <Fact name={texts.lastSeen}>{formatFullInstant(visitor.last_seen)}</Fact>
               <Fact name={t().parts.country}>
                 {visitor.country === undefined ? unknown : formatCountry(visitor.country)}
               </Fact>
               <Fact name={t().devices.browser}>{visitor.browser?.slice(0, 80) ?? unknown}</Fact>
-            </dl>
+            </Facts>
             <h3>{texts.traits}</h3>
             {visitor.traits ? <Props of={visitor.traits} /> : <p class="muted small">{texts.noTraits}</p>}
             {hasRole('admin') ? (

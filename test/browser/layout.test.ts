@@ -1,0 +1,91 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { openBrowser } from '../fixtures/browser.js'
+import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
+import { eventually } from '../fixtures/instance.js'
+import { COUNT_SHIFTS, SETTLED, SHIFTS, UNREADABLE } from '../fixtures/page-layout.js'
+
+/**
+ * Every view of the rail, the settings, and one page of each detail, over two months of rows: each label has its value,
+ * and no text is cut without a sign or lies on another.
+ * `LAYOUT=table` prints the shift of each view.
+ */
+const RANGE = 'range=90d'
+/** A view is loaded at each width, and then resized to the other one. */
+const SCREENS = [
+  { width: 390, height: 844, resized: 768 },
+  { width: 1440, height: 900, resized: 1920 },
+]
+
+const app = await startDashboard(t, { people: 1_500, agents: 1_500 })
+const browser = await openBrowser(t)
+
+/** Links of the site within a part of the page, as paths below the site. */
+const linksIn = async (page: Page, part: string): Promise<string[]> =>
+  page.evaluate(`[...new Set([...document.querySelectorAll('${part} a[href*="/sites/1"]')]
+    .map(({ pathname }) => pathname.replace(/^.*?\\/sites\\/1\\/?/, '')))]`)
+
+async function isSettled(page: Page, path: string): Promise<void> {
+  await page.waitForSelector('main h1, main h2')
+  await eventually(`${path} has its answers`, async () => (await page.evaluate(SETTLED)) === true)
+}
+
+async function open(page: Page, path: string): Promise<void> {
+  await page.goto(`${app.admin}/sites/1/${path}?${RANGE}`)
+  await isSettled(page, path)
+}
+
+/** Makes what the empty site lacks, and lists every view and one page of each detail. */
+async function listViews(page: Page): Promise<string[]> {
+  const post = (path: string, body: object) =>
+    page.evaluate(`fetch('/api/${path}', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: ${JSON.stringify(JSON.stringify({ site: 1, ...body }))},
+    }).then(({ status }) => status)`)
+  const step = (pathname: string) => ({ label: pathname, type: 'page', match: { op: 'is', value: pathname } })
+  const { label: name, ...goal } = step('/p/1')
+  t.equal(await post('goals', { name, ...goal }), 201)
+  t.equal(await post('funnels', { name: 'From first to second', steps: [step('/p/1'), step('/p/2')] }), 201)
+  await open(page, 'settings/site')
+  const views = await linksIn(page, '.rail')
+  const sections = await linksIn(page, '.settings nav')
+  const details: string[] = []
+  for (const list of ['pages', 'events', 'funnels', 'sessions', 'visitors', 'agents']) {
+    await open(page, list)
+    const [first] = (await linksIn(page, 'main')).filter(
+      (path) => path.startsWith(`${list}/`) && !path.endsWith('/new'),
+    )
+    if (first === undefined) throw new Error(`${list} has no page of its own`)
+    details.push(first)
+  }
+  return [...views.filter((path) => path !== 'settings'), ...details, ...sections]
+}
+
+t.test('every view holds still and can be read', { timeout: 600_000 }, async (t) => {
+  const { context, page } = await signIn(browser, app)
+  const views = await listViews(page)
+  t.ok(views.length > 35, `${views.length} views`)
+  await page.addInitScript(COUNT_SHIFTS)
+  const session = await context.newCDPSession(page)
+  await session.send('Network.setCacheDisabled', { cacheDisabled: true })
+  for (const path of views) {
+    const line = [path || 'overview']
+    for (const { width, height, resized } of SCREENS) {
+      await page.setViewportSize({ width, height })
+      await open(page, path)
+      const shifts: { value: number; of: string[] }[] = await page.evaluate(SHIFTS)
+      const sum = shifts.reduce((all, { value }) => all + value, 0)
+      line.push(sum.toFixed(3))
+      if (process.env.LAYOUT === 'table') console.log(JSON.stringify({ path, width, shifts: shifts.slice(0, 4) }))
+      await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+      await isSettled(page, path)
+      for (const wide of [width, resized]) {
+        await page.setViewportSize({ width: wide, height })
+        t.same(await page.evaluate(UNREADABLE), [], `${path || 'overview'} at ${wide}: each text can be read`)
+      }
+    }
+    if (process.env.LAYOUT === 'table') console.log(`| ${line.join(' | ')} |`)
+  }
+  await context.close()
+})
