@@ -119,7 +119,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ]),
   ...['agents/overview', 'agents/breakdown', 'agents/timeseries', 'agents/coverage', 'agents/catalog', 'citation-gap']
     .concat(['citation-gap/summary', 'policy', 'policy/violations', 'policy/violations/agents'])
-    .concat(['policy/violations/pages', 'policy/versions', 'content/decay'])
+    .concat(['policy/violations/pages', 'policy/violations/rules', 'policy/versions', 'content/decay'])
     .map((name): [string, Row] => [`get /api/${name}`, read]),
 
   // A malformed payload is dropped, and gets the same answer.

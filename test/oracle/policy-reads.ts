@@ -123,6 +123,24 @@ export function recountViolations(found: readonly AgentEventRow[], obeys: Readon
     )
   }
 
+  /** Sums up the fetches of each agent, severity and deciding line. */
+  function violationsByRule(only?: string) {
+    const shown = found.filter((row) => !only || severityOf(row) === only)
+    const nameOf = (row: AgentEventRow) => [row.agent_id, severityOf(row), row.robots_rule, row.robots_line]
+    const rows = [...groupBy(shown, (row) => JSON.stringify(nameOf(row))).values()].flatMap((rows) => {
+      const [row] = rows
+      if (!row) return []
+      const { agent_id, operator } = row
+      const urls = new Set(rows.map(urlKey)).size
+      return { agent_id, name: agent_id, operator, severity: severityOf(row), urls, ...summed(rows) }
+    })
+    return rank(
+      rows,
+      (row) => [-severities.indexOf(row.severity), row.fetches],
+      (row) => [row.agent_id, row.severity, row.rule, row.line],
+    )
+  }
+
   function violationsByPage(only?: string) {
     const shown = found.filter((row) => !only || severityOf(row) === only)
     const rows = [...groupBy(shown, urlKey).values()].map((rows) => {
@@ -182,5 +200,5 @@ export function recountViolations(found: readonly AgentEventRow[], obeys: Readon
     )
   }
 
-  return { violations, violationsByAgent, violationsByPage }
+  return { violations, violationsByAgent, violationsByRule, violationsByPage }
 }

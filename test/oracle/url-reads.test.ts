@@ -192,6 +192,7 @@ for (const [query, window] of WINDOWS) {
           const summed: [path: string, wanted: readonly object[]][] = [
             ['policy/violations', own.violations(only)],
             ['policy/violations/agents', own.violationsByAgent(only)],
+            ['policy/violations/rules', own.violationsByRule(only)],
             ['policy/violations/pages', own.violationsByPage(only)],
           ]
           for (const [path, wanted] of summed) {
@@ -261,6 +262,9 @@ t.test('pages and comparisons', async (t) => {
   ]
   const byAgent = [nowWhole.violationsByAgent(), thenWhole.violationsByAgent()] as const
   await pages('policy/violations/agents', beside(...byAgent, ['fetches'], ['agent_id', 'severity']), whole)
+  const byRule = [nowWhole.violationsByRule(), thenWhole.violationsByRule()] as const
+  const ruleKey = ['agent_id', 'severity', 'rule', 'line']
+  await pages('policy/violations/rules', beside(...byRule, ['fetches'], ruleKey), whole)
   const byPage = [nowWhole.violationsByPage(), thenWhole.violationsByPage()] as const
   await pages('policy/violations/pages', beside(...byPage, ['fetches', 'agents'], ['hostname', 'pathname']), whole)
   await pages('content/decay', own.decay(true))

@@ -10,6 +10,7 @@ import contentDecay from './content/decay.js'
 import policyVersions from './policy/versions.js'
 import policyViolationsByAgent from './policy/violations/agents.js'
 import policyViolationsByPage from './policy/violations/pages.js'
+import policyViolationsByRule from './policy/violations/rules.js'
 import policyViolations from './policy/violations.js'
 import policy from './policy.js'
 import breakdown from './stats/breakdown.js'
@@ -64,6 +65,7 @@ export const reads: readonly Read[] = [
   policyViolations,
   policyViolationsByAgent,
   policyViolationsByPage,
+  policyViolationsByRule,
   contentDecay,
   dimensions,
 ]

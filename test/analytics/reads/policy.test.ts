@@ -79,6 +79,21 @@ t.test('policy/violations', async (t) => {
     'a row per agent and severity; of three rules of one group the one that disallowed most',
   )
   t.equal(agents.meta.total, 5)
+  const rules = await ask('policy/violations/rules')
+  t.strictSame(
+    rules.data,
+    [
+      { ...openai, ...severity('breach'), ...rule, ...times(2, day(30), day(31)) },
+      { agent_id: 'bingbot', name: 'Bingbot', operator: 'Microsoft', ...severity('breach'), ...rule, ...times(1, IN) },
+      { ...openai, ...severity('breach'), ...rule, line: 7, ...times(1, IN) },
+      { ...openai, ...severity('breach'), ...times(1, IN) },
+      { ...chatgpt, ...severity('unbound'), ...rule, ...times(1, IN) },
+      { ...openai, ...severity('unverified'), ...rule, ...times(2, IN) },
+      { ...openai, ...severity('grace'), ...rule, ...times(2, IN) },
+    ],
+    'a row per agent, severity and deciding line',
+  )
+  t.equal(rules.meta.total, 7)
   const severities = { breach: 5, unbound: 1, unclear: 0, unverified: 2, grace: 2 }
   t.strictSame(
     pages.data,

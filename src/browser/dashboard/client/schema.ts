@@ -321,6 +321,11 @@ export interface paths {
         };
         get: operations["get_policy_violations_pages"];
     };
+    "/api/policy/violations/rules": {
+        parameters: {
+        };
+        get: operations["get_policy_violations_rules"];
+    };
     "/api/reports": {
         parameters: {
         };
@@ -4250,6 +4255,57 @@ export interface operations {
                             };
                             /** @enum {string} */
                             severity: "breach" | "unbound" | "unclear" | "unverified" | "grace";
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_policy_violations_rules: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience__"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                severity?: components["parameters"]["severity"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agent_id: string;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            fetches: number;
+                            first_seen: string;
+                            last_seen: string;
+                            line?: number;
+                            name: string;
+                            operator: string;
+                            rule?: string;
+                            /** @enum {string} */
+                            severity: "breach" | "unbound" | "unclear" | "unverified" | "grace";
+                            urls: number;
                         }[];
                         meta: components["schemas"]["Meta"];
                     };

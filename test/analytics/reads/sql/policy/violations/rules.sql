@@ -1,0 +1,33 @@
+/* /api/policy/violations/rules */
+select *, count(*) over () as total_rows
+from (
+  select *, case severity when 'breach' then 0 when 'unbound' then 1 when 'unclear' then 2 when 'unverified' then 3 when 'grace' then 4 end as rank
+  from (
+    select agent_id, severity, rule, line, max(operator) as operator, count(distinct row(hostname, pathname)) as urls,
+        sum(fetches) as fetches, min(first_seen) as first_seen, max(last_seen) as last_seen
+    from (
+      select *
+      from (
+        select agent_id, operator, verified, hostname, pathname, rule, line, n as fetches, first_seen,
+            last_seen, case when grace then 'grace' when verified is null or not verified then 'unverified' when false then 'breach' when false then 'unbound' else 'unclear' end as severity
+        from (
+          select agent_id, operator, verified, hostname, pathname, robots_rule as rule, robots_line as line,
+              robots_grace is not null
+            and robots_grace as grace, count(*) as n, min(timestamp) as first_seen, max(timestamp) as last_seen
+          from agent_events
+          where site_id = 1
+            and timestamp >= timestamp '2026-10-24 22:00:00.000'
+            and timestamp < timestamp '2026-10-26 12:00:00.000'
+            and ((country is not null and country in ('US')))
+            and not robots_allowed
+          group by agent_id, operator, verified, hostname, pathname, rule, line, grace
+        ) g
+      ) s
+      where true
+    ) v
+    group by agent_id, severity, rule, line
+  ) g
+) r
+order by rank asc nulls last, fetches desc nulls last, agent_id nulls last, severity nulls last,
+    rule nulls last, line nulls last
+limit 10 offset 0;
