@@ -24,3 +24,47 @@ t.test('a filter is unknown if a person set it, not if the view did', { timeout:
   }
   await context.close()
 })
+
+t.test('a time that was not recorded is said to be unknown, and never 0', { timeout: 600_000 }, async (t) => {
+  const app = await startDashboard(t, { people: 400, agents: 400 })
+  const browser = await openBrowser(t)
+  const { context, page } = await signIn(browser, app)
+  const read = async (view: string) => {
+    await page.goto(`${app.admin}/sites/1/${view}`)
+    await page.waitForSelector('main h1')
+    await eventually(`${view}: answers`, async () => (await page.evaluate(SETTLED)) === true)
+    return (await page.locator('main').textContent()) ?? ''
+  }
+  const WHY = /Nothing is recorded from \d+ \w+ to \d+ \w+, so there is no change/
+  // The rows are of two months: of the 90 days before 90 days nothing is recorded, of the 7 before 7 everything.
+  const rows: [view: string, shown: RegExp | undefined, hidden: RegExp, why: string][] = [
+    ['?range=90d', WHY, /[▲▼]/, 'the headlines say why they have no change'],
+    ['?range=7d', undefined, WHY, 'and say nothing where they have one'],
+    ['sources?range=90d', WHY, /[▲▼]/, 'a list says it once, above'],
+    ['pages/%2F?range=90d', WHY, /\b0 →/, 'the decay of a page has no number before'],
+    ['decay?range=90d', WHY, /\b0 →|– →/, 'nor has that of every page'],
+    [
+      'retention?range=90d&by=week',
+      /unknown: ids of people change in between/,
+      /–/,
+      'returns that no id tells are hatched',
+    ],
+  ]
+  for (const [view, shown, hidden, why] of rows) {
+    const text = await read(view)
+    if (shown) t.match(text, shown, why)
+    t.notMatch(text, hidden, why)
+  }
+  await context.close()
+})
+
+t.test('before anything is recorded, the readers of now are not known', { timeout: 600_000 }, async (t) => {
+  const app = await startDashboard(t, { people: 0, agents: 0 })
+  const { context, page } = await signIn(await openBrowser(t), app)
+  await page.goto(`${app.admin}/sites/1/live`)
+  await page.waitForSelector('.sentence:has-text("Nothing is recorded yet")')
+  const figures = await page.locator('.now-figure .figure').allTextContents()
+  t.same(figures, ['–', '–'], 'not 0')
+  t.equal(await page.locator('.rail .count').count(), 0, 'nor in the rail')
+  await context.close()
+})

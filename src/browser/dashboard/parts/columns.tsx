@@ -37,7 +37,7 @@ export const lineColumn = (look: Look): Column<ComponentProps<typeof DecidingLin
   cell: (row) => <DecidingLine of={row} />,
 })
 
-/** A column of numbers; a number that is absent counts as 0. */
+/** A column of numbers; one that is absent is not known. */
 export const countColumn = <K extends string>(
   key: K,
   look: Look = {},
@@ -47,8 +47,11 @@ export const countColumn = <K extends string>(
   head,
   right: true,
   ...look,
-  cell: (row) => formatNumber(row[key] ?? 0),
+  cell: (row) => countText(row[key]),
 })
+
+/** A count, or a dash where it is not known. */
+export const countText = (n: number | undefined): string => (n === undefined ? '–' : formatNumber(n))
 
 /** A column that says how long ago something happened. */
 export const agoColumn = <K extends string>(key: K, head: string, look: Look): Column<{ [N in K]: string }> => ({

@@ -1,6 +1,6 @@
-import { formatNumber, formatShare } from '../state/format.js'
+import { formatShare } from '../state/format.js'
 import { t } from '../texts/index.js'
-import { countColumn } from './columns.js'
+import { countColumn, countText } from './columns.js'
 import { Mark } from './marks.js'
 import { RowName } from './names.js'
 import { SplitBar, SplitKey } from './split-bar.js'
@@ -35,7 +35,7 @@ export function OperatorTable({
     right: true,
     wide: true,
     width: '8%',
-    cell: (row: OperatorRow) => formatNumber(row.agents ?? 0),
+    cell: (row: OperatorRow) => countText(row.agents),
   }
   const sent = {
     key: 'sent',
@@ -46,7 +46,7 @@ export function OperatorTable({
     ),
     right: true,
     width: '15%',
-    cell: (row: OperatorRow) => (row.sent === undefined ? '' : formatNumber(row.sent)),
+    cell: (row: OperatorRow) => countText(row.sent),
   }
   return (
     <>

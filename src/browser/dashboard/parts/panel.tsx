@@ -1,9 +1,9 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, ComponentProps } from 'preact'
 import type { Problem } from '../state/client.js'
 import { formatTime } from '../state/format.js'
 import { audiences, obstacle } from '../state/question.js'
 import { t } from '../texts/index.js'
-import { Empty, Failed, Lacking, Skeleton } from './states.js'
+import { Empty, Failed, Lacking, NoChange, Skeleton } from './states.js'
 
 /** The parts of an answer that a panel needs. */
 interface Asked {
@@ -97,8 +97,16 @@ export const Sheet = ({ title, children }: SheetProps) => (
   </>
 )
 
-/** The sentence that opens a view: a fixed template filled with the view's numbers, once all that were asked are there. */
-export const Sentence = ({ children, answers }: { children: () => ComponentChildren; answers: readonly Asked[] }) => {
+interface SentenceProps {
+  children: () => ComponentChildren
+  answers: readonly (Asked & { meta?: ComponentProps<typeof NoChange>['of'][number] })[]
+}
+
+/**
+ * The sentence that opens a view: a fixed template filled with the view's numbers, once all that were asked are there. Why
+ * the view has no changes is said after it, once.
+ */
+export const Sentence = ({ children, answers }: SentenceProps) => {
   const asked = answers.filter(isAsked)
   const ready = asked.length > 0 && asked.every(({ data }) => data !== undefined)
   return (
@@ -106,6 +114,7 @@ export const Sentence = ({ children, answers }: { children: () => ComponentChild
       <p class="sentence" aria-live="polite">
         {ready ? children() : '\u00a0'}
       </p>
+      {ready && <NoChange of={asked.map(({ meta }) => meta)} />}
     </div>
   )
 }

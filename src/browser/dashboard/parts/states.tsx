@@ -2,9 +2,10 @@ import type { ComponentChildren } from 'preact'
 import type { Audience } from '../state/address.js'
 import { place } from '../state/address.js'
 import type { Problem } from '../state/client.js'
+import { unrecordedComparison } from '../state/comparison.js'
 import type { Recorded } from '../state/data.js'
 import { leaves, valuesOf } from '../state/filters.js'
-import { formatFullInstant, formatInstant, formatTime } from '../state/format.js'
+import { formatDay, formatFullInstant, formatInstant, formatTime } from '../state/format.js'
 import { obstacle, shareSlug } from '../state/question.js'
 import { windowOf } from '../state/window.js'
 import { t } from '../texts/index.js'
@@ -95,6 +96,14 @@ const MAX_NAMED_GAPS = 3
 
 /** Warnings about what no view shows: a metric that a readership never has, a window or comparison that a read does not take. */
 const UNSAID = ['not_for_audience', 'window_fixed', 'comparison_fixed']
+
+/** Says why there are no changes: nothing is recorded of the time that answers are compared with. */
+export function NoChange({ of }: { of: readonly Parameters<typeof unrecordedComparison>[0][] }) {
+  const [time] = of.flatMap((meta) => unrecordedComparison(meta) ?? [])
+  if (time === undefined) return null
+  const lastDay = formatDay(new Date(Date.parse(time.end) - 1))
+  return <p class="foot">{t().parts.noComparison(formatDay(time.start), lastDay)}</p>
+}
 
 /** Whether a warning is about a filter on screen, and not about one that a view adds by itself. */
 const isAboutScreen = ({ dimension = '', value = '' }: Warning): boolean =>

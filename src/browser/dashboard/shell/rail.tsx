@@ -5,6 +5,7 @@ import { Icon, Logo, Mark } from '../parts/marks.js'
 import { hrefTo, place, view, viewPath } from '../state/address.js'
 import { useRead } from '../state/data.js'
 import { formatNumber } from '../state/format.js'
+import { quantity } from '../state/quantity.js'
 import { shareSlug, siteQuery } from '../state/question.js'
 import { t } from '../texts/index.js'
 import { AGENT_VIEWS, isOpenTo, LIVE, OVERVIEW, openViews, pathOf, SITE_VIEWS, type View } from './views.js'
@@ -13,9 +14,12 @@ import { AGENT_VIEWS, isOpenTo, LIVE, OVERVIEW, openViews, pathOf, SITE_VIEWS, t
 const isOpen = signal(false)
 
 /** The people and agents of the last five minutes, refreshed while the page is visible. */
-const useRealtime = (every = 15_000) => {
+/** The readers of this moment; nothing before anything is recorded, because then they are not known. */
+function useRealtime(every = 15_000) {
   const isAsked = siteQuery.value.site !== undefined && isOpenTo(LIVE)
-  return useRead('/api/stats/realtime', isAsked ? { ...siteQuery.value, audience: 'all' } : undefined, { every })
+  const query = isAsked ? { ...siteQuery.value, audience: 'all' } : undefined
+  const { data, meta } = useRead('/api/stats/realtime', query, { every })
+  return meta?.recorded?.since === undefined ? undefined : data
 }
 
 const isCurrent = (name: string): boolean => (view.value[0] ?? 'overview') === name
@@ -53,7 +57,7 @@ function Group({ title, views }: { title: string; views: readonly View[] }) {
 /** The list of views. Through a share link there are no settings. */
 export function Rail() {
   const { shell } = t()
-  const { data: now } = useRealtime()
+  const now = useRealtime()
   useEffect(() => {
     const onEscape = ({ key }: KeyboardEvent) => {
       if (key === 'Escape') isOpen.value = false
@@ -126,7 +130,7 @@ export function Tabs() {
 /** People and agents now, as a link to Live. */
 export function Now() {
   const { shell } = t()
-  const { data: now } = useRealtime()
+  const now = useRealtime()
   if (!now || place.value.path[2] === 'live') return null
   return (
     <a class="now" href={hrefTo({ path: viewPath('live') })}>
@@ -134,13 +138,13 @@ export function Now() {
       {now.people !== undefined && (
         <span>
           <Mark of="human" />
-          <b class="people">{formatNumber(now.people)}</b> {shell.people}
+          <b class="people">{quantity('/api/stats/realtime people', now.people).text}</b>
         </span>
       )}
       {now.agents !== undefined && (
         <span>
           <Mark of="agent" />
-          <b class="agents">{formatNumber(now.agents)}</b> {shell.agentReads}
+          <b class="agents">{quantity('/api/stats/realtime agents', now.agents).text}</b>
         </span>
       )}
     </a>

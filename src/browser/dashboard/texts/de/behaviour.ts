@@ -17,6 +17,7 @@ export const behaviour: Texts['behaviour'] = {
             ...(page === undefined ? ['.'] : ['; die meisten lesen ', page, '.']),
           ],
     sentenceNone: ['In den letzten 5 Minuten wurde nichts gelesen.'],
+    sentenceEmpty: ['Noch ist nichts erfasst; wer diese Website jetzt liest, ist nicht bekannt.'],
     notYet: 'noch nichts erfasst',
     now: { human: 'Menschen jetzt', agent: 'Agenten jetzt' },
     window: 'in den letzten 5 Minuten',

@@ -27,6 +27,7 @@ export const overview: Texts['overview'] = {
     visits.shown,
     '.',
   ],
+  notRecorded: (when) => [when, ' wurde nichts erfasst.'],
   nobody: (when) => [when, ' wurde nichts gelesen.'],
   chart: 'Menschen und Abrufe im Lauf der Zeit',
   topPages: 'Meistgelesene Seiten',

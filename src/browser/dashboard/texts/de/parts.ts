@@ -61,6 +61,8 @@ export const parts: Texts['parts'] = {
     rows_lost: 'Zeilen gingen verloren',
     clock_changed: 'die Uhr wurde verstellt',
   },
+  noComparison: (from, to) =>
+    `Von ${from} bis ${to} ist nichts erfasst; deshalb gibt es keine Veränderung, auch keine von 0.`,
   nothingBefore: (when) => `Vor ${when} wurde nichts erfasst.`,
   gap: (why, from, to) =>
     `Von ${from} bis ${to} nicht vollständig erfasst: ${why}. Werte dieser Zeit fehlen oder sind zu niedrig.`,

@@ -16,6 +16,7 @@ export const behaviour = {
             ...(page === undefined ? ['.'] : ['; most are on ', page, '.']),
           ],
     sentenceNone: ['In the last 5 minutes nothing was read.'] as Parts,
+    sentenceEmpty: ['Nothing is recorded yet, so who reads this site now is not known.'] as Parts,
     notYet: 'nothing is recorded yet',
     now: { human: 'People now', agent: 'Agents now' },
     window: 'in the last 5 minutes',

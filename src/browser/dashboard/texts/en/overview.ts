@@ -33,6 +33,7 @@ export const overview = {
     visits.shown,
     '.',
   ],
+  notRecorded: (when: string): Parts => [when, ' nothing was recorded.'],
   nobody: (when: string): Parts => [when, ' nothing was read.'],
   chart: 'People and fetches over time',
   topPages: 'Top pages',

@@ -58,6 +58,8 @@ export const parts = {
     rows_lost: 'rows were lost',
     clock_changed: 'the clock was changed',
   } as Record<string, string>,
+  noComparison: (from: string, to: string) =>
+    `Nothing is recorded from ${from} to ${to}, so there is no change, not even from 0.`,
   nothingBefore: (when: string) => `Nothing is recorded before ${when}.`,
   gap: (why: string, from: string, to: string) =>
     `Not recorded whole from ${from} to ${to}: ${why}. Values of that time are absent or too low.`,

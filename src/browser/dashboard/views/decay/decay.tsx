@@ -10,11 +10,11 @@ import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import type { Column } from '../../parts/table.js'
 import { VerdictTag } from '../../parts/tags.js'
 import { place } from '../../state/address.js'
+import { unrecordedComparison } from '../../state/comparison.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { mixedEnvelope } from '../../state/question.js'
-import { windowOf } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
 const LIMIT = 50
@@ -26,9 +26,7 @@ export default function Decay() {
   const texts = t().decay
   const answer = useRead('/api/content/decay', { ...mixedEnvelope(), limit: LIMIT, page: pageNumber() })
   const rows = answer.data ?? []
-  // The time before the first row is unknown: not 0.
-  const [since, start] = [answer.meta?.recorded?.since, windowOf(answer.meta?.query)?.start]
-  const hasBefore = since !== undefined && start !== undefined && Date.parse(since) < Date.parse(start)
+  const hasBefore = unrecordedComparison(answer.meta) === undefined
   return (
     <Sheet title={texts.title}>
       <Sentence answers={[answer]}>{() => sentence(rows)}</Sentence>
@@ -82,6 +80,8 @@ const change = (value: number | undefined) =>
     </span>
   )
 
+const isNew = () => <span class="muted">{t().parts.newHere}</span>
+
 function columns(hasBefore: boolean): Column<Row>[] {
   const texts = t().decay
   const { show } = place.value
@@ -93,7 +93,7 @@ function columns(hasBefore: boolean): Column<Row>[] {
       width: '17%',
       cell: (row) => (
         <span class="no-wrap">
-          <span class="muted wide-only">{hasBefore ? formatNumber(row[of].before) : '–'} →</span>{' '}
+          <span class="muted wide-only">{hasBefore ? `${formatNumber(row[of].before)} →` : ''}</span>{' '}
           {formatNumber(row[of].now)}
         </span>
       ),
@@ -104,7 +104,7 @@ function columns(hasBefore: boolean): Column<Row>[] {
       right: true,
       wide: true,
       width: '10%',
-      cell: (row) => change(row[of].change),
+      cell: (row) => (hasBefore && row[of].before === 0 && row[of].now > 0 ? isNew() : change(row[of].change)),
     },
   ]
   return [

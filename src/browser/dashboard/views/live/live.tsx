@@ -38,18 +38,27 @@ export default function Live() {
     12,
   )
   const asked = audiences.value.map((of) => now[of])
-  const figures: Record<Audience, number | undefined> = { human: now.human.data?.people, agent: now.agent.data?.agents }
+  // Before anything is recorded, who reads now is not known: it is not 0.
+  const isRecorded = asked.some(({ meta }) => meta?.recorded?.since !== undefined)
+  const isEmpty = !isRecorded && asked.some(({ data }) => data !== undefined)
+  const figures: Record<Audience, number | undefined> = {
+    human: isRecorded ? now.human.data?.people : undefined,
+    agent: isRecorded ? now.agent.data?.agents : undefined,
+  }
   return (
     <Sheet title={shell.view.live}>
       <Sentence answers={asked}>
         {() => {
           const [first] = rows
+          if (isEmpty) return texts.sentenceEmpty
           const counted = audiences.value.flatMap((of) => readers(of, figures[of]))
           if (counted.length > 0 && counted.every(({ n }) => n === 0)) return texts.sentenceNone
           return texts.sentence(counted, first && <PageLink path={first.key} />)
         }}
       </Sentence>
-      {audiences.value.includes('human') && <Now of="human" value={figures.human} under={texts.window} />}
+      {audiences.value.includes('human') && (
+        <Now of="human" value={figures.human} under={isEmpty ? texts.notYet : texts.window} />
+      )}
       <Panel
         span={audiences.value.length === 2 ? 6 : 9}
         class="minutes"
@@ -67,9 +76,15 @@ export default function Live() {
         <Now
           of="agent"
           value={figures.agent}
-          under={texts.fetchesIn(
-            minutes.fetches === undefined ? undefined : quantity('/api/stats/timeseries fetches', minutes.fetches),
-          )}
+          under={
+            isEmpty
+              ? texts.notYet
+              : texts.fetchesIn(
+                  minutes.fetches === undefined
+                    ? undefined
+                    : quantity('/api/stats/timeseries fetches', minutes.fetches),
+                )
+          }
         />
       )}
       <Panel

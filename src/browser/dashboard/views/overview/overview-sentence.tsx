@@ -36,6 +36,7 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
             {text}
           </a>
         ))
+        if (people === undefined && agents === undefined) return texts.notRecorded(whenText())
         if (!people && !agents) return texts.nobody(whenText())
         if (show === 'human') return texts.onlyPeople(whenText(), shownPeople)
         const fetches = quantity('/api/stats/overview fetches', agent?.fetches ?? 0)

@@ -3,9 +3,10 @@ import { Mark } from '../../parts/marks.js'
 import { More } from '../../parts/names.js'
 import { changeText } from '../../parts/numbers.js'
 import { Panel } from '../../parts/panel.js'
-import { Warnings } from '../../parts/states.js'
+import { NoChange, Warnings } from '../../parts/states.js'
 import { VerdictTag } from '../../parts/tags.js'
 import type { Audience } from '../../state/address.js'
+import { unrecordedComparison } from '../../state/comparison.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { mixedEnvelope, obstacle } from '../../state/question.js'
@@ -20,6 +21,7 @@ export function PageDecay({ filters }: { filters: string }) {
   const answer = useRead('/api/content/decay', isComparable ? { ...mixedEnvelope(), filters, limit: 20 } : undefined)
   const rows = answer.data ?? []
   if (!isComparable) return null
+  const hasBefore = unrecordedComparison(answer.meta) === undefined
   return (
     <Panel
       title={texts.title}
@@ -39,11 +41,18 @@ export function PageDecay({ filters }: { filters: string }) {
                 <span class="muted">{texts.meaning[row.verdict]}</span>
               </p>
               <div class="two">
-                <Side of="human" name={texts.people} counts={row.people} adjusted={row.people.adjusted} />
-                <Side of="agent" name={texts.agents} counts={row.agents} />
+                <Side
+                  of="human"
+                  name={texts.people}
+                  counts={row.people}
+                  adjusted={row.people.adjusted}
+                  hasBefore={hasBefore}
+                />
+                <Side of="agent" name={texts.agents} counts={row.agents} hasBefore={hasBefore} />
               </div>
             </div>
           ))}
+          <NoChange of={[answer.meta]} />
           <Warnings of={[answer.meta]} />
         </>
       )}
@@ -56,17 +65,20 @@ interface SideProps {
   name: string
   counts: Row['agents']
   adjusted?: number | undefined
+  /** Whether the time before is recorded: otherwise its number is not 0, but unknown. */
+  hasBefore: boolean
 }
 
-function Side({ of, name, counts: { before, now }, adjusted }: SideProps) {
+function Side({ of, name, counts: { before, now }, adjusted, hasBefore }: SideProps) {
   return (
     <p>
       <Mark of={of} /> {name}{' '}
       <b>
-        {formatNumber(before)} → {formatNumber(now)}
+        {hasBefore && `${formatNumber(before)} → `}
+        {formatNumber(now)}
       </b>{' '}
       <span class="muted">
-        {changeText('pageviews', now, before)}
+        {hasBefore && changeText('pageviews', now, before)}
         {adjusted !== undefined &&
           ` · ${t().decay.adjusted}: ${adjusted > 0 ? '▲' : adjusted < 0 ? '▼' : ''} ${formatShare(Math.abs(adjusted))}`}
       </span>

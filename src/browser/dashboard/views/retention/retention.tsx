@@ -50,6 +50,7 @@ function Grid() {
   const counts = place.value.own.as === 'count'
   const unit = answer.data?.granularity ?? chosen ?? 'day'
   const cohorts = answer.data?.cohorts ?? []
+  const hasUnknown = cohorts.some(({ periods }) => periods.some(({ reason }) => reason === 'salt_changed'))
   const isEmpty = cohorts.every(({ size }) => !size)
   const choose = (own: Record<string, string>) => go({ own: { ...place.value.own, ...own } }, true)
   return (
@@ -88,7 +89,19 @@ function Grid() {
             />
           </>
         }
-        foot={texts.foot}
+        foot={
+          <>
+            {texts.foot}
+            {hasUnknown && (
+              <span class="legend">
+                <span>
+                  <span class="key-hatch" />
+                  {texts.unknown}
+                </span>
+              </span>
+            )}
+          </>
+        }
       >
         {() => (
           <>
@@ -106,7 +119,7 @@ const cohortName = (start: string, unit: Unit): string => (unit === 'month' ? fo
 
 function Cohorts({ cohorts, unit, counts }: { cohorts: readonly Cohort[]; unit: Unit; counts: boolean }) {
   const texts = t().behaviour.retention
-  const most = Math.max(1, ...cohorts.map(({ periods }) => periods.length))
+  const most = shownPeriods(cohorts)
   const columns = Array.from({ length: most }, (_, i) => i)
   // The first period is the whole cohort; the shade shows the returns.
   const top = Math.max(
@@ -156,6 +169,12 @@ function Cohorts({ cohorts, unit, counts }: { cohorts: readonly Cohort[]; unit: 
   )
 }
 
+/** The number of columns: they end with the last period that is known of some cohort. */
+function shownPeriods(cohorts: readonly Cohort[]): number {
+  const known = cohorts.flatMap(({ periods }) => periods.filter(({ visitors }) => visitors !== undefined))
+  return Math.max(1, ...known.map(({ period }) => period + 1))
+}
+
 interface CellProps {
   cell: Cohort['periods'][number] | undefined
   /** The greatest share of returns, which has the darkest shade. */
@@ -163,13 +182,12 @@ interface CellProps {
   counts: boolean
 }
 
-/** A period of a cohort; empty if it has not ended, a dash if it cannot be known. The shade repeats the number. */
+/** A period of a cohort; empty if it has not ended, hatched if it cannot be known. The shade repeats the number. */
 function Cell({ cell, top, counts }: CellProps) {
   if (cell?.reason !== undefined) {
     const why = cell.reason === 'salt_changed' ? t().behaviour.retention.unknown : t().parts.notRecorded
     return (
-      <td class="right-align muted" title={why}>
-        <span aria-hidden="true">–</span>
+      <td class="unknown" title={why}>
         <span class="visually-hidden">{why}</span>
       </td>
     )
