@@ -96,9 +96,21 @@ async function checkPermissions(data: string): Promise<Finding[]> {
   // Inside a directory that others cannot enter, modes of files do not matter.
   else if (open.length > 0 && isForOthers(directory))
     findings.push(
-      warn(check, `other users may read ${open.join(', ')}: rows, hashed passwords, salts`, `chmod -R go-rwx ${data}`),
+      warn(check, `other users may read ${open.join(', ')}${describeSecrets(open)}`, `chmod -R go-rwx ${data}`),
     )
   return findings.length > 0 ? findings : [ok(check, 'other users can read nothing')]
+}
+
+/** Contents of a data directory that are secret, by the names of their files. */
+const SECRETS = [
+  [/^(events\.duckdb|waiting|spool|backup\.tmp)/, 'rows'],
+  [/^control\.duckdb/, 'hashed passwords, keys'],
+  [/^salts/, 'salts of visitor ids'],
+] as const
+
+const describeSecrets = (names: readonly string[]): string => {
+  const found = SECRETS.filter(([pattern]) => names.some((name) => pattern.test(name))).map(([, what]) => what)
+  return found.length === 0 ? '' : `: ${found.join(', ')}`
 }
 
 /** Checks that only their owner can read the files of keys, and the certificate's one at most its group. */

@@ -13,7 +13,8 @@ type Now = () => number
 
 /** Checks the site: whether it responds, its clock, its certificate, its robots.txt and what its pages tell caches. */
 export async function checkOrigin(url: string | undefined, inject: boolean, now: Now): Promise<Finding[]> {
-  if (url === undefined) return [warn('origin', 'not set', 'Give its URL: readership doctor http://localhost:3000')]
+  if (url === undefined)
+    return [ok('origin', 'none, as for serve; for a proxy: readership doctor http://localhost:3000')]
   try {
     const before = now()
     const page = await request(url, '/', { headers: { accept: 'text/html,*/*;q=0.8' } })

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { ClickHouseFindings } from '../../storage/clickhouse/inspect.js'
 import type { PostgresFindings } from '../../storage/postgres/inspect.js'
 import type { Config } from '../config.js'
@@ -41,11 +42,16 @@ async function look<T>(
     return { found: await inspect() }
   } catch (error) {
     const says = error instanceof Error ? error.message : String(error)
-    return {
-      failure: fail(check, says, `Start the server, or correct ${setting}; readership does not start without it.`),
-    }
+    const mend = isMissingPackage(error)
+      ? 'Install it beside readership; readership does not start without it.'
+      : `Start the server, or correct ${setting}; readership does not start without it.`
+    return { failure: fail(check, says, mend) }
   }
 }
+
+/** A package that only some stores need is not installed. */
+const isMissingPackage = (error: unknown): boolean =>
+  error instanceof Error && z.object({ code: z.literal('ERR_MODULE_NOT_FOUND') }).safeParse(error.cause).success
 
 function checkClickHouse({
   name,

@@ -76,10 +76,12 @@ async function examine(call: CommandCall<unknown>, now: () => number): Promise<F
   const running = await checkInstance(call)
   const config: Config = { ...call.config, ...running.status?.settings }
   const { collector = call.config.collector, listeners, requests, origin } = running.status ?? {}
-  const service = running.status ? listeners?.service : listenerUrl(config)
   const dashboard = running.status ? running.status.dashboard : exposedDashboardUrl(config)
-  const hasSite = !running.isRunning || listeners?.site !== undefined
   const isProxy = config.origin !== undefined || origin !== undefined
+  const hasSite = running.isRunning ? listeners?.site !== undefined : isProxy
+  // `serve` has one listener, with the settings that are the site's of a proxy.
+  const atRest = isProxy ? config : { admin_host: config.host, admin_port: config.port }
+  const service = running.status ? listeners?.service : listenerUrl(atRest)
   return [
     ok('settings', 'valid'),
     ...(await checkDataDirectory(config)),

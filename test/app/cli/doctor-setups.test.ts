@@ -124,7 +124,7 @@ t.test('each broken set-up is found, and its mend is named', async (t) => {
       ...([
         'warn',
         'permissions',
-        /may read salts\.json/,
+        /may read salts\.json: salts of visitor ids$/,
         /^chmod -R go-rwx /,
         'secrets that others can read',
       ] as const),
