@@ -31,7 +31,7 @@ export function rowExportRoutes({ events, sites, backups }: RowExportDeps): Rout
   const route = routeMaker('control')
   const resolve = async (query: z.output<typeof FileQuery>, call: Call) => {
     const record = await sites.get(query.site)
-    if (!record) throw new ApiError('validation_error', `There is no site ${query.site}.`, 'site')
+    if (!record) throw new ApiError('not_found', `There is no site ${query.site}.`, 'site')
     const table = TABLES[query.table]
     const [first] = await events.query(
       sql`select min(timestamp) as at from ${raw(table)} where site_id = ${query.site} having count(*) > 0`,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ApiError } from '../../base/errors.js'
+import { suggestName } from '../../base/nearest-name.js'
 import { quote } from '../query/dimensions.js'
 import { ENVELOPE_SHAPE, PAGING_SHAPE } from '../query/envelope.js'
 import { METRIC_INFO } from '../query/metrics.js'
@@ -33,7 +34,7 @@ export function findReport(asked = 'overview'): NamedReport {
   }
   throw new ApiError(
     'validation_error',
-    `There is no report ${quote(asked)}; the reports are ${REPORT_NAMES.join(', ')}.`,
+    `There is no report ${quote(asked)}${suggestName(name, REPORT_NAMES, `; the reports are ${REPORT_NAMES.join(', ')}.`)}`,
     'report',
   )
 }

@@ -9,7 +9,17 @@ import { AgentIdentification, ReclassifyResult } from '../../api/worker-control.
 import { parseAddress } from '../../base/address.js'
 import { openPlaceLookup, type Place } from '../../worker/ingest/place/place-lookup.js'
 import { isRunning, withClient } from './client.js'
-import { type CommandCall, defineCommand, flag, idOf, JSON_FLAG, printJson, queryString } from './command.js'
+import {
+  type CommandCall,
+  DEFAULT_RANGE,
+  defineCommand,
+  flag,
+  idOf,
+  JSON_FLAG,
+  printJson,
+  queryString,
+  RANGE_FLAG,
+} from './command.js'
 import { escapeText } from './escape.js'
 import { createProgress, showElapsed } from './progress.js'
 import { formatTable, printTable, right } from './table.js'
@@ -32,7 +42,7 @@ export const agents = defineCommand({
   summary: 'list known agents, with their fetches of a site',
   flags: z.object({
     site: flag('--site <id>', 'site whose fetches are counted (default: the only one)', idOf('a site').optional()),
-    range: flag('--range <range>', 'time range of the fetches (default 30d)', z.string().optional()),
+    range: RANGE_FLAG,
     json: JSON_FLAG,
     // The setting of the same name, to tell whether it was given as a flag.
     data: z.unknown().optional(),
@@ -67,7 +77,7 @@ export const agents = defineCommand({
 /** Returns the catalog with a site's fetches; undefined if there is no data and no flag asks for any. */
 async function fetchSeen(call: CommandCall<{ site?: number | undefined; range?: string | undefined; data?: unknown }>) {
   const { config, flags, terminal } = call
-  const { site, range = '30d', data } = flags
+  const { site, range = DEFAULT_RANGE, data } = flags
   const isAsked = site !== undefined || flags.range !== undefined || data !== undefined
   if (!isAsked && !existsSync(join(config.data, 'control.duckdb'))) return undefined
   return withClient(call, async (client) => {

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, extname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { formatNumber } from '../../analytics/export/format.js'
 import { formatBytes } from '../../base/format-bytes.js'
@@ -29,6 +30,11 @@ export const backup = defineCommand({
     if (target === '-' && terminal.columns !== undefined)
       throw new Failure('A backup is not text for a terminal: name a file, or pipe it into a program.', 2)
     const isDirectory = (await stat(target).catch(() => undefined))?.isDirectory() === true
+    if (target !== '-' && !existsSync(target) && extname(target) === '')
+      throw new Failure(
+        `${target} does not exist: a file or a directory? For one file, name it ${join(target)}.tar; for a directory, which gets what changed each time, create it first: mkdir -p ${target}`,
+        2,
+      )
     if (isDirectory && resolve(target) === resolve(config.data))
       throw new Failure('That is the data directory itself: name another directory.', 2)
     await withClient({ config: { ...config, role: 'both', offline: true }, terminal }, (client) =>

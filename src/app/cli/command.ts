@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { RANGES } from '../../analytics/query/envelope.js'
 import type { Config, SettingName } from '../config.js'
 import { type ApiRequest, withClient } from './client.js'
 import { escapeJson } from './escape.js'
@@ -59,6 +60,15 @@ export const listSettings = ({ settings = [] }: CommandInfo): SettingName[] => [
 
 /** Switches the output of a command to JSON. */
 export const JSON_FLAG = flag('--json', 'print JSON', z.boolean().default(false))
+
+export const DEFAULT_RANGE = '30d'
+
+/** The time range of what is read. The API takes more; commands take the names. */
+export const RANGE_FLAG = flag(
+  '--range <range>',
+  `${RANGES.slice(0, -1).join(', ')} or ${RANGES.at(-1)}; default ${DEFAULT_RANGE}`,
+  z.enum(RANGES, `must be ${RANGES.slice(0, -1).join(', ')} or ${RANGES.at(-1)}`).optional(),
+)
 
 /** Schema of an ID on the command line; `what` names the record in the error, such as `a site`. */
 export const idOf = (what: string) => z.string().regex(/^\d+$/, `must be the ID of ${what}`).transform(Number)

@@ -5,11 +5,13 @@ import { BackupLine, EXPORTED_ROWS } from '../../storage/backup/manifest.js'
 import { BACKUP_DIRECTORY } from '../../storage/store.js'
 import { writeToOutput } from './backup.js'
 import { type Client, withClient } from './client.js'
-import { defineCommand, flag, idOf, queryString } from './command.js'
+import { DEFAULT_RANGE, defineCommand, flag, idOf, queryString, RANGE_FLAG } from './command.js'
+import { escapeText } from './escape.js'
 import { printOutput, writeOutputFile } from './output-file.js'
 import { showElapsed } from './progress.js'
 import { Failure } from './terminal.js'
 
+const FORMATS = ['csv', 'ndjson', 'parquet'] as const
 const Sites = z.array(z.object({ id: z.int() }))
 
 export const exportRows = defineCommand({
@@ -25,19 +27,16 @@ export const exportRows = defineCommand({
     ),
     format: flag(
       '--format <format>',
-      'csv (default), ndjson or parquet',
-      z.enum(['csv', 'ndjson', 'parquet'], { error: 'must be csv, ndjson or parquet' }).default('csv'),
+      "csv, ndjson or parquet (default: by the file's ending, else csv)",
+      z.enum(FORMATS, 'must be csv, ndjson or parquet').optional(),
     ),
-    range: flag(
-      '--range <range>',
-      'today, yesterday, 24h, 7d, 30d (default), 90d, 12mo, mtd, ytd or all',
-      z.string().default('30d'),
-    ),
+    range: RANGE_FLAG,
     site: flag('--site <id>', 'site (default: the only one)', idOf('a site').optional()),
     output: flag('--output <file>', 'file to write (default: standard output)', z.string().min(1).optional()),
   }),
   async run({ flags, config, terminal }) {
-    const { table, format, range, output = '-' } = flags
+    const { table, range = DEFAULT_RANGE, output = '-' } = flags
+    const format = flags.format ?? FORMATS.find((name) => output.toLowerCase().endsWith(`.${name}`)) ?? 'csv'
     if (format === 'parquet' && output === '-' && terminal.columns !== undefined)
       throw new Failure('Parquet is not text for a terminal: name a file with --output.', 2)
     let written = 0
@@ -73,6 +72,7 @@ export const exportRows = defineCommand({
             run(client),
           ),
     )
+    if (output !== '-') terminal.err(`Wrote ${escapeText(output)}: ${formatBytes(written)} of ${format}.\n`)
   },
 })
 

@@ -59,16 +59,17 @@ export const importsDelete = defineCommand({
   name: 'imports delete',
   summary: 'undo an import: remove its rows, and restore the sessions that it changed',
   arguments: [{ syntax: '<id>', doc: 'import ID, from imports list' }],
-  flags: z.object({ site: SITE }),
+  flags: z.object({ site: SITE, json: JSON_FLAG }),
   async run(call) {
     const { flags, config, terminal } = call
     const id = Number(idArgument(call, 'an import', 'imports list'))
     await withClient({ config, terminal }, async (client) => {
       const site = (await chooseSite(client, flags.site)).id
       const job = (await listImports(client, site)).find((one) => one.id === id)
-      if (job === undefined) throw new Failure(`Site ${site} has no import ${id}; see readership imports list.`, 2)
+      if (job === undefined) throw new Failure(`Site ${site} has no import ${id}; see readership imports list.`)
       await client.call('DELETE', `/api/imports/${id}?site=${site}`)
       await showElapsed(terminal, () => 'Removing the rows', waitUntilGone(client, site, id))
+      if (flags.json) return printJson(terminal, { id, human: job.human, agent: job.agent })
       terminal.out(
         `Removed import ${id}: ${formatNumber(job.human)} pageviews of people and ${formatNumber(job.agent)} requests of agents.\n`,
       )

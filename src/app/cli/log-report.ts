@@ -10,8 +10,10 @@ import { readInOrder } from '../../history/access-logs/merge.js'
 import type { LogReport, ReadFile } from '../../history/log-report/report.js'
 import { createTally, type Tally } from '../../history/log-report/tally.js'
 import { type CommandCall, defineCommand, flag, JSON_FLAG, printJson } from './command.js'
+import { escapeJson } from './escape.js'
 import { DATA_PATHS_FLAG, openLogFiles, readFormat, readRobots } from './log-files.js'
 import { DEFAULT_ROWS, formatLogReport } from './log-report-screen.js'
+import { fileOf, outputFlag } from './output-file.js'
 import { createLogProgress } from './progress.js'
 import { Failure } from './terminal.js'
 
@@ -42,12 +44,12 @@ const LogReportFlags = z.object({
       .transform(Number)
       .optional(),
   ),
-  html: flag(
-    '--html <file>',
-    'write the report as one page that needs no other file; - for standard output',
-    file.optional(),
+  output: outputFlag(
+    ['html', 'csv', 'json'],
+    'write into this file: one page that needs no other, the agents, or everything',
   ),
-  csv: flag('--csv <file>', 'write the agents as CSV; - for standard output', file.optional()),
+  html: flag('--html <file>', 'the same as HTML, whatever the ending; - for standard output', file.optional()),
+  csv: flag('--csv <file>', 'the same as CSV, whatever the ending; - for standard output', file.optional()),
   json: JSON_FLAG,
 })
 type LogReportFlags = z.output<typeof LogReportFlags>
@@ -77,16 +79,19 @@ export const logReport = defineCommand({
 })
 
 async function writeOutputs({ flags, terminal }: CommandCall<LogReportFlags>, report: LogReport): Promise<void> {
-  if (flags.html !== undefined) {
+  const { html = fileOf('html', flags.output), csv = fileOf('csv', flags.output) } = flags
+  const json = fileOf('json', flags.output)
+  if (html !== undefined) {
     const { formatHtml } = await import('../../history/log-report/html.js')
-    if (flags.html === '-') return terminal.out(formatHtml(report))
-    await writeReport(flags.html, formatHtml(report))
+    if (html === '-') return terminal.out(formatHtml(report))
+    await writeReport(html, formatHtml(report))
   }
-  if (flags.csv === '-') return terminal.out(formatCsv(report))
-  if (flags.csv !== undefined) await writeReport(flags.csv, formatCsv(report))
+  if (csv === '-') return terminal.out(formatCsv(report))
+  if (csv !== undefined) await writeReport(csv, formatCsv(report))
+  if (json !== undefined) await writeReport(json, `${escapeJson(report, 2)}\n`)
   if (flags.json) return printJson(terminal, report)
   terminal.out(formatLogReport(terminal, report, flags.limit))
-  for (const name of [flags.html, flags.csv]) if (name !== undefined) terminal.out(`Written: ${name}\n`)
+  for (const name of [html, csv, json]) if (name !== undefined) terminal.out(`Written: ${name}\n`)
 }
 
 /** Reads all files into the tally; returns what was read as what, and what is wrong with it. */

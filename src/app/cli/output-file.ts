@@ -1,4 +1,6 @@
 import { open, rename, rm, stat } from 'node:fs/promises'
+import { z } from 'zod'
+import { flag } from './command.js'
 import { escapeText } from './escape.js'
 import { Failure, type Terminal } from './terminal.js'
 
@@ -29,6 +31,30 @@ export async function writeOutputFile(file: string, parts: AsyncIterable<Uint8Ar
     })
   }
 }
+
+/**
+ * The flag of every command that writes into one file: the file's ending chooses the format.
+ */
+export const outputFlag = <E extends string>(formats: readonly [E, E, ...E[]], doc: string) => {
+  const endings = `.${formats.slice(0, -1).join(', .')} or .${formats.at(-1)}`
+  return flag(
+    '--output <file>',
+    `${doc}; its ending chooses the format: ${endings}`,
+    z
+      .string()
+      .transform((file, context) => {
+        const format = formats.find((one) => file.toLowerCase().endsWith(`.${one}`))
+        if (format !== undefined) return { format, file }
+        context.addIssue(`must end in ${endings}, which chooses the format`)
+        return z.NEVER
+      })
+      .optional(),
+  )
+}
+
+/** Returns the file of `--output` if it is of this format. */
+export const fileOf = (format: string, output: { format: string; file: string } | undefined): string | undefined =>
+  output?.format === format ? output.file : undefined
 
 /** Writes to standard output at the reader's pace; escapes the text on a terminal, and leaves it unchanged in a pipe. */
 export async function printOutput(terminal: Terminal, parts: AsyncIterable<Uint8Array>): Promise<void> {

@@ -6,6 +6,7 @@ import { backup } from './backup.js'
 import { type Command, listFlags, listSettings } from './command.js'
 import { doctor } from './doctor.js'
 import { escapeText } from './escape.js'
+import { formatExitCodes } from './exit-codes.js'
 import { exportRows } from './export.js'
 import { geoipUpdate } from './geoip.js'
 import { HELP_FORMAT, helpColumns } from './help.js'
@@ -77,8 +78,7 @@ export const COMMANDS: readonly Command[] = [
 ]
 
 /**
- * Runs one command line. Returns the exit code: 0 for success, 1 for a failure that one line on standard error
- * explains, 2 for wrong usage.
+ * Runs one command line. Returns its exit code; one line on standard error explains a failure.
  */
 export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new Parser('readership')
@@ -98,6 +98,7 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
       // Errors take one line, so a suggestion on the next line is joined.
       outputError: (text, write) => write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`),
     })
+  parser.addHelpText('after', () => `\n${formatExitCodes(helpColumns(terminal.columns))}`)
   for (const command of COMMANDS) addCommand(parser, command, terminal)
   for (const group of parser.commands)
     if (group.description() === '') group.description(group.commands.map((command) => command.name()).join(', '))

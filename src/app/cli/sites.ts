@@ -161,6 +161,6 @@ export async function chooseSite(client: Client, id: number | undefined): Promis
   const sites = await client.read(z.array(ManagedSite), 'GET', '/api/sites')
   const site = id === undefined && sites.length === 1 ? sites[0] : sites.find((one) => one.id === id)
   if (site !== undefined) return site
-  if (id !== undefined) throw new Failure(`There is no site ${id}; see readership sites list.`, 2)
+  if (id !== undefined) throw new Failure(`There is no site ${id}; see readership sites list.`)
   throw new Failure('There are several sites: name one with --site; see readership sites list.', 2)
 }

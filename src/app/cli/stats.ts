@@ -1,12 +1,22 @@
 import { readdir } from 'node:fs/promises'
 import { z } from 'zod'
 import { formatDuration, formatNumber, formatPercent } from '../../analytics/export/format.js'
-import { RANGES } from '../../analytics/query/envelope.js'
 import { formatBytes } from '../../base/format-bytes.js'
 import { bar, barWidth, sparkline } from './charts.js'
 import { type Client, withClient } from './client.js'
-import { type CommandCall, defineCommand, flag, idOf, JSON_FLAG, printJson, queryString } from './command.js'
+import {
+  type CommandCall,
+  DEFAULT_RANGE,
+  defineCommand,
+  flag,
+  idOf,
+  JSON_FLAG,
+  printJson,
+  queryString,
+  RANGE_FLAG,
+} from './command.js'
 import { escapeText } from './escape.js'
+import { fileOf, outputFlag } from './output-file.js'
 import { isSetAside } from './set-aside.js'
 import { formatTable, right } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
@@ -75,41 +85,34 @@ export const stats = defineCommand({
   name: 'stats',
   summary: 'print a summary of people and agents in a time range, or one report',
   flags: z.object({
-    range: flag(
-      '--range <range>',
-      'today, yesterday, 24h, 7d, 30d (default), 90d, 12mo, mtd, ytd or all',
-      z.enum(RANGES, `must be ${RANGES.slice(0, -1).join(', ')} or ${RANGES.at(-1)}`).default('30d'),
-    ),
+    range: RANGE_FLAG,
     site: flag('--site <id>', 'site (default: the only one)', idOf('a site').optional()),
     report: flag(
       '--report <name>',
       'one report, by its name in the API: pages, sources, agents/coverage, …',
       z.string().optional(),
     ),
+    output: outputFlag(['csv', 'pdf'], 'write the whole report (default overview) to this file'),
     csv: flag(
       '--csv <file>',
-      'write the whole report (default overview) as CSV; - for standard output',
+      'the same as CSV, whatever the ending; - for standard output',
       z.string().min(1, 'must be a file, or - for standard output').optional(),
     ),
-    pdf: flag(
-      '--pdf <file>',
-      'write the report (default overview) as PDF',
-      z.string().min(1, 'must be a file').optional(),
-    ),
+    pdf: flag('--pdf <file>', 'the same as PDF, whatever the ending', z.string().min(1, 'must be a file').optional()),
     ...ReportFlags.shape,
     sql: flag('--sql', 'with --report: run it and print its SQL statements', z.boolean().default(false)),
     json: JSON_FLAG,
   }),
   async run(call) {
     const { flags, terminal } = call
-    const { range, site, json, report, csv, pdf, sql } = flags
+    const { range = DEFAULT_RANGE, site, json, report, output, sql } = flags
+    const { csv = fileOf('csv', output), pdf = fileOf('pdf', output) } = flags
     const toFile = csv !== undefined || pdf !== undefined
     const parameters = ReportFlags.parse(flags)
     const [unused] =
       report === undefined && !toFile ? Object.entries(parameters).filter(([, v]) => v !== undefined) : []
     if (unused) throw new Failure(`--${unused[0]} needs a report: name it with --report.`, 2)
-    if (sql && (report === undefined || toFile))
-      throw new Failure('--sql needs --report, and excludes --csv and --pdf.', 2)
+    if (sql && (report === undefined || toFile)) throw new Failure('--sql needs --report, and excludes files.', 2)
     if (pdf === '-') throw new Failure('--pdf needs the name of a file.', 2)
     // Loaded here, because the summary does not need the reads.
     const reports = toFile || report !== undefined ? await import('./report.js') : undefined
@@ -192,7 +195,7 @@ function formatSummary(terminal: Terminal, name: string, range: string, summary:
       ['a session', people.duration === undefined ? undefined : formatDuration(people.duration)],
     ]),
     '',
-    ranked('PAGE', summary.pages, 'pageviews'),
+    ranked('PAGE', summary.pages, 'visitors'),
     ranked('CHANNEL', summary.channels, 'visitors'),
     `${style(terminal, 'cyan', 'Agents')}   ${graph(summary.agents_series)}`,
     line([

@@ -1,3 +1,5 @@
+import type { FailureCode } from './exit-codes.js'
+
 /** The process as a command sees it. bin/readership.ts creates the real one, tests a fake. */
 export interface Terminal {
   out(text: string): void
@@ -28,11 +30,11 @@ export interface Terminal {
   exit(code: number): never
 }
 
-/** Ends a command with a one-line message: exit code 1 for a failure, 2 for wrong usage. */
+/** Ends a command with a one-line message. */
 export class Failure extends Error {
   constructor(
     message: string,
-    readonly exitCode: 1 | 2 = 1,
+    readonly exitCode: FailureCode = 1,
     options?: { cause?: unknown },
   ) {
     super(message, options)

@@ -54,7 +54,7 @@ t.test('a log that is cut short, or of another format, is an error after the rep
 t.test('json, csv and html of the same', async (t) => {
   const folder = t.testdir({ 'access.log': LOG })
   const [file, page, sheet] = ['access.log', 'report.html', 'agents.csv'].map((name) => join(folder, name))
-  const { code, stdout } = await command('report', `${file}`, '--html', `${page}`, '--csv', `${sheet}`, '--json')
+  const { code, stdout } = await command('report', `${file}`, '--output', `${page}`, '--csv', `${sheet}`, '--json')
   t.equal(code, 0)
   t.match(JSON.parse(stdout), {
     people: { pageviews: 1 },

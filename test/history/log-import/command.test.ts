@@ -200,7 +200,7 @@ t.test('the hint to undo an import names the same instance', async (t) => {
   const { data } = service
   const hint = `To undo it: readership imports delete 4 --site 1 --data ${data} --config '${data}/an operator'\\''s.yaml'\n`
   t.equal(stdout.slice(stdout.indexOf('To undo')), hint)
-  t.match(await run(['imports', 'delete', '4', '--site', '1']), { code: 0 })
+  t.match(await run(['imports', 'delete', '4', '--site', '1']), { code: 0, stdout: /^Removed import 4: 1 pageview/ })
 })
 
 t.test('imports are listed, and undone', async (t) => {
@@ -209,8 +209,9 @@ t.test('imports are listed, and undone', async (t) => {
     stdout.replace(/ +/g, ' '),
     / 2 done 2026-03-10 2026-03-10 14 6 1 0 0 \S+caddy\.log\n 1 done 2026-03-10 2026-03-10 \d+ /,
   )
-  t.match(await run(['imports', 'delete', '2']), { code: 0, stdout: /^Removed import 2: 6 pageviews of people and 1 / })
-  t.match(await run(['imports', 'delete', '2']), { code: 2, stderr: /Site 1 has no import 2/ })
+  const deleted = await run(['imports', 'delete', '2', '--json'])
+  t.strictSame([deleted.code, JSON.parse(deleted.stdout)], [0, { id: 2, human: 6, agent: 1 }])
+  t.match(await run(['imports', 'delete', '2']), { code: 1, stderr: /Site 1 has no import 2/ })
   const left = await engine.events.query(sql`select distinct import_id from events order by 1`)
   t.strictSame(left, [{ import_id: 1 }, { import_id: 3 }])
 })
@@ -258,7 +259,7 @@ t.test('wrong use names what was expected', async (t) => {
     [['--follow', log], 2, /--follow needs one log/, 'two logs'],
     [['--follow', '--dry-run'], 2, /--follow needs one log, and no --dry-run/, 'a trial without an end'],
     [['--since', '2026-13-01', '--robots', log], 2, /must be a date such as 2026-01-31/, 'no date'],
-    [['--site', '9'], 2, /no site 9/i, 'no such site'],
+    [['--site', '9'], 1, /no site 9/i, 'no such site'],
     [['--errors', '/no/such/file'], 1, /--errors: \/no\/such\/file cannot be written/, 'no such directory'],
   ] as const)
     t.match(await run(['import', log, ...args]), { code, stderr }, why)

@@ -41,7 +41,11 @@ t.test('rows are exported as they are stored', async (t) => {
   )
 
   const file = join(directory(t), 'people.csv')
-  t.match(await run('--table', 'events', '--range', 'all', '--output', file), { code: 0, stdout: '', stderr: '' })
+  t.match(await run('--table', 'events', '--range', 'all', '--output', file), {
+    code: 0,
+    stdout: '',
+    stderr: /^Wrote .*: [\d.]+ k?B of csv\.\n$/,
+  })
   t.equal(statSync(file).mode & 0o777, 0o600)
   const text = readFileSync(file, 'utf8')
   const [header = ''] = text.split('\r\n')
@@ -57,7 +61,7 @@ t.test('rows are exported as they are stored', async (t) => {
   const parquet = join(directory(t), 'people.parquet')
   t.match(await run('--table', 'events', '--format', 'parquet', '--range', 'all', '--output', parquet), {
     code: 0,
-    stderr: '',
+    stderr: /^Wrote .* of parquet\.\n$/,
   })
   const other = directory(t)
   mkdirSync(join(other, 'backup.tmp'))
@@ -70,10 +74,14 @@ t.test('rows are exported as they are stored', async (t) => {
   const cases: [args: string[], why: string, message: RegExp][] = [
     [['--table', 'people'], 'a table that is none', /--table: must be events or agent_events/],
     [['--table', 'events', '--format', 'xml'], 'a format that is none', /must be csv, ndjson or parquet/],
-    [['--table', 'events', '--range', 'ever'], 'a range that is none', /range/],
-    [['--table', 'events', '--site', '99'], 'a site that is none', /There is no site 99/],
+    [
+      ['--table', 'events', '--range', 'ever'],
+      'a range that is none',
+      /^error: --range: must be today, .* or all\.\n$/,
+    ],
   ]
   for (const [args, why, message] of cases) t.match(await run(...args), { code: 2, stderr: message }, why)
+  t.match(await run('--table', 'events', '--site', '99'), { code: 1, stderr: /There is no site 99/ }, 'no such site')
   t.match(
     await run('--table', 'events', '--range', 'today'),
     { code: 0, stdout: `${header}\r\n` },
