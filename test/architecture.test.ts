@@ -131,9 +131,10 @@ const listFiles = (root: string) =>
 const files = ['src', 'adapters', 'bin'].flatMap(listFiles)
 const imports = (file: string): string[] =>
   [
-    ...readFileSync(file, 'utf8').matchAll(
-      /(?:^(?:import|export)\b[^'"]*?\bfrom\s+|^import\s+|\b(?:import|require)\()['"]([^'"]+)['"]/gm,
-    ),
+    // A program that the dashboard shows is a text in backticks, which begins with an import.
+    ...readFileSync(file, 'utf8')
+      .replaceAll(/`import [^`]*`/g, '')
+      .matchAll(/(?:^(?:import|export)\b[^'"]*?\bfrom\s+|^import\s+|\b(?:import|require)\()['"]([^'"]+)['"]/gm),
   ].map((match) => match[1] ?? '')
 /** The files of this repository that a file imports, without their ending. */
 const importedFiles = (file: string): string[] =>

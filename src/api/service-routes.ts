@@ -31,6 +31,8 @@ export interface ServiceDeps {
   metrics: Metrics
   /** State of the running instance for the operator, as `InstanceStatus`. */
   status(): Promise<Record<string, unknown>>
+  /** The URL of the listener that serves the site; undefined on an instance that has none. */
+  listener?(): string | undefined
   /** Folds the log of a store in a file into it; undefined on a server, and while the worker does not respond. */
   vacuum(): Promise<z.infer<typeof VacuumResult> | undefined>
 }
@@ -53,8 +55,9 @@ export const serviceRoutes = ({
   metrics,
   status,
   vacuum,
+  listener,
 }: ServiceDeps): Route[] => [
-  ...siteRoutes({ sites, ingestKeys }),
+  ...siteRoutes({ sites, ingestKeys, ...(listener && { listener }) }),
   ...keyRoutes(keys),
   service('get', '/healthz', 'public', {
     summary: 'Liveness: the process responds',

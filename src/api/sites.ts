@@ -20,13 +20,34 @@ import {
   SiteQuery,
   TotalMeta,
 } from './route.js'
+import { siteUrl } from './site-url.js'
 
 const SitesQuery = z.object({ org: Id.optional().describe('Only sites of this organisation.') })
 
+/** A site, and the address at which readers reach it. */
+const ReachedSite = ManagedSite.extend({
+  url: z
+    .url()
+    .optional()
+    .describe(
+      'The address at which readers reach the site; absent if it has no domain and this instance has no listener for it.',
+    ),
+})
+
+interface SiteDeps {
+  sites: Sites
+  ingestKeys: IngestKeys
+  /** The URL of the listener that serves the site; undefined on an instance that has none. */
+  listener?(): string | undefined
+}
+
+const withUrl = (site: ManagedSite, url: string | undefined) => (url === undefined ? site : { ...site, url })
+
 /** `/api/sites` and the sites' ingest keys. API keys can read sites, and nothing more. */
-export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: IngestKeys }): Route[] {
+export function siteRoutes({ sites, ingestKeys, listener }: SiteDeps): Route[] {
   const route = routeMaker('sites')
   const siteOfPath = (call: Call): Promise<ManagedSite> => requireSite(call, sites, pathId(call))
+  const reached = (site: ManagedSite) => withUrl(site, siteUrl(site, listener?.()))
   /** Sites of an organisation that locks its member out are left out of lists, which still show the other sites. */
   const isLocked = ({ principal }: Call, { org }: ManagedSite) =>
     principal.kind === 'person' && principal.locked.has(org)
@@ -34,13 +55,13 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
     route('get', '/api/sites', 'manage:read', {
       summary: 'List the sites that the caller can reach',
       query: SitesQuery,
-      data: z.array(ManagedSite),
+      data: z.array(ReachedSite),
       meta: TotalMeta,
       run: async (call) => {
         const { org } = parseQuery(call, SitesQuery)
         const isListed = (site: ManagedSite) =>
           (org === undefined || site.org === org) && !isLocked(call, site) && canReachSite(call, site)
-        return (await sites.list()).filter(isListed)
+        return (await sites.list()).filter(isListed).map(reached)
       },
     }),
     route('post', '/api/sites', 'admin', {
@@ -60,8 +81,8 @@ export function siteRoutes({ sites, ingestKeys }: { sites: Sites; ingestKeys: In
     }),
     route('get', '/api/sites/{id}', 'manage:read', {
       summary: 'Get a site',
-      data: ManagedSite,
-      run: async (call) => jsonWithEtag(await siteOfPath(call)),
+      data: ReachedSite,
+      run: async (call) => jsonWithEtag(reached(await siteOfPath(call))),
     }),
     route('patch', '/api/sites/{id}', 'admin', {
       summary: 'Change fields of a site; takes effect at once',

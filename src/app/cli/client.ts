@@ -66,6 +66,10 @@ export function serviceUrl({ admin_host, admin_port }: Pick<Config, 'admin_host'
 export const listenerUrl = ({ admin_host, admin_port }: Pick<Config, 'admin_host' | 'admin_port'>): string =>
   `http://${urlHost(admin_host)}:${admin_port}`
 
+/** Formats where a browser on this machine reaches the site's listener. */
+export const reachedSiteUrl = (config: Pick<Config, 'tls_cert' | 'host' | 'port'>): string =>
+  siteUrl({ ...config, host: /^(0\.0\.0\.0|::)$/.test(config.host) ? 'localhost' : config.host })
+
 /** Formats the site's listener as it is set. */
 export const siteUrl = ({ tls_cert, host, port }: Pick<Config, 'tls_cert' | 'host' | 'port'>): string =>
   `${tls_cert ? 'https' : 'http'}://${urlHost(host)}:${port}`

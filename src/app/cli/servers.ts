@@ -8,7 +8,15 @@ import { type Config, isShipping } from '../config.js'
 import type { Instance, InstanceDeps } from '../instance/instance.js'
 import { openInstance } from '../instance/open-instance.js'
 import { createOpeningInstance } from '../instance/opening-instance.js'
-import { dashboardUrl, exposedDashboardUrl, listenerUrl, networkUrl, serviceUrl, siteUrl } from './client.js'
+import {
+  dashboardUrl,
+  exposedDashboardUrl,
+  listenerUrl,
+  networkUrl,
+  reachedSiteUrl,
+  serviceUrl,
+  siteUrl,
+} from './client.js'
 import type { CommandCall } from './command.js'
 import {
   type AddClose,
@@ -60,6 +68,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
         settings: judgedSettings(config),
         listeners: { site: siteUrl(config) + config.base_path, service: listenerUrl(config) },
       }),
+      site: () => reachedSiteUrl(config),
       service: () => serviceUrl(config),
       address: () => networkUrl(config),
     }

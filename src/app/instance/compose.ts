@@ -197,6 +197,7 @@ function createServiceApp(
         ingestKeys,
         metrics,
         status: status.read,
+        listener: () => deps.site?.(),
         vacuum: createVacuum(workerClient, sizes),
       }),
       ...importRoutes({ sites, imports, jobs: importJobs }),

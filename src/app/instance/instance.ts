@@ -49,6 +49,8 @@ export interface InstanceDeps {
   lastError?(): LoggedError | undefined
   /** Sends mails; absent, `smtp` decides, and without `smtp` links go to the log. */
   send?: SendMail
+  /** Returns the URL of the listener that serves the site; without it, a site's URL comes from its domains. */
+  site?(): string | undefined
   /** Returns the URL at which the service answers, as far as it is known; without it and `public_url`, links are paths. */
   service?(): string | undefined
   /** Returns the URL at which other processes reach the service, where the operator names none. */

@@ -53,6 +53,7 @@ export async function openReadership({ log = toConsole, ...options }: Readership
     log,
     version,
     status: () => (config.origin === undefined ? {} : { origin: config.origin }),
+    site: () => config.origin,
     service: () => service,
   }
   const instance = isShipping(config)

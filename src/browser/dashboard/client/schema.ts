@@ -4987,6 +4987,7 @@ export interface operations {
                             respect_gpc: boolean;
                             retention_days?: number;
                             timezone: string;
+                            url?: string;
                             version: number;
                             /** @enum {string} */
                             visitor_salt: "day" | "week" | "month" | "never";
@@ -5076,6 +5077,7 @@ export interface operations {
                             respect_gpc: boolean;
                             retention_days?: number;
                             timezone: string;
+                            url?: string;
                             version: number;
                             /** @enum {string} */
                             visitor_salt: "day" | "week" | "month" | "never";

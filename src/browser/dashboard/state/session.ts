@@ -15,6 +15,7 @@ export interface SiteInfo {
   timezone: string
   org?: number
   domains?: readonly string[]
+  url?: string
   currency?: string
 }
 /** The sites that the reader may see. */
@@ -59,6 +60,13 @@ export async function signOut(): Promise<void> {
 
 /** The title of the page in the browser's tab. */
 export const pageTitle = (view: string): string => [view, site.value?.name, 'readership'].filter(Boolean).join(' · ')
+
+/**
+ * Returns the address at which readers reach the site on screen, as far as it is known. A dashboard that a site itself serves, below its base
+ * path, knows the address that the reader sees.
+ */
+export const siteAddress = (): string | undefined =>
+  root.pathname !== '/' && !site.value?.domains?.length ? `${location.origin}/` : site.value?.url
 
 /** The tag that adds the tracker's script to a page of the site. */
 export const scriptTag = (): string => `<script defer src="${root.href}script.js?site=${siteId.value ?? ''}"></script>`

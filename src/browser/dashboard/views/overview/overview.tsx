@@ -9,7 +9,7 @@ import type { Audience } from '../../state/address.js'
 import { forget } from '../../state/data.js'
 import { pickedMetrics, pickMetric } from '../../state/metrics.js'
 import { audiences, usePair } from '../../state/question.js'
-import { scriptTag, site } from '../../state/session.js'
+import { scriptTag, siteAddress } from '../../state/session.js'
 import { whileVisible } from '../../state/visible.js'
 import { t } from '../../texts/index.js'
 import { OverviewSentence } from './overview-sentence.js'
@@ -59,8 +59,7 @@ export default function Overview() {
 /** The first minutes: how to make the first visit and the first fetch. Fills by itself. */
 function FirstRun() {
   const { empty } = t().overview
-  const host = site.value?.domains?.[0] ?? location.hostname
-  const address = `${host.startsWith('localhost') || /^[\d.]+/.test(host) ? 'http' : 'https'}://${host}/`
+  const address = siteAddress() ?? 'https://www.example.com/'
   useEffect(() => whileVisible(3_000, () => forget('/api/stats/overview')), [])
   return (
     <>

@@ -7,15 +7,16 @@ import { useRead } from '../../state/data.js'
 import { formatInstant } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { siteQuery } from '../../state/question.js'
-import { hasRole, scriptTag, site } from '../../state/session.js'
+import { hasRole, scriptTag, site, siteAddress } from '../../state/session.js'
 import { t } from '../../texts/index.js'
+import { PROGRAMS, proxyCommand } from './snippets.js'
 
 /** Snippets with the site's own values, and a check that tells whether data arrives. */
 export function Install() {
   const { settings } = t()
   const texts = settings.install
   const id = site.value?.id ?? 0
-  const host = site.value?.domains?.[0] ?? 'www.example.com'
+  const address = new URL(siteAddress() ?? 'https://www.example.com/')
   // Each look at the key is a line of the audit log, so it is asked for when the reader wants to see it.
   const [isKeyShown, setKeyShown] = useState(false)
   const key = useRead('/api/sites/{id}/ingest-key', isKeyShown && id > 0 ? {} : undefined, { params: { id } })
@@ -26,16 +27,17 @@ export function Install() {
         {() => (
           <>
             <p class="muted">{texts.proxyText}</p>
-            <Code text={`readership proxy http://127.0.0.1:3000 --port 8080 --site ${host} --inject`} />
+            <Code text={proxyCommand(address.hostname)} />
           </>
         )}
       </Panel>
-      {['Express', 'Hono'].map((name) => (
+      {PROGRAMS.map(({ name, packages, program }) => (
         <Panel key={name} title={name} aside={texts.middleware}>
           {() => (
-            <Code
-              text={`import { readership } from 'readership/${name.toLowerCase()}'\n\napp.use(await readership({ data: './readership', domains: ['${host}'] }))`}
-            />
+            <>
+              <Code text={`npm install readership ${packages}`.trim()} />
+              <Code text={program(address.origin)} />
+            </>
           )}
         </Panel>
       ))}
