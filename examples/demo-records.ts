@@ -1,4 +1,5 @@
-import { request, rushOf } from './history.js'
+import { request } from './history.js'
+import { notesOf } from './past-events.js'
 
 const ARTICLE = { op: 'starts_with', value: '/articles/' }
 
@@ -32,9 +33,6 @@ const RECORDS: readonly [string, Record<string, unknown>][] = [
  */
 export async function createDemoRecords(admin: string, key: string, since: Date): Promise<void> {
   for (const [kind, record] of RECORDS) await request(`${admin}/api/${kind}`, key, 'POST', { site: 1, ...record })
-  for (const { at, text } of [
-    { at: rushOf(since.getTime()), text: 'Issue 2 is out' },
-    { at: since, text: 'The demo began. Everything before is made up.' },
-  ])
+  for (const { at, text } of notesOf(since.getTime()))
     await request(`${admin}/api/annotations`, key, 'POST', { site: 1, at: at.toISOString(), text })
 }

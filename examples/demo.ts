@@ -12,7 +12,7 @@ import { createDemoRecords } from './demo-records.js'
 import { createRandom } from './dice.js'
 import { choosePorts } from './free-ports.js'
 import { createHistory, deliverHistory, type HistorySize, historyStart } from './history.js'
-import { writePastPolicy } from './past-policy.js'
+import { writePastRecords } from './past-records.js'
 import { startSite } from './site/server.js'
 import { startTraffic } from './traffic.js'
 import { AGENTS } from './visitors.js'
@@ -122,7 +122,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
   const until = Date.now()
   if (history) {
     const since = historyStart(until, history.days)
-    await writePastPolicy({ data, origin: site.url, hostname: new URL(base).hostname, since, until })
+    await writePastRecords({ data, origin: site.url, hostname: new URL(base).hostname, since, until })
   }
   const proxy = spawn(process.execPath, [program, 'proxy', site.url, ...words], {
     stdio: ['ignore', 'inherit', 'inherit'],

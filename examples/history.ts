@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createDice, type Dice } from './dice.js'
-import { policyChangeOf } from './past-policy.js'
-import { AGENTS } from './visitors.js'
+import { gapOf, paceOn, pagesOn, WAVES } from './past-events.js'
+import { policyChangeOf } from './past-records.js'
+import type { AgentVisitor } from './visitors.js'
 import { createVisits, type Step, TRACK, type Visit } from './visits.js'
 
 const DAY_MS = 86_400_000
@@ -35,14 +36,9 @@ interface Entry {
 
 /** The share of a day's visits by its weekday, from Sunday. */
 const WEEKDAYS = [0.7, 1.1, 1.2, 1.15, 1.1, 1, 0.75]
-/** The crawler that came in a rush, on which day before the end, and how many times as often. */
-const RUSH = { agent_id: 'perplexitybot', daysAgo: 9, times: 40 }
-
 /** Crawlers read the changed robots.txt this long after the change. */
 const POLICY_CACHE_MS = 9 * 3_600_000
 
-/** Returns when the rush of the history was, for a note about it. */
-export const rushOf = (until: number): Date => new Date(until - RUSH.daysAgo * DAY_MS)
 /** Returns the midnight (UTC) with which a history of so many days begins. */
 export const historyStart = (until: number, days: number): number => (Math.floor(until / DAY_MS) - days + 1) * DAY_MS
 
@@ -53,31 +49,33 @@ export async function createHistory(options: HistoryOptions): Promise<Entry[]> {
   const dice = createDice(random)
   const visits = createVisits(random, options)
   const responses = createResponses(options.origin)
-  const rusher = AGENTS.find(({ agent_id }) => agent_id === RUSH.agent_id)
   const entries: Entry[] = []
   const ruleKnown = policyChangeOf(until) + POLICY_CACHE_MS
-  const addAgent = (day: number, visitor?: (typeof AGENTS)[number]) => {
-    const hour = 24 * random()
+  const gap = gapOf(until)
+  const addAgent = (day: number, visitor?: AgentVisitor, { from, hours } = { from: 0, hours: 24 }) => {
+    const hour = from + hours * random()
     return add(visits.agent(visitor, day + hour * 3_600_000 < ruleKnown), day, hour)
   }
   const add = async (visit: Visit, day: number, hour: number) => {
     let at = day + hour * 3_600_000
     for (const step of visit.steps) {
       at += step.wait
-      const entry = at < until ? await toEntry(step, at, hostname, responses, dice) : undefined
+      const entry =
+        at < until && (at < gap.start || at >= gap.end) ? await toEntry(step, at, hostname, responses, dice) : undefined
       if (entry) entries.push(entry)
     }
   }
-  // From a midnight (UTC), so that `range=30d` has all of it and the period before has nothing.
+  // From a midnight (UTC), so that each day of the past is whole.
   for (let ago = days - 1; ago >= 0; ago--) {
     const day = historyStart(until, ago + 1)
     const growth = 1.25 - (0.5 * ago) / days
     const noise = 0.9 + 0.2 * random()
     const people = options.people * (WEEKDAYS[new Date(day).getUTCDay()] ?? 1) * growth * noise
-    for (let i = 0; i < people; i++) await add(visits.person(), day, hourOfPerson(random))
+    const past = { pages: pagesOn(ago, options.pages), pace: paceOn(ago) }
+    for (let i = 0; i < people; i++) await add(visits.person(past), day, hourOfPerson(random))
     for (let i = 0; i < options.agents * growth * noise; i++) await addAgent(day)
-    const rush = ago === RUSH.daysAgo ? RUSH.times : ago === RUSH.daysAgo - 1 ? RUSH.times / 3 : 0
-    for (let i = 0; i < (rush * options.agents) / 100; i++) await addAgent(day, rusher)
+    for (const { visitor, share, ...time } of WAVES.filter(({ daysAgo }) => daysAgo === ago))
+      for (let i = 0; i < share * options.agents; i++) await addAgent(day, visitor, time)
   }
   return entries.sort((a, b) => a.at - b.at)
 }

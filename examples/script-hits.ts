@@ -15,12 +15,14 @@ interface ScriptHit {
   payload: Record<string, unknown>
 }
 
-/** One page on the screen: its address, where the visitor came from, and whether it is the first of the visit. */
+/** One page on the screen: its address, where the visitor came from, whether it is the first of the visit, and its pace. */
 export interface PageOnScreen {
   url: string
   path: string
   referrer: string
   first: boolean
+  /** How many times as long as usual a page takes to load. */
+  pace: number
 }
 
 /** Milliseconds from the load of a page to the tracker's first hit. */
@@ -56,7 +58,7 @@ export function pageHits(dice: Dice, screen: Screen, page: PageOnScreen, stay: n
       d: Math.round(stay * (0.6 + 0.4 * dice.random())),
       sc: 15 + dice.integer(86),
     }),
-    ...(page.first ? [hit(5, { t: 'web_vitals', e: vitals(dice, screen.mobile, path) })] : []),
+    ...(page.first ? [hit(5, { t: 'web_vitals', e: vitals(dice, screen.mobile, page) })] : []),
   ]
 }
 
@@ -83,8 +85,8 @@ const gaugeError = (dice: Dice, origin: string) => ({
 })
 
 /** Draws the vitals of a load: phones are slower, and the gauge moves its page about. */
-function vitals(dice: Dice, mobile: boolean, path: string) {
-  const slow = mobile ? 1.7 : 1
+function vitals(dice: Dice, mobile: boolean, { path, pace }: PageOnScreen) {
+  const slow = (mobile ? 1.7 : 1) * pace
   const fcp = dice.pause(700 * slow)
   return {
     ttfb: dice.pause(110 * slow),

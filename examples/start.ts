@@ -39,7 +39,7 @@ async function demo(): Promise<void> {
     seed: 20261121,
     burst: 60,
     rate: 0.3,
-    history: { days: 30, people: 75, agents: 100 },
+    history: { days: 75, people: 60, agents: 60 },
     print: (text) => console.log(text),
   })
   let stopping = false

@@ -95,6 +95,8 @@ export interface AgentVisitor {
   ignoresRobots?: boolean
   /** Pages that robots.txt forbids to it, which it leaves out. */
   forbidden?: readonly string[]
+  /** Pages that it reads; absent for all. */
+  pages?: readonly string[]
 }
 
 /** Pages that robots.txt forbids to crawlers for training, and those that it forbade before its last change. */

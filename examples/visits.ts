@@ -23,10 +23,19 @@ export interface Visit {
   steps: Step[]
 }
 
+/** The site on a day of the past. */
+interface Past {
+  /** Pages that people choose from, most popular first. */
+  pages: readonly string[]
+  /** How many times as long as now a page takes to load. */
+  pace: number
+}
+
 interface Visits {
   /** Returns the next visit, about three by people to two by agents. */
   next(): Visit
-  person(): Visit
+  /** Returns a visit of a person; `past` changes what people choose from, and how long pages take to load. */
+  person(past?: Past): Visit
   /** Returns a visit of this agent, or of any; `before` says that it knows the robots.txt from before the last change. */
   agent(visitor?: AgentVisitor, before?: boolean): Visit
 }
@@ -42,15 +51,16 @@ export function createVisits(
   const dice = createDice(random)
   const regulars: Person[] = []
   const agent = (visitor = dice.weighted(AGENTS), before = false) => {
-    const forbidden = visitor.forbidden && before ? FORBIDDEN_BEFORE : visitor.forbidden
-    return createAgentVisit(dice, visitor, forbidden ? pages.filter((page) => !forbidden.includes(page)) : pages)
+    const forbidden = (before ? FORBIDDEN_BEFORE : visitor.forbidden) ?? []
+    const allowed = visitor.forbidden ? pages.filter((page) => !forbidden.includes(page)) : pages
+    return createAgentVisit(dice, visitor, visitor.pages ?? allowed)
   }
-  const person = () => {
+  const person = (past: Past = { pages, pace: 1 }) => {
     const back = regulars.length > 20 && random() < 0.35
     const person = back ? dice.pick(regulars) : createPerson(dice, tracked)
     if (!back) regulars.push(person)
     if (regulars.length > 500) regulars.shift()
-    return createPersonVisit(dice, person, base, pages)
+    return createPersonVisit(dice, person, base, past)
   }
   return { next: () => (random() < 0.4 ? agent() : person()), person, agent }
 }
@@ -141,12 +151,14 @@ function addReading(add: AddStep, dice: Dice, { screen }: Person, page: PageOnSc
   return 50
 }
 
-function createPersonVisit(dice: Dice, person: Person, base: string, pages: readonly string[]): Visit {
+function createPersonVisit(dice: Dice, person: Person, base: string, { pages, pace }: Past): Visit {
   const { random } = dice
   const steps: Step[] = []
   const came = dice.weighted(REFERRERS).url
   const campaign = random() < 0.08 ? `?${dice.popular(CAMPAIGNS)}` : ''
-  const count = random() < 0.45 ? 1 : 2 + Math.floor(Math.log(1 - random()) / Math.log(0.68))
+  // People whom this assistant sends have asked for what the site sells.
+  const keen = came === 'https://chatgpt.com/'
+  const count = !keen && random() < 0.45 ? 1 : 2 + Math.floor(Math.log(1 - random()) / Math.log(0.68))
   const add: AddStep = (path, wait, headers, more = {}) => {
     const method = more.body === undefined ? 'GET' : 'POST'
     steps.push({ wait, method, path, headers: { ...person.headers, ...headers }, ...more })
@@ -157,8 +169,10 @@ function createPersonVisit(dice: Dice, person: Person, base: string, pages: read
   for (let i = 0; i < Math.min(count, 12); i++) {
     const path =
       i === 0 && random() < 0.3
-        ? '/'
-        : previous === `${base}/pricing` && random() < 0.4
+        ? keen
+          ? '/pricing'
+          : '/'
+        : previous === `${base}/pricing` && random() < (keen ? 0.8 : 0.4)
           ? '/subscribe'
           : random() < 0.015
             ? '/articles/the-lost-essay'
@@ -184,14 +198,14 @@ function createPersonVisit(dice: Dice, person: Person, base: string, pages: read
       const headers = { ...sent, ...fetches('empty', 'cors', 'same-origin') }
       add('/api/gauge/stream', 100, headers, { leaveAfter: dice.pause(6000) })
     }
-    wait = addReading(add, dice, person, { url: base + path + query, path, referrer: previous, first: i === 0 })
+    wait = addReading(add, dice, person, { url: base + path + query, path, referrer: previous, first: i === 0, pace })
     previous = base + path
     if (path === '/subscribe' && random() < 0.5) {
       const form = navigation(previous, 'same-origin')
       const sent = { ...form, 'content-type': 'application/x-www-form-urlencoded', origin: base }
       add(path, wait, sent, { body: 'name=A.+Reader&email=reader%40mail.example' })
       add('/thank-you', 20, form)
-      const thanks = { url: `${base}/thank-you`, path: '/thank-you', referrer: previous, first: false }
+      const thanks = { url: `${base}/thank-you`, path: '/thank-you', referrer: previous, first: false, pace }
       wait = addReading(add, dice, person, thanks)
       previous = thanks.url
     }

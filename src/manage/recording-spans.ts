@@ -122,7 +122,8 @@ export function createRecordingSpans({ records, isWriter, ready, settle, lost, n
   }
 }
 
-const insertSpan = ({ began, ended, cause }: Omit<Span, 'complete'>): Sql =>
+/** Returns the statement that adds a time in which everything was recorded; `cause` says why the time before was not. */
+export const insertSpan = ({ began, ended, cause }: Omit<Span, 'complete'>): Sql =>
   sql`insert into recorded values (${began}, ${ended}, ${cause}, true)`
 
 /**

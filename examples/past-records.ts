@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { POLICY_PATHS, type PolicyKind, type PolicyVersion } from '../src/agents/policy/version.js'
 import { createVersionWriter } from '../src/agents/policy/version-store.js'
+import { insertSpan } from '../src/manage/recording-spans.js'
 import { openRecords } from '../src/storage/duckdb/records.js'
+import { gapOf } from './past-events.js'
 
 const DAY_MS = 86_400_000
 /** The day before the end of the history on which robots.txt got the rule about the prices. */
@@ -12,7 +14,7 @@ const NEW_RULE = /^Disallow: \/pricing\n/m
 export const policyChangeOf = (until: number): number =>
   (Math.floor(until / DAY_MS) - CHANGED_DAYS_AGO) * DAY_MS + 15 * 3_600_000
 
-interface PastPolicy {
+interface Past {
   /** The data directory, which no readership has opened yet. */
   data: string
   /** The site itself, which is asked for its files. */
@@ -25,9 +27,9 @@ interface PastPolicy {
 
 /**
  * Stores the versions of robots.txt and llms.txt that the past of the demo had, so that its fetches are judged as those of
- * the running demo are. Call before the proxy starts: the records belong to one process.
+ * the running demo are, and the times in which it recorded. Call before the proxy starts: the records belong to one process.
  */
-export async function writePastPolicy({ data, origin, hostname, since, until }: PastPolicy): Promise<void> {
+export async function writePastRecords({ data, origin, hostname, since, until }: Past): Promise<void> {
   const read = async (kind: PolicyKind) => (await fetch(origin + POLICY_PATHS[kind])).text()
   const [robots, llms, changed] = [await read('robots'), await read('llms'), policyChangeOf(until)]
   const version = (kind: PolicyKind, body: string, first_seen: number, last_seen: number): PolicyVersion => ({
@@ -55,6 +57,11 @@ export async function writePastPolicy({ data, origin, hostname, since, until }: 
     writer.add(version('robots', robots.replace(NEW_RULE, ''), since, changed))
     writer.add(version('robots', robots, changed, until))
     await writer.flush(true)
+    const gap = gapOf(until)
+    const spans =
+      gap.start > since ? [[since, gap.start] as const, [gap.end, until] as const] : [[since, until] as const]
+    for (const [began, ended] of spans)
+      await records.write(insertSpan({ began: new Date(began), ended: new Date(ended), cause: 'not_running' }))
   } finally {
     await records.close()
   }
