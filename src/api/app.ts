@@ -6,6 +6,7 @@ import { checkParameterNames } from '../analytics/query/envelope.js'
 import { ApiError } from '../base/errors.js'
 import { createEventLoopQueue } from '../base/event-loop-queue.js'
 import { PAGE_STYLE } from './account/html.js'
+import { languageOf } from './account/page-language.js'
 import { authorize, type Credentials } from './auth.js'
 import type { Dashboard } from './dashboard-files.js'
 import { DOCS_STYLE, docsPage } from './docs-page.js'
@@ -143,9 +144,9 @@ export function createApp(deps: {
   }
   // Made on first use: it takes longer than the rest of a start.
   const document = memoize(() => createOpenApiDocument(deps.routes, deps.version, loadExamples()))
-  const docs = memoize(() => docsPage(document()))
+  const docs = { en: memoize(() => docsPage(document(), 'en')), de: memoize(() => docsPage(document(), 'de')) }
   app.get('/api/openapi.json', (c) => c.json(document()))
-  app.get('/api/docs', (c) => c.html(docs()))
+  app.get('/api/docs', (c) => c.html(docs[languageOf(c.req.raw)]()))
   app.notFound(() => renderError(notFound(), deps.log))
   app.onError((error) => renderError(error, deps.log))
   // Programs use what lies below these; an unknown address there is JSON for every client.

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { AcceptInvitation, Invitation, type Invitations, NewInvitation } from '../manage/invitations.js'
 import type { MailMessage, SendMail } from '../manage/notify/mail-message.js'
 import { OrgOfMember, type Orgs } from '../manage/orgs.js'
+import { type Language, languageOf } from './account/page-language.js'
+import { pageTexts } from './account/page-texts.js'
 import { auditContext } from './auth.js'
 import { inOrgOfPath, personId, requirePerson } from './org-access.js'
 import { parseBody, pathId, type Route, routeMaker, TotalMeta } from './route.js'
@@ -12,11 +14,13 @@ export function invitationRoutes(deps: {
   invitations: Invitations
   /** Builds the link that accepts an invitation; `request` is the call that creates it. */
   link(request: Request, token: string): string
+  /** Whether a mail server is set. */
+  canSend: boolean
   /** The response does not wait for the mail, because it contains a link in any case. */
   send: SendMail
   log(error: unknown): void
 }): Route[] {
-  const { orgs, invitations, link, send, log } = deps
+  const { orgs, invitations, link, canSend, send, log } = deps
   const route = routeMaker('invitations')
   const inOrg = inOrgOfPath(orgs)
   return [
@@ -35,6 +39,9 @@ export function invitationRoutes(deps: {
           .describe(
             'A link to pass on by other ways, shown only here. Only the mailed link proves that the address is theirs.',
           ),
+        mail_server: z
+          .boolean()
+          .describe('Whether a mail server is set; without one no mail goes out: pass the link on.'),
       }),
       status: 201,
       mayConflict: true,
@@ -42,8 +49,9 @@ export function invitationRoutes(deps: {
         const body = await parseBody(call, NewInvitation)
         const created = await invitations.create(id, body, personId(call), auditContext(call, id))
         const { invitation, token, mailed } = created
-        void send(invitationMail(invitation, name, link(call.request, mailed))).catch(log)
-        return { ...invitation, link: link(call.request, token) }
+        const mail = invitationMail[languageOf(call.request)](invitation, name, link(call.request, mailed))
+        void send({ ...mail, to: invitation.email, key: `invitation ${invitation.id}` }).catch(log)
+        return { ...invitation, link: link(call.request, token), mail_server: canSend }
       }),
     }),
     route('delete', '/api/orgs/{id}/invitations/{invitation}', 'admin', {
@@ -69,19 +77,30 @@ export function invitationRoutes(deps: {
   ]
 }
 
-const invitationMail = (
-  { id, email, role, invited_by, expires_at }: Invitation,
-  org: string,
-  link: string,
-): MailMessage => ({
-  to: email,
-  key: `invitation ${id}`,
-  subject: `Invitation to ${org}`,
-  text: `${invited_by} invites you to join the organisation "${org}" as ${role}.
+type InvitationMail = (invitation: Invitation, org: string, link: string) => Pick<MailMessage, 'subject' | 'text'>
 
-Accept with an account for this address until ${expires_at.slice(0, 16).replace('T', ' ')} UTC:
+const formatExpiry = ({ expires_at }: Invitation): string => `${expires_at.slice(0, 16).replace('T', ' ')} UTC`
+
+/** The mail of an invitation, in the language of the browser of the person who invites. */
+const invitationMail: Readonly<Record<Language, InvitationMail>> = {
+  en: (invitation, org, link) => ({
+    subject: `Invitation to ${org}`,
+    text: `${invitation.invited_by} invites you to join the organisation "${org}" as ${invitation.role}.
+
+Accept with an account for this address until ${formatExpiry(invitation)}:
 ${link}
 
 If you did not expect this mail, ignore it: nothing happens until the link is used.
 `,
-})
+  }),
+  de: (invitation, org, link) => ({
+    subject: `Einladung: ${org}`,
+    text: `${invitation.invited_by} lädt Sie in die Organisation „${org}“ ein, als ${pageTexts.de.invitation.roles[invitation.role]}.
+
+Nehmen Sie mit einem Konto dieser Adresse an, bis ${formatExpiry(invitation)}:
+${link}
+
+Wenn Sie diese E-Mail nicht erwartet haben, beachten Sie sie nicht: Ohne den Link geschieht nichts.
+`,
+  }),
+}

@@ -58,6 +58,84 @@ t.test('the pages sign in by password, reset it and confirm an address', async (
   t.equal((await visitor().form('/confirm-email', { token })).status, 401)
 })
 
+t.test('pages and mails speak the browser’s language; a link on the page chooses the other', async (t) => {
+  const { visitor, registered } = await accountService(t)
+  const rows: [string, string, string, string][] = [
+    ['/sign-in', 'de-AT,de;q=0.9,en;q=0.8', 'Anmelden', 'German first'],
+    ['/sign-in', 'en-GB,en;q=0.9,de;q=0.8', 'Sign in', 'English first'],
+    ['/sign-in', 'fr,de;q=0.5,en;q=0.3', 'Anmelden', 'the first that exists'],
+    ['/sign-in', 'en;q=0.1, de;q=0.7', 'Anmelden', 'by weight'],
+    ['/sign-in', 'de;q=0, en', 'Sign in', 'refused'],
+    ['/sign-in', 'ja', 'Sign in', 'none of both'],
+    ['/sign-in', '', 'Sign in', 'no header'],
+    ['/sign-in?lang=de&next=settings', 'en', 'Anmelden', 'chosen'],
+    ['/sign-in?lang=xx', 'de', 'Anmelden', 'an unknown choice'],
+    ['/register', 'de', 'Konto anlegen', 'registration'],
+    ['/reset-password', 'de', 'Passwort zurücksetzen', 'reset'],
+    ['/confirm-email?token=x', 'de', 'E-Mail-Adresse bestätigen', 'confirmation'],
+    ['/invitation?token=x', 'de', 'Einladung', 'an invitation'],
+    ['/invitation?token=x', 'en', 'Invitation', 'an invitation in English'],
+    ['/api/docs', 'de', 'Endpunkte', 'the documentation'],
+    ['/api/docs', 'en', 'Endpoints', 'the documentation in English'],
+  ]
+  for (const [path, language, expected, why] of rows) {
+    const { text } = await visitor().ask('GET', path, undefined, { 'accept-language': language })
+    t.match(text, expected, why)
+    t.match(text, /^<!doctype html>\s*<html lang="(?:de|en)">/, why)
+  }
+  const chosen = await visitor().ask('GET', '/sign-in?lang=de&next=settings', undefined, { 'accept-language': 'en' })
+  t.match(chosen.text, '<html lang="de">')
+  t.match(chosen.text, 'href="?lang=en&amp;next=settings"', 'the other language, at the same place')
+  t.match(chosen.text, 'href="register?lang=de"', 'the next page stays in it')
+
+  await registered('ann@example.com')
+  const wrong = await visitor().ask(
+    'POST',
+    '/sign-in?lang=de',
+    new URLSearchParams({ email: 'ann@example.com', password: OTHER, totp: '' }).toString(),
+    {
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+  )
+  t.match([wrong.status, wrong.text], [401, 'role="alert">Die E-Mail-Adresse oder das Passwort ist falsch.'])
+
+  const mails: string[] = []
+  const mailing = await accountService(t, { send: async ({ subject, text }) => void mails.push(subject, text) })
+  await mailing.operator('POST', '/control/users', { email: 'ann@example.com', password: PASSWORD })
+  await mailing
+    .visitor()
+    .ask('POST', '/api/auth/forgot-password', { email: 'ann@example.com' }, { 'accept-language': 'de' })
+  await eventually('the mail', async () => mails.length === 2)
+  t.match(mails, ['Setzen Sie Ihr Passwort zurück', /öffnen Sie innerhalb einer Stunde diesen Link:\n\nhttp/])
+})
+
+t.test('sign-in tells owners about the printed link, and what a new account does not open', async (t) => {
+  const open = await accountService(t)
+  const { text } = await open.visitor().ask('GET', '/sign-in')
+  t.match(text, 'it printed a link in the terminal or the log')
+  t.match(text, '<code>readership login-link</code>')
+  const warning = 'makes a new organisation without sites; it does not let you see anybody’s data.'
+  t.match(text, warning)
+  t.match((await open.visitor().ask('GET', '/register')).text, warning)
+})
+
+t.test('without a mail server a reset says that no mail goes out, before and after', async (t) => {
+  const none = await accountService(t)
+  t.match((await none.visitor().ask('GET', '/reset-password')).text, 'no mail server')
+  const asked = await none.visitor().form('/reset-password', { email: 'ann@example.com' })
+  t.match(asked.text, 'No mail was sent')
+  t.match(asked.text, 'readership users reset-password name@example.com')
+  t.notMatch(asked.text, 'on its way')
+  const json = await none.visitor().ask('POST', '/api/auth/forgot-password', { email: 'ann@example.com' })
+  t.same(json.data, { sent: true, mail_server: false })
+  const ann = await none.registered('bob@example.com')
+  t.equal((await ann.ask('GET', '/api/auth/me')).data.mail_server, false)
+
+  const mailing = await accountService(t, { send: async () => {} })
+  t.notMatch((await mailing.visitor().ask('GET', '/reset-password')).text, 'no mail server')
+  t.match((await mailing.visitor().form('/reset-password', { email: 'ann@example.com' })).text, 'on its way')
+})
+
 t.test('input is escaped in pages', async (t) => {
   const { visitor } = await accountService(t)
   const evil = `"><script>alert(1)</script>`

@@ -274,6 +274,7 @@ t.test('sites of an organisation that locks its member out are not shown', async
   const describe = createDescribeMe(
     { list: async () => [1, 2, 3].map((id) => ({ ...org, id, name: `Org ${id}` })) },
     { list: async () => [1, 2, 3].map((id) => ({ ...fields, id: id * 10, org: id, name: `Site ${id}` })) },
+    true,
   )
   const at = new Date()
   const { organisations, sites } = await describe({

@@ -32,7 +32,7 @@ t.test('a mailed invitation creates an account, also where registration is close
   for (let n = 0; n < 2; n++) {
     const opened = await visitor().ask('GET', `/invitation?token=${mailed}`)
     t.equal(opened.status, 200)
-    t.match(opened.text, /<b>My organisation<\/b>, as member, for guest@example.com/)
+    t.match(opened.text, /“My organisation”, as member, for guest@example.com/)
     t.match(opened.text, /value="sign-in".*value="join"/s, 'the page does not tell whether an account exists')
     t.match(opened.headers.get('content-security-policy'), /default-src 'none'/)
     t.equal(opened.headers.get('cache-control'), 'no-store')

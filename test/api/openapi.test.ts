@@ -79,11 +79,11 @@ else {
         t.ok(codes.includes('422') || codes.includes('404'), `${name}: 422`)
     }
     const pages: [path: string, parameters: string[]][] = [
-      ['/sign-in', ['token', 'next']],
-      ['/register', []],
-      ['/reset-password', ['token']],
-      ['/confirm-email', ['token']],
-      ['/invitation', ['token']],
+      ['/sign-in', ['lang', 'token', 'next']],
+      ['/register', ['lang']],
+      ['/reset-password', ['lang', 'token']],
+      ['/confirm-email', ['lang', 'token']],
+      ['/invitation', ['token', 'lang']],
     ]
     for (const [path, parameters] of pages)
       t.same(

@@ -34,6 +34,7 @@ t.test('signed in by a link, invited, in, and in again by another password', asy
   const style = (selector: string, name: string) =>
     owner.page.evaluate(`getComputedStyle(document.querySelector('${selector}')).getPropertyValue('${name}')`)
   t.equal(await style('main', 'border-radius'), '12px', 'the policy lets the stylesheet through')
+  t.equal(await style('button', 'background-color'), 'rgb(28, 29, 32)', 'buttons are the dashboard’s')
   t.equal(await style('header path.people', 'fill'), 'rgb(28, 92, 171)', 'the logo in its colours')
   await clickTo(owner.page, 'button:has-text("Sign in")', '/')
   const [cookie] = await owner.context.cookies()

@@ -9,14 +9,15 @@ import { type Call, type Route, routeMaker } from '../route.js'
 import { isProvenSameOrigin, readSessionToken, sessionCookie } from '../session-cookie.js'
 import { validate } from '../validation.js'
 import {
-  codeField,
-  currentPasswordField,
+  ChosenLanguage,
   FORM_RESPONSES,
+  fieldsOf,
   type Html,
   htmlResponse,
   MailedToken,
-  nameField,
-  newPasswordField,
+  type Page,
+  pageOf,
+  problemText,
   readForm,
   redirectTo,
   renderPage,
@@ -27,7 +28,8 @@ import type { AccountLimits } from './limits.js'
 import { JoinByInvitation, Login } from './shapes.js'
 import type { SignedOutActions } from './signed-out-actions.js'
 
-const renderInvitationError = (problem: string): Html => renderPage('Invitation', html``, problem)
+const renderInvitationError = (page: Page, error: ApiError): Html =>
+  renderPage(page, { title: page.texts.invitation.title, body: html``, problem: problemText(page, error) })
 
 interface InvitationView {
   invitation: ReceivedInvitation
@@ -40,30 +42,41 @@ interface InvitationView {
 }
 
 /** Renders the page of an invitation; it is the same whether the invited address has an account or not. */
-function renderInvitation({ invitation, org, token, signedInAs, mayJoin }: InvitationView, problem?: string) {
+function renderInvitation(page: Page, view: InvitationView, problem?: string) {
+  const { invitation, org, token, signedInAs, mayJoin } = view
   const { email, role } = invitation
-  const about = html`<p>To the organisation <b>${org}</b>, as ${role}, for ${email}.</p>`
+  const texts = page.texts.invitation
+  const field = fieldsOf(page)
+  const about = html`<p>${texts.to(org, texts.roles[role], email)}</p>`
   const actButton = (value: 'accept' | 'sign-in' | 'join', label: string) =>
     html`<button name="act" value="${value}">${label}</button>`
-  const address = html`<label>E-mail<input type="email" autocomplete="username" value="${email}" readonly></label>`
+  const address = html`<label>${page.texts.email}<input type="email" autocomplete="username" value="${email}" readonly></label>`
   if (signedInAs === email)
-    return renderPage(
-      'Invitation',
-      html`${about}<form method="post">${tokenField(token)}${actButton('accept', 'Accept')}</form>`,
-      problem,
-    )
-  return renderPage(
-    'Invitation',
-    html`${about}${signedInAs === undefined ? '' : html`<p>You are signed in as ${signedInAs}. Continue as the invited person.</p>`}
-<h2>With your account</h2><form method="post">${tokenField(token)}${address}${currentPasswordField}${codeField}
-${actButton('sign-in', 'Sign in and accept')}</form><h2>Without an account</h2>${
+    return renderPage(page, {
+      ...{ title: texts.title, problem },
+      body: html`${about}<form method="post">${tokenField(token)}${actButton('accept', texts.accept)}</form>`,
+    })
+  return renderPage(page, {
+    ...{ title: texts.title, problem },
+    body: html`${about}${signedInAs === undefined ? '' : html`<p>${texts.otherPerson(signedInAs)}</p>`}
+<h2>${texts.withAccount}</h2><form method="post">${tokenField(token)}${address}${field.currentPassword}${field.code}
+${actButton('sign-in', texts.signIn)}</form><h2>${texts.withoutAccount}</h2>${
       mayJoin
-        ? html`<form method="post">${tokenField(token)}${address}${nameField}
-${newPasswordField}${actButton('join', 'Create account and accept')}</form>`
-        : html`<p>Open the link in the mail to ${email}: it proves that the address is yours.</p>`
+        ? html`<form method="post">${tokenField(token)}${address}${field.name}
+${field.newPassword}${actButton('join', texts.join)}</form>`
+        : html`<p>${texts.openMail(email)}</p>`
     }`,
-    problem,
-  )
+  })
+}
+
+/** Returns the signed-in person, if the request has a session that lasts. */
+async function findPerson(people: People, { request }: Call): Promise<Person | undefined> {
+  const cookie = readSessionToken(request.headers.get('cookie'))
+  if (cookie === undefined) return undefined
+  return people.authenticate(cookie).catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === 'unauthorized') return undefined
+    throw error
+  })
 }
 
 /**
@@ -81,21 +94,16 @@ export function invitationPageRoutes(deps: {
   const route = routeMaker('account')
   const contentType = 'text/html'
 
-  const findPerson = async ({ request }: Call): Promise<Person | undefined> => {
-    const cookie = readSessionToken(request.headers.get('cookie'))
-    if (cookie === undefined) return undefined
-    return people.authenticate(cookie).catch((error: unknown) => {
-      if (error instanceof ApiError && error.code === 'unauthorized') return undefined
-      throw error
-    })
-  }
   const render = async (call: Call, token: string, problem?: string): Promise<Html> => {
     limits.take('look', call.ip)
     const invitation = await invitations.find(token, call.at)
     const org = (await orgs.get(invitation.org))?.name ?? ''
-    const signedInAs = (await findPerson(call))?.user.email
-    return renderInvitation({ invitation, org, token, signedInAs, mayJoin: actions.mayJoin(invitation) }, problem)
+    const signedInAs = (await findPerson(people, call))?.user.email
+    const view = { invitation, org, token, signedInAs, mayJoin: actions.mayJoin(invitation) }
+    return renderInvitation(pageOf(call), view, problem)
   }
+  const renderAgain = (call: Call, token: string, error: ApiError): Promise<Html> =>
+    render(call, token, problemText(pageOf(call), error)).catch(() => renderInvitationError(pageOf(call), error))
   const accept = async (call: Call, token: string, { user }: Person) =>
     invitations.accept(token, user, { kind: 'user', name: user.email, ip: call.ip }, call.at)
 
@@ -103,13 +111,13 @@ export function invitationPageRoutes(deps: {
     route('get', '/invitation', 'sign_in', {
       contentType,
       summary: 'Page: accept an invitation',
-      query: z.object({ token: MailedToken }),
+      query: z.object({ token: MailedToken, lang: ChosenLanguage }),
       async run(call) {
         try {
           return htmlResponse(await render(call, call.query.get('token') ?? ''))
         } catch (error) {
           if (!(error instanceof ApiError)) throw error
-          return htmlResponse(renderInvitationError(error.message), renderError(error, () => {}).status)
+          return htmlResponse(renderInvitationError(pageOf(call), error), renderError(error, () => {}).status)
         }
       },
     }),
@@ -135,14 +143,14 @@ export function invitationPageRoutes(deps: {
           }
           if (!isProvenSameOrigin(call.request))
             throw new ApiError('forbidden', 'Pages of another origin cannot do this on your behalf.')
-          const person = await findPerson(call)
+          const person = await findPerson(people, call)
           if (!person) throw new ApiError('unauthorized', 'You are no longer signed in.')
           await accept(call, token, person)
           return redirectTo('./')
         } catch (error) {
           if (!(error instanceof ApiError)) throw error
           const { status } = renderError(error, () => {})
-          const body = await render(call, token, error.message).catch(() => renderInvitationError(error.message))
+          const body = await renderAgain(call, token, error)
           return htmlResponse(body, status, cookie)
         }
       },

@@ -6,14 +6,16 @@ import { type Call, type Route, routeMaker } from '../route.js'
 import { sessionCookie } from '../session-cookie.js'
 import { validate } from '../validation.js'
 import {
-  codeField,
-  currentPasswordField,
-  emailField,
+  ChosenLanguage,
   FORM_RESPONSES,
+  fieldsOf,
   type Html,
   htmlResponse,
+  linkTo,
   MailedToken,
-  newPasswordField,
+  type Page,
+  pageOf,
+  problemText,
   readForm,
   redirectTo,
   renderPage,
@@ -25,7 +27,8 @@ import type { SignedOutActions } from './signed-out-actions.js'
 
 type Fields = Readonly<Record<string, string>>
 
-const MailedLinkQuery = z.object({ token: MailedToken })
+const PageQuery = z.object({ lang: ChosenLanguage })
+const MailedLinkQuery = PageQuery.extend({ token: MailedToken })
 const SignInQuery = MailedLinkQuery.extend({
   next: z
     .string()
@@ -37,63 +40,97 @@ const SignInQuery = MailedLinkQuery.extend({
 })
 
 /** Renders a page with its form, and with the problem of the last attempt. */
-type RenderForm = (fields: Fields, problem?: string) => Html
+type RenderForm = (page: Page, fields: Fields, problem?: string) => Html
+
+interface PageConditions {
+  /** Whether registration is open. */
+  readonly mayRegister: () => boolean
+  /** Whether a mail server is set. */
+  readonly canSend: boolean
+}
+
+/** Tells owners how they get in without a password, and others what an account of their own opens. */
+const signInHelp = (page: Page, mayRegister: boolean): Html => {
+  const { own, invited, newOrganisation } = page.texts.signIn
+  return html`<h2>${own.title}</h2><p class="aside">${own.text}</p><p>${own.again}</p><code>readership login-link</code>
+<h2>${invited.title}</h2><p class="aside">${invited.text}${
+    mayRegister ? html` <a href="${linkTo(page, 'register')}">${newOrganisation.link}</a>${newOrganisation.text}` : ''
+  }</p>`
+}
 
 const signInForm =
-  (mayRegister: () => boolean): RenderForm =>
-  ({ email, token }, problem) =>
-    renderPage(
-      'Sign in',
-      token === undefined
-        ? html`<form method="post">${emailField(email)}${currentPasswordField}${codeField}
-<button>Sign in</button></form><p class="aside"><a href="reset-password">Reset password</a>${
-            mayRegister() ? html` · <a href="register">Create an account</a>` : ''
-          }</p>`
-        : html`<p>The button signs you in on this device.</p><form method="post">${tokenField(token)}<button>Sign in</button></form>`,
-      problem,
-    )
+  ({ mayRegister }: PageConditions): RenderForm =>
+  (page, { email, token }, problem) => {
+    const { title, action, forgot, byLink } = page.texts.signIn
+    const field = fieldsOf(page)
+    if (token !== undefined && problem === undefined)
+      return renderPage(page, {
+        title,
+        body: html`<p>${byLink}</p><form method="post">${tokenField(token)}<button>${action}</button></form>`,
+      })
+    return renderPage(page, {
+      ...{ title, problem, beside: signInHelp(page, mayRegister()) },
+      body: html`<form method="post">${field.email(email)}${field.currentPassword}${field.code}
+<button>${action}</button><a href="${linkTo(page, 'reset-password')}">${forgot}</a></form>`,
+    })
+  }
 
 const registrationForm =
-  (mayRegister: () => boolean): RenderForm =>
-  ({ name, email, organisation }, problem) =>
-    renderPage(
-      'Create an account',
-      mayRegister()
-        ? html`<form method="post"><label>Name<input name="name" autocomplete="name" value="${name ?? ''}" required></label>
-<label>Organisation<input name="organisation" value="${organisation ?? ''}" required></label>
-${emailField(email)}${newPasswordField}<button>Create account</button></form>
-<p class="aside"><a href="sign-in">Sign in</a> if you have an account.</p>`
-        : html`<p>Registration is closed: ask for an invitation. <a href="sign-in">Sign in</a> if you have an account.</p>`,
-      problem,
-    )
+  ({ mayRegister }: PageConditions): RenderForm =>
+  (page, { name, email, organisation }, problem) => {
+    const { texts } = page
+    const { register } = texts
+    const field = fieldsOf(page)
+    const signIn = html`<p class="aside">${register.hasAccount} <a href="${linkTo(page, 'sign-in')}">${texts.signIn.action}</a></p>`
+    return renderPage(page, {
+      ...{ title: register.title, problem },
+      body: mayRegister()
+        ? html`<p>${register.warning}</p><form method="post"><label>${texts.name}<input name="name" autocomplete="name" value="${name ?? ''}" required></label>
+<label>${register.organisation}<input name="organisation" value="${organisation ?? ''}" required></label>
+${field.email(email)}${field.newPassword}<button>${register.action}</button></form>${signIn}`
+        : html`<p>${register.closed}</p>${signIn}`,
+    })
+  }
 
-const renderResetPassword: RenderForm = ({ email, token }, problem) =>
-  renderPage(
-    'Reset password',
-    token === undefined
-      ? html`<form method="post">${emailField(email)}<button>Send me a link</button></form>`
-      : html`<form method="post">${tokenField(token)}${newPasswordField}<button>Save password</button></form>`,
-    problem,
-  )
+/** The command that prints a reset link on the server. */
+const resetCommand = html`<code>readership users reset-password name@example.com</code>`
 
-const renderConfirmEmail: RenderForm = ({ token }, problem) =>
-  renderPage(
-    'Confirm your e-mail address',
-    html`<form method="post">${tokenField(token)}<button>Confirm</button></form>`,
-    problem,
-  )
+const resetForm =
+  ({ canSend }: PageConditions): RenderForm =>
+  (page, { email, token }, problem) => {
+    const { title, action, save, noMail } = page.texts.reset
+    const field = fieldsOf(page)
+    return renderPage(page, {
+      ...{ title, problem },
+      body:
+        token === undefined
+          ? html`${canSend ? '' : html`<p>${noMail}</p>${resetCommand}`}<form method="post">${field.email(email)}<button>${action}</button></form>`
+          : html`<form method="post">${tokenField(token)}${field.newPassword}<button>${save}</button></form>`,
+    })
+  }
 
-const REGISTRATION_PAGE = renderPage(
-  'Check your inbox',
-  html`<p>A link that completes the registration is on its way.</p>`,
-)
-const MAIL_SENT_PAGE = renderPage('Check your inbox', html`<p>If the address has an account, a link is on its way.</p>`)
+const renderConfirmEmail: RenderForm = (page, { token }, problem) =>
+  renderPage(page, {
+    ...{ title: page.texts.confirm.title, problem },
+    body: html`<form method="post">${tokenField(token)}<button>${page.texts.confirm.action}</button></form>`,
+  })
+
+const renderRegistrationSent = (page: Page): Html =>
+  renderPage(page, { title: page.texts.inbox.title, body: html`<p>${page.texts.inbox.registration}</p>` })
+
+/** Says that a mail is on its way, or without a mail server how the operator prints the link. */
+function renderResetSent(page: Page, { canSend }: PageConditions): Html {
+  const { inbox, reset } = page.texts
+  return canSend
+    ? renderPage(page, { title: inbox.title, body: html`<p>${inbox.reset}</p>` })
+    : renderPage(page, { title: reset.notSent.title, body: html`<p>${reset.notSent.text}</p>${resetCommand}` })
+}
 
 /**
  * The pages that mailed links lead to; they need no script. Opening a link changes nothing, so that mail scanners that
  * open links do no harm: only the page's button acts.
  */
-export function pageRoutes(actions: SignedOutActions, mayRegister: () => boolean): Route[] {
+export function pageRoutes(actions: SignedOutActions, conditions: PageConditions): Route[] {
   // The form is sent to the page's own address, which keeps `next` while the person tries again.
   const startSession = async (call: Call, session: Promise<string>) =>
     redirectTo(returnAddress(call.query.get('next')), sessionCookie(call.request, await session))
@@ -101,7 +138,7 @@ export function pageRoutes(actions: SignedOutActions, mayRegister: () => boolean
     ...formRoutes('/sign-in', {
       purpose: 'sign in, or follow a sign-in link',
       query: SignInQuery,
-      render: signInForm(mayRegister),
+      render: signInForm(conditions),
       submit: (call, fields) =>
         startSession(
           call,
@@ -112,26 +149,26 @@ export function pageRoutes(actions: SignedOutActions, mayRegister: () => boolean
     }),
     ...formRoutes('/register', {
       purpose: 'create an account',
-      query: z.object({}),
-      render: registrationForm(mayRegister),
+      query: PageQuery,
+      render: registrationForm(conditions),
       async submit(call, fields) {
         const token = await actions.register(call, validate(Register, fields))
         return token === undefined
-          ? htmlResponse(REGISTRATION_PAGE)
+          ? htmlResponse(renderRegistrationSent(pageOf(call)))
           : redirectTo('./', sessionCookie(call.request, token))
       },
     }),
     ...formRoutes('/reset-password', {
       purpose: 'reset a password',
       query: MailedLinkQuery,
-      render: renderResetPassword,
+      render: resetForm(conditions),
       async submit(call, fields) {
         if (fields.token === undefined) {
           actions.forgot(call, validate(ForgotPassword, fields))
-          return htmlResponse(MAIL_SENT_PAGE)
+          return htmlResponse(renderResetSent(pageOf(call), conditions))
         }
         await actions.reset(call, validate(ResetPassword, fields))
-        return redirectTo('sign-in')
+        return redirectTo(linkTo(pageOf(call), 'sign-in'))
       },
     }),
     ...formRoutes('/confirm-email', {
@@ -140,7 +177,7 @@ export function pageRoutes(actions: SignedOutActions, mayRegister: () => boolean
       render: renderConfirmEmail,
       async submit(call, fields) {
         await actions.confirm(call, validate(ConfirmEmail, fields))
-        return redirectTo('sign-in')
+        return redirectTo(linkTo(pageOf(call), 'sign-in'))
       },
     }),
   ]
@@ -162,7 +199,7 @@ function formRoutes(path: string, { purpose, query, render, submit }: FormPage):
       contentType,
       summary: `Page: ${purpose}`,
       query,
-      run: async (call) => htmlResponse(render(Object.fromEntries(call.query))),
+      run: async (call) => htmlResponse(render(pageOf(call), Object.fromEntries(call.query))),
     }),
     route('post', path, 'sign_in', {
       contentType,
@@ -176,7 +213,8 @@ function formRoutes(path: string, { purpose, query, render, submit }: FormPage):
         } catch (error) {
           if (!(error instanceof ApiError)) throw error
           const { status } = renderError(error, () => {})
-          return htmlResponse(render(fields, error.message), status)
+          const page = pageOf(call)
+          return htmlResponse(render(page, fields, problemText(page, error)), status)
         }
       },
     }),

@@ -9,6 +9,7 @@ import { jsonOnly } from './json-only.js'
 import type { AccountLimits } from './limits.js'
 import { accountMails } from './mail-texts.js'
 import type { AccountMailer, LinkBuilder } from './mailer.js'
+import { languageOf } from './page-language.js'
 import { type CheckPassword, type DescribeMe, sessionOrigin, setSession } from './session.js'
 import {
   ChangeEmail,
@@ -71,7 +72,7 @@ function profileEntries({ accounts: { profile }, me, post, linkTo, checkPassword
         const { password, current_password } = await parseBody(call, ChangePassword)
         await checkPassword(call, current_password)
         const token = await profile.changePassword(user.id, password, sessionOrigin(call))
-        post.sendLater(async () => accountMails.passwordChanged(user.email))
+        post.sendLater(async () => accountMails(languageOf(call.request)).passwordChanged(user.email))
         return setSession(call, token)
       },
     }),
@@ -87,10 +88,10 @@ function profileEntries({ accounts: { profile }, me, post, linkTo, checkPassword
         limits.take('forgot', call.ip)
         post.sendLater(async () => {
           const token = await profile.prepareEmail(user.id, email)
-          if (token === undefined) return accountMails.emailTaken(email)
-          return accountMails.newEmail(email, linkTo(call.request, '/confirm-email', token))
+          if (token === undefined) return accountMails(languageOf(call.request)).emailTaken(email)
+          return accountMails(languageOf(call.request)).newEmail(email, linkTo(call.request, '/confirm-email', token))
         })
-        return { sent: true }
+        return { sent: true, mail_server: post.canSend }
       },
     }),
   ]

@@ -38,14 +38,16 @@ interface AccountDeps {
 
 /** All account routes, the pages of mailed links, and the operator's account routes. */
 export function accountRoutes(deps: AccountDeps): Route[] {
+  const { mayRegister, post } = deps
+  const { canSend } = post
   const actions = createSignedOutActions(deps)
-  const me = createDescribeMe(deps.orgs, deps.sites)
+  const me = createDescribeMe(deps.orgs, deps.sites, canSend)
   const checkPassword = createCheckPassword(deps.accounts.signIn, deps.limits)
   return [
-    ...signedOutRoutes({ actions, people: deps.people, me }),
+    ...signedOutRoutes({ actions, people: deps.people, me, canSend }),
     ...profileRoutes({ ...deps, me, checkPassword }),
     ...totpRoutes(deps.accounts, checkPassword),
-    ...pageRoutes(actions, deps.mayRegister),
+    ...pageRoutes(actions, { mayRegister, canSend }),
     ...invitationPageRoutes({ ...deps, actions }),
     ...accountControlRoutes(deps),
   ]

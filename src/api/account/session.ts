@@ -30,7 +30,7 @@ export const sessionOrigin = ({ request, ip }: Pick<Call, 'request' | 'ip'>): Si
 export type DescribeMe = (person: Person) => Promise<z.input<typeof Me>>
 
 export const createDescribeMe =
-  (orgs: Pick<Orgs, 'list'>, sites: Pick<Sites, 'list'>): DescribeMe =>
+  (orgs: Pick<Orgs, 'list'>, sites: Pick<Sites, 'list'>, mail_server: boolean): DescribeMe =>
   async ({ user, session, roles, locked }) => ({
     user,
     organisations: (await orgs.list()).flatMap(({ id, name }) => {
@@ -41,6 +41,7 @@ export const createDescribeMe =
       .filter(({ org }) => roles.has(org) && !locked.has(org))
       .map(({ id, org, name, domains, timezone, currency }) => ({ id, org, name, domains, timezone, currency })),
     session: sessionView(session, session.id),
+    mail_server,
   })
 
 /** Checks that the person at the browser knows the password, and did not just find the browser signed in. */

@@ -43,7 +43,8 @@ export const SecondFactorProof = z.strictObject({ password: CurrentPassword, tot
 export const EnrolTotp = z.strictObject({ password: CurrentPassword })
 export const ConfirmTotp = z.strictObject({ totp: Code.describe('A code of the authenticator that was set up.') })
 
-export const MailSent = z.object({ sent: z.literal(true) })
+const MAIL_SERVER = 'Whether a mail server is set; without one no mail goes out, and the operator passes its link on.'
+export const MailSent = z.object({ sent: z.literal(true), mail_server: z.boolean().describe(MAIL_SERVER) })
 export const ConfirmedEmail = z.object({ email: z.string().describe('The address that was confirmed.') })
 export const TotpEnrolment = z.object({
   secret: z.string().describe('The secret in base32, to type in by hand.'),
@@ -75,6 +76,7 @@ export const Me = z.object({
     .array(ManagedSite.pick({ id: true, org: true, name: true, domains: true, timezone: true, currency: true }))
     .describe('The sites of these organisations, without those of locked ones.'),
   session: SessionView,
+  mail_server: z.boolean().describe(MAIL_SERVER),
 })
 
 export const sessionView = (session: LoginSession, current: number): z.infer<typeof SessionView> => ({

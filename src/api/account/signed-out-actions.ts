@@ -10,6 +10,7 @@ import { isKnownCrossOrigin } from '../session-cookie.js'
 import type { AccountLimits } from './limits.js'
 import { accountMails } from './mail-texts.js'
 import type { AccountMail, AccountMailer, LinkBuilder } from './mailer.js'
+import { languageOf } from './page-language.js'
 import { sessionOrigin } from './session.js'
 import type {
   ConfirmEmail,
@@ -36,6 +37,9 @@ interface SignedOutDeps {
 
 export type SignedOutActions = ReturnType<typeof createSignedOutActions>
 
+/** Mails in the language of the browser that asked. */
+const mailsFor = (request: Request) => accountMails(languageOf(request))
+
 /** Composes the mail that completes a registration, or the one for an address that has an account already. */
 async function composeRegistrationMail(
   { accounts, linkTo }: SignedOutDeps,
@@ -44,9 +48,10 @@ async function composeRegistrationMail(
 ): Promise<AccountMail> {
   const { email } = pending
   const token = await accounts.registration.prepare(pending)
+  const mails = mailsFor(request)
   return token === undefined
-    ? accountMails.registered(email, linkTo(request, '/sign-in'))
-    : accountMails.register(email, linkTo(request, '/confirm-email', token))
+    ? mails.registered(email, linkTo(request, '/sign-in'))
+    : mails.register(email, linkTo(request, '/confirm-email', token))
 }
 
 /**
@@ -116,19 +121,19 @@ export function createSignedOutActions(deps: SignedOutDeps) {
       post.sendLater(async () => {
         const token = await profile.prepareReset(email)
         if (token === undefined) return undefined
-        return accountMails.reset(email, linkTo(attempt.request, '/reset-password', token))
+        return mailsFor(attempt.request).reset(email, linkTo(attempt.request, '/reset-password', token))
       })
     },
     async reset(attempt: Attempt, { token, password }: z.output<typeof ResetPassword>): Promise<void> {
       admit(attempt, 'login')
       const { email } = await profile.reset(token, password, attempt.ip)
-      post.sendLater(async () => accountMails.passwordChanged(email))
+      post.sendLater(async () => mailsFor(attempt.request).passwordChanged(email))
     },
     /** Confirms the address of a registration or of an account that changes it, and returns the address. */
     async confirm(attempt: Attempt, { token }: z.output<typeof ConfirmEmail>): Promise<string> {
       admit(attempt, 'login')
       const { before, email } = await accounts.confirm(token, attempt.ip)
-      if (before !== undefined) post.sendLater(async () => accountMails.emailChanged(before, email))
+      if (before !== undefined) post.sendLater(async () => mailsFor(attempt.request).emailChanged(before, email))
       return email
     },
   }

@@ -16,8 +16,14 @@ import {
 import type { SignedOutActions } from './signed-out-actions.js'
 
 /** The account routes that need no session. */
-export function signedOutRoutes(deps: { actions: SignedOutActions; people: People; me: DescribeMe }): Route[] {
-  const { actions, people, me } = deps
+export function signedOutRoutes(deps: {
+  actions: SignedOutActions
+  people: People
+  me: DescribeMe
+  /** Whether a mail server is set. */
+  canSend: boolean
+}): Route[] {
+  const { actions, people, me, canSend } = deps
   const route = routeMaker('account')
   const startSession = async (call: Call, token: string, status: 200 | 201 = 200): Promise<Response> =>
     setSession(call, token, jsonResponse(await me(await people.authenticate(token)), undefined, status))
@@ -44,7 +50,9 @@ export function signedOutRoutes(deps: { actions: SignedOutActions; people: Peopl
       },
       async run(call) {
         const token = await actions.register(call, await parseBody(call, Register))
-        return token === undefined ? jsonResponse({ sent: true }, undefined, 202) : startSession(call, token, 201)
+        return token === undefined
+          ? jsonResponse({ sent: true, mail_server: canSend }, undefined, 202)
+          : startSession(call, token, 201)
       },
     }),
     route('post', '/api/auth/forgot-password', 'sign_in', {
@@ -54,7 +62,7 @@ export function signedOutRoutes(deps: { actions: SignedOutActions; people: Peopl
       status: 202,
       async run(call) {
         actions.forgot(call, await parseBody(call, ForgotPassword))
-        return { sent: true }
+        return { sent: true, mail_server: canSend }
       },
     }),
     route('post', '/api/auth/reset-password', 'sign_in', {

@@ -63,6 +63,7 @@ export async function createAccountArea(
       ...invitationRoutes({
         orgs,
         invitations,
+        canSend: post.canSend,
         send: async (mail) => post.sendLater(async () => mail),
         link: (request, token) => linkTo(request, '/invitation', token),
         log: (error) => log.warn({ err: error }, 'an invitation could not be mailed; its link was returned'),

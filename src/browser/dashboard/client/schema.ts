@@ -702,6 +702,7 @@ export interface components {
         hostname_: string;
         id: number;
         kind: string;
+        lang: string;
         limit: number;
         limit_: number;
         metric: string;
@@ -1620,6 +1621,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            mail_server: boolean;
                             /** @constant */
                             sent: true;
                         };
@@ -1694,6 +1696,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            mail_server: boolean;
                             /** @constant */
                             sent: true;
                         };
@@ -1721,6 +1724,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            mail_server: boolean;
                             organisations: {
                                 id: number;
                                 locked: boolean;
@@ -1779,6 +1783,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            mail_server: boolean;
                             organisations: {
                                 id: number;
                                 locked: boolean;
@@ -1841,6 +1846,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            mail_server: boolean;
                             organisations: {
                                 id: number;
                                 locked: boolean;
@@ -1918,6 +1924,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            mail_server: boolean;
                             organisations: {
                                 id: number;
                                 locked: boolean;
@@ -1977,6 +1984,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            mail_server: boolean;
                             organisations: {
                                 id: number;
                                 locked: boolean;
@@ -3726,6 +3734,7 @@ export interface operations {
                             id: number;
                             invited_by: string;
                             link: string;
+                            mail_server: boolean;
                             org: number;
                             /** @enum {string} */
                             role: "owner" | "admin" | "member" | "viewer";
@@ -6892,6 +6901,7 @@ export interface operations {
     get_confirm_email: {
         parameters: {
             query?: {
+                lang?: components["parameters"]["lang"];
                 token?: components["parameters"]["token"];
             };
         };
@@ -6910,6 +6920,7 @@ export interface operations {
     post_confirm_email: {
         parameters: {
             query?: {
+                lang?: components["parameters"]["lang"];
                 token?: components["parameters"]["token"];
             };
         };
@@ -6941,6 +6952,7 @@ export interface operations {
     get_invitation: {
         parameters: {
             query?: {
+                lang?: components["parameters"]["lang"];
                 token?: components["parameters"]["token"];
             };
         };
@@ -7018,6 +7030,9 @@ export interface operations {
     };
     get_register: {
         parameters: {
+            query?: {
+                lang?: components["parameters"]["lang"];
+            };
         };
         responses: {
             200: {
@@ -7033,6 +7048,9 @@ export interface operations {
     };
     post_register: {
         parameters: {
+            query?: {
+                lang?: components["parameters"]["lang"];
+            };
         };
         responses: {
             200: {
@@ -7048,6 +7066,7 @@ export interface operations {
     get_reset_password: {
         parameters: {
             query?: {
+                lang?: components["parameters"]["lang"];
                 token?: components["parameters"]["token"];
             };
         };
@@ -7066,6 +7085,7 @@ export interface operations {
     post_reset_password: {
         parameters: {
             query?: {
+                lang?: components["parameters"]["lang"];
                 token?: components["parameters"]["token"];
             };
         };
@@ -7083,6 +7103,7 @@ export interface operations {
     get_sign_in: {
         parameters: {
             query?: {
+                lang?: components["parameters"]["lang"];
                 next?: components["parameters"]["next"];
                 token?: components["parameters"]["token"];
             };
@@ -7102,6 +7123,7 @@ export interface operations {
     post_sign_in: {
         parameters: {
             query?: {
+                lang?: components["parameters"]["lang"];
                 next?: components["parameters"]["next"];
                 token?: components["parameters"]["token"];
             };

@@ -65,8 +65,12 @@ export const change = <L extends RecordList>(list: L, { id, version }: Known, ch
 export const remove = (list: RecordList, { id, version }: Known): Promise<unknown> =>
   ask('DELETE', `${list}/${id}`, version)
 
-/** Sends a message as an alert or a report would. */
-export const sendTest = (list: RecordList, id: number): Promise<unknown> => ask('POST', `${list}/${id}/test`)
+/** Sends a message as an alert or a report would; returns whether all of it can go out: e-mail needs a mail server. */
+export async function sendTest(list: RecordList, id: number): Promise<boolean> {
+  const body = Object(await request(`${root.href.replace(/\/$/, '')}${list}/${id}/test`, { method: 'POST' }))
+  const { warnings = [] }: { warnings?: { code: string }[] } = body.meta ?? {}
+  return warnings.every(({ code }) => code !== 'no_mail_server')
+}
 
 /** Asks for a record as it is now. */
 export const load = async <R>(list: RecordList | '/api/sites', id: number): Promise<R> =>

@@ -59,6 +59,7 @@ export const settings: Texts['settings'] = {
     all: 'alle Mitglieder',
     mine: 'Sie',
   },
+  noMailServer: 'Dieser Dienst hat keinen Mailserver (--smtp): Per E-Mail geht nichts hinaus.',
   shares: {
     intro:
       'Ein geteilter Link zeigt ausgewählte Zahlen dieser Website ohne Konto. Einzelne Besucher und Besuche zeigt er nie.',
@@ -170,7 +171,9 @@ export const settings: Texts['settings'] = {
     invite: 'Einladen',
     withdraw: 'Zurückziehen',
     until: 'Gültig bis',
-    link: 'Die Einladung wurde gemailt, wenn Mail eingerichtet ist. Auch dieser Link führt hinein:',
+    link: 'Die Einladung ist unterwegs. Auch dieser Link führt hinein:',
+    unmailedLink:
+      'Es wurde keine E-Mail gesendet, weil kein Mailserver eingerichtet ist. Geben Sie diesen Link selbst weiter:',
   },
   dropped: {
     days: '30 Tage',

@@ -60,6 +60,7 @@ export const settings = {
     all: 'all members',
     mine: 'you',
   },
+  noMailServer: 'No mail server is set on this service (--smtp), so nothing goes out by e-mail.',
   shares: {
     intro:
       'A share link shows chosen reads of this site without an account. Single visitors and sessions are never shown.',
@@ -170,7 +171,8 @@ export const settings = {
     invite: 'Invite',
     withdraw: 'Withdraw',
     until: 'Valid until',
-    link: 'The invitation was mailed, if mail is set up. This link works too:',
+    link: 'The invitation is on its way. This link works too:',
+    unmailedLink: 'No mail was sent, because no mail server is set. Pass this link on yourself:',
   },
   dropped: {
     days: '30 days',

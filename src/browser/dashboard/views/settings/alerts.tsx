@@ -41,6 +41,7 @@ export function Alerts() {
       {...useSiteRecords('/api/alerts')}
       title={t().settings.sections.alerts}
       texts={texts}
+      sendsMail
       role="member"
       nameOf={({ name }) => name}
       columns={[

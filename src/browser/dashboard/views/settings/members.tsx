@@ -24,7 +24,7 @@ export function Members() {
   const options = { params: { id: org } }
   const { data, ...asked } = useRead('/api/orgs/{id}/members', org > 0 ? {} : undefined, options)
   const invitations = useRead('/api/orgs/{id}/invitations', org > 0 && hasRole('admin') ? {} : undefined, options)
-  const [link, setLink] = useState<string>()
+  const [{ link, mailed }, setMade] = useState<{ link?: string; mailed?: boolean }>({})
   return (
     <>
       <Records
@@ -64,6 +64,7 @@ export function Members() {
         texts={{ intro: texts.invitationsIntro, new: texts.invite }}
         answer={invitations}
         path="/invitations"
+        sendsMail
         role="admin"
         nameOf={({ email }) => email}
         removeLabel={texts.withdraw}
@@ -77,7 +78,7 @@ export function Members() {
           { key: 'role', head: texts.role, cell: ({ role }) => texts.roles[role] },
           { key: 'until', head: texts.until, cell: ({ expires_at }) => formatDay(expires_at) },
         ]}
-        above={link && <Secret text={texts.link} codes={[link]} />}
+        above={link && <Secret text={mailed ? texts.link : texts.unmailedLink} codes={[link]} />}
         save={async (fields) => {
           const { data } = await send(
             client.POST('/api/orgs/{id}/invitations', {
@@ -85,7 +86,7 @@ export function Members() {
               body: { email: textOf(fields, 'email'), role: toRole(textOf(fields, 'role')) },
             }),
           )
-          setLink(data.link)
+          setMade({ link: data.link, mailed: data.mail_server })
         }}
         form={() => (
           <>

@@ -4,13 +4,14 @@ import { LinkButton } from '../../parts/buttons.js'
 import { act, Confirm, Dialog, Form, toast } from '../../parts/dialogs.js'
 import { NewerVersion, useVersion } from '../../parts/newer-version.js'
 import { Panel } from '../../parts/panel.js'
+import { Absent } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { type SwitchedList, Toggle } from '../../parts/toggle.js'
 import type { Problem } from '../../state/client.js'
 import { forget, useRead } from '../../state/data.js'
 import { siteQuery } from '../../state/question.js'
 import { type CreatedOf, type InputOf, type RecordList, remove, sendTest, store } from '../../state/records.js'
-import { hasRole, type Role } from '../../state/session.js'
+import { hasRole, me, type Role } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 
 interface Row {
@@ -29,6 +30,8 @@ interface RecordsProps<R extends Row> {
   list?: RecordList
   columns: readonly Column<R>[]
   nameOf: (row: R) => string
+  /** Whether the records send e-mail: their panel then says if no mail server is set. */
+  sendsMail?: boolean
   /** The least role that may change these records. */
   role: Role
   /** The fields of the form; `row` is the record to change. */
@@ -58,13 +61,15 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
       {label}
     </LinkButton>
   )
+  const test = async (kind: RecordList, { id }: R) =>
+    toast((await sendTest(kind, id)) ? (texts.tested ?? '') : t().settings.noMailServer)
   const acts: Column<R> = {
     key: 'acts',
     head: <span class="visually-hidden">{parts.edit}</span>,
     right: true,
     cell: (row) => (
       <span class="row-actions">
-        {texts.test && list && button(row, texts.test, () => void act(() => sendTest(list, row.id), texts.tested))}
+        {texts.test && list && button(row, texts.test, () => void act(async () => test(list, row)))}
         {props.canEdit && button(row, parts.edit, () => setEditing({ row }))}
         {props.remove && button(row, removeLabel, () => setRemoving(row))}
       </span>
@@ -87,6 +92,7 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
       {() => (
         <>
           <p class="muted">{texts.intro}</p>
+          {props.sendsMail && <NoMailServer />}
           {above}
           {rows.length > 0 && (
             <Table
@@ -96,11 +102,7 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
               columns={mayChange ? [...columns, acts] : columns}
             />
           )}
-          {editing && (
-            <Dialog title={editing.row ? nameOf(editing.row) : (texts.new ?? title)} onClose={close}>
-              <Editor {...editing} records={props} onClose={close} />
-            </Dialog>
-          )}
+          {editing && <Editor {...editing} records={props} onClose={close} />}
           {removing !== undefined && (
             <Confirm
               title={`${removeLabel}: ${nameOf(removing)}`}
@@ -121,13 +123,17 @@ export function Records<R extends Row>(props: RecordsProps<R>) {
   )
 }
 
+/** Says before anything is asked for that no e-mail can go out; nothing where a mail server is set. */
+const NoMailServer = () => (me.value?.mail_server === false ? <Absent>{t().settings.noMailServer}</Absent> : null)
+
 interface EditorProps<R extends Row> {
   row?: R
   records: RecordsProps<R>
   onClose: () => void
 }
 
-function Editor<R extends Row>({ row, records: { list, path, form, save, nameOf }, onClose }: EditorProps<R>) {
+function Editor<R extends Row>({ row, records, onClose }: EditorProps<R>) {
+  const { list, path, form, save, nameOf, texts, title } = records
   const { parts } = t()
   const close = () => {
     forget(path)
@@ -139,10 +145,12 @@ function Editor<R extends Row>({ row, records: { list, path, form, save, nameOf 
     toast(parts.saved)
   })
   return (
-    <Form action={row ? parts.save : parts.create} onCancel={onClose} submit={edit.store}>
-      {form?.(row)}
-      <NewerVersion edit={edit} summary={nameOf} onTake={close} />
-    </Form>
+    <Dialog title={row ? nameOf(row) : (texts.new ?? title)} onClose={onClose}>
+      <Form action={row ? parts.save : parts.create} onCancel={onClose} submit={edit.store}>
+        {form?.(row)}
+        <NewerVersion edit={edit} summary={nameOf} onTake={close} />
+      </Form>
+    </Dialog>
   )
 }
 

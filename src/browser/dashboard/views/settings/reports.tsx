@@ -14,6 +14,7 @@ export function Reports() {
       {...useSiteRecords('/api/reports')}
       title={t().settings.sections.reports}
       texts={texts}
+      sendsMail
       role="member"
       nameOf={({ name }) => name}
       columns={[
