@@ -60,6 +60,12 @@ export function toast(text: string, action?: Toast['action']): () => void {
   return remove
 }
 
+/** Says a problem in words. The API's sentence about a lacking credential is for programs and their keys. */
+const wordsOf = ({ code, field, message }: Problem): string => {
+  const own = t().parts.problem[code]
+  return (code === 'unauthorized' && field === undefined ? own : message) || (own ?? code)
+}
+
 /** After this time a reader wants to know that the server is being waited for. */
 const SLOW_MS = 400
 
@@ -78,7 +84,7 @@ export async function act(run: () => Promise<unknown>, done?: string): Promise<b
     return true
   } catch (error) {
     if (!isProblem(error)) throw error
-    toast(error.message || (t().parts.problem[error.code] ?? error.code))
+    toast(wordsOf(error))
     return false
   } finally {
     clearTimeout(slow)
@@ -107,11 +113,13 @@ interface FormProps {
   action: string
   danger?: boolean
   onCancel?: () => void
+  /** The word for `onCancel`, if it is another than Cancel. */
+  cancelLabel?: string
   children: ComponentChildren
 }
 
 /** A form that sends once, says what is wrong, and loses no input. */
-export function Form({ submit, action, danger, onCancel, children }: FormProps) {
+export function Form({ submit, action, danger, onCancel, cancelLabel = t().parts.cancel, children }: FormProps) {
   const [problem, setProblem] = useState<Problem>()
   const [busy, setBusy] = useState(false)
   const { parts } = t()
@@ -136,7 +144,7 @@ export function Form({ submit, action, danger, onCancel, children }: FormProps) 
         <p class="absent" role="alert">
           <span />
           <span>
-            {problem.message || parts.problem[problem.code]} {parts.lostEdit}
+            {wordsOf(problem)} {parts.lostEdit}
           </span>
         </p>
       )}
@@ -144,7 +152,7 @@ export function Form({ submit, action, danger, onCancel, children }: FormProps) 
         <button type="submit" class={danger ? 'button danger' : 'button'} disabled={busy} aria-busy={busy}>
           {action}
         </button>
-        {onCancel && <PlainButton onClick={onCancel}>{parts.cancel}</PlainButton>}
+        {onCancel && <PlainButton onClick={onCancel}>{cancelLabel}</PlainButton>}
       </div>
     </form>
   )

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useErrorBoundary } from 'preact/hooks'
-import { PlainButton } from '../parts/buttons.js'
-import { Dialog, Form, Toasts } from '../parts/dialogs.js'
+import { Form, Toasts } from '../parts/dialogs.js'
 import { Input } from '../parts/fields.js'
 import { useSegments } from '../parts/filter-name.js'
 import { Logo } from '../parts/marks.js'
@@ -11,9 +10,9 @@ import { go, hrefTo, isEmbedded, place, siteId, view } from '../state/address.js
 import { type Problem, sessionEndedAt } from '../state/client.js'
 import { useRead } from '../state/data.js'
 import { segments } from '../state/filters.js'
-import { formatDay, formatTime } from '../state/format.js'
+import { formatDay } from '../state/format.js'
 import { dimensions, siteQuery } from '../state/question.js'
-import { hasRole, me, pageTitle, signInAddress, site, sites, timeZone } from '../state/session.js'
+import { hasRole, me, pageTitle, site, sites, timeZone } from '../state/session.js'
 import { lockedShare, unlockShare } from '../state/share.js'
 import { share } from '../state/shared-scopes.js'
 import { t } from '../texts/index.js'
@@ -23,6 +22,7 @@ import { KeysDialog, showingKeys } from './keys.js'
 import { lazy } from './lazy.js'
 import { Rail, Tabs } from './rail.js'
 import { Search, searching } from './search.js'
+import { SessionEnded } from './session-ended.js'
 import { openViews, pathOf } from './views.js'
 
 /** The form for a site, for an account that has none. */
@@ -59,25 +59,6 @@ function NotFound() {
         {notFound.link}
       </a>
     </div>
-  )
-}
-
-/** Says that the session has ended; the page stays as it is. */
-function SessionEnded({ at }: { at: Date }) {
-  const { expired } = t().shell
-  const close = () => {
-    sessionEndedAt.value = undefined
-  }
-  return (
-    <Dialog title={expired.title} onClose={close}>
-      <p>{expired.text(formatTime(at))}</p>
-      <div class="buttons">
-        <a class="button" href={signInAddress()} data-leave>
-          {expired.action}
-        </a>
-        <PlainButton onClick={close}>{expired.later}</PlainButton>
-      </div>
-    </Dialog>
   )
 }
 

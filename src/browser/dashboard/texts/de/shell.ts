@@ -141,10 +141,14 @@ export const shell: Texts['shell'] = {
   },
   expired: {
     title: 'Ihre Sitzung ist zu Ende',
-    text: (time) =>
-      `Ihre Sitzung endete um ${time}. Melden Sie sich an, um weiterzumachen; diese Seite bleibt, wie sie ist.`,
+    text: (time) => `Ihre Sitzung endete um ${time}. Melden Sie sich an, um weiterzumachen; alles Eingegebene bleibt.`,
     action: 'Anmelden',
     later: 'Weiter ansehen',
+    again: 'Sie sind wieder angemeldet.',
+    wrong: 'Die E-Mail-Adresse oder das Passwort ist falsch.',
+    code: 'Zwei-Faktor-Code',
+    otherWays: 'Noch kein Passwort, oder ein Link?',
+    newTab: 'In einem neuen Tab anmelden und zurückkommen',
   },
   keys: {
     title: 'Tastatur',

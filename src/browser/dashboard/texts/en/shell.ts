@@ -140,9 +140,14 @@ export const shell = {
   },
   expired: {
     title: 'Your session has ended',
-    text: (time: string) => `Your session ended at ${time}. Sign in to go on; this page stays as it is.`,
+    text: (time: string) => `Your session ended at ${time}. Sign in to go on; all that you typed stays.`,
     action: 'Sign in',
     later: 'Look on',
+    again: 'You are signed in again.',
+    wrong: 'The e-mail address or the password is wrong.',
+    code: 'Two-factor code',
+    otherWays: 'No password yet, or a link?',
+    newTab: 'Sign in in a new tab, then come back',
   },
   keys: {
     title: 'Keyboard',
