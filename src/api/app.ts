@@ -129,7 +129,8 @@ export function createApp(deps: {
         const url = new URL(c.req.url)
         checkQuery(url.searchParams, route)
         const query = readSearchParams(url, route)
-        const call = { request, principal, access, ip, at: now(), query, params: c.req.param() }
+        const dispatch = (part: Request) => waitForTurn().then(() => app.fetch(part, { ip, operator }))
+        const call = { request, principal, access, ip, at: now(), query, params: c.req.param(), dispatch }
         const response = toResponse(route, await route.run(call))
         // Responses other than JSON are streams, which may last as long as their reader likes.
         return route.contentType === undefined

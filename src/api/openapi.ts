@@ -71,6 +71,7 @@ const TAG_DESCRIPTIONS: Record<string, string> = {
   account: 'Accounts, sign-in sessions and two-factor sign-in. For browsers; API keys are rejected.',
   track: 'Hits of browsers. Needs no credential: a hit is accepted only for a hostname of its site.',
   ingest: 'Rows of other servers.',
+  batch: 'Several GET requests in one.',
   service: 'Health and metrics of the service itself.',
 }
 

@@ -19,6 +19,8 @@ export interface Call extends Grant {
   query: URLSearchParams
   /** The path parameters by name. */
   params: Readonly<Record<string, string>>
+  /** Sends a further request of the same sender through the route table. */
+  dispatch(request: Request): Promise<Response>
 }
 
 /** One entry of the route table: all that routing, authorisation and the OpenAPI document need. */

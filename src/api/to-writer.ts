@@ -10,6 +10,8 @@ const READ_AT_WRITER = new Set([
   '/api/track/pixel.gif',
   '/api/flags/evaluate',
 ])
+/** A POST that only reads. */
+const BATCH_PATH = '/api/batch'
 /** Three heartbeats of a stream of rows. */
 const MAX_SILENCE_MS = 45_000
 /** Headers of one connection, which the next one has of its own (RFC 9110 7.6.1). */
@@ -28,6 +30,7 @@ const CHANGING_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** The method of a request that only the writer can answer: it changes something, records, or asks for rows as they are stored. */
 function methodForWriter({ method, url }: Request): 'GET' | (typeof CHANGING_METHODS)[number] | undefined {
+  if (new URL(url).pathname === BATCH_PATH) return undefined
   const changing = CHANGING_METHODS.find((one) => one === method)
   return changing ?? (method === 'GET' && READ_AT_WRITER.has(new URL(url).pathname) ? 'GET' : undefined)
 }

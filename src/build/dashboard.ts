@@ -29,7 +29,7 @@ export async function buildDashboard(): Promise<void> {
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       // One file of all that several views share: 20 small ones took a quarter of a second to load.
-      rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 4 }] } } },
+      rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] } } },
     },
   })
   for (const file of listFiles(TARGET)) compress(file)

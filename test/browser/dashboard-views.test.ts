@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import t from 'tap'
 import { openBrowser } from '../fixtures/browser.js'
-import { count, headlinesOf, shows, texts, VALUES } from '../fixtures/dashboard-page.js'
+import { askSingly, count, headlinesOf, shows, texts, VALUES } from '../fixtures/dashboard-page.js'
 import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
 import { eventually } from '../fixtures/instance.js'
 
@@ -100,6 +100,7 @@ t.test('the page of installation counts each readership, and asks for the key wh
   const { context, page } = await signIn(browser, app)
   const asked: string[] = []
   page.on('request', (request) => request.url().includes('ingest-key') && asked.push(request.url()))
+  await askSingly(page)
   const answer = (url: string, data: object) =>
     page.route(url, (route) => route.fulfill({ json: { data, meta: { recorded: { gaps: [] }, warnings: [] } } }))
   await answer('**/api/stats/overview?*audience=human*', { pageviews: 312 })
@@ -175,6 +176,7 @@ t.test('a view whose script is gone after an upgrade reloads the page, once', { 
 t.test('in a browser of another zone than the site’s', { timeout: 600_000 }, async (t) => {
   const viewport = { width: 1440, height: 900 }
   const { context, page, trouble } = await signIn(browser, app, { viewport, timezoneId: 'America/Los_Angeles' })
+  await askSingly(page)
   const RANGE = 'range=90d'
   const headlines = headlinesOf(app)
   const open = (path: string, query = RANGE) => page.goto(`${app.admin}/sites/1${path}?${query}`)

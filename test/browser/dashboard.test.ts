@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { totpCode } from '../fixtures/authenticator.js'
 import { openBrowser } from '../fixtures/browser.js'
-import { count, headlinesOf, share, shows, TOP_PAGES, texts, VALUES } from '../fixtures/dashboard-page.js'
+import { count, headlinesOf, routeRead, share, shows, TOP_PAGES, texts, VALUES } from '../fixtures/dashboard-page.js'
 import { startDashboard, watch } from '../fixtures/dashboard-service.js'
 import { eventually } from '../fixtures/instance.js'
 import { receiver } from '../fixtures/receiver.js'
@@ -95,7 +95,7 @@ t.test('a click on a row filters, again removes it, and back returns', SLOW, asy
   await page.goBack()
   await shows(t, page, VALUES, some, 'back')
   t.equal(parameter('filters'), filters)
-  await page.route('**/stats/pages?*human*', (route) => sleep(700).then(() => route.continue()), { times: 1 })
+  await routeRead(page, '**/stats/pages?*human*', (route) => sleep(700).then(() => route.continue()), { times: 1 })
   await open('')
   const rows = await row.waitFor().then(() => page.evaluate(texts(TOP_PAGES)))
   await page.waitForSelector('.span-8[aria-busy=false] .butterfly')
@@ -266,7 +266,7 @@ t.test('a key is made and used', SLOW, async (t) => {
 t.test('an alert is tested against its receiver', SLOW, async (t) => {
   const hook = await receiver(t, (_, res) => res.end())
   // On a slow line the reader is asked once the other member's record is there.
-  await page.route('**/api/alerts?*', (route) => sleep(500).then(() => route.continue()))
+  await routeRead(page, '**/api/alerts?*', (route) => sleep(500).then(() => route.continue()))
   await open('/settings/alerts')
   await page.click('button:has-text("New alert")')
   await page.fill('dialog input[name=name]', 'Many readers')

@@ -3,6 +3,7 @@ import type { PdfRenderer } from '../../analytics/export/pdf.js'
 import { alertRoutes, reportRoutes } from '../../api/alerts.js'
 import { annotationRoutes } from '../../api/annotations.js'
 import { createApp } from '../../api/app.js'
+import { batchRoute } from '../../api/batch.js'
 import { createDashboard } from '../../api/dashboard-files.js'
 import { flagRoutes } from '../../api/flags.js'
 import { historyRoutes } from '../../api/histories.js'
@@ -173,41 +174,42 @@ function createServiceApp(
     ...(backups.schedule && { backups: backups.schedule }),
     ...(workerClient.isShared && { shared: () => workerClient.call('shared_status', undefined) }),
   })
+  const routes = [
+    ...reads.routes,
+    ingest.edgeRoute,
+    ...siteRecordRoutes({ ...managed, sites, store: workerClient.events }),
+    ...annotationRoutes({ sites, annotations, users }),
+    ...accounts.shareRoutes,
+    badgeRoute({ access: accounts.shareAccess, readsOf: reads.asShare, now }),
+    // Before the routes of flags, where `evaluate` would be read as an id.
+    ingest.evaluationRoute,
+    ...flagRoutes({ sites, flags }),
+    ...alertRoutes({ sites, alerts, notify, readDependencies: reads.asOperator, now }),
+    ...reportRoutes({ sites, reports, notify }),
+    ...ingest.trackRoutes,
+    ...serviceRoutes({
+      workerClient,
+      health,
+      losses,
+      backups: backups.backups,
+      keys,
+      sites,
+      ingestKeys,
+      metrics,
+      status: status.read,
+      listener: () => deps.site?.(),
+      vacuum: createVacuum(workerClient, sizes),
+    }),
+    ...importRoutes({ sites, imports, jobs: importJobs }),
+    ...importControlRoutes({ jobs: importJobs, sites }),
+    ...dropRoutes({ sites, drops }),
+    ...historyRoutes({ sites, histories }),
+    ...accounts.routes,
+    ...visitorRoutes({ sites, removals }),
+    ...accounts.accountRoutes,
+  ]
   return createApp({
-    routes: [
-      ...reads.routes,
-      ingest.edgeRoute,
-      ...siteRecordRoutes({ ...managed, sites, store: workerClient.events }),
-      ...annotationRoutes({ sites, annotations, users }),
-      ...accounts.shareRoutes,
-      badgeRoute({ access: accounts.shareAccess, readsOf: reads.asShare, now }),
-      // Before the routes of flags, where `evaluate` would be read as an id.
-      ingest.evaluationRoute,
-      ...flagRoutes({ sites, flags }),
-      ...alertRoutes({ sites, alerts, notify, readDependencies: reads.asOperator, now }),
-      ...reportRoutes({ sites, reports, notify }),
-      ...ingest.trackRoutes,
-      ...serviceRoutes({
-        workerClient,
-        health,
-        losses,
-        backups: backups.backups,
-        keys,
-        sites,
-        ingestKeys,
-        metrics,
-        status: status.read,
-        listener: () => deps.site?.(),
-        vacuum: createVacuum(workerClient, sizes),
-      }),
-      ...importRoutes({ sites, imports, jobs: importJobs }),
-      ...importControlRoutes({ jobs: importJobs, sites }),
-      ...dropRoutes({ sites, drops }),
-      ...historyRoutes({ sites, histories }),
-      ...accounts.routes,
-      ...visitorRoutes({ sites, removals }),
-      ...accounts.accountRoutes,
-    ],
+    routes: [...routes, batchRoute(routes)],
     credentials: { keys, people, shares: accounts.shareAccess },
     version,
     now,

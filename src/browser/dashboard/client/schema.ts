@@ -149,6 +149,11 @@ export interface paths {
         };
         post: operations["post_auth_totp_recovery_codes"];
     };
+    "/api/batch": {
+        parameters: {
+        };
+        post: operations["post_batch"];
+    };
     "/api/citation-gap": {
         parameters: {
         };
@@ -2203,6 +2208,28 @@ export interface operations {
                             recovery_codes: string[];
                         };
                     };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    post_batch: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    requests: string[];
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
                 };
             };
             default: components["responses"]["Error"];

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { DataOf, MetaOf, ReadPath } from '../client/index.js'
 import { root } from './address.js'
-import { type Problem, request, toProblem } from './client.js'
+import { askJson } from './batch.js'
+import { type Problem, toProblem } from './client.js'
 import { isReadable } from './shared-scopes.js'
 import { whileVisible } from './visible.js'
 
@@ -55,7 +56,7 @@ async function askAgain(part: string): Promise<void> {
 const listeners = new Set<(part: string) => Promise<unknown> | undefined>()
 
 async function ask(address: string): Promise<Answer> {
-  const body = await request(address, { headers: { accept: 'application/json' } })
+  const body = await askJson(address)
   if (typeof body !== 'object' || body === null) throw toProblem(200, body)
   return { data: Reflect.get(body, 'data'), meta: Reflect.get(body, 'meta'), at: Date.now() }
 }
