@@ -48,6 +48,7 @@ const WALLS: readonly { from: string[]; to: string[]; except?: Record<string, st
     to: ['worker', 'storage/duckdb', 'storage/clickhouse', 'storage/postgres'],
     except: {
       'src/app/cli/agents.ts': '`agents identify --ip` looks up the network as the worker does',
+      'src/app/cli/log-report.ts': '`report` looks up countries as the worker does',
       'src/app/cli/doctor-lists.ts': 'doctor checks the lists of networks as the worker reads them',
       'src/app/cli/geoip.ts': 'a database of places is checked before the worker gets it',
       'src/app/cli/doctor-files.ts': 'doctor opens the files of a stopped instance',

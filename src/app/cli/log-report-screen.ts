@@ -3,6 +3,7 @@ import { formatBytes } from '../../base/format-bytes.js'
 import type { LogReport } from '../../history/log-report/report.js'
 import { bar, sparkline } from './charts.js'
 import { escapeText } from './escape.js'
+import { formatList, hourLines, peopleLists, type ScreenList, serverLists } from './log-report-lists.js'
 import { formatTable, right } from './table.js'
 import { style, type Terminal } from './terminal.js'
 import { cutToWidth, textWidth, wrapIndented } from './text-width.js'
@@ -11,14 +12,14 @@ interface Screen extends Pick<Terminal, 'colour' | 'columns'> {
   rows: { agents: number; others: number }
 }
 
-/** Rows of the lists, so that a report is about one screen. */
+/** Rows of the lists, so that a report is a few screens. */
 export const DEFAULT_ROWS = { agents: 12, others: 5 } as const
 const MAX_COLUMNS = 110
 /** Narrower terminals show the halves of the screen below each other. */
 const MIN_TWO_HALVES = 76
 const GAP = 4
 
-/** Formats a report as one screen, or with lists of `limit` rows; a wider terminal than 110 columns is not filled. */
+/** Formats a report for a terminal, people first, or with lists of `limit` rows; a wider terminal than 110 columns is not filled. */
 export function formatLogReport(
   terminal: Pick<Terminal, 'colour' | 'columns'>,
   report: LogReport,
@@ -35,10 +36,13 @@ export function formatLogReport(
     header(screen, report),
     unknownReaders(screen, report),
     inHalves(columns, peopleBlock(screen, report), agentsBlock(screen, report)),
+    ...pairs(screen, peopleLists(report)),
     agentTable(screen, report),
-    inHalves(columns, ...assistantBlocks(halfOf(screen), report)),
+    ...pairs(screen, assistantLists(report)),
     errorTable(screen, report),
     robotsTable(screen, report),
+    ...pairs(screen, serverLists(report)),
+    `${hourLines(screen, report).join('\n')}\n`,
     notes(screen, report),
   ]
     .filter((part) => part !== '')
@@ -61,7 +65,6 @@ function header(screen: Screen, { files, lines, window, tz }: LogReport): string
 
 const half = ({ columns = MAX_COLUMNS }: Screen) =>
   columns < MIN_TWO_HALVES ? columns : Math.floor((columns - GAP) / 2)
-const halfOf = (screen: Screen): Screen => ({ ...screen, columns: half(screen) })
 
 const NO_USER_AGENTS =
   'The log has no user agents, so people and agents cannot be told apart. Have the server log them: the format combined does.'
@@ -154,7 +157,7 @@ function agentTable(screen: Screen, { by_agent, by_purpose, agents, robots }: Lo
     ],
     shown.map((agent) => [
       formatNumber(agent.requests),
-      ...(wide ? [bar(agent.requests, max, 16)] : []),
+      ...(wide ? [bar(agent.requests, max, (screen.columns ?? 0) < 100 ? 8 : 16)] : []),
       agent.name,
       formatPercent((agent.client_errors + agent.server_errors) / agent.requests),
       ...(robots ? [agent.disallowed ? formatNumber(agent.disallowed) : ''] : []),
@@ -170,29 +173,26 @@ function agentTable(screen: Screen, { by_agent, by_purpose, agents, robots }: Lo
 const disallowedTitle = (robots: LogReport['robots']) => (robots ? [right('DISALLOWED')] : [])
 
 /** The URLs that assistants read, and the people who came from them. */
-function assistantBlocks(screen: Screen, { read_by_assistants, arrivals }: LogReport): [string[], string[]] {
-  const table = (title: string, rows: readonly (readonly [number, string])[], empty: string) => [
-    bold(screen, title),
-    ...(rows.length === 0
-      ? [dim(screen, empty)]
-      : rows.slice(0, screen.rows.others).map(([n, text]) => {
-          const width = formatNumber(rows[0]?.[0] ?? 0).length
-          const name = cutToWidth(escapeText(text), (screen.columns ?? MAX_COLUMNS) - width - 2)
-          return `${formatNumber(n).padStart(width)}  ${name}`
-        })),
-  ]
-  return [
-    table(
-      'Read most by AI assistants',
-      read_by_assistants.map(({ requests, pathname }) => [requests, pathname]),
-      'none fetched a page',
-    ),
-    table(
-      `Arrivals from AI assistants: ${formatNumber(arrivals.pageviews)}`,
-      arrivals.assistants.map(({ name, pageviews }) => [pageviews, name]),
-      'none names an assistant as its source',
-    ),
-  ]
+const assistantLists = ({ read_by_assistants, arrivals }: LogReport): ScreenList[] => [
+  {
+    title: 'Read most by AI assistants',
+    rows: read_by_assistants.map(({ requests, pathname }) => [formatNumber(requests), pathname]),
+    empty: 'none fetched a page',
+  },
+  {
+    title: `Arrivals from AI assistants: ${formatNumber(arrivals.pageviews)}`,
+    rows: arrivals.assistants.map(({ name, pageviews }) => [formatNumber(pageviews), name]),
+    empty: 'none names an assistant as its source',
+  },
+]
+
+/** Sets lists in pairs, side by side where the terminal has the place. */
+function pairs(screen: Screen, lists: readonly ScreenList[]): string[] {
+  const columns = half(screen)
+  const blocks = lists.map((list) => formatList({ colour: screen.colour, columns }, list, screen.rows.others))
+  return blocks.flatMap((left, i) =>
+    i % 2 === 0 ? [inHalves(screen.columns ?? MAX_COLUMNS, left, blocks[i + 1] ?? [])] : [],
+  )
 }
 
 function errorTable(screen: Screen, { errors }: LogReport): string {
@@ -254,6 +254,7 @@ function notes(screen: Screen, { lines, people, agents, files, robots, lists_com
 
 /** Sets two blocks side by side, or one below the other in a narrow terminal. */
 function inHalves(columns: number, left: readonly string[], right: readonly string[]): string {
+  if (right.length === 0) return `${left.join('\n')}\n`
   if (columns < MIN_TWO_HALVES) return `${left.join('\n')}\n\n${right.join('\n')}\n`
   const width = Math.floor((columns - GAP) / 2)
   const lines = Array.from({ length: Math.max(left.length, right.length) }, (_, i) => {

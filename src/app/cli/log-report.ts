@@ -4,11 +4,13 @@ import { loadCatalog } from '../../agents/catalog.js'
 import { createPolicy } from '../../agents/policy/policy.js'
 import { formatCell } from '../../analytics/export/csv.js'
 import { parseTimeZone } from '../../analytics/query/calendar.js'
+import { parseAddress } from '../../base/address.js'
 import { LOG_FORMATS } from '../../history/access-logs/formats.js'
 import type { LogFormat } from '../../history/access-logs/log-format.js'
 import { readInOrder } from '../../history/access-logs/merge.js'
 import type { LogReport, ReadFile } from '../../history/log-report/report.js'
 import { createTally, type Tally } from '../../history/log-report/tally.js'
+import { openPlaceLookup } from '../../worker/ingest/place/place-lookup.js'
 import { type CommandCall, defineCommand, flag, JSON_FLAG, printJson } from './command.js'
 import { escapeJson } from './escape.js'
 import { DATA_PATHS_FLAG, openLogFiles, readFormat, readRobots } from './log-files.js'
@@ -35,6 +37,11 @@ const LogReportFlags = z.object({
       .default('UTC'),
   ),
   dataPaths: DATA_PATHS_FLAG,
+  addresses: flag(
+    '--addresses',
+    'also list the addresses with most requests, which identify people',
+    z.boolean().default(false),
+  ),
   limit: flag(
     '--limit <rows>',
     `rows of each list on the screen (default ${DEFAULT_ROWS.agents} agents, ${DEFAULT_ROWS.others} of the others)`,
@@ -58,13 +65,20 @@ export const logReport = defineCommand({
   name: 'report',
   summary: 'show the people and agents in access logs; keeps nothing',
   arguments: [{ syntax: '<files...>', doc: 'access logs, also .gz and .zst, in any order; - for standard input' }],
+  settings: ['geoip'],
   flags: LogReportFlags,
   async run(call) {
     const { flags, terminal } = call
     const format = flags.logFormat === undefined ? undefined : readFormat(flags.logFormat, '--log-format')
     const file = flags.robots === undefined ? undefined : await readRobots(flags.robots, terminal.version)
     const robots = file && { source: file.source, policy: createPolicy({ hostname: file.hostname, robots: file }) }
+    const places = openPlaceLookup(call.config)
     const tally = createTally({
+      // Without any geo data all countries would be unknown.
+      ...(places.sources.length > 0 && {
+        locate: (address: string) => places.locate(parseAddress(address)).country ?? undefined,
+      }),
+      addresses: flags.addresses,
       catalog: loadCatalog(),
       robots,
       host: flags.host,

@@ -1,10 +1,9 @@
 import { formatNumber, formatPercent, formatWindow } from '../../analytics/export/format.js'
 import { formatBytes } from '../../base/format-bytes.js'
+import { PATH, ROWS, table } from './html-table.js'
+import { peopleSections, serverSections } from './html-traffic.js'
 import { escapeHtml, type Html, html, join } from './markup.js'
 import type { LogReport } from './report.js'
-
-/** Rows of a list; agents are all listed. How many more there are is only said of lists that the report has in full. */
-const ROWS = 12
 
 /** Formats a report as one HTML page without scripts, which needs no other file and asks no other server. */
 export function formatHtml(report: LogReport): string {
@@ -33,12 +32,13 @@ function page(title: string, report: LogReport): string {
 ${unknownSection(report)}
 <section class="totals">${peopleTotals(report)}${agentTotals(report)}</section>
 <figure>${drawSeries(report.series)}</figure>
+${peopleSections(report)}
+<div class="halves">${arrivalSection(report)}${assistantSection(report)}</div>
 ${agentSection(report)}
 <div class="halves">${operatorSection(report)}${purposeSection(report)}</div>
 ${robotsSection(report)}
-<div class="halves">${assistantSection(report)}${arrivalSection(report)}</div>
-${errorSection(report)}
-<div class="halves">${pageSection(report)}${unnamedSection(report)}</div>
+<div class="halves">${errorSection(report)}${unnamedSection(report)}</div>
+${serverSections(report)}
 </main>
 <footer>${notes(report)}<p>Made by <code>readership report</code> from the log alone: a request is an agent’s if its user agent says so.</p></footer>
 </body>`.text
@@ -67,35 +67,6 @@ const agentTotals = (report: LogReport): Html =>
     ['operators', formatNumber(report.agents.operators)],
     ['sent', formatBytes(report.agents.bytes)],
   ])
-
-interface Column<R> {
-  title: string
-  value: (row: R) => string | Html
-  isNumber?: boolean
-}
-
-/** A table of the first rows; `bars` is the number that the bar in the first column shows, in the colour of `kind`. */
-function table<R>(
-  title: string,
-  rows: readonly R[],
-  columns: readonly Column<R>[],
-  bars: (row: R) => number,
-  { limit = ROWS, kind = 'agents' }: { limit?: number; kind?: 'agents' | 'people' } = {},
-): Html {
-  const max = Math.max(...rows.map(bars), 1)
-  const cell = (row: R, { value, isNumber }: Column<R>, i: number) => {
-    const bar = i === 0 ? html` style="--share:${((bars(row) / max) * 100).toFixed(1)}%"` : ''
-    return html`<td class="${i === 0 ? 'bar' : isNumber ? 'number' : ''}"${bar}>${value(row)}</td>`
-  }
-  const body = rows
-    .slice(0, limit)
-    .map((row) => html`<tr>${join(columns.map((column, i) => cell(row, column, i)))}</tr>`)
-  const heads = columns.map(({ title, isNumber }) => html`<th class="${isNumber ? 'number' : ''}">${title}</th>`)
-  const rest = rows.length - limit
-  return html`<section class="${kind}"><h2>${title}</h2><table><thead><tr>${join(heads)}</tr></thead><tbody>${join(body)}</tbody></table>${
-    rest > 0 ? html`<p class="muted">and ${formatNumber(rest)} more</p>` : ''
-  }</section>`
-}
 
 const empty = (title: string, text: string): Html =>
   html`<section><h2>${title}</h2><p class="muted">${text}</p></section>`
@@ -176,8 +147,6 @@ function robotsSection({ robots }: LogReport): Html {
   )
 }
 
-const PATH = { title: 'Path', value: ({ pathname }: { pathname: string }) => html`<code>${pathname}</code>` }
-
 function assistantSection({ read_by_assistants }: LogReport): Html {
   const title = 'Read most by AI assistants'
   if (read_by_assistants.length === 0) return empty(title, 'None fetched a page.')
@@ -228,19 +197,6 @@ function unknownSection({ unknown_readers: unknown }: LogReport): Html {
   const count = ({ requests }: { requests: number }) => requests
   return html`<section><h2>Readers unknown</h2><p>${formatNumber(unknown.requests)} requests from ${formatNumber(unknown.addresses)} addresses are of logs without user agents, so that people and agents cannot be told apart. Have the server log them: the format combined does.</p></section><div class="halves">${table('Paths, read by unknown readers', unknown.paths.slice(0, ROWS), [PATH, requests], count)}${table('Statuses', unknown.statuses, [{ title: 'Status', value: ({ status }) => String(status) }, requests], count)}</div>`
 }
-
-const pageSection = ({ pages }: LogReport): Html =>
-  table(
-    'Read most by people',
-    pages.slice(0, ROWS),
-    [
-      PATH,
-      { title: 'Pageviews', value: ({ pageviews }) => formatNumber(pageviews), isNumber: true },
-      { title: 'Agents’ requests', value: ({ requests }) => formatNumber(requests), isNumber: true },
-    ],
-    ({ pageviews }) => pageviews,
-    { kind: 'people' },
-  )
 
 function unnamedSection({ unnamed }: LogReport): Html {
   if (unnamed.length === 0) return html``

@@ -66,10 +66,35 @@ export interface LogReport {
   }
   /** The paths that people read most, with the requests of agents beside. */
   pages: readonly { pathname: string; pageviews: number; requests: number }[]
+  /** Responses by status; the sum is the requests of people and agents. */
+  statuses: readonly { status: number; people: number; agents: number }[]
+  /** Responses of 400 and above to people. */
+  people_errors: readonly { status: number; pathname: string; requests: number }[]
+  /** Requests by the hostname that was asked for; empty if the log has none. */
+  hosts: readonly { hostname: string; people: number; agents: number }[]
+  /** Places that people came from, by pageviews; pages of the site itself do not count. */
+  referrers: readonly NamedPageviews[]
+  browsers: readonly NamedPageviews[]
+  systems: readonly NamedPageviews[]
+  /** ISO 3166-1 codes, or `unknown`; absent where addresses cannot be located. */
+  countries?: readonly NamedPageviews[]
+  /** Requests by the client's address; absent unless they were asked for. */
+  addresses?: readonly { address: string; people: number; agents: number; bytes: number }[]
+  /** The hours of the day, 0 to 23, over all days of the log. */
+  hours: readonly { hour: number; pageviews: number; requests: number }[]
+  /** The paths with most bytes, of people and agents. */
+  bandwidth: readonly { pathname: string; bytes: number; requests: number }[]
+  /** Styles, scripts, pictures, fonts and the like, by requests of people. */
+  assets: readonly { pathname: string; requests: number; bytes: number }[]
   /** User agents of the agents that the catalogue does not name. */
   unnamed: readonly { user_agent: string; requests: number }[]
   /** False if there were more distinct paths than are kept: rare ones may be missing from the lists. */
   lists_complete: boolean
+}
+
+export interface NamedPageviews {
+  name: string
+  pageviews: number
 }
 
 export interface AgentLine extends AgentTotals {

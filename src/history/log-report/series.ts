@@ -29,6 +29,18 @@ export function createSeries() {
       }
       return count
     },
+    /** Adds the quarters up to the hours of the day in a zone. */
+    hours(tz: string): LogReport['hours'] {
+      const format = new Intl.DateTimeFormat('sv-SE', { timeZone: tz, hour: '2-digit' })
+      const hours = Array.from({ length: 24 }, (_, hour) => ({ hour, pageviews: 0, requests: 0 }))
+      for (const [quarter, { pageviews, requests }] of quarters) {
+        const hour = hours[Number(format.format(quarter * QUARTER_MS))]
+        if (hour === undefined) continue
+        hour.pageviews += pageviews
+        hour.requests += requests
+      }
+      return hours
+    },
     /** Adds the quarters up to hours (up to two days), days (up to 100 days) or months of a zone. */
     finish(start: number, end: number, tz: string): LogReport['series'] {
       const length = end - start

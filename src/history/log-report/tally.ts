@@ -14,6 +14,7 @@ import { type AgentTally, addResponse, createAgentTallies } from './agent-tally.
 import type { LogReport, ReadFile } from './report.js'
 import { createSeries } from './series.js'
 import { createTopCounter } from './top-counter.js'
+import { createTrafficTally, type ReadReferrer } from './traffic-tally.js'
 import { createVisitorTable, hashText } from './visitor-table.js'
 
 export interface TallyOptions {
@@ -24,6 +25,10 @@ export interface TallyOptions {
   host?: string | undefined
   /** The paths of data; absent: the default ones. */
   isData?: DataPaths | undefined
+  /** Returns the ISO code of the country of an address; absent: countries are not counted. */
+  locate?: ((address: string) => string | undefined) | undefined
+  /** Lists the addresses with most requests. */
+  addresses?: boolean | undefined
   /** IANA name of the zone of the time line. */
   tz: string
 }
@@ -44,16 +49,23 @@ interface PathCounts {
   requests: number
   assistants: number
   arrivals: number
+  /** Requests of people for it as an asset, with their bytes. */
+  assets: number
+  assetBytes: number
+  bytes: number
 }
 
 export type Tally = ReturnType<typeof createTally>
 
-/** Creates the counts of a report. Memory is bounded, but for 23 to 45 bytes a visitor. */
-export function createTally({ catalog, robots, host, isData, tz }: TallyOptions) {
-  const counts = createCounts(robots?.policy)
+/** Creates the counts of a report. Memory is bounded, but for 23 to 45 bytes a visitor. Long because a line is added to many counts. */
+export function createTally(options: TallyOptions) {
+  const { catalog, robots, host, isData, tz } = options
+  const readReferrer = createReferrerReader()
+  const counts = { ...createCounts(robots?.policy), traffic: createTrafficTally({ ...options, readReferrer }) }
+  const { traffic } = counts
   const { tallies, visitors, series, paths, errors, unnamed, assistants, unknown, people, lines } = counts
   const readClient = createClientReader(catalog, tallies)
-  const readAssistant = createAssistantReader()
+  const readAssistant = createAssistantReader(readReferrer)
   const kindOf = createLineReader(isData)
   let arrivals = 0
   let [first, last] = [Infinity, -Infinity]
@@ -68,6 +80,7 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
     if (tally.info === UNKNOWN_AGENT) unnamed.add(truncate(entry.userAgent, MAX_CHARACTERS.user_agent))
     const path = paths.add(pathname)
     path.requests++
+    path.bytes += entry.bytes ?? 0
     const { purpose } = tally.info
     if (purpose === 'assistant' && isDelivered(status)) {
       if (kind !== 'asset' && pathname !== '/robots.txt') path.assistants++
@@ -81,16 +94,23 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
     people.requests++
     people.bytes += entry.bytes ?? 0
     const path = paths.add(pathname)
+    path.bytes += entry.bytes ?? 0
     if (kind === 'file') return
     if (kind === 'data') {
       if (entry.method === 'GET' && isDelivered(entry.status)) people.data_requests++
       return
     }
     const visitor = hashText(entry.address, seed)
-    if (kind === 'asset') return visitors.addAsset(visitor)
+    if (kind === 'asset') {
+      path.assets++
+      path.assetBytes += entry.bytes ?? 0
+      traffic.addAsset(entry)
+      return visitors.addAsset(visitor)
+    }
     if (entry.method !== 'GET' || !isDelivered(entry.status)) return
     people.pageviews++
     path.pageviews++
+    traffic.addPageview(entry)
     visitors.addPageview(visitor, Math.floor(entry.timestamp / 1000))
     series.at(entry.timestamp).pageviews++
     const assistant = readAssistant(entry.referrer, query)
@@ -120,6 +140,7 @@ export function createTally({ catalog, robots, host, isData, tz }: TallyOptions)
         const { tally, seed } = readClient(entry.userAgent)
         // Asked of every line, because what a 304 confirmed is what the lines before it say.
         const kind = kindOf(entry)
+        traffic.addResponse(entry, pathname, tally !== undefined)
         if (tally) addAgent(tally, entry, pathname, kind)
         else addPerson(seed, entry, pathname, mark < 0 ? '' : target.slice(mark + 1), kind)
       }
@@ -140,6 +161,9 @@ const createCounts = (policy: Policy | undefined) => ({
     requests: 0,
     assistants: 0,
     arrivals: 0,
+    assets: 0,
+    assetBytes: 0,
+    bytes: 0,
   })),
   errors: createTopCounter(MAX_ERRORS, () => ({ count: 0, agents: new Set<string>() })),
   unnamed: createTopCounter(MAX_CLIENTS, () => ({ count: 0 })),
@@ -174,8 +198,10 @@ interface ReportFrame extends Pick<TallyOptions, 'robots' | 'tz'> {
   last: number
 }
 
-function toReport(counts: ReturnType<typeof createCounts>, frame: ReportFrame): LogReport {
-  const { tallies, visitors, series, paths, errors, unnamed, assistants, unknown, people, lines } = counts
+type Counts = ReturnType<typeof createCounts> & { traffic: ReturnType<typeof createTrafficTally> }
+
+function toReport(counts: Counts, frame: ReportFrame): LogReport {
+  const { tallies, visitors, series, paths, errors, unnamed, assistants, unknown, people, lines, traffic } = counts
   const { files, arrivals, first, last, tz, robots } = frame
   const { withoutAssets, ...counted } = visitors.totals()
   const unknown_readers = unknown.finish()
@@ -211,19 +237,35 @@ function toReport(counts: ReturnType<typeof createCounts>, frame: ReportFrame): 
       pageviews,
       requests,
     })),
+    ...traffic.finish(),
+    hours: series.hours(tz),
+    bandwidth: top(({ bytes }) => bytes).map(([pathname, { bytes, count }]) => ({ pathname, bytes, requests: count })),
+    assets: top(({ assets }) => assets).map(([pathname, { assets, assetBytes }]) => ({
+      pathname,
+      requests: assets,
+      bytes: assetBytes,
+    })),
     unnamed: unnamed.top(LIST_LENGTH).map(([user_agent, { count }]) => ({ user_agent, requests: count })),
-    lists_complete: unknown.isComplete() && [paths, errors, unnamed, assistants].every(({ isComplete }) => isComplete),
+    lists_complete:
+      unknown.isComplete() &&
+      traffic.isComplete() &&
+      [paths, errors, unnamed, assistants].every(({ isComplete }) => isComplete),
   }
 }
 
 const MAX_CACHED_REFERRERS = 8192
 
-/** Creates a function that names the AI assistant that a pageview came from, by referrer and campaign; undefined if none. */
-function createAssistantReader(): (referrer: string, query: string) => string | undefined {
-  const readReferrer = memoize(MAX_CACHED_REFERRERS, (text) => {
+/** Creates a function that reads a referrer, for all who ask about it. */
+const createReferrerReader = () =>
+  memoize(MAX_CACHED_REFERRERS, (text): ReadReferrer => {
     const referrer = parseReferrer(text)
-    return { source: referrer && sourceOfReferrer(referrer) }
+    return { referrer, source: referrer && sourceOfReferrer(referrer) }
   })
+
+/** Creates a function that names the AI assistant that a pageview came from, by referrer and campaign; undefined if none. */
+function createAssistantReader(
+  readReferrer: (header: string) => ReadReferrer,
+): (referrer: string, query: string) => string | undefined {
   return (text, query) => {
     const referrer = text === '' ? undefined : readReferrer(text).source
     // Nearly all pageviews have neither an assistant's referrer nor a campaign.

@@ -27,6 +27,10 @@ t.test('the screen, in the widths that terminals have', async (t) => {
     'GPTBot',
     'Disallowed by robots.txt, and fetched',
     '1 line could not be read',
+    'Pages that people viewed',
+    'Browsers, by pageviews',
+    'Status codes, people and agents',
+    'Hours of the day',
   ])
     t.ok(stdout.includes(text), text)
   t.notOk(stdout.includes('\u001b'), 'texts of the log are escaped')
@@ -51,6 +55,12 @@ t.test('a log that is cut short, or of another format, is an error after the rep
   t.match(JSON.parse(other.stdout), { lines: { broken: 5 } })
 })
 
+t.test('addresses are listed only if they are asked for', async (t) => {
+  const file = join(t.testdir({ 'access.log': LOG }), 'access.log')
+  t.notMatch((await command('report', file)).stdout, '192.0.2.1')
+  t.match((await command('report', file, '--addresses')).stdout, /4 {2}192\.0\.2\.1 \(40 B\): 2 and 2/)
+})
+
 t.test('json, csv and html of the same', async (t) => {
   const folder = t.testdir({ 'access.log': LOG })
   const [file, page, sheet] = ['access.log', 'report.html', 'agents.csv'].map((name) => join(folder, name))
@@ -62,6 +72,21 @@ t.test('json, csv and html of the same', async (t) => {
     lines: { broken: 1 },
   })
   const html = readFileSync(`${page}`, 'utf8')
+  const order = [
+    'Pages that people',
+    'Browsers',
+    '<h2>Agents</h2><table',
+    'Bytes by URL',
+    'Status codes',
+    'Hours of the',
+  ]
+  const places = order.map((title) => html.indexOf(title))
+  t.same(
+    [...places].sort((a, b) => a - b),
+    places,
+    'people stand before agents',
+  )
+  t.notOk(places.includes(-1), places.join())
   t.notOk(html.includes('<script') || html.includes('\u001b'), 'texts of the log are escaped')
   t.match(html, /&lt;script&gt;alert\(1\)/)
   t.notMatch(html, /(?:src|href)=/, 'the page needs no other file')
