@@ -4,6 +4,7 @@ import { type Config, ConfigError, loadConfig, SETTINGS, type SettingName } from
 import { agents, agentsIdentify, agentsReclassify, agentsRefresh } from './agents.js'
 import { backup } from './backup.js'
 import { type Command, listFlags, listSettings } from './command.js'
+import { createCompletion } from './completion.js'
 import { doctor } from './doctor.js'
 import { escapeText } from './escape.js'
 import { formatExitCodes } from './exit-codes.js'
@@ -29,8 +30,7 @@ import { tail } from './tail.js'
 import { Failure, type Terminal } from './terminal.js'
 import { usersCreate, usersDisableTotp, usersList, usersResetPassword } from './users.js'
 
-/** All commands in the order of `--help`. */
-export const COMMANDS: readonly Command[] = [
+const COMMANDS_WITHOUT_COMPLETION: readonly Command[] = [
   proxy,
   serve,
   tail,
@@ -75,6 +75,12 @@ export const COMMANDS: readonly Command[] = [
   restore,
   exportRows,
   doctor,
+]
+
+/** All commands in the order of `--help`. */
+export const COMMANDS: readonly Command[] = [
+  ...COMMANDS_WITHOUT_COMPLETION,
+  createCompletion(COMMANDS_WITHOUT_COMPLETION),
 ]
 
 /**
