@@ -3,12 +3,12 @@ import { formatDay, formatNumber } from '../state/format.js'
 import { t } from '../texts/index.js'
 import { DecidingLine } from './deciding-line.js'
 import { Ago, Cut, PageName } from './names.js'
-import { metricName } from './numbers.js'
+import { changeText, metricName, metricOf } from './numbers.js'
 import type { Column } from './table.js'
 import { SeverityTag } from './tags.js'
 
 /** How much room a column has, and where it is left out. */
-type Look = Pick<Column<unknown>, 'width' | 'wide'>
+type Look = Pick<Column<unknown>, 'width' | 'wide' | 'phone'>
 
 /** The column of pages. */
 export const pageColumn = (
@@ -80,3 +80,15 @@ export const textColumn = <K extends string>(
   head: string,
   look: Look = {},
 ): Column<{ [N in K]?: string | undefined }> => ({ key, head, ...look, cell: (row) => <Cut text={row[key] ?? ''} /> })
+
+/** The column of a count's change against the comparison, for rows that have one. */
+export const changeColumn = <Row extends { comparison?: unknown }>(metric: string, look: Look = {}): Column<Row> => ({
+  key: 'change',
+  head: t().parts.change,
+  right: true,
+  ...look,
+  cell: (row) => {
+    const change = changeText(metric, metricOf(row, metric), metricOf(row.comparison, metric))
+    return change && <span class="muted small no-wrap">{change}</span>
+  },
+})

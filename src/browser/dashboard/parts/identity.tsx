@@ -4,27 +4,24 @@ import { t } from '../texts/index.js'
 interface Identity {
   verified?: number | undefined
   spoofed?: number | undefined
+  /** Fetches whose check is not finished, or that could not be checked although there is a way. */
+  indeterminate?: number | undefined
 }
 
 /** Says whether an agent's fetches are its own: the verified share of those that could be judged, and how many are spoofed. */
-export function IdentityText({ of: { verified, spoofed = 0 } }: { of: Identity }) {
+export function IdentityText({ of: { verified, spoofed = 0, indeterminate = 0 } }: { of: Identity }) {
   const texts = t().agents
   if (verified === undefined)
-    return (
-      <span class="muted small" title={texts.cannotVerify}>
-        ? <span class="wide-only">{texts.cannotVerify}</span>
-        <span class="narrow">{t().overview.notKnown}</span>
-      </span>
-    )
+    return <span class="muted small">? {indeterminate > 0 ? texts.notChecked : texts.cannotVerify}</span>
   return (
     <span class="wraps">
       <span class="no-wrap">
         <span class="agents" aria-hidden="true">
           ✓
         </span>{' '}
-        {formatShare(verified)} <span class="muted wide-only">{texts.verified}</span>
+        {formatShare(verified)} <span class="muted">{texts.verified}</span>
       </span>{' '}
-      {spoofed > 0 && <span class="alert small wide-only no-wrap">✕ {texts.spoofed(spoofed)}</span>}
+      {spoofed > 0 && <span class="alert small no-wrap">✕ {texts.spoofed(spoofed)}</span>}
     </span>
   )
 }

@@ -49,6 +49,7 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
       width: others.length > 0 ? '16%' : '30%',
       wide: true,
       rare: others.length > 0,
+      phone: 'below',
       cell: ({ values }) => <Bar share={(metricOf(values, first) ?? 0) / most} of={of} />,
     },
     {
@@ -56,6 +57,7 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
       head: metricName(first),
       width: '76px',
       right: true,
+      phone: 'end',
       cell: ({ values }) => writeMetric(first, metricOf(values, first)),
     },
     ...(hasChange
@@ -67,6 +69,7 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
             right: true,
             wide: true,
             rare: true,
+            phone: 'below-end' as const,
             cell: (row: MeasuredRow) => <span class="muted small no-wrap">{changeOf(row)}</span>,
           },
         ]

@@ -1,5 +1,6 @@
 import { formatShare } from '../state/format.js'
 import { t } from '../texts/index.js'
+import { claimedName } from './claimed-name.js'
 import { countColumn, countText } from './columns.js'
 import { Mark } from './marks.js'
 import { RowName } from './names.js'
@@ -58,7 +59,7 @@ export function OperatorTable({
           {
             key: 'operator',
             head: overview.operator,
-            cell: ({ operator }) => <RowName label={operator} filter={['operator', operator]} />,
+            cell: (row) => <RowName label={claimedName(row.operator, row)} filter={['operator', row.operator]} />,
           },
           ...(hasAgents ? [agents] : []),
           countColumn('fetches', { width: '14%' }),

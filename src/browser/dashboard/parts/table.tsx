@@ -7,6 +7,13 @@ export interface Column<Row> {
   right?: boolean
   /** Left out on phones. */
   wide?: boolean
+  /**
+   * The column's place on phones, where rows have two lines: beside the name or at the end of the first line; as a trend
+   * before, below, or at the end of the second; or on a third. If one column has a place, those without one are left out.
+   */
+  phone?: 'beside' | 'end' | 'trend' | 'below' | 'below-end' | 'third'
+  /** Drawn on phones alone. */
+  phoneOnly?: boolean
   /** Left out where the table has little room. */
   rare?: boolean
   /** The column's share of the width, such as `20%`. */
@@ -33,16 +40,35 @@ export function Table<Row>({ label, columns: all, rows, rowKey }: TableProps<Row
   const columns = all.filter(
     (column, i) => i === 0 || rows.length === 0 || rows.some((row) => hasContent(column.cell(row))),
   )
+  const hasTwoLines = columns.some(({ phone }) => phone !== undefined)
+  const isLeftOut = ({ phone, wide }: Column<Row>) => (hasTwoLines ? phone === undefined : wide === true)
   const side = (column: Column<Row>) =>
-    `${column.right ? 'right-align' : ''} ${column.wide ? 'wide' : ''} ${column.rare ? 'rare' : ''}`
+    [
+      column.right ? 'right-align' : '',
+      isLeftOut(column) ? 'wide' : '',
+      column.rare ? 'rare' : '',
+      column.phone ? `at-${column.phone}` : '',
+      column.phoneOnly ? 'phone-only' : '',
+    ]
+      .filter(Boolean)
+      .join(' ')
+  const hasTrend = columns.some(({ phone }) => phone === 'trend')
+  // The roles of a table stay when its rows are drawn as grids.
+  const role = (name: 'table' | 'rowgroup' | 'row' | 'columnheader' | 'rowheader' | 'cell') =>
+    hasTwoLines ? { role: name } : {}
   return (
     <div class="scroll">
-      <table class="fixed" aria-label={label}>
-        <thead>
-          <tr>
+      <table
+        class={`fixed ${hasTwoLines ? 'two-lines' : ''} ${hasTrend ? 'has-trend' : ''}`}
+        aria-label={label}
+        {...role('table')}
+      >
+        <thead {...role('rowgroup')}>
+          <tr {...role('row')}>
             {columns.map((column) => (
               <th
                 scope="col"
+                {...role('columnheader')}
                 key={column.key}
                 class={side(column)}
                 style={column.width === undefined ? {} : { width: column.width }}
@@ -59,16 +85,16 @@ export function Table<Row>({ label, columns: all, rows, rowKey }: TableProps<Row
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody {...role('rowgroup')}>
           {rows.map((row) => (
-            <tr key={rowKey(row)}>
+            <tr key={rowKey(row)} {...role('row')}>
               {columns.map((column, i) =>
                 i === 0 ? (
-                  <th scope="row" key={column.key}>
+                  <th scope="row" key={column.key} {...role('rowheader')}>
                     {column.cell(row)}
                   </th>
                 ) : (
-                  <td key={column.key} class={side(column)}>
+                  <td key={column.key} class={side(column)} {...role('cell')}>
                     {column.cell(row)}
                   </td>
                 ),

@@ -51,6 +51,8 @@ const UNITS = {
   '/api/policy/versions readers': 'agents',
   '/api/policy/violations/agents fetches': 'fetches',
   '/api/policy/violations/agents agents': 'agents',
+  '/api/policy/violations/rules fetches': 'fetches',
+  '/api/policy/violations/rules agents': 'agents',
 } as const satisfies Record<string, Unit>
 
 type Field = keyof typeof UNITS

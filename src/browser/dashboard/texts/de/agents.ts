@@ -31,6 +31,7 @@ export const agents: Texts['agents'] = {
   barsOf: (name) => `Abrufe von ${name} im Lauf der Zeit`,
   verified: 'bestätigt',
   cannotVerify: 'nicht prüfbar',
+  notChecked: 'noch nicht geprüft',
   spoofed: (n) => `${formatNumber(n)} gefälscht`,
   nothingForbidden: 'nichts Verbotenes',
   lastRead: 'Zuletzt',

@@ -104,7 +104,7 @@ export const pages: Texts['pages'] = {
       unreachable: 'robots.txt ist nicht abrufbar, also müssen Agenten jede Seite als untersagt ansehen.',
     },
     unfetched: (known, disallowed) =>
-      `${counted(known, 'weiterer bekannter Agent las', 'weitere bekannte Agenten lasen')} sie nicht; untersagt ist sie davon ${formatNumber(disallowed)}.`,
+      `${counted(known, 'weiterer Agent, den robots.txt benennen kann, las', 'weitere Agenten, die robots.txt benennen kann, lasen')} sie nicht; untersagt ist sie davon ${formatNumber(disallowed)}.`,
     now: '„Darf lesen“ gilt heute. „Trotz Verbot“ zählt nach der robots.txt, die beim Abruf galt.',
   },
   versions: {

@@ -42,6 +42,7 @@ export const parts: Texts['parts'] = {
   points: (n) => (n === 1 ? '1 Punkt' : `${formatNumber(n, 1)} Punkte`),
   unknown: 'Unbekannt',
   filterBy: (name) => `Nach ${name} filtern`,
+  quoted: (name) => `„${name}“`,
   open: (name) => `${name} öffnen`,
   table: 'Tabelle',
   chart: 'Diagramm',

@@ -4,7 +4,7 @@ import type { Texts } from '../shape.js'
 export const policy: Texts['policy'] = {
   sentence: (since, rules, groups, kept, agents, path) => [
     `Die robots.txt vom ${since} hat ${counted(rules, 'Regel', 'Regeln')} in ${counted(groups, 'Gruppe', 'Gruppen')}. `,
-    `${formatNumber(kept)} von ${counted(agents, 'bekannten Agenten', 'bekannten Agenten')} ${plural(kept, { one: 'darf', other: 'dürfen' })} `,
+    `${formatNumber(kept)} von ${agents.text}, ${plural(agents.n, { one: 'den', other: 'die' })} robots.txt benennen kann, ${plural(kept, { one: 'darf', other: 'dürfen' })} `,
     path,
     ' nicht lesen.',
   ],
@@ -84,7 +84,10 @@ export const violations: Texts['violations'] = {
   sentenceNone: (when) => [`${when} rief kein Agent ab, was robots.txt verbietet.`],
   people: 'Für Menschen gilt robots.txt nicht.',
   by: 'Gruppiert',
-  byAgent: 'Nach Agent',
+  byAgent: 'Nach Agent und Regel',
+  quotes:
+    'Bei einem Namen in Anführungszeichen ist nicht bewiesen, dass es dieser Agent ist; sein Betreiber wird nicht beschuldigt.',
+  rows: 'Jede Zeile ist ein Agent und die eine Zeile, die entschied: Zwei missachtete Regeln sind zwei Zeilen.',
   classes: 'Einstufungen',
   share: (share) => `${share} der Abrufe`,
   none: 'Kein Agent rief ab, was robots.txt in dem Augenblick verbot.',

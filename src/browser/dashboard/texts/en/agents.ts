@@ -37,6 +37,7 @@ export const agents = {
   barsOf: (name: string) => `Fetches of ${name} over time`,
   verified: 'verified',
   cannotVerify: 'cannot be verified',
+  notChecked: 'not checked yet',
   spoofed: (n: number) => `${formatNumber(n)} spoofed`,
   nothingForbidden: 'nothing forbidden',
   lastRead: 'Last read',

@@ -16,7 +16,7 @@ export const catalog = {
     text === '' ? 'No agent of the catalogue was seen in this time.' : `No agent is called “${text}”.`,
   obeys: 'Obeys robots.txt',
   respects: { yes: 'it says so', no: 'it says not', unknown: 'no statement' },
-  verification: 'Verified by',
+  verification: 'Can be checked by',
   ranges: 'Published ranges',
   stale: 'missing or old',
 }

@@ -104,7 +104,7 @@ export const pages = {
       unreachable: 'robots.txt cannot be fetched, so agents must treat every page as disallowed.',
     } as Record<string, string>,
     unfetched: (known: number, disallowed: number) =>
-      `${counted(known, 'other known agent', 'other known agents')} did not read it; not allowed to: ${formatNumber(disallowed)}.`,
+      `${counted(known, 'other agent', 'other agents')} that robots.txt can name did not read it; not allowed to: ${formatNumber(disallowed)}.`,
     now: '“May read” is about today. “While disallowed” counts by the robots.txt of the time of each fetch.',
   },
   versions: {

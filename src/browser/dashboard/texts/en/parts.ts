@@ -39,6 +39,8 @@ export const parts = {
   points: (n: number) => (n === 1 ? '1 point' : `${formatNumber(n, 1)} points`),
   unknown: 'Unknown',
   filterBy: (name: string) => `Filter by ${name}`,
+  /** The name of an agent that did not prove to be that agent. */
+  quoted: (name: string) => `“${name}”`,
   open: (name: string) => `Open ${name}`,
   table: 'Table',
   chart: 'Chart',

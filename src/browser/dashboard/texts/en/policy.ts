@@ -3,9 +3,16 @@ import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
 export const policy = {
-  sentence: (since: string, rules: number, groups: number, kept: number, agents: number, path: unknown): Parts => [
+  sentence: (
+    since: string,
+    rules: number,
+    groups: number,
+    kept: number,
+    agents: Quantity<'agents'>,
+    path: unknown,
+  ): Parts => [
     `The robots.txt of ${since} has ${counted(rules, 'rule', 'rules')} in ${counted(groups, 'group', 'groups')}. `,
-    `${formatNumber(kept)} of ${counted(agents, 'known agent', 'known agents')} may not read `,
+    `${formatNumber(kept)} of ${agents.text} that robots.txt can name may not read `,
     path,
     '.',
   ],
@@ -89,7 +96,9 @@ export const violations = {
   sentenceNone: (when: string): Parts => [`${when} no agent fetched what robots.txt forbids.`],
   people: 'People are not bound by robots.txt.',
   by: 'Grouped',
-  byAgent: 'By agent',
+  byAgent: 'By agent and rule',
+  quotes: 'A name in quotes is not proven to be that agent, so its operator is not accused.',
+  rows: 'Each row is one agent and the one line that decided: two rules that an agent ignored are two rows.',
   classes: 'Classes',
   share: (share: string) => `${share} of the fetches`,
   none: 'No agent fetched what robots.txt forbade at that moment.',

@@ -2,7 +2,8 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import { SparkBars } from '../../charts/spark-bars.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
-import { agoColumn, countColumn } from '../../parts/columns.js'
+import { claimedName } from '../../parts/claimed-name.js'
+import { agoColumn, changeColumn, countColumn } from '../../parts/columns.js'
 import { IdentityText } from '../../parts/identity.js'
 import { RowName } from '../../parts/names.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
@@ -39,7 +40,6 @@ export function AgentList() {
   const texts = t().agents
   const agents = useOne('/api/agents/breakdown', 'agent', {
     filters: filtersWith(...purposeFilter()),
-    compare: undefined,
     dimension: 'agent_id',
     limit: LIMIT,
     page: pageNumber(),
@@ -96,9 +96,13 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
     {
       key: 'agent',
       head: texts.agent,
-      cell: ({ value, name, operator }) => (
+      cell: ({ value, name, operator, ...row }) => (
         <span class="row-name">
-          <RowName label={name ?? `${value}`} filter={['agent_id', `${value}`]} to={viewPath('agents', `${value}`)} />
+          <RowName
+            label={claimedName(name ?? `${value}`, row)}
+            filter={['agent_id', `${value}`]}
+            to={viewPath('agents', `${value}`)}
+          />
           {operator !== undefined && !operator.startsWith(name ?? operator) && (
             <span class="muted small cut">{operator}</span>
           )}
@@ -108,26 +112,32 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
     {
       key: 'purpose',
       head: texts.purpose,
-      wide: true,
       width: '9%',
       cell: ({ purpose }) => (purpose === undefined ? '' : (t().parts.purpose[purpose] ?? purpose)),
     },
     {
       key: 'time',
       head: texts.ownScale(windowName()),
-      wide: true,
-      width: '20%',
+      phone: 'trend',
+      width: '17%',
       cell: ({ value, name }) => {
         const own = series.find(({ agent_id }) => agent_id === `${value}`)
         return own && <SparkBars label={texts.barsOf(name ?? `${value}`)} buckets={own.buckets} />
       },
     },
-    countColumn('fetches', { width: '7%' }),
-    { key: 'identity', head: t().overview.identity, width: '22%', cell: (row) => <IdentityText of={row} /> },
+    countColumn('fetches', { phone: 'end', width: '7%' }),
+    changeColumn('fetches', { phone: 'below-end', width: '9%' }),
+    {
+      key: 'identity',
+      head: t().overview.identity,
+      phone: 'below',
+      width: '20%',
+      cell: (row) => <IdentityText of={row} />,
+    },
     {
       key: 'robots',
       head: 'robots.txt',
-      wide: true,
+      phone: 'beside',
       width: '12%',
       cell: ({ value }) => {
         const found = worst(`${value}`)
@@ -135,6 +145,6 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
         return disobeyed && <span class="muted small">{texts.nothingForbidden}</span>
       },
     },
-    agoColumn('last_seen', texts.lastRead, { width: '10%', wide: true }),
+    agoColumn('last_seen', texts.lastRead, { width: '10%' }),
   ]
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { AgentsLeftOut, showsAgents } from '../../parts/agent-side.js'
 import { TableButton } from '../../parts/buttons.js'
+import { claimedName } from '../../parts/claimed-name.js'
 import { Cut, OutLink } from '../../parts/names.js'
 import { Panel, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
@@ -38,7 +39,7 @@ export function OneAgent({ id }: { id: string }) {
   const lanes = useLanes(id)
   const [asTable, setAsTable] = useState(false)
   const row = answer.data?.[0]
-  const name = entry?.name ?? row?.name ?? id
+  const name = claimedName(entry?.name ?? row?.name ?? id, row ?? {})
   const operator = entry?.operator ?? row?.operator
   const purpose = entry?.purpose ?? row?.purpose
   return (
@@ -61,7 +62,9 @@ export function OneAgent({ id }: { id: string }) {
             )}
           </span>
         )}
-        {row !== undefined && row.verified === undefined && <span class="tag">? {texts.cannotVerify}</span>}
+        {row !== undefined && row.verified === undefined && (
+          <span class="tag">? {(row.indeterminate ?? 0) > 0 ? texts.notChecked : texts.cannotVerify}</span>
+        )}
         {row?.spoofed !== undefined && row.spoofed > 0 && <span class="tag alert">✕ {texts.spoofed(row.spoofed)}</span>}
         {entry !== undefined && entry.docs_url !== 'undocumented' && (
           <span class="more">

@@ -138,12 +138,7 @@ function columns(): Column<Entry>[] {
         verification.length === 0 ? (
           <IdentityText of={{}} />
         ) : (
-          <span class="wraps ways">
-            <span class="agents" aria-hidden="true">
-              ✓
-            </span>{' '}
-            {verification.map((way) => agents.ways[way] ?? way).join(', ')}
-          </span>
+          <span class="wraps ways">{verification.map((way) => agents.ways[way] ?? way).join(', ')}</span>
         ),
     },
     {

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { LinkButton } from '../../parts/buttons.js'
+import { claimedName } from '../../parts/claimed-name.js'
 import { describeFilter } from '../../parts/filter-name.js'
 import { Icon, Mark } from '../../parts/marks.js'
 import { PageName, RowName } from '../../parts/names.js'
@@ -152,11 +153,7 @@ function Reader({ row, names }: { row: FeedRow; names: ReadonlyMap<string, strin
   if (row.agent_id === undefined) return <span class="cut">{live.agent}</span>
   const name = names.get(row.agent_id) ?? row.agent_id
   return (
-    <RowName
-      label={row.verification === 'spoofed' ? `“${name}”` : name}
-      filter={['agent_id', row.agent_id]}
-      to={viewPath('agents', row.agent_id)}
-    />
+    <RowName label={claimedName(name, row)} filter={['agent_id', row.agent_id]} to={viewPath('agents', row.agent_id)} />
   )
 }
 

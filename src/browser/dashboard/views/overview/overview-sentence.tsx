@@ -7,6 +7,7 @@ import { quantity } from '../../state/quantity.js'
 import { askable, type Pair, useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
+import { OVERVIEW_VIOLATIONS } from './panels.js'
 
 type Totals = Pair<'/api/stats/overview'>
 
@@ -18,7 +19,7 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
   const agent = totals.agent.data
   // Questions of the panels, so that each is asked once, and after the numbers and the chart. The worst class comes first.
   const isAsked = human !== undefined || agent !== undefined
-  const violations = useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 6 }, isAsked)
+  const violations = useOne('/api/policy/violations/rules', 'agent', OVERVIEW_VIOLATIONS, isAsked)
   const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 8 }, isAsked)
   const answers = show === 'both' ? [totals.human, totals.agent] : [totals[show]]
   return (
@@ -60,19 +61,19 @@ function fetchedChange(agent: DataOf<'/api/stats/overview'> | undefined): readon
   return now > before ? t().overview.fetchedMore(share) : t().overview.fetchedLess(share)
 }
 
-function breaches(found: DataOf<'/api/policy/violations/agents'> | undefined): readonly unknown[] {
+function breaches(found: DataOf<'/api/policy/violations/rules'> | undefined): readonly unknown[] {
   const rows = (found ?? []).filter(({ severity }) => severity === 'breach')
   if (rows.length === 0) return []
   const texts = t().overview
   const agents = new Set(rows.map(({ agent_id }) => agent_id)).size
   const fetches = rows.reduce((sum, row) => sum + row.fetches, 0)
   return texts.breached(
-    quantity('/api/policy/violations/agents agents', agents, (text) => (
+    quantity('/api/policy/violations/rules agents', agents, (text) => (
       <a class="alert" href={hrefTo({ path: viewPath('violations') })}>
         {text}
       </a>
     )),
-    quantity('/api/policy/violations/agents fetches', fetches),
+    quantity('/api/policy/violations/rules fetches', fetches),
   )
 }
 

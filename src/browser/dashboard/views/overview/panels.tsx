@@ -1,4 +1,5 @@
 import { GapKey, gapColumns } from '../../charts/gap-columns.js'
+import { claimedName, isOnlyClaimed } from '../../parts/claimed-name.js'
 import { pageColumn } from '../../parts/columns.js'
 import { CountryTable, countryRows } from '../../parts/country-table.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
@@ -45,10 +46,14 @@ export function PagePanels() {
   )
 }
 
+/** The question of both the sentence and the panel of the overview, so that it is asked once; the most serious class comes first. */
+export const OVERVIEW_VIOLATIONS = { compare: undefined, limit: 100 }
+
 function Disobeyed() {
   const texts = t().overview
-  const answer = useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 6 })
-  const rows = answer.data ?? []
+  const answer = useOne('/api/policy/violations/rules', 'agent', OVERVIEW_VIOLATIONS)
+  const all = answer.data ?? []
+  const rows = all.slice(0, 6)
   return (
     <Panel
       span={4}
@@ -61,22 +66,23 @@ function Disobeyed() {
         rows.length > 0 &&
         texts.disobeyedFoot(
           quantity(
-            '/api/policy/violations/agents fetches',
-            rows.reduce((sum, { fetches }) => sum + fetches, 0),
+            '/api/policy/violations/rules fetches',
+            all.reduce((sum, { fetches }) => sum + fetches, 0),
           ),
         )
       }
     >
       {() => (
         <ul class="violations">
-          {rows.map(({ agent_id, name, operator, severity, rule, line, fetches }) => (
-            <li key={`${agent_id} ${severity}`}>
-              <a class="cut" href={hrefTo({ path: viewPath('agents', agent_id) })}>
-                <b>{name}</b> <span class="muted small">{operator}</span>
+          {rows.map((row) => (
+            <li key={[row.agent_id, row.severity, row.rule, row.line].join(' ')}>
+              <a class="cut" href={hrefTo({ path: viewPath('agents', row.agent_id) })}>
+                <b>{claimedName(row.name, row)}</b>{' '}
+                {!isOnlyClaimed(row) && <span class="muted small">{row.operator}</span>}
               </a>
-              <span class="right-align">{formatNumber(fetches)}</span>
-              <DecidingLine of={{ ...(rule === undefined ? {} : { rule }), ...(line === undefined ? {} : { line }) }} />
-              <SeverityTag of={severity} />
+              <span class="right-align">{formatNumber(row.fetches)}</span>
+              <DecidingLine of={{ rule: row.rule, line: row.line }} />
+              <SeverityTag of={row.severity} />
             </li>
           ))}
         </ul>

@@ -1,4 +1,5 @@
 import type { DataOf } from '../../client/index.js'
+import { claimedName } from '../../parts/claimed-name.js'
 import { place } from '../../state/address.js'
 import { useOne } from '../../state/question.js'
 
@@ -35,7 +36,7 @@ export function useAgentsOfPage(pathname: string, filters: string) {
     const disobeyed = (violations.data ?? []).filter(({ agent_id }) => agent_id === id)
     return {
       id,
-      name: row.name ?? id,
+      name: claimedName(row.name ?? id, row),
       operator: row.operator,
       fetches: row.fetches ?? 0,
       lastSeen: row.last_seen,

@@ -3,6 +3,7 @@ import type { DataOf } from '../../client/index.js'
 import { Choices } from '../../parts/buttons.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { RowName } from '../../parts/names.js'
+import { changeText } from '../../parts/numbers.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
@@ -76,7 +77,12 @@ function Vitals() {
             <Lacking of="human" />
             <ul class="vitals">
               {VITALS.map((vital) => (
-                <ZoneScale key={vital.name} vital={vital} figures={data?.[vital.name]} />
+                <ZoneScale
+                  key={vital.name}
+                  vital={vital}
+                  figures={data?.[vital.name]}
+                  before={data?.comparison?.[vital.name]?.p75}
+                />
               ))}
             </ul>
           </>
@@ -88,7 +94,15 @@ function Vitals() {
 }
 
 /** One vital: p75 in words and figures, and the three percentiles on a scale with the zones good, fair and poor. */
-function ZoneScale({ vital, figures }: { vital: Vital; figures: Figures | undefined }) {
+function ZoneScale({
+  vital,
+  figures,
+  before,
+}: {
+  vital: Vital
+  figures: Figures | undefined
+  before: number | undefined
+}) {
   const texts = t().behaviour.performance
   const { name, good, poor } = vital
   return (
@@ -102,7 +116,12 @@ function ZoneScale({ vital, figures }: { vital: Vital; figures: Figures | undefi
       ) : (
         <>
           <p class="vital-value">
-            <b>{formatVital(vital, figures.p75)}</b> <Rating of={figures.rating} />
+            <b>{formatVital(vital, figures.p75)}</b> <Rating of={figures.rating} />{' '}
+            {before !== undefined && before > 0 && (
+              <span class="muted small no-wrap">
+                {changeText(name, figures.p75, before)} {t().parts.from(formatVital(vital, before))}
+              </span>
+            )}
           </p>
           <svg class="chart" height="36" role="img">
             <title>{texts.scale(PERCENTILES.map((at) => `${at} ${formatVital(vital, figures[at])}`).join(', '))}</title>
@@ -136,7 +155,8 @@ function ZoneScale({ vital, figures }: { vital: Vital; figures: Figures | undefi
   )
 }
 
-const SHAPES: Record<Figures['rating'], string> = { good: '●', 'needs-improvement': '◐', poor: '○' }
+/** The marks of ratings: the poorer, the heavier, because a poor vital is to be found first. */
+const SHAPES: Record<Figures['rating'], string> = { good: '○', 'needs-improvement': '◐', poor: '●' }
 
 const Rating = ({ of }: { of: Figures['rating'] }) => (
   <span class="muted small">
@@ -194,19 +214,34 @@ function ByDimension({
             />
           ),
         },
-        ...VITALS.map((vital, i) => ({
+        ...VITALS.map((vital) => ({
           key: vital.name,
           head: <abbr title={texts.names[vital.name]}>{vital.name.toUpperCase()}</abbr>,
           right: true,
-          wide: i > 1,
           width: '92px',
           cell: (row: Row) => <Cell vital={vital} figures={row[vital.name]} at={percentile} />,
         })),
         {
+          key: 'vitals',
+          head: texts.vitals,
+          phone: 'below',
+          phoneOnly: true,
+          cell: (row) => (
+            <span class="vital-line">
+              {VITALS.map((vital) => (
+                <span key={vital.name} class="no-wrap">
+                  <span class="muted">{vital.name.toUpperCase()}</span>{' '}
+                  <Cell vital={vital} figures={row[vital.name]} at={percentile} />
+                </span>
+              ))}
+            </span>
+          ),
+        },
+        {
           key: 'samples',
           head: texts.samplesHead,
           right: true,
-          wide: true,
+          phone: 'end',
           width: '72px',
           cell: (row) => <span class="muted">{formatNumber(row.lcp?.samples ?? row.ttfb?.samples ?? 0)}</span>,
         },

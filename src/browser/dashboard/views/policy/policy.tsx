@@ -10,6 +10,7 @@ import { place } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { useRead } from '../../state/data.js'
 import { formatInstant } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
 import { envelope } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 import { MayRead } from './may-read.js'
@@ -48,7 +49,7 @@ export default function Policy() {
             robots.groups.reduce((sum, { rules }) => sum + rules.length, 0),
             robots.groups.length,
             kept,
-            agents.length,
+            quantity('/api/policy agents', agents.length),
             <PageLink path={file.data?.path ?? '/'} />,
           )
         }}

@@ -2,7 +2,8 @@ import type { ComponentProps } from 'preact'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
-import { agoColumn, countColumn, lineColumn, pageColumn, severityColumn } from '../../parts/columns.js'
+import { claimedName, isOnlyClaimed } from '../../parts/claimed-name.js'
+import { agoColumn, changeColumn, countColumn, lineColumn, pageColumn, severityColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { RowName } from '../../parts/names.js'
 import { pageNumber } from '../../parts/paging.js'
@@ -15,24 +16,23 @@ import { t } from '../../texts/index.js'
 
 const LIMIT = 50
 
-type ByAgent = DataOf<'/api/policy/violations/agents'>[number]
+type ByRule = DataOf<'/api/policy/violations/rules'>[number]
 type ByPage = DataOf<'/api/policy/violations/pages'>[number]
 type One = DataOf<'/api/policy/violations'>[number]
 
-const REPORTS = { agents: 'policy/violations/agents', pages: 'policy/violations/pages', all: 'policy/violations' }
+const REPORTS = { agents: 'policy/violations/rules', pages: 'policy/violations/pages', all: 'policy/violations' }
 
-/** The violations by agent, by page, or one row per agent, page and class. */
+/** The violations by agent and rule, by page, or one row per agent, page and class. */
 export function ViolationList() {
   const { own } = place.value
   const by = own.by === 'pages' || own.by === 'all' ? own.by : 'agents'
   const ask = {
     ...envelope('agent'),
-    compare: undefined,
     severity: own.severity || undefined,
     limit: LIMIT,
     page: pageNumber(),
   }
-  const agents = useRead('/api/policy/violations/agents', by === 'agents' ? ask : undefined)
+  const rules = useRead('/api/policy/violations/rules', by === 'agents' ? ask : undefined)
   const pages = useRead('/api/policy/violations/pages', by === 'pages' ? ask : undefined)
   const all = useRead('/api/policy/violations', by === 'all' ? ask : undefined)
   if (by === 'pages')
@@ -47,7 +47,12 @@ export function ViolationList() {
       />
     )
   return (
-    <List of={agents} by={by} rowKey={({ agent_id, severity }) => `${agent_id} ${severity}`} columns={agentColumns()} />
+    <List
+      of={rules}
+      by={by}
+      rowKey={({ agent_id, severity, rule, line }) => [agent_id, severity, rule, line].join(' ')}
+      columns={ruleColumns()}
+    />
   )
 }
 
@@ -87,32 +92,31 @@ function List<Row>({ of, by, rowKey, columns }: ListProps<Row>) {
       rowKey={rowKey}
       columns={columns}
       limit={LIMIT}
+      foot={by === 'pages' ? undefined : `${texts.quotes}${by === 'agents' ? ` ${texts.rows}` : ''}`}
     />
   )
 }
 
-/** The line that decided, the number of fetches and the last of them. */
+/** The line that decided, the number of fetches with its change, and the last of them. */
 const evidence = () => [
-  lineColumn({ wide: true, width: '22%' }),
-  countColumn('fetches', { width: '10%' }),
+  lineColumn({ phone: 'below', width: '22%' }),
+  countColumn('fetches', { phone: 'end', width: '10%' }),
+  changeColumn('fetches', { phone: 'below-end', width: '11%' }),
   agoColumn('last_seen', t().agents.last, { width: '11%', wide: true }),
 ]
 
-const agentName = (name: string, agent: string, operator: string | undefined) => (
+/** The name of an agent and its operator, which is not named if the fetches may be of another client. */
+const agentName = (name: string, row: Pick<One, 'agent_id' | 'operator' | 'severity'> & { verified?: boolean }) => (
   <span class="row-name">
-    <RowName label={name} filter={['agent_id', agent]} to={viewPath('agents', agent)} />
-    {operator !== undefined && <span class="muted small cut">{operator}</span>}
+    <RowName label={claimedName(name, row)} filter={['agent_id', row.agent_id]} to={viewPath('agents', row.agent_id)} />
+    {!isOnlyClaimed(row) && <span class="muted small cut">{row.operator}</span>}
   </span>
 )
 
-const agentColumns = (): Column<ByAgent>[] => [
-  {
-    key: 'agent',
-    head: t().agents.agent,
-    cell: ({ agent_id, name, operator }) => agentName(name, agent_id, operator),
-  },
-  severityColumn({ width: '20%' }),
-  countColumn('urls', { width: '9%', wide: true }, t().violations.pages),
+const ruleColumns = (): Column<ByRule>[] => [
+  { key: 'agent', head: t().agents.agent, cell: (row) => agentName(row.name, row) },
+  severityColumn({ phone: 'beside', width: '15%' }),
+  countColumn('urls', { width: '9%' }, t().violations.pages),
   ...evidence(),
 ]
 
@@ -121,7 +125,8 @@ const pageColumns = (): Column<ByPage>[] => [
   {
     key: 'class',
     head: t().agents.class,
-    width: '26%',
+    width: '22%',
+    phone: 'third',
     cell: ({ severities, severity }) => (
       <span class="tags">
         {Object.entries(severities)
@@ -133,13 +138,13 @@ const pageColumns = (): Column<ByPage>[] => [
       </span>
     ),
   },
-  countColumn('agents', { width: '8%', wide: true }),
+  countColumn('agents', { width: '8%' }),
   ...evidence(),
 ]
 
 const allColumns = (): Column<One>[] => [
-  { key: 'agent', head: t().agents.agent, cell: ({ agent_id, operator }) => agentName(agent_id, agent_id, operator) },
-  pageColumn(t().overview.page, { width: '22%' }),
-  severityColumn({ wide: true, width: '12%' }),
+  { key: 'agent', head: t().agents.agent, cell: (row) => agentName(row.agent_id, row) },
+  pageColumn(t().overview.page, { phone: 'third', width: '22%' }),
+  severityColumn({ phone: 'beside', width: '12%' }),
   ...evidence(),
 ]
