@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { go, hrefTo, place, viewPath } from '../state/address.js'
+import { useOne } from '../state/question.js'
 import { t } from '../texts/index.js'
-import { PlainButton } from './buttons.js'
+import { LinkButton } from './buttons.js'
+import { RankedPanel } from './list-panel.js'
 import { Sheet } from './panel.js'
 import { Absent } from './states.js'
 
@@ -15,9 +17,30 @@ interface PeopleOnlyProps {
   children: () => ComponentChildren
 }
 
-/** A view about people: with agents alone on screen it says why there is nothing and where to look instead. */
+/** The fetches of the agents on screen, with the filters of the view. */
+function AgentsHere({ dimension, title }: { dimension: 'operator' | 'purpose'; title: string }) {
+  const answer = useOne('/api/agents/breakdown', 'agent', { compare: undefined, dimension, limit: 12 })
+  const rows = answer.data ?? []
+  const purposes: Readonly<Record<string, string>> = t().parts.purpose
+  return (
+    <RankedPanel
+      span={6}
+      title={title}
+      answer={answer}
+      of="agent"
+      metric="fetches"
+      rows={rows.map(({ value, fetches = 0 }) => ({
+        label: dimension === 'purpose' ? (purposes[`${value}`] ?? `${value}`) : `${value}`,
+        value: fetches,
+        filter: [dimension, `${value}`],
+      }))}
+    />
+  )
+}
+
+/** A view about people: with agents alone on screen it says why they have nothing there, and shows who they are. */
 export function PeopleOnly({ title, why, instead, children }: PeopleOnlyProps) {
-  const { parts, shell } = t()
+  const { parts, shell, agents } = t()
   const links = instead.map((name) => (
     <a key={name} href={hrefTo({ path: viewPath(name) })}>
       {shell.view[name]}
@@ -27,14 +50,16 @@ export function PeopleOnly({ title, why, instead, children }: PeopleOnlyProps) {
     return (
       <Sheet title={title}>
         <section class="cell">
-          <div class="state">
-            <p>{why}</p>
-            <p class="legend">
+          <Absent of="agent">
+            {why}{' '}
+            <span class="legend inline">
               {parts.lookAt} {links}
-            </p>
-            <PlainButton onClick={() => go({ show: 'human' })}>{parts.showPeople}</PlainButton>
-          </div>
+            </span>{' '}
+            <LinkButton onClick={() => go({ show: 'human' })}>{parts.showPeople}</LinkButton>
+          </Absent>
         </section>
+        <AgentsHere dimension="operator" title={agents.byOperator} />
+        <AgentsHere dimension="purpose" title={agents.byPurpose} />
       </Sheet>
     )
   return (

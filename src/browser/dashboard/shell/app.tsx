@@ -116,7 +116,6 @@ function SiteView() {
   }, [name, current, first])
   return (
     <div class={isEmbedded ? 'app bare' : 'app'}>
-      {!isEmbedded && <Rail />}
       <div class="main">
         <Bar plain={isSettings} timeless={name === 'live'} />
         {!isSettings && <Chips />}
@@ -133,10 +132,25 @@ function SiteView() {
         </main>
         <Footer />
       </div>
+      {!isEmbedded && <Rail />}
       {!isEmbedded && <Tabs />}
     </div>
   )
 }
+
+/** A link for the keyboard that leads past what stands before `to`. */
+const Skip = ({ to, children }: { to: string; children: string }) => (
+  <a
+    class="skip"
+    href={`#${to}`}
+    onClick={(event) => {
+      event.preventDefault()
+      document.getElementById(to)?.focus()
+    }}
+  >
+    {children}
+  </a>
+)
 
 /** The whole page. `problem`: the session or the share link could not be loaded. */
 export function App({ problem, retry }: { problem?: Problem; retry: () => void }) {
@@ -153,16 +167,8 @@ export function App({ problem, retry }: { problem?: Problem; retry: () => void }
   }, [sessionEndedAt.value])
   return (
     <>
-      <a
-        class="skip"
-        href="#main"
-        onClick={(event) => {
-          event.preventDefault()
-          document.getElementById('main')?.focus()
-        }}
-      >
-        {shell.skip}
-      </a>
+      <Skip to="main">{shell.skip}</Skip>
+      {isKnownSite && !isEmbedded && <Skip to="views">{shell.skipToViews}</Skip>}
       <Patterns />
       {problem ? (
         <main id="main" class="state">

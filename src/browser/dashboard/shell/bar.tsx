@@ -116,13 +116,35 @@ function CompareMenu() {
   )
 }
 
-/** Theme, language, keys, the API's documentation and the way out. */
+/** The menu with the person's name: their account, theme, language, keys, the API's documentation and the way out. */
 function PersonMenu() {
   const { shell } = t()
+  const user = shareSlug.value === undefined ? me.value?.user : undefined
+  const name = user && (user.name || user.email)
   return (
-    <Popover menu class="control" label={me.value?.user.email ?? shell.theme} button={<Icon name="half" />}>
+    <Popover
+      menu
+      class="control"
+      label={name === undefined ? shell.theme : `${shell.account}: ${name}`}
+      button={
+        <>
+          <Icon name="half" /> {name !== undefined && <span class="account">{name}</span>}
+        </>
+      }
+    >
       {() => (
         <>
+          {user && (
+            <>
+              <a href={hrefTo({ path: viewPath('settings', 'account') })}>
+                {shell.account} <span class="muted">{user.email}</span>
+              </a>
+              <button type="button" onClick={() => void act(signOut)}>
+                {shell.signOut}
+              </button>
+              <hr />
+            </>
+          )}
           {THEMES.map((each) => (
             <button key={each} type="button" aria-current={theme.value === each} onClick={() => (theme.value = each)}>
               {shell.themes[each]}
@@ -154,9 +176,6 @@ function PersonMenu() {
               <a href="api/docs" data-leave>
                 {shell.apiDocs}
               </a>
-              <button type="button" onClick={() => void act(signOut)}>
-                {shell.signOut} <span class="muted">{me.value?.user.email}</span>
-              </button>
             </>
           )}
         </>

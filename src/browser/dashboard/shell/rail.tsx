@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Icon, Logo, Mark } from '../parts/marks.js'
-import { hrefTo, place, view, viewPath } from '../state/address.js'
+import { type Audience, hrefTo, place, view, viewPath } from '../state/address.js'
 import { useRead } from '../state/data.js'
 import { formatNumber } from '../state/format.js'
 import { quantity } from '../state/quantity.js'
@@ -24,13 +24,18 @@ function useRealtime(every = 15_000) {
 
 const isCurrent = (name: string): boolean => (view.value[0] ?? 'overview') === name
 
-function Item({ name, children }: { name: string; children?: ComponentChildren }) {
-  const texts: Record<string, string> = t().shell.view
+/** A link to a view. `of`: the only readership that has something there; the link is grey while the other is chosen. */
+function Item({ name, of, children }: { name: string; of?: Audience | undefined; children?: ComponentChildren }) {
+  const { shell } = t()
+  const texts: Record<string, string> = shell.view
+  const { show } = place.value
+  const isElsewhere = of !== undefined && show !== 'both' && show !== of
   return (
     <li>
       <a
         href={hrefTo({ path: viewPath(...(name === 'overview' ? [] : [name])) })}
         aria-current={isCurrent(name) ? 'page' : undefined}
+        {...(isElsewhere ? { class: 'elsewhere', title: shell.elsewhere[show] } : {})}
       >
         {texts[name]} {children}
       </a>
@@ -46,8 +51,8 @@ function Group({ title, views }: { title: string; views: readonly View[] }) {
     <div>
       <h2>{title}</h2>
       <ul>
-        {open.map(({ name }) => (
-          <Item key={name} name={name} />
+        {open.map(({ name, of }) => (
+          <Item key={name} name={name} of={of} />
         ))}
       </ul>
     </div>
@@ -66,7 +71,13 @@ export function Rail() {
     return () => removeEventListener('keydown', onEscape)
   }, [])
   return (
-    <nav class={isOpen.value ? 'rail open' : 'rail'} aria-label={shell.views} onClick={() => (isOpen.value = false)}>
+    <nav
+      id="views"
+      tabIndex={-1}
+      class={isOpen.value ? 'rail open' : 'rail'}
+      aria-label={shell.views}
+      onClick={() => (isOpen.value = false)}
+    >
       <a class="brand" href={hrefTo({ path: viewPath() })}>
         <Logo />
         readership

@@ -2,9 +2,10 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Icon, Mark } from '../parts/marks.js'
 import { Cut } from '../parts/names.js'
-import { go, viewPath } from '../state/address.js'
+import { type FilterNode, go, viewPath } from '../state/address.js'
 import { useRead } from '../state/data.js'
-import { siteQuery } from '../state/question.js'
+import { formatCountry } from '../state/format.js'
+import { shareSlug, siteQuery } from '../state/question.js'
 import { t } from '../texts/index.js'
 import { openViews, pathOf } from './views.js'
 
@@ -34,9 +35,11 @@ interface Found {
   kind: string
   path: readonly string[]
   mark?: 'human' | 'agent'
+  /** Filters that the view is opened with, in place of those on screen. */
+  filters?: readonly FilterNode[]
 }
 
-/** Finds views by name, agents of the catalogue, and pages of the last 90 days. */
+/** Finds views, settings and goals by name, agents of the catalogue, and pages, events and countries of the last 90 days. */
 function useFound(text: string): Found[] {
   const { shell } = t()
   const site = siteQuery.value
@@ -47,6 +50,13 @@ function useFound(text: string): Found[] {
     '/api/stats/pages',
     ready ? { ...site, range: '90d', limit: 8, filters, audience: 'agent' } : undefined,
   )
+  const isPerson = ready && shareSlug.value === undefined
+  const goals = useRead('/api/goals', isPerson ? site : undefined)
+  const events = useRead('/api/stats/events', isPerson ? { ...site, range: '90d', limit: 200 } : undefined)
+  const places = useRead(
+    '/api/stats/locations',
+    isPerson ? { ...site, range: '90d', limit: 300, audience: 'all' } : undefined,
+  )
   const catalog = useRead('/api/agents/catalog', ready ? { ...site, range: '90d' } : undefined)
   if (!ready) return []
   const names: Record<string, string> = shell.view
@@ -55,6 +65,12 @@ function useFound(text: string): Found[] {
   const agents = (catalog.data ?? [])
     .filter(({ name, operator }) => `${name} ${operator}`.toLowerCase().includes(lower))
     .sort((a, b) => (b.seen?.fetches ?? 0) - (a.seen?.fetches ?? 0))
+  const matching = <R,>(rows: readonly R[] | undefined, labelOf: (row: R) => string): [R, string][] =>
+    (rows ?? [])
+      .map((row): [R, string] => [row, labelOf(row)])
+      .filter(([, label]) => label.toLowerCase().includes(lower))
+      .slice(0, 4)
+  const { sections } = t().settings
   const paths = new Set([...(pages.data ?? []), ...(reads.data ?? [])].map(({ pathname }) => pathname))
   return [
     ...views.slice(0, 5).map((view) => ({
@@ -76,6 +92,21 @@ function useFound(text: string): Found[] {
       path: viewPath('agents', agent_id),
       mark: 'agent' as const,
     })),
+    ...matching(isPerson ? Object.entries(sections) : [], ([, label]) => label).map(([[name], label]) => ({
+      ...{ key: `s${name}`, label, kind: shell.view.settings, path: viewPath('settings', name) },
+    })),
+    ...matching(goals.data, ({ name }) => name).map(([{ id }, label]) => ({
+      ...{ key: `g${id}`, label, kind: shell.view.goals, path: viewPath('goals') },
+    })),
+    ...matching(events.data, ({ name }) => name).map(([{ kind, name }, label]) => ({
+      ...{ key: `e${kind}${name}`, label, kind: shell.view.events, path: viewPath('events', name) },
+    })),
+    ...matching(places.data?.countries, ({ country }) => (country ? formatCountry(country) : '')).map(
+      ([{ country = '' }, label]) => ({
+        ...{ key: `c${country}`, label, kind: shell.view.places, path: viewPath('places') },
+        filters: [{ dimension: 'country', op: 'is', value: country } as const],
+      }),
+    ),
     ...(text.startsWith('/') && !paths.has(text)
       ? [{ key: 'own', label: shell.searchPath(text), kind: shell.view.pages, path: viewPath('pages', text) }]
       : []),
@@ -105,7 +136,7 @@ export function Search() {
   const open = (one: Found | undefined) => {
     if (!one) return
     close()
-    go({ path: one.path })
+    go({ path: one.path, ...(one.filters ? { filters: [...one.filters] } : {}) })
   }
   return (
     <dialog
@@ -115,7 +146,12 @@ export function Search() {
       onCancel={close}
       onClick={(event) => event.target === box.current && close()}
       onKeyDown={(event) => {
-        if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+        // A search field would only clear itself, and the dialog would close with a second Esc.
+        if (event.key === 'Escape') {
+          event.preventDefault()
+          event.stopPropagation()
+          close()
+        } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
           event.preventDefault()
           setChosen((i) => Math.max(0, Math.min(matches.length - 1, i + (event.key === 'ArrowDown' ? 1 : -1))))
         } else if (event.key === 'Enter') {

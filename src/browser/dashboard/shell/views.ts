@@ -1,5 +1,5 @@
 import type { FunctionComponent } from 'preact'
-import { viewPath } from '../state/address.js'
+import { type Audience, viewPath } from '../state/address.js'
 import { share } from '../state/shared-scopes.js'
 import { lazy } from './lazy.js'
 
@@ -10,6 +10,8 @@ export interface View {
   letter: string
   load(): Promise<unknown>
   component: FunctionComponent
+  /** The only readership that the view is about; absent for both. */
+  of?: Audience
   /** The scope of a share link that opens the view; absent for views that no share link opens. */
   scope?: string
 }
@@ -19,12 +21,14 @@ const view = (
   letter: string,
   load: () => Promise<{ default: FunctionComponent }>,
   scope?: string,
+  of?: Audience,
 ): View => ({
   name,
   letter,
   load,
   component: lazy(load),
   ...(scope === undefined ? {} : { scope }),
+  ...(of === undefined ? {} : { of }),
 })
 
 export const OVERVIEW = view('overview', 'o', () => import('../views/overview/overview.js'), 'overview')
@@ -34,27 +38,27 @@ const SETTINGS = view('settings', ',', () => import('../views/settings/settings.
 /** The views of a site, in the order of the rail. */
 export const SITE_VIEWS: readonly View[] = [
   view('pages', 'p', () => import('../views/pages/pages.js'), 'pages'),
-  view('sources', 's', () => import('../views/sources/sources.js'), 'sources'),
+  view('sources', 's', () => import('../views/sources/sources.js'), 'sources', 'human'),
   view('places', 'w', () => import('../views/places/places.js'), 'locations'),
-  view('devices', 'd', () => import('../views/devices/devices.js'), 'devices'),
-  view('events', 'e', () => import('../views/events/events.js'), 'events'),
-  view('goals', 'g', () => import('../views/goals/goals.js'), 'goals'),
-  view('funnels', 'f', () => import('../views/funnels/funnels.js'), 'funnel'),
-  view('journeys', 'j', () => import('../views/journeys/journeys.js'), 'journeys'),
-  view('retention', 'r', () => import('../views/retention/retention.js'), 'retention'),
-  view('sessions', 't', () => import('../views/sessions/sessions.js')),
-  view('visitors', 'u', () => import('../views/visitors/visitors.js')),
-  view('performance', 'm', () => import('../views/performance/performance.js'), 'performance'),
-  view('errors', 'x', () => import('../views/errors/errors.js'), 'errors'),
+  view('devices', 'd', () => import('../views/devices/devices.js'), 'devices', 'human'),
+  view('events', 'e', () => import('../views/events/events.js'), 'events', 'human'),
+  view('goals', 'g', () => import('../views/goals/goals.js'), 'goals', 'human'),
+  view('funnels', 'f', () => import('../views/funnels/funnels.js'), 'funnel', 'human'),
+  view('journeys', 'j', () => import('../views/journeys/journeys.js'), 'journeys', 'human'),
+  view('retention', 'r', () => import('../views/retention/retention.js'), 'retention', 'human'),
+  view('sessions', 't', () => import('../views/sessions/sessions.js'), undefined, 'human'),
+  view('visitors', 'u', () => import('../views/visitors/visitors.js'), undefined, 'human'),
+  view('performance', 'm', () => import('../views/performance/performance.js'), 'performance', 'human'),
+  view('errors', 'x', () => import('../views/errors/errors.js'), 'errors', 'human'),
 ]
 export const AGENT_VIEWS: readonly View[] = [
-  view('agents', 'a', () => import('../views/agents/agents.js'), 'agents'),
-  view('coverage', 'c', () => import('../views/coverage/coverage.js'), 'agents'),
+  view('agents', 'a', () => import('../views/agents/agents.js'), 'agents', 'agent'),
+  view('coverage', 'c', () => import('../views/coverage/coverage.js'), 'agents', 'agent'),
   view('citation-gap', 'q', () => import('../views/citation-gap/citation-gap.js'), 'agents'),
-  view('policy', 'b', () => import('../views/policy/policy.js'), 'agents'),
-  view('violations', 'v', () => import('../views/violations/violations.js'), 'agents'),
+  view('policy', 'b', () => import('../views/policy/policy.js'), 'agents', 'agent'),
+  view('violations', 'v', () => import('../views/violations/violations.js'), 'agents', 'agent'),
   view('decay', 'k', () => import('../views/decay/decay.js'), 'agents'),
-  view('catalog', 'n', () => import('../views/catalog/catalog.js'), 'agents'),
+  view('catalog', 'n', () => import('../views/catalog/catalog.js'), 'agents', 'agent'),
 ]
 
 const VIEWS: readonly View[] = [OVERVIEW, LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, SETTINGS]

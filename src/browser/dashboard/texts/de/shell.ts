@@ -1,6 +1,9 @@
 import type { Texts } from '../shape.js'
 export const shell: Texts['shell'] = {
   skip: 'Zum Inhalt',
+  skipToViews: 'Zu den Ansichten',
+  account: 'Konto',
+  elsewhere: { agent: 'Agenten haben hier nichts.', human: 'Menschen haben hier nichts.', both: '' },
   views: 'Ansichten',
   mainViews: 'Wichtigste Ansichten',
   more: 'Mehr',
@@ -75,7 +78,7 @@ export const shell: Texts['shell'] = {
   compare: { none: 'Kein Vergleich', previous: 'Zeit davor', year: 'Vorjahr' },
   vs: 'gegen',
   search: 'Suche',
-  searchHint: 'Seiten, Agenten und Ansichten',
+  searchHint: 'Seiten, Agenten, Ansichten, Einstellungen, Ziele, Ereignisse, Länder',
   searchEmpty: (text) => `Nichts heißt „${text}“.`,
   searchPath: (text) => `Seite ${text} öffnen`,
   theme: 'Hell oder dunkel',

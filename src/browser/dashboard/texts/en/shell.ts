@@ -1,5 +1,8 @@
 export const shell = {
   skip: 'Skip to content',
+  skipToViews: 'Skip to the views',
+  account: 'Account',
+  elsewhere: { agent: 'Agents have nothing here.', human: 'People have nothing here.', both: '' },
   views: 'Views',
   mainViews: 'Main views',
   more: 'More',
@@ -74,7 +77,7 @@ export const shell = {
   compare: { none: 'No comparison', previous: 'Previous period', year: 'Same time last year' },
   vs: 'vs',
   search: 'Search',
-  searchHint: 'Pages, agents and views',
+  searchHint: 'Pages, agents, views, settings, goals, events, countries',
   searchEmpty: (text: string) => `Nothing is called “${text}”.`,
   searchPath: (text: string) => `Open the page ${text}`,
   theme: 'Light or dark',

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { openBrowser } from '../fixtures/browser.js'
+import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
+
+t.test('the frame: keys reach the switch first, search finds records, and the account has a name', async (t) => {
+  const app = await startDashboard(t, { people: 400, agents: 400 })
+  const browser = await openBrowser(t)
+  const { page, trouble } = await signIn(browser, app, { viewport: { width: 1440, height: 900 } })
+  await page.waitForSelector('svg.chart')
+  const focused = () => page.evaluate<string>('document.activeElement.textContent.trim()')
+  const stops: string[] = []
+  for (let i = 0; i < 12; i++) {
+    await page.keyboard.press('Tab')
+    stops.push(await focused())
+  }
+  t.match(stops, ['Skip to content', 'Skip to the views'], 'two ways past what stands before')
+  t.ok(stops.includes('Agents'), `the switch is among the first 12 stops: ${stops.join(', ')}`)
+
+  const find = async (text: string) => {
+    await page.keyboard.press('/')
+    await page.fill('dialog.search input', text)
+    await page.waitForSelector('#found li')
+    const found = await page.locator('#found li').allTextContents()
+    await page.keyboard.press('Escape')
+    await page.waitForSelector('dialog.search', { state: 'detached' })
+    return found
+  }
+  await page.evaluate(`fetch('/api/goals', {
+    method: 'POST', headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ site: 1, name: 'Newsletter', type: 'pageview', match: { op: 'is', value: '/thanks' } }),
+  })`)
+  const rows: [string, RegExp, string][] = [
+    ['share', /Share links.*Settings/, 'a section of the settings'],
+    ['newsl', /Newsletter.*Goals/, 'a goal'],
+    ['germ', /Germany.*Places/, 'a country'],
+    ['gptbot', /GPTBot.*Agents/, 'an agent'],
+    ['retent', /Retention.*Views/, 'a view'],
+  ]
+  for (const [text, expected, why] of rows)
+    t.match((await find(text)).join(' | '), expected, `${why}; one Esc closes it`)
+
+  await page.click('button:has-text("Agents")')
+  t.equal(await page.locator('.rail a.elsewhere').count(), 11, 'views without agents are grey')
+  await page.goto(`${app.admin}/sites/1/retention?show=agent`)
+  await page.waitForSelector('main .ranked li, main table tr')
+  t.match(await page.textContent('main'), /By operator.*By purpose/s, 'agents have something to show')
+
+  await page.click('.bar button[aria-label^="Account: "]')
+  await page.click('.popover button:has-text("Sign out")')
+  await page.waitForURL(/sign-in/)
+  t.same(trouble.lines, [])
+})
