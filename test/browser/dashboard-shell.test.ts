@@ -27,7 +27,7 @@ t.test('the frame: keys reach the switch first, search finds records, and the ac
   }
   await page.evaluate(`fetch('/api/goals', {
     method: 'POST', headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ site: 1, name: 'Newsletter', type: 'pageview', match: { op: 'is', value: '/thanks' } }),
+    body: JSON.stringify({ site: 1, name: 'Newsletter', type: 'page', match: { op: 'is', value: '/thanks' } }),
   })`)
   const rows: [string, RegExp, string][] = [
     ['share', /Share links.*Settings/, 'a section of the settings'],
