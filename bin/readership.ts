@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { runProgram, type Terminal } from '../src/app/cli/index.js'
 
@@ -20,10 +21,31 @@ function openFiles(): number | undefined {
   }
 }
 
+/** Shows text in the pager of the user, else in `less`, which ends by itself if the text fits. */
+function page(text: string): Promise<boolean> {
+  if (!process.stdout.isTTY || !process.stdin.isTTY) return Promise.resolve(false)
+  const { PAGER, LESS = 'FRX' } = process.env
+  return new Promise((resolve) => {
+    // A variable of the user, which may have arguments: the shell runs it, as git and man do.
+    const child = spawn(PAGER || 'less', {
+      shell: true,
+      stdio: ['pipe', 'inherit', 'inherit'],
+      env: { ...process.env, LESS },
+    })
+    child.on('error', () => resolve(false))
+    // 127: the shell found no such program.
+    child.on('close', (code) => resolve(code !== 127))
+    // The user may leave before the end of the text.
+    child.stdin.on('error', () => {})
+    child.stdin.end(text)
+  })
+}
+
 const terminal: Terminal = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   outBytes: (bytes) => process.stdout.write(bytes),
+  page,
   input: () => process.stdin.setEncoding('utf8'),
   inputBytes: () => process.stdin,
   drained: () =>

@@ -5,7 +5,7 @@ import { bar, sparkline } from './charts.js'
 import { escapeText } from './escape.js'
 import { formatList, hourLines, peopleLists, type ScreenList, serverLists } from './log-report-lists.js'
 import { formatTable, right } from './table.js'
-import { style, type Terminal } from './terminal.js'
+import { style, type Terminal, withoutStyle } from './terminal.js'
 import { cutToWidth, textWidth, wrapIndented } from './text-width.js'
 
 interface Screen extends Pick<Terminal, 'colour' | 'columns'> {
@@ -264,6 +264,3 @@ function inHalves(columns: number, left: readonly string[], right: readonly stri
   })
   return `${lines.join('\n')}\n`
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the styles' own.
-const withoutStyle = (text: string): string => text.replace(/\u001b\[\d+m/g, '')

@@ -104,7 +104,8 @@ async function writeOutputs({ flags, terminal }: CommandCall<LogReportFlags>, re
   if (csv !== undefined) await writeReport(csv, formatCsv(report))
   if (json !== undefined) await writeReport(json, `${escapeJson(report, 2)}\n`)
   if (flags.json) return printJson(terminal, report)
-  terminal.out(formatLogReport(terminal, report, flags.limit))
+  const screen = formatLogReport(terminal, report, flags.limit)
+  if (!(await terminal.page?.(screen))) terminal.out(screen)
   for (const name of [html, csv, json]) if (name !== undefined) terminal.out(`Written: ${name}\n`)
 }
 

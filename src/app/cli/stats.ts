@@ -19,7 +19,7 @@ import { escapeText } from './escape.js'
 import { fileOf, outputFlag } from './output-file.js'
 import { isSetAside } from './set-aside.js'
 import { formatTable, right } from './table.js'
-import { Failure, style, type Terminal } from './terminal.js'
+import { Failure, style, type Terminal, withoutStyle } from './terminal.js'
 
 /** Absent if nothing was recorded. */
 const count = z.number().optional()
@@ -167,7 +167,11 @@ function formatSummary(terminal: Terminal, name: string, range: string, summary:
   const line = (facts: readonly (readonly [string, string | undefined])[]) =>
     facts
       .flatMap(([label, value]) => (value === undefined ? [] : [`${style(terminal, 'bold', value)} ${label}`]))
-      .join('   ') || 'nothing was recorded'
+      .reduce((text, fact) => {
+        const last = text.slice(text.lastIndexOf('\n') + 1)
+        const fits = withoutStyle(last).length + 3 + withoutStyle(fact).length <= (terminal.columns ?? Infinity)
+        return text === '' ? fact : `${text}${fits ? '   ' : '\n'}${fact}`
+      }, '') || 'nothing was recorded'
   const graph = (series: z.infer<typeof Series>) =>
     `${sparkline(series.buckets.map(({ value }) => value))} ${style(terminal, 'dim', `per ${series.granularity}`)}`
   const ranked = (title: string, rows: Ranked, metric: string) => {

@@ -110,6 +110,15 @@ export function formatTailLine(terminal: Shape, row: TailRow): string {
   const shown = cutToWidth(source, reader.width)
   if (taken + textWidth(shown) + 1 + textWidth(note[0]) <= columns)
     return formatParts(terminal, [...line, [` ${shown}`], [` ${note[0]}`, note[1]]])
+  // An event stands beside its path, where that leaves the place.
+  const beside = `${pathname} ${note[0]}`
+  if (row.audience === 'human' && textWidth(beside) <= path.width)
+    return formatParts(terminal, [
+      line[0] ?? [''],
+      [` ${fitToWidth(beside, path.width)}`],
+      ...line.slice(2),
+      [` ${source}`],
+    ])
   const space = ' '.repeat(TIME_COLUMNS + 1)
   return `${formatParts(terminal, [...line, [` ${source}`]])}\n${formatParts(terminal, [[space], note])}`
 }

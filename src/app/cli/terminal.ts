@@ -12,6 +12,8 @@ export interface Terminal {
   inputBytes?(): AsyncIterable<Buffer>
   /** Resolves when the reader of standard output has caught up. */
   drained?(): Promise<void>
+  /** Shows a long text with the keys of a pager; resolves to false if there is no terminal or no pager, and nothing was shown. */
+  page?(text: string): Promise<boolean>
   /** Width of the terminal on standard output; undefined if it is not a terminal. */
   columns?: number | undefined
   /** Width of the terminal on standard error; undefined if it is not a terminal. */
@@ -56,3 +58,7 @@ export function style(terminal: Pick<Terminal, 'colour'>, name: keyof typeof STY
   const [on, off] = STYLE_CODES[name]
   return terminal.colour ? `\u001b[${on}m${text}\u001b[${off}m` : text
 }
+
+/** Returns the text as it is shown, without the codes of its styles. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the styles' own.
+export const withoutStyle = (text: string): string => text.replace(/\u001b\[\d+m/g, '')

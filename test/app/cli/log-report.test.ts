@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -53,6 +53,22 @@ t.test('a log that is cut short, or of another format, is an error after the rep
   const other = await command('report', join(folder, 'access.log'), '--log-format', 'caddy', '--json')
   t.match(other, { code: 1, stderr: /No line is of its format: name another one with --log-format/ })
   t.match(JSON.parse(other.stdout), { lines: { broken: 5 } })
+})
+
+t.test('on a terminal the report is shown by the pager, and without one plainly', async (t) => {
+  const file = join(t.testdir({ 'access.log': LOG }), 'access.log')
+  const shown = (pager: string) => {
+    const args = ['-qec', `node dist/bin/readership.js report ${file}`, '/dev/null']
+    return spawnSync('script', args, { encoding: 'utf8', env: { ...process.env, PAGER: pager } })
+  }
+  if (shown('cat').error) {
+    t.pass('script, which makes a terminal, is not installed')
+    return
+  }
+  t.match(shown('sed s/^/P:/').stdout, /^P:.*People/m)
+  const plain = shown('no-such-pager')
+  t.match(plain.stdout, /People/)
+  t.equal(plain.status, 0)
 })
 
 t.test('addresses are listed only if they are asked for', async (t) => {

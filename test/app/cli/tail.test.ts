@@ -45,6 +45,11 @@ t.test('a line at 80 columns begins with its time and its path, and leaves no co
       'an event that fits',
     ],
     [
+      { ...human, kind: 'engagement', status: null },
+      '09:05:03 /x\\x9b31m engagement                      person   Firefox Linux',
+      'an event that fits beside its path only',
+    ],
+    [
       { ...human, pathname: `${PATH}/and-neaps/of-the-year-that-follows` },
       '09:05:03 /almanac/2026/novembe…-the-year-that-follows 200    person   Firefox L…',
       'a path that is too long keeps both ends, and the reader stays',
