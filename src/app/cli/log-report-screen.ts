@@ -216,11 +216,11 @@ const OBEYS = { yes: 'says that it obeys', no: 'says that it does not', unknown:
 function robotsTable(screen: Screen, { robots }: LogReport): string {
   if (robots === undefined) return ''
   const title = `${bold(screen, 'Disallowed by robots.txt, and fetched')} ${dim(screen, escapeText(robots.source))}`
-  if (robots.agents.length === 0) return `${title}\nEvery agent obeyed.\n`
+  if (robots.rules.length === 0) return `${title}\nEvery agent obeyed.\n`
   return `${title}\n${formatTable(
     screen,
     [right('REQUESTS'), 'AGENT', right('LINE'), 'RULE', 'SUCH AS', 'ITS OPERATOR'],
-    robots.agents
+    robots.rules
       .slice(0, screen.rows.others)
       .map(({ requests, name, line, rule, pathname, respects_robots }) => [
         formatNumber(requests),

@@ -12,8 +12,8 @@ export interface AgentTally extends AgentTotals {
   first: number
   last: number
   disallowed: number
-  /** The first request that robots.txt disallowed. */
-  disobeyed?: { rule: string; line: number; pathname: string }
+  /** The rules that disallowed requests, by line, in the order of their first; each with the path of that request. */
+  readonly disobeyed: Map<number, { requests: number; rule: string; line: number; pathname: string }>
 }
 
 const noTotals = (): AgentTotals => ({ requests: 0, bytes: 0, client_errors: 0, server_errors: 0 })
@@ -48,7 +48,15 @@ export function createAgentTallies(robots: Policy | undefined) {
       const info = agent ?? (userAgent === '' ? NO_USER_AGENT : UNKNOWN_AGENT)
       const known = tallies.get(info.id)
       if (known !== undefined) return known
-      const tally = { agent, info, ...noTotals(), first: Infinity, last: -Infinity, disallowed: 0 }
+      const tally = {
+        agent,
+        info,
+        ...noTotals(),
+        first: Infinity,
+        last: -Infinity,
+        disallowed: 0,
+        disobeyed: new Map(),
+      }
       tallies.set(info.id, tally)
       return tally
     },
@@ -58,12 +66,21 @@ export function createAgentTallies(robots: Policy | undefined) {
       const { allowed, rule = '', line = 0 } = decide(robots, tally, target)
       if (allowed) return
       tally.disallowed++
-      tally.disobeyed ??= { rule, line, pathname: detachedCopy(pathname) }
+      const same = tally.disobeyed.get(line)
+      if (same) same.requests++
+      else tally.disobeyed.set(line, { requests: 1, rule, line, pathname: detachedCopy(pathname) })
     },
     finish: () => finish([...tallies.values()].sort(byRequests), robots !== undefined),
     robotsReport: (source: string): NonNullable<LogReport['robots']> => {
-      const agents = [...tallies.values()].flatMap(toDisobedient).sort(byRequests)
-      return { source, requests: agents.reduce((sum, { requests }) => sum + requests, 0), agents }
+      const rules = [...tallies.values()].flatMap(toDisobedient).sort(byRequests)
+      const agents = [...tallies.values()]
+        .flatMap((tally) =>
+          toDisobedient(tally)
+            .slice(0, 1)
+            .map((first) => ({ ...first, requests: tally.disallowed })),
+        )
+        .sort(byRequests)
+      return { source, requests: agents.reduce((sum, { requests }) => sum + requests, 0), agents, rules }
     },
   }
 }
@@ -130,16 +147,12 @@ const toLine = (tally: AgentTally, isJudged: boolean): AgentLine => ({
   ...(isJudged && { disallowed: tally.disallowed }),
 })
 
-const toDisobedient = ({ agent, info, disallowed, disobeyed }: AgentTally): DisobedientAgent[] =>
-  disobeyed === undefined
-    ? []
-    : [
-        {
-          agent_id: info.id,
-          name: info.name,
-          operator: info.operator,
-          respects_robots: agent?.respects_robots ?? 'unknown',
-          requests: disallowed,
-          ...disobeyed,
-        },
-      ]
+/** The rules that an agent did not obey, the first of the log first. */
+const toDisobedient = ({ agent, info, disobeyed }: AgentTally): DisobedientAgent[] =>
+  [...disobeyed.values()].map((rule) => ({
+    agent_id: info.id,
+    name: info.name,
+    operator: info.operator,
+    respects_robots: agent?.respects_robots ?? 'unknown',
+    ...rule,
+  }))

@@ -132,10 +132,10 @@ const OBEYS = { yes: 'says that it obeys', no: 'says that it does not obey', unk
 function robotsSection({ robots }: LogReport): Html {
   if (robots === undefined) return html``
   const title = 'Disallowed by robots.txt, and fetched'
-  if (robots.agents.length === 0) return empty(title, `Every agent obeyed ${robots.source}.`)
+  if (robots.rules.length === 0) return empty(title, `Every agent obeyed ${robots.source}.`)
   return table(
     title,
-    robots.agents,
+    robots.rules,
     [
       { title: 'Agent', value: ({ name }) => name },
       { title: 'Requests', value: ({ requests }) => formatNumber(requests), isNumber: true },

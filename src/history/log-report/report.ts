@@ -56,7 +56,14 @@ export interface LogReport {
   by_operator: readonly (AgentTotals & { operator: string; purposes: readonly string[] })[]
   by_purpose: readonly (AgentTotals & { purpose: string })[]
   /** Absent without a robots.txt. */
-  robots?: { source: string; requests: number; agents: readonly DisobedientAgent[] }
+  robots?: {
+    source: string
+    requests: number
+    /** One for each agent, with the rule of the first request. */
+    agents: readonly DisobedientAgent[]
+    /** One for each agent and rule. */
+    rules: readonly DisobedientAgent[]
+  }
   errors: readonly { status: number; pathname: string; requests: number; agents: readonly string[] }[]
   read_by_assistants: readonly { pathname: string; requests: number }[]
   arrivals: {
@@ -115,7 +122,7 @@ export interface DisobedientAgent {
   /** Whether its operator says that it obeys robots.txt. */
   respects_robots: Agent['respects_robots']
   requests: number
-  /** The rule that disallowed the first of them, its line, and the path. */
+  /** The rule that disallowed the first of them, its line, and the path of that request. */
   rule: string
   line: number
   pathname: string

@@ -155,7 +155,9 @@ t.test('requests that robots.txt disallows', async (t) => {
     'User-agent: GPTBot\nDisallow: /docs/\nDisallow: /robots.txt\n\nUser-agent: *\nDisallow: /*?x=\nDisallow: /pri'
   const policy = createPolicy({ hostname: '', robots: { status: 200, body } })
   const { robots, by_agent } = report(LINES.map(text), { robots: { policy, source: 'robots.txt' } })
-  t.strictSame(robots, {
+  const { rules, ...whole } = robots ?? { rules: [], agents: [] }
+  t.strictSame(rules, whole.agents, 'each agent broke one rule')
+  t.strictSame(whole, {
     source: 'robots.txt',
     requests: 5,
     agents: [
@@ -196,6 +198,24 @@ t.test('requests that robots.txt disallows', async (t) => {
     [3, 1, 1, 0],
     'robots.txt itself is always allowed',
   )
+})
+
+t.test('an agent has a row for each rule that disallowed its requests', async (t) => {
+  const body = 'User-agent: *\nDisallow: /proofs\nDisallow: /pricing\n'
+  const policy = createPolicy({ hostname: '', robots: { status: 200, body } })
+  const paths = ['/proofs/a', '/pricing', '/proofs/b', '/', '/proofs/a']
+  const lines = paths.map((path, i): (typeof LINES)[number] => {
+    return ['20.0.0.1', `12:00:0${i}`, `GET ${path} HTTP/1.1`, 200, 5, '', GPTBOT]
+  })
+  const { robots } = report(lines.map(text), { robots: { policy, source: 'robots.txt' } })
+  t.strictSame(
+    robots?.rules.map(({ agent_id, requests, rule, line, pathname }) => [agent_id, requests, rule, line, pathname]),
+    [
+      ['gptbot', 3, '/proofs', 2, '/proofs/a'],
+      ['gptbot', 1, '/pricing', 3, '/pricing'],
+    ],
+  )
+  t.match(robots?.agents, [{ agent_id: 'gptbot', requests: 4, rule: '/proofs', line: 2 }], 'as before')
 })
 
 t.test('time lines', async (t) => {
