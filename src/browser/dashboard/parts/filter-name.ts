@@ -1,6 +1,7 @@
 import { type FilterNode, isFilter } from '../state/address.js'
 import { useRead } from '../state/data.js'
-import { formatCountry } from '../state/format.js'
+import { formatCountry, formatLanguage } from '../state/format.js'
+import { shownPath } from '../state/path-name.js'
 import { shareSlug, siteQuery } from '../state/question.js'
 import { t } from '../texts/index.js'
 
@@ -12,10 +13,34 @@ export const useSegments = () =>
 
 export const operatorName = (op: string): string => t().shell.operators[op] ?? op
 
+/** The name of a dimension in the reader's language. */
+export function dimensionName(name: string): string {
+  const { dimension, property } = t().filters
+  return dimension[name] ?? (name.startsWith('prop:') ? property(name.slice(5)) : name)
+}
+
+/** Values that have names in the reader's language, by dimension. */
+function valueName(dimension: string, value: string): string {
+  const { devices, filters, parts } = t()
+  const names: Record<string, Readonly<Record<string, string>>> = {
+    channel: parts.channel,
+    device_type: devices.type,
+    kind: filters.kind,
+    purpose: parts.purpose,
+    screen_class: devices.screenClass,
+    verification: filters.verification,
+  }
+  if (dimension === 'country') return formatCountry(value)
+  if (dimension === 'language') return formatLanguage(value)
+  if (PATHS.includes(dimension)) return shownPath(value)
+  return names[dimension]?.[value] ?? value
+}
+const PATHS = ['pathname', 'entry_page', 'exit_page']
+
 export function valueText(dimension: string, value: unknown): string {
   if (typeof value === 'boolean') return value ? t().shell.yes : t().shell.no
   if (Array.isArray(value)) return value.map((each) => valueText(dimension, each)).join(` ${t().shell.or} `)
-  if (dimension === 'country' && typeof value === 'string') return formatCountry(value)
+  if (typeof value === 'string') return valueName(dimension, value)
   return value === undefined ? '' : `${value}`
 }
 
@@ -23,7 +48,7 @@ export function valueText(dimension: string, value: unknown): string {
 export function describeFilter(node: FilterNode): string {
   const { shell } = t()
   if (isFilter(node))
-    return `${node.dimension} ${operatorName(node.op)} ${valueText(node.dimension, node.value)}`.trim()
+    return `${dimensionName(node.dimension)} ${operatorName(node.op)} ${valueText(node.dimension, node.value)}`.trim()
   if (node.or) return node.or.map(describeFilter).join(` ${shell.or} `)
   if (node.and) return node.and.map(describeFilter).join(` ${shell.and} `)
   if (node.not) return `${shell.not} (${describeFilter(node.not)})`

@@ -2,25 +2,20 @@ import type { ComponentChildren } from 'preact'
 import { hrefTo, viewPath } from '../state/address.js'
 import { isFiltered, toggleFilter } from '../state/filters.js'
 import { formatAgo, formatFullInstant } from '../state/format.js'
+import { shortPath, shownPath } from '../state/path-name.js'
 import { t } from '../texts/index.js'
 import { Icon } from './marks.js'
+import { AnyText } from './path-text.js'
 
 /** A text of any origin: cut to its box, its direction kept to itself, whole in the tooltip. */
 export const Cut = ({ text, whole = text }: { text: string; whole?: string }) => (
   <span class="cut" title={whole.slice(0, 2_000)} dir="auto">
-    {text.slice(0, 500)}
+    <AnyText text={text} />
   </span>
 )
 
-const MAX_BREAKS = 20
-
-/** Lets a path break after its slashes, where names wrap: on phones. */
-const breakable = (text: string): ComponentChildren => {
-  const parts = text.split(/(?<=.\/)/)
-  return text.startsWith('/') && parts.length <= MAX_BREAKS
-    ? parts.map((part, i) => [i > 0 && <wbr key={i} />, part])
-    : text
-}
+/** The name of a row in words, as screen readers say it. */
+const nameOf = (label: string): string => (label.startsWith('/') ? shownPath(label.slice(0, 200)) : label.slice(0, 200))
 
 interface NameProps {
   label: string
@@ -40,7 +35,7 @@ export function RowName({ label, filter, to }: NameProps) {
           <Cut text={label} />
         ) : (
           <a class="cut" href={hrefTo({ path: to })} title={label.slice(0, 2_000)} dir="auto">
-            {breakable(label.slice(0, 500))}
+            <AnyText text={label} />
           </a>
         )
       ) : (
@@ -50,14 +45,14 @@ export function RowName({ label, filter, to }: NameProps) {
           dir="auto"
           title={label.slice(0, 2_000)}
           aria-pressed={pressed}
-          aria-label={t().parts.filterBy(label.slice(0, 200))}
+          aria-label={t().parts.filterBy(nameOf(label))}
           onClick={(event) => toggleFilter(...filter, event.altKey)}
         >
-          {breakable(label.slice(0, 500))}
+          <AnyText text={label} />
         </button>
       )}
       {filter !== undefined && to !== undefined && (
-        <a class="open" href={hrefTo({ path: to })} aria-label={t().parts.open(label.slice(0, 200))}>
+        <a class="open" href={hrefTo({ path: to })} aria-label={t().parts.open(nameOf(label))}>
           <Icon name="right" />
         </a>
       )}
@@ -72,8 +67,8 @@ export const PageName = ({ path }: { path: string }) => (
 
 /** A page in a sentence, where a lone slash would be read as a mark between words. Tables show it as the path it is. */
 export const PageLink = ({ path }: { path: string }) => (
-  <a href={hrefTo({ path: viewPath('pages', path) })} dir="auto">
-    {path === '/' ? t().parts.frontPage : path.slice(0, 80)}
+  <a href={hrefTo({ path: viewPath('pages', path) })} title={path.slice(0, 2_000)} dir="ltr">
+    {path === '/' ? t().parts.frontPage : shortPath(path, 80)}
   </a>
 )
 

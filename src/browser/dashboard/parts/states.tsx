@@ -10,6 +10,7 @@ import { obstacle, shareSlug } from '../state/question.js'
 import { windowOf } from '../state/window.js'
 import { t } from '../texts/index.js'
 import { PlainButton } from './buttons.js'
+import { dimensionName } from './filter-name.js'
 import { Mark } from './marks.js'
 
 /** Says in words what went wrong, when, and offers to try again. */
@@ -53,7 +54,7 @@ export const Absent = ({ of, children }: { of?: Audience; children: ComponentChi
 /** Says that a readership lacks a filter on screen; nothing if it has all of them. */
 export function Lacking({ of }: { of: Audience }) {
   const dimension = obstacle(of)
-  return dimension === undefined ? null : <Absent of={of}>{t().parts.lacks[of](dimension)}</Absent>
+  return dimension === undefined ? null : <Absent of={of}>{t().parts.lacks[of](dimensionName(dimension))}</Absent>
 }
 
 interface Warning {
@@ -74,7 +75,7 @@ interface Meta {
 function warningText({ code, message, dimension, value, nearest }: Warning, { recorded, query }: Meta): string {
   const { parts } = t()
   if (code === 'no_such_value' && dimension !== undefined && value !== undefined)
-    return parts.noSuchValue(query?.audience, dimension, value, nearest)
+    return parts.noSuchValue(query?.audience, dimensionName(dimension), value, nearest)
   if (code !== 'not_recorded') return parts.warning[code] ?? message
   const { since, gaps = [] } = recorded ?? {}
   const more = gaps.slice(MAX_NAMED_GAPS).reduce((sum, { joined = 1 }) => sum + joined, 0)

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import type { DataOf } from '../client/index.js'
 import { Dialog, Form, toast } from '../parts/dialogs.js'
 import { Check, Input, isChecked } from '../parts/fields.js'
-import { describeFilter, operatorName, useSegments, valueText } from '../parts/filter-name.js'
+import { describeFilter, dimensionName, operatorName, useSegments, valueText } from '../parts/filter-name.js'
 import { Icon } from '../parts/marks.js'
 import { Popover } from '../parts/popover.js'
 import { type FilterNode, go, isFilter, place } from '../state/address.js'
@@ -37,7 +37,7 @@ function Chip({ node, index }: { node: FilterNode; index: number }) {
   const only = place.value.show === 'both' ? onlyFor(node) : undefined
   const words = isFilter(node) ? (
     <>
-      {node.dimension} <span class="muted">{operatorName(node.op)}</span>{' '}
+      {dimensionName(node.dimension)} <span class="muted">{operatorName(node.op)}</span>{' '}
       <b dir="auto">{valueText(node.dimension, node.value)}</b>
     </>
   ) : (

@@ -1,6 +1,7 @@
 import { useId, useState } from 'preact/hooks'
 import { PlainButton } from '../parts/buttons.js'
 import { Choose } from '../parts/fields.js'
+import { dimensionName } from '../parts/filter-name.js'
 import { type Filter, type FilterNode, isFilter } from '../state/address.js'
 import { useRead } from '../state/data.js'
 import { dimensions, envelope } from '../state/question.js'
@@ -117,7 +118,7 @@ function Row({ row, onChange }: RowProps) {
         <select value={row.dimension} onChange={(event) => choose(event.currentTarget.value)}>
           {dimensions.value.map(({ name, audiences }) => (
             <option key={name} value={name}>
-              {name}
+              {dimensionName(name)}
               {audiences.includes('human')
                 ? audiences.includes('agent')
                   ? ''

@@ -115,13 +115,13 @@ export const behaviour: Texts['behaviour'] = {
           : [when, ' wurde kein Ziel erreicht.'],
     empty:
       'Ziele zählen eine Seite, ein Ereignis, einen Klick, einen Download, ein Formular, eine Lesetiefe oder die Dauer eines Besuchs.',
-    foot: 'Menschen sind die, die das Ziel mindestens einmal erreichten; die Quote ist ihr Anteil an allen Menschen. Beträge in verschiedenen Währungen werden nie addiert.',
+    foot: 'Menschen sind die, die das Ziel mindestens einmal erreichten, und ihr Anteil an allen Menschen. Beträge in verschiedenen Währungen werden nie addiert.',
     create: 'Neues Ziel',
     edit: 'Ziel ändern',
     counts: 'Zählt',
     change: 'Veränderung',
     conversions: 'So oft erreicht',
-    rate: 'Quote',
+    rate: 'Aller Menschen',
     revenue: 'Umsatz',
     type: 'Was Menschen tun',
     types: {

@@ -105,13 +105,13 @@ export const behaviour = {
           ? [when, ` ${people.text} reached the goal `, best, ...(rate ? [`, ${rate} of all people.`] : ['.'])]
           : [when, ' no goal was reached.'],
     empty: 'Goals count a page, an event, a click, a download, a form, a scroll depth or the length of a visit.',
-    foot: 'People are those who reached the goal at least once; the rate is their share of all people. Amounts in different currencies are never added.',
+    foot: 'People are those who reached the goal at least once, with their share of all people. Amounts in different currencies are never added.',
     create: 'New goal',
     edit: 'Change the goal',
     counts: 'Counts',
     change: 'Change',
     conversions: 'Times reached',
-    rate: 'Rate',
+    rate: 'Of all people',
     revenue: 'Revenue',
     type: 'What people do',
     types: {

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { LinkButton } from '../../parts/buttons.js'
+import { countText } from '../../parts/columns.js'
 import { Confirm, toast } from '../../parts/dialogs.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { Icon } from '../../parts/marks.js'
@@ -13,7 +14,7 @@ import { PeopleOnly } from '../../parts/people-only.js'
 import type { Column } from '../../parts/table.js'
 import { hrefTo, place } from '../../state/address.js'
 import { forget, useRead } from '../../state/data.js'
-import { formatMoney, formatNumber, formatShare } from '../../state/format.js'
+import { formatMoney, formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { shareSlug, siteQuery, useOne } from '../../state/question.js'
 import { remove } from '../../state/records.js'
@@ -136,11 +137,11 @@ function goalColumns(
       },
     },
     {
-      key: 'conversions',
-      head: texts.conversions,
+      key: 'visitors',
+      head: parts.metric.visitors,
       right: true,
       width: '88px',
-      cell: ({ conversions }) => (conversions === undefined ? '–' : formatNumber(conversions)),
+      cell: ({ visitors }) => countText(visitors),
     },
     {
       key: 'change',
@@ -149,7 +150,7 @@ function goalColumns(
       wide: true,
       width: '104px',
       cell: (row) => {
-        const text = changeText('conversions', row.conversions, row.comparison?.conversions)
+        const text = changeText('visitors', row.visitors, row.comparison?.visitors)
         return text && <span class="muted small">{text}</span>
       },
     },
@@ -157,8 +158,16 @@ function goalColumns(
       key: 'rate',
       head: texts.rate,
       right: true,
-      width: '64px',
+      width: '104px',
       cell: ({ rate }) => (rate === undefined ? '–' : formatShare(rate)),
+    },
+    {
+      key: 'conversions',
+      head: texts.conversions,
+      right: true,
+      wide: true,
+      width: '112px',
+      cell: ({ conversions }) => countText(conversions),
     },
     { key: 'revenue', head: texts.revenue, right: true, width: '14%', wide: true, cell: money },
     {

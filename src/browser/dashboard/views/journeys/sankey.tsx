@@ -4,6 +4,7 @@ import { useWidth } from '../../charts/width.js'
 import { pressEvents } from '../../parts/buttons.js'
 import { isFiltered, toggleFilter } from '../../state/filters.js'
 import { formatNumber } from '../../state/format.js'
+import { shortPath } from '../../state/path-name.js'
 import { quantity } from '../../state/quantity.js'
 import { t } from '../../texts/index.js'
 import type { JourneyNode, Journeys } from './fold.js'
@@ -161,7 +162,7 @@ function StepNode({ node, name, stepWidth, isFirst, namedBefore, onNear, onFollo
 /** Cuts a name to about half of a step's width, because the names of the last step stand before it. */
 function shorten(name: string, stepWidth: number): string {
   const most = Math.max(10, Math.floor(stepWidth / 2 / 7) - 4)
-  return name.length > most ? `${name.slice(0, most - 1)}…` : name
+  return shortPath(name, Math.floor(most))
 }
 
 /** The name of a link's end: the layout replaces ids by nodes. */

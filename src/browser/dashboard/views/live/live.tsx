@@ -25,18 +25,24 @@ const none = (now: { pages: readonly unknown[] } | undefined): number | undefine
 
 const useNow = (of: Audience) => useRead('/api/stats/realtime', liveQuery(of), { every: REFRESH_MS })
 
+type Moment = Record<Audience, ReturnType<typeof useNow>>
+
+/** The pages that are open, of both readerships. */
+const pagesOf = (now: Moment) =>
+  joinSides(
+    now.human.data?.pages.filter(({ people }) => people),
+    now.agent.data?.pages.filter(({ agents }) => agents),
+    { human: (row) => row.pathname, agent: (row) => row.pathname },
+    12,
+  )
+
 /** The readers of this moment, and each read as it happens. */
 export default function Live() {
   const { shell, behaviour } = t()
   const texts = behaviour.live
   const now = { human: useNow('human'), agent: useNow('agent') }
   const minutes = useMinutes(REFRESH_MS)
-  const rows = joinSides(
-    now.human.data?.pages.filter(({ people }) => people),
-    now.agent.data?.pages.filter(({ agents }) => agents),
-    { human: (row) => row.pathname, agent: (row) => row.pathname },
-    12,
-  )
+  const rows = pagesOf(now)
   const asked = audiences.value.map((of) => now[of])
   // Before anything is recorded, who reads now is not known: it is not 0.
   const isRecorded = asked.some(({ meta }) => meta?.recorded?.since !== undefined)
@@ -87,31 +93,39 @@ export default function Live() {
           }
         />
       )}
-      <Panel
-        span={4}
-        class="open-pages"
-        title={texts.open}
-        answers={asked}
-        empty={rows.length === 0}
-        emptyText={texts.quiet}
-      >
-        {() => (
-          <Butterfly
-            head={t().overview.page}
-            metrics={{ human: 'visitors', agent: 'agents' }}
-            rows={rows.map(({ key, human, agent }) => ({
-              key,
-              label: key,
-              human: human?.people ?? none(now.human.data),
-              agent: agent?.agents ?? none(now.agent.data),
-              filter: ['pathname', key],
-              to: viewPath('pages', key),
-            }))}
-          />
-        )}
-      </Panel>
+      <OpenPages now={now} asked={asked} />
       <FeedPanel />
     </Sheet>
+  )
+}
+
+function OpenPages({ now, asked }: { now: Moment; asked: readonly Moment[Audience][] }) {
+  const texts = t().behaviour.live
+  const rows = pagesOf(now)
+  return (
+    <Panel
+      span={4}
+      class="open-pages"
+      title={texts.open}
+      answers={asked}
+      empty={rows.length === 0}
+      emptyText={texts.quiet}
+    >
+      {() => (
+        <Butterfly
+          head={t().overview.page}
+          metrics={{ human: 'visitors', agent: 'agents' }}
+          rows={rows.map(({ key, human, agent }) => ({
+            key,
+            label: key,
+            human: human?.people ?? none(now.human.data),
+            agent: agent?.agents ?? none(now.agent.data),
+            filter: ['pathname', key],
+            to: viewPath('pages', key),
+          }))}
+        />
+      )}
+    </Panel>
   )
 }
 

@@ -10,6 +10,7 @@ import { type Audience, hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatAgo, formatFullInstant, formatInstant } from '../../state/format.js'
 import { pickedMetrics, pickMetric } from '../../state/metrics.js'
+import { shownPath } from '../../state/path-name.js'
 import { quantity } from '../../state/quantity.js'
 import { audiences, envelope, useOne, usePair } from '../../state/question.js'
 import { useVersions } from '../../state/versions.js'
@@ -38,8 +39,8 @@ export function OnePage({ pathname }: { pathname: string }) {
         {hostname && ` / ${hostname}`}
       </p>
       <div class="title-line">
-        <h1 class="title" dir="auto">
-          {pathname.slice(0, 1_000)}
+        <h1 class="title" dir="ltr" title={pathname.slice(0, 2_000)}>
+          {shownPath(pathname.slice(0, 1_000))}
         </h1>
         {agents.disallowed > 0 && (
           <a class="tag" href={hrefTo({ path: viewPath('violations') })}>

@@ -2,6 +2,7 @@ import type { DataOf } from '../../client/index.js'
 import { Fact, Facts, Props } from '../../parts/facts.js'
 import { Cut, RowName } from '../../parts/names.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { AnyText } from '../../parts/path-text.js'
 import { Empty } from '../../parts/states.js'
 import { hrefTo, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
@@ -81,7 +82,7 @@ function Timeline({ session }: { session: Session }) {
               href={hrefTo({ path: viewPath('pages', row.pathname) })}
               title={row.pathname.slice(0, 2_000)}
             >
-              {row.pathname.slice(0, 500)}
+              <AnyText text={row.pathname} />
             </a>
             <Measured row={row} />
             {row.props && <Props of={row.props} />}

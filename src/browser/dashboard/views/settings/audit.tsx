@@ -1,4 +1,3 @@
-import { textColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { Cut } from '../../parts/names.js'
 import { pageNumber } from '../../parts/paging.js'
@@ -22,9 +21,14 @@ export function Audit() {
       params: { id: org },
     },
   )
+  const keys = useRead('/api/keys', hasRole('admin') && org > 0 ? { org } : undefined)
   if (!hasRole('admin'))
     return <Panel title={settings.sections.audit}>{() => <p class="muted">{parts.needsRole('admin')}</p>}</Panel>
   const rows = answer.data ?? []
+  const actorName = ({ actor, actor_kind }: (typeof rows)[number]): string => {
+    if (actor_kind === 'key') return texts.key(keys.data?.find(({ prefix }) => prefix === actor)?.name.slice(0, 200))
+    return actor_kind === 'user' ? actor : texts[actor_kind]
+  }
   return (
     <ListPanel
       title={settings.sections.audit}
@@ -35,9 +39,11 @@ export function Audit() {
         {
           key: 'what',
           head: texts.what,
-          cell: ({ action, object, object_id }) => <Cut text={`${action} ${object} ${object_id ?? ''}`} />,
+          cell: ({ action, object, object_id = '' }) => (
+            <Cut text={texts.line(texts.actions[action] ?? action, texts.objects[object] ?? object, object_id)} />
+          ),
         },
-        textColumn('actor', texts.who),
+        { key: 'actor', head: texts.who, cell: (row) => <Cut text={actorName(row)} /> },
         {
           key: 'ip',
           head: t().shell.from,
