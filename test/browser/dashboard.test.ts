@@ -144,7 +144,6 @@ t.test('the numbers of other views are the API’s', SLOW, async (t) => {
   const query = `${RANGE}&filters=${encodeURIComponent(onePage(pathname))}`
   const { people, agents } = await firstRow(`content/decay?site=1&audience=all&${query}`)
   await open(`/pages/${encodeURIComponent(pathname)}`)
-  // Nothing is recorded of the 90 days before.
   const counts = [people, agents].map(({ now }) => count(now))
   await shows(t, page, texts('.page-decay .two b').concat('.slice(0, 2)'), counts, 'content decay of one page')
   await open('/sources', `${RANGE}&show=human`)
@@ -208,10 +207,11 @@ t.test('a goal made by hand shows its conversions', SLOW, async (t) => {
   await page.fill('dialog .test input', pathname)
   await submit('Create')
   const { data: overview } = await app.ask(`/api/stats/overview?site=1&audience=human&${RANGE}`)
-  const expected = ['Read the best page', count(pageviews), share(visitors / Number(overview.visitors))]
+  const rate = share(visitors / Number(overview.visitors))
+  const expected = ['Read the best page', count(visitors), rate, count(pageviews)]
   const row = `[...document.querySelectorAll('main tbody tr')].map((row) =>
-    [row.querySelector('th button'), ...row.querySelectorAll('td:nth-of-type(2), td:nth-of-type(3)')].map((one) => one.textContent))`
-  await shows(t, page, row, [expected], 'each view of the page, and the share of all visitors')
+    [row.querySelector('th button'), ...[...row.querySelectorAll('td')].slice(1, -1)].map((one) => one.textContent))`
+  await shows(t, page, row, [expected], 'people, their share of all people, and each view of the page')
 })
 
 t.test('a funnel built by hand shows its steps', SLOW, async (t) => {

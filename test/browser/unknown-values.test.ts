@@ -19,7 +19,7 @@ t.test('a filter is unknown if a person set it, not if the view did', { timeout:
     await page.waitForSelector('main h1')
     await eventually(`${why}: answers`, async () => (await page.evaluate(SETTLED)) === true)
     const text = await page.locator('main').textContent()
-    t.equal(/No row of people in this period has the value “Germany” \(country\)/.test(text ?? ''), expected, why)
+    t.equal(/No row of people in this period has the value “Germany” \(Country\)/.test(text ?? ''), expected, why)
     t.notMatch(text, /has the value “\/none”/, why)
   }
   await context.close()

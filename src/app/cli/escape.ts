@@ -1,3 +1,5 @@
+import { shownPath } from '../../base/shown-path.js'
+
 /**
  * Escapes text from outside (user agents, paths, referrers) for the terminal: C0 and C1 controls (0x9B alone starts an
  * escape sequence), line separators, characters that reverse or hide text, and lone surrogates become `\x..` or
@@ -15,6 +17,9 @@ export const escapeText = (text: string): string =>
  * neighbours.
  */
 const UNSAFE_CHARACTERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2065]/gu
+
+/** A path for the terminal: escaped, and with its letters decoded. */
+export const pathText = (path: string): string => shownPath(escapeText(path))
 
 /** Formats JSON with the same characters as JSON escapes, so that the parsed value is unchanged. */
 export const escapeJson = (value: unknown, indent?: number): string =>

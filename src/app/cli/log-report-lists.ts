@@ -3,7 +3,7 @@ import { formatBytes } from '../../base/format-bytes.js'
 import { countryName } from '../../history/log-report/country-name.js'
 import type { LogReport } from '../../history/log-report/report.js'
 import { sparkline } from './charts.js'
-import { escapeText } from './escape.js'
+import { escapeText, pathText } from './escape.js'
 import { style, type Terminal } from './terminal.js'
 import { cutMiddle, textWidth } from './text-width.js'
 
@@ -42,12 +42,12 @@ export const peopleLists = (report: LogReport): ScreenList[] =>
   [
     {
       title: 'Pages that people viewed',
-      rows: report.pages.map(({ pageviews, pathname }) => [formatNumber(pageviews), pathname] as const),
+      rows: report.pages.map(({ pageviews, pathname }) => [formatNumber(pageviews), pathText(pathname)] as const),
     },
     {
       title: 'Errors that people met',
       rows: report.people_errors.map(
-        ({ requests, status, pathname }) => [`${formatNumber(requests)} × ${status}`, pathname] as const,
+        ({ requests, status, pathname }) => [`${formatNumber(requests)} × ${status}`, pathText(pathname)] as const,
       ),
       empty: 'none',
     },
@@ -62,11 +62,11 @@ export const serverLists = ({ statuses, hosts, bandwidth, assets, addresses }: L
   [
     {
       title: 'Bytes by URL',
-      rows: bandwidth.map(({ bytes, pathname }) => [formatBytes(bytes), pathname] as const),
+      rows: bandwidth.map(({ bytes, pathname }) => [formatBytes(bytes), pathText(pathname)] as const),
     },
     {
       title: 'Assets, by requests of people',
-      rows: assets.map(({ requests, pathname }) => [formatNumber(requests), pathname] as const),
+      rows: assets.map(({ requests, pathname }) => [formatNumber(requests), pathText(pathname)] as const),
     },
     {
       title: 'Status codes, people and agents',

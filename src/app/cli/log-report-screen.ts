@@ -2,7 +2,7 @@ import { formatNumber, formatPercent, formatWindow } from '../../analytics/expor
 import { formatBytes } from '../../base/format-bytes.js'
 import type { LogReport } from '../../history/log-report/report.js'
 import { bar, sparkline } from './charts.js'
-import { escapeText } from './escape.js'
+import { escapeText, pathText } from './escape.js'
 import { formatList, hourLines, peopleLists, type ScreenList, serverLists } from './log-report-lists.js'
 import { formatTable, right } from './table.js'
 import { style, type Terminal, withoutStyle } from './terminal.js'
@@ -77,7 +77,7 @@ function unknownReaders(screen: Screen, { unknown_readers: unknown }: LogReport)
     const [path, status] = [unknown.paths[i], unknown.statuses[i]]
     return [
       path ? formatNumber(path.requests) : '',
-      cutToWidth(path?.pathname ?? '', 44),
+      cutToWidth(pathText(path?.pathname ?? ''), 44),
       status ? formatNumber(status.requests) : '',
       status ? String(status.status) : '',
     ]
@@ -176,7 +176,7 @@ const disallowedTitle = (robots: LogReport['robots']) => (robots ? [right('DISAL
 const assistantLists = ({ read_by_assistants, arrivals }: LogReport): ScreenList[] => [
   {
     title: 'Read most by AI assistants',
-    rows: read_by_assistants.map(({ requests, pathname }) => [formatNumber(requests), pathname]),
+    rows: read_by_assistants.map(({ requests, pathname }) => [formatNumber(requests), pathText(pathname)]),
     empty: 'none fetched a page',
   },
   {
@@ -205,7 +205,7 @@ function errorTable(screen: Screen, { errors }: LogReport): string {
       .map(({ requests, status, pathname, agents }) => [
         formatNumber(requests),
         String(status),
-        cutToWidth(pathname, 44),
+        cutToWidth(pathText(pathname), 44),
         agents.join(', '),
       ]),
   )}`
@@ -227,7 +227,7 @@ function robotsTable(screen: Screen, { robots }: LogReport): string {
         name,
         String(line),
         cutToWidth(rule, 24),
-        cutToWidth(pathname, 30),
+        cutToWidth(pathText(pathname), 30),
         OBEYS[respects_robots],
       ]),
   )}`

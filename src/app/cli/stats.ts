@@ -15,7 +15,7 @@ import {
   queryString,
   RANGE_FLAG,
 } from './command.js'
-import { escapeText } from './escape.js'
+import { escapeText, pathText } from './escape.js'
 import { fileOf, outputFlag } from './output-file.js'
 import { isSetAside } from './set-aside.js'
 import { formatTable, right } from './table.js'
@@ -155,8 +155,8 @@ async function warnOfSetAside({ config, terminal }: CommandCall<unknown>): Promi
   terminal.err(`${style(terminal, 'yellow', says)}\n`)
 }
 
-const labelledCount = (name: string, n: number | undefined): [string, string | undefined] => [
-  n === 1 ? name : `${name}${name.endsWith('ch') ? 'es' : 's'}`,
+const labelledCount = (one: string, n: number | undefined, several = `${one}s`): [string, string | undefined] => [
+  n === 1 ? one : several,
   written(n),
 ]
 const written = (n: number | undefined): string | undefined => (n === undefined ? undefined : formatNumber(n))
@@ -180,10 +180,14 @@ function formatSummary(terminal: Terminal, name: string, range: string, summary:
     const [max, width] = [Math.max(...values), barWidth(terminal.columns)]
     return formatTable(
       terminal,
-      [right(metric.toUpperCase()), ...(width > 0 ? [''] : []), title],
+      [right(metric === 'visitors' ? 'PEOPLE' : metric.toUpperCase()), ...(width > 0 ? [''] : []), title],
       rows.map((row, i) => {
         const value = values[i] ?? 0
-        return [formatNumber(value), ...(width > 0 ? [bar(value, max, width)] : []), row.value ?? '(none)']
+        return [
+          formatNumber(value),
+          ...(width > 0 ? [bar(value, max, width)] : []),
+          title === 'PAGE' ? pathText(row.value ?? '') : (row.value ?? '(none)'),
+        ]
       }),
     )
   }
@@ -192,18 +196,18 @@ function formatSummary(terminal: Terminal, name: string, range: string, summary:
     '',
     `${style(terminal, 'cyan', 'People')}   ${graph(summary.people_series)}`,
     line([
-      labelledCount('visitor', people.visitors),
-      labelledCount('session', people.sessions),
+      labelledCount('person', people.visitors, 'people'),
+      labelledCount('visit', people.sessions),
       labelledCount('pageview', people.pageviews),
       ['bounce', people.bounce === undefined ? undefined : formatPercent(people.bounce)],
-      ['a session', people.duration === undefined ? undefined : formatDuration(people.duration)],
+      ['a visit', people.duration === undefined ? undefined : formatDuration(people.duration)],
     ]),
     '',
     ranked('PAGE', summary.pages, 'visitors'),
     ranked('CHANNEL', summary.channels, 'visitors'),
     `${style(terminal, 'cyan', 'Agents')}   ${graph(summary.agents_series)}`,
     line([
-      labelledCount('fetch', agents.fetches),
+      labelledCount('fetch', agents.fetches, 'fetches'),
       labelledCount('agent', agents.agents),
       ['verified', written(agents.verified_fetches)],
       ['spoofed', written(agents.spoofed)],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { formatBytes } from '../../base/format-bytes.js'
-import { escapeText } from './escape.js'
+import { escapeText, pathText } from './escape.js'
 import { style, type Terminal } from './terminal.js'
 import { cutMiddle, cutToWidth, fitToWidth, textWidth, wrapIndented } from './text-width.js'
 
@@ -95,7 +95,7 @@ export function formatTailLine(terminal: Shape, row: TailRow): string {
   const { columns = Number.POSITIVE_INFINITY } = terminal
   const time = new Date(row.timestamp)
   const longest = columns - TIME_COLUMNS - STATUS_COLUMNS - WHO_COLUMNS - MIN_READER_COLUMNS - 4
-  const pathname = cutMiddle(escapeText(row.pathname), Math.max(path.width, longest))
+  const pathname = cutMiddle(pathText(row.pathname), Math.max(path.width, longest))
   const line: Styled[] = [
     [[time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':'), 'dim'],
     [` ${fitOrLonger(pathname, path.width)}`],

@@ -1,4 +1,5 @@
 import { formatNumber } from '../../analytics/export/format.js'
+import { shownPath } from '../../base/shown-path.js'
 import { type Html, html, join } from './markup.js'
 
 /** Rows of a list; agents are all listed. How many more there are is only said of lists that the report has in full. */
@@ -33,4 +34,7 @@ export function table<R>(
   }</section>`
 }
 
-export const PATH = { title: 'Path', value: ({ pathname }: { pathname: string }) => html`<code>${pathname}</code>` }
+export const PATH = {
+  title: 'Path',
+  value: ({ pathname }: { pathname: string }) => html`<code>${shownPath(pathname)}</code>`,
+}

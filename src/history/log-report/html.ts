@@ -1,5 +1,6 @@
 import { formatNumber, formatPercent, formatWindow } from '../../analytics/export/format.js'
 import { formatBytes } from '../../base/format-bytes.js'
+import { shownPath } from '../../base/shown-path.js'
 import { PATH, ROWS, table } from './html-table.js'
 import { peopleSections, serverSections } from './html-traffic.js'
 import { escapeHtml, type Html, html, join } from './markup.js'
@@ -140,7 +141,7 @@ function robotsSection({ robots }: LogReport): Html {
       { title: 'Agent', value: ({ name }) => name },
       { title: 'Requests', value: ({ requests }) => formatNumber(requests), isNumber: true },
       { title: 'Rule', value: ({ rule, line }) => html`<code>${rule}</code>, line ${String(line)}` },
-      { title: 'Such as', value: ({ pathname }) => html`<code>${pathname}</code>` },
+      { title: 'Such as', value: ({ pathname }) => html`<code>${shownPath(pathname)}</code>` },
       { title: 'Its operator', value: ({ respects_robots }) => OBEYS[respects_robots] },
     ],
     ({ requests }) => requests,

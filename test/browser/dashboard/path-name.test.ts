@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { rolldown } from 'rolldown'
 import t from 'tap'
 import { z } from 'zod'
+import { shownPath as shownInTerminal } from '../../../src/base/shown-path.js'
 
 /** The module as the dashboard's bundle has it: it imports nothing. */
 const dir = mkdtempSync(join(tmpdir(), 'readership-paths-'))
@@ -47,7 +48,8 @@ const PATHS: [path: string, shown: string, why: string][] = [
 ]
 
 t.test('paths are decoded for people, and what is dangerous stays encoded', async (t) => {
-  for (const [path, shown, why] of PATHS) t.equal(shownPath(path), shown, why)
+  for (const [path, shown, why] of PATHS)
+    t.same([shownPath(path), shownInTerminal(path)], [shown, shown], `${why}: in the dashboard, and in the terminal`)
 })
 
 t.test('the end of a path begins at a "-" or "/", and tells it apart', async (t) => {
