@@ -37,6 +37,10 @@ interface PanelProps {
   children: () => ComponentChildren
 }
 
+/** Lines of a skeleton, and the height of each: a panel has their height in all its states, so that it moves none below it. */
+const ROWS = 5
+const ROW_PIXELS = 32
+
 /** Whether a question was asked: a readership that lacks a filter on screen is not. */
 const isAsked = ({ loading, data, problem }: Asked): boolean => loading || data !== undefined || problem !== undefined
 
@@ -58,7 +62,7 @@ export function Panel(props: PanelProps) {
         {aside && <span class="aside">{aside}</span>}
         {right && <span class="right">{right}</span>}
       </div>
-      <div class="body">
+      <div class="body" style={answers.length > 0 ? { minHeight: `${(skeleton ?? ROWS) * ROW_PIXELS}px` } : {}}>
         {failed?.problem ? (
           <Failed problem={failed.problem} retry={failed.retry} />
         ) : waiting ? (
@@ -111,7 +115,7 @@ export const Sentence = ({ children, answers }: SentenceProps) => {
   const ready = asked.length > 0 && asked.every(({ data }) => data !== undefined)
   return (
     <div class="cell">
-      <p class="sentence" aria-live="polite">
+      <p class="sentence" aria-live="polite" aria-busy={asked.some(({ loading }) => loading)}>
         {ready ? children() : '\u00a0'}
       </p>
       {ready && <NoChange of={asked.map(({ meta }) => meta)} />}
