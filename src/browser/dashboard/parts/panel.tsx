@@ -102,6 +102,8 @@ export const Sheet = ({ title, children }: SheetProps) => (
 )
 
 interface SentenceProps {
+  /** Answers that the sentence waits for, and does without if they fail. */
+  also?: readonly Asked[]
   children: () => ComponentChildren
   answers: readonly (Asked & { meta?: ComponentProps<typeof NoChange>['of'][number] })[]
 }
@@ -110,12 +112,13 @@ interface SentenceProps {
  * The sentence that opens a view: a fixed template filled with the view's numbers, once all that were asked are there. Why
  * the view has no changes is said after it, once.
  */
-export const Sentence = ({ children, answers }: SentenceProps) => {
+export const Sentence = ({ children, answers, also = [] }: SentenceProps) => {
   const asked = answers.filter(isAsked)
-  const ready = asked.length > 0 && asked.every(({ data }) => data !== undefined)
+  const isWaiting = [...asked, ...also].some(({ loading }) => loading)
+  const ready = asked.length > 0 && !isWaiting && asked.every(({ data }) => data !== undefined)
   return (
     <div class="cell">
-      <p class="sentence" aria-live="polite" aria-busy={asked.some(({ loading }) => loading)}>
+      <p class="sentence" aria-live="polite" aria-busy={isWaiting}>
         {ready ? children() : '\u00a0'}
       </p>
       {ready && <NoChange of={asked.map(({ meta }) => meta)} />}

@@ -23,7 +23,7 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
   const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 8 }, isAsked)
   const answers = show === 'both' ? [totals.human, totals.agent] : [totals[show]]
   return (
-    <Sentence answers={answers}>
+    <Sentence answers={answers} also={[violations, gap]}>
       {() => {
         const people = human?.visitors
         const agents = agent?.agents
