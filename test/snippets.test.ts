@@ -1,0 +1,112 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { DOCUMENTS } from './fixtures/documents.js'
+import { COMMAND, emptyProject, ROOT, startProgram, untilStored } from './fixtures/empty-project.js'
+import { CHROME, eventually, freePort, startOrigin } from './fixtures/instance.js'
+
+/** Every block of commands or code in the documents, where it stands, and what runs it. */
+
+const SNIPPETS = DOCUMENTS.flatMap((file) =>
+  [...readFileSync(file, 'utf8').matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].map(([, language = '', text = '']) => ({
+    file,
+    language,
+    text,
+  })),
+)
+const ofReadme = (start: string) =>
+  SNIPPETS.find(({ file, text }) => file === 'README.md' && text.startsWith(start))?.text
+
+const WHO_RUNS: Readonly<Record<string, string>> = {
+  'README.md: npm ci && npm start     # a sa': 'test/examples/demo.test.ts starts the demo; npm test is this run',
+  'README.md: npm ci && npm run build:pro': 'below',
+  'README.md: npm ci && npm start -- http': 'below',
+  'README.md: npx readership tail        ': 'below',
+  "README.md: import express from 'express'": 'below',
+  'examples/README.md: npx readership serve ': 'test/examples/servers.test.ts runs the servers of fleet.ts',
+  'examples/README.md: import { createReadershipClient': 'below',
+  'examples/fleet/README.md: export READERSHIP_STORE=cli': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
+  'examples/fleet/README.md: export READERSHIP_TO=clickh': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
+  'test/README.md: npm run test:one test/analyt': 'test/one.test.ts',
+}
+
+t.test('every snippet of the documents is listed', async (t) => {
+  t.same(
+    SNIPPETS.map(({ file, text }) => `${file}: ${text}`).filter(
+      (shown) => !Object.keys(WHO_RUNS).some((start) => shown.startsWith(start)),
+    ),
+    [],
+    'name in WHO_RUNS what runs it',
+  )
+})
+
+t.test('the commands and programs of README.md', { timeout: 600_000 }, async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const cwd = emptyProject(t, ['readership', 'express'])
+  const [port, admin, express] = [await freePort(), await freePort(), await freePort()]
+  const time = new Date().toUTCString().replace(/^..., (..) (...) (....) (.{8}).*/, '$1/$2/$3:$4 +0000')
+  const line = (path: string, agent: string) => `192.0.2.7 - - [${time}] "GET ${path} HTTP/1.1" 200 99 "-" "${agent}"\n`
+  writeFileSync(join(cwd, 'access.log'), line('/pricing', CHROME) + line('/about', 'GPTBot/1.3'))
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    ...{ READERSHIP_PORT: `${port}`, READERSHIP_ADMIN_PORT: `${admin}`, READERSHIP_OFFLINE: 'true', NO_COLOR: '1' },
+  }
+  /** Writes a command as it runs here: after `npm ci` and the build, with this site and log, and at these ports. */
+  const here = (command: string) =>
+    command
+      .replace(/\s+# .*/, '')
+      .replace('npm ci && ', '')
+      .replace('/var/log/nginx/', '')
+      .replace('http://localhost:3000', origin.url)
+      .replace(':8081', `:${admin}`)
+  const shell = async (command: string) => (await promisify(execFile)('sh', ['-c', here(command)], { cwd, env })).stdout
+  const linesOf = (start: string) => (ofReadme(start) ?? '').trim().split('\n')
+
+  const [build, report = ''] = linesOf('npm ci && npm run build:product')
+  t.equal(build, 'npm ci && npm run build:product', 'the bundles exist: the tests run after them')
+  t.match(await shell(report), /GPTBot/, report)
+
+  const [start = ''] = linesOf('npm ci && npm start -- ')
+  const words = here(start).replace('npm start --', join(ROOT, 'dist/examples/start.js')).split(' ')
+  await startProgram(t, words, { cwd, port, env })
+  await eventually(start, async () => (await fetch(`http://127.0.0.1:${admin}/readyz`)).ok)
+  t.pass(start)
+
+  const [tail = '', stats = '', imported = '', key = '', ask = ''] = linesOf('npx readership tail')
+  const [, ...tailWords] = here(tail).split(' ').slice(1)
+  const following = spawn(process.execPath, [COMMAND, ...tailWords], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  let printed = ''
+  following.stdout.on('data', (chunk) => {
+    printed += chunk
+  })
+  await eventually(tail, async () => {
+    await fetch(`http://127.0.0.1:${port}/tides`, { headers: { 'user-agent': CHROME, accept: 'text/html' } })
+    return printed.includes('/tides')
+  })
+  following.kill()
+  await once(following, 'exit')
+  t.match(await shell(stats), /\/tides/, stats)
+  t.match(await shell(imported), /\b2\b/, imported)
+  const [secret] = /svcg_\S+/.exec(await shell(key)) ?? []
+  t.ok(secret, key)
+  env.KEY = secret
+  await eventually(ask, async () => JSON.parse(await shell(ask)).data.fetches === 1)
+  t.pass(ask)
+
+  const project = emptyProject(t, ['readership', 'express'])
+  writeFileSync(join(project, 'site.js'), (ofReadme('import express') ?? '').replace('3000', `${express}`))
+  await startProgram(t, ['site.js'], { cwd: project, port: express })
+  await untilStored(t, express, join(project, 'readership-data'))
+
+  const client = SNIPPETS.find(
+    ({ file, text }) => file !== 'README.md' && text.startsWith('import { createReadershipClient'),
+  )
+  const program = (client?.text ?? '').replace('http://127.0.0.1:8081', `http://127.0.0.1:${admin}`)
+  writeFileSync(join(cwd, 'client.js'), program.replace('svcg_…', secret ?? ''))
+  const { stdout } = await promisify(execFile)(process.execPath, ['client.js'], { cwd })
+  t.match(stdout, /^\d+\n$/, 'the number that the client prints')
+})
