@@ -31,6 +31,7 @@ const WHO_RUNS: Readonly<Record<string, string>> = {
   'examples/fleet/README.md: export READERSHIP_STORE=cli': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
   'examples/fleet/README.md: export READERSHIP_TO=clickh': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
   'test/README.md: npm run test:one test/analyt': 'test/one.test.ts',
+  'test/README.md: npm test': 'the jobs of the project, which run this test',
 }
 
 t.test('every snippet of the documents is listed', async (t) => {
