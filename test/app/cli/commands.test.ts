@@ -127,7 +127,7 @@ t.test('commands with a running instance', async (t) => {
   await t.test('stats', async (t) => {
     const { stdout, code } = await command('stats', ...at, '--range', 'today')
     t.equal(code, 0)
-    t.match(stdout, /1 visitor {3}1 session {3}1 pageview/)
+    t.match(stdout, /1 person {3}1 visit {3}1 pageview/)
     t.match(stdout, /5 fetches {3}2 agents {3}/)
     t.match(stdout, /^0 violations of robots\.txt$/m)
     t.match(stdout, /^ +2 {2}█+ +\/a$/m, 'with its bar')
