@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 
 interface PopoverProps {
   /** The button's content and its name for screen readers. */
@@ -29,6 +29,13 @@ export function Popover({ button, label, class: classes, menu, children, id: giv
     element.style.left = `${left}px`
     element.style.top = `${Math.max(8, Math.min(at.bottom + 4, innerHeight - element.offsetHeight - 8))}px`
   }
+  // Its content is drawn, and may change, after it opens.
+  useEffect(() => {
+    if (!isOpen || !box.current) return
+    const watch = new ResizeObserver(place)
+    watch.observe(box.current)
+    return () => watch.disconnect()
+  }, [isOpen])
   return (
     <>
       <button
@@ -50,7 +57,6 @@ export function Popover({ button, label, class: classes, menu, children, id: giv
         onToggle={(event) => {
           if (event.newState !== 'open') return setOpen(false)
           place()
-          requestAnimationFrame(place)
           box.current?.querySelector<HTMLElement>('[autofocus], button, a, input, select')?.focus()
         }}
         onKeyDown={(event) => {
