@@ -25,7 +25,7 @@ export function Popover({ button, label, class: classes, menu, children, id: giv
     const at = opener.current?.getBoundingClientRect()
     const element = box.current
     if (!at || !element) return
-    const left = Math.max(8, Math.min(at.left, document.documentElement.clientWidth - element.offsetWidth - 8))
+    const left = Math.max(8, Math.min(at.left, document.body.clientWidth - element.offsetWidth - 8))
     element.style.left = `${left}px`
     element.style.top = `${Math.max(8, Math.min(at.bottom + 4, innerHeight - element.offsetHeight - 8))}px`
   }

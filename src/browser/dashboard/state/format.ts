@@ -2,8 +2,17 @@ import { language } from './preferences.js'
 import { timeZone } from './session.js'
 import { isDay } from './zone.js'
 
-/** The reader's locale, if it is of the chosen language; else the language's own. */
-const locale = (): string => (navigator.language.startsWith(language.value) ? navigator.language : language.value)
+/** The reader's locale; undefined if it is invalid: Chromium says `en-US@posix` where the system has no language. */
+const [ownLocale] = ((): string[] => {
+  try {
+    return Intl.getCanonicalLocales(navigator.language)
+  } catch {
+    return []
+  }
+})()
+
+/** Returns the reader's locale, if it is of the chosen language; else the language's own. */
+const locale = (): string => (ownLocale?.startsWith(language.value) ? ownLocale : language.value)
 
 /** Narrow no-break space between a number and its unit. */
 const THIN = '\u202f'
