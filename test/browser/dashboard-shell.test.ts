@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openBrowser } from '../fixtures/browser.js'
 import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
+import { eventually } from '../fixtures/instance.js'
 
 t.test('the frame: keys reach the switch first, search finds records, and the account has a name', async (t) => {
   const app = await startDashboard(t, { people: 400, agents: 400 })
@@ -46,7 +47,24 @@ t.test('the frame: keys reach the switch first, search finds records, and the ac
   t.match(await page.textContent('main'), /By operator.*By purpose/s, 'agents have something to show')
 
   await page.click('.bar button[aria-label^="Account: "]')
+  const edges = `[document.querySelector('.popover:popover-open').getBoundingClientRect().right, document.body.clientWidth]`
+  const isInside = async () => {
+    const [right = 0, width = 0] = await page.evaluate<number[]>(edges)
+    return right > 0 && right <= width
+  }
+  await eventually('the whole menu is beside the scroll bar', isInside)
   await page.click('.popover button:has-text("Sign out")')
   await page.waitForURL(/sign-in/)
+  t.same(trouble.lines, [])
+})
+
+t.test('a browser whose language is invalid shows the views', async (t) => {
+  const app = await startDashboard(t, { people: 40, agents: 40 })
+  const { page, trouble } = await signIn(await openBrowser(t), app)
+  // Chromium says so where the system has no language.
+  await page.addInitScript(`Object.defineProperty(navigator, 'language', { get: () => 'en-US@posix' })`)
+  await page.reload()
+  await page.waitForSelector('svg.chart')
+  t.equal(await page.evaluate('navigator.language'), 'en-US@posix')
   t.same(trouble.lines, [])
 })
