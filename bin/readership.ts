@@ -53,7 +53,13 @@ const terminal: Terminal = {
       if (process.stdout.writableNeedDrain) process.stdout.once('drain', resolve)
       else resolve()
     }),
-  columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+  // Read again for each screen: the user may change the size of the terminal.
+  get columns() {
+    return process.stdout.isTTY ? process.stdout.columns : undefined
+  },
+  get rows() {
+    return process.stdout.isTTY ? process.stdout.rows : undefined
+  },
   errColumns: process.stderr.isTTY ? process.stderr.columns : undefined,
   colour: process.stdout.isTTY === true && !process.env.NO_COLOR,
   version,

@@ -97,8 +97,8 @@ function peopleBlock(screen: Screen, { people, agents, series }: LogReport): str
     granularity: series.granularity,
     facts: [
       [people.pageviews, people.pageviews === 1 ? 'pageview' : 'pageviews'],
-      [people.visitors, people.visitors === 1 ? 'visitor' : 'visitors'],
-      [people.sessions, people.sessions === 1 ? 'session' : 'sessions'],
+      [people.visitors, people.visitors === 1 ? 'person' : 'people'],
+      [people.sessions, people.sessions === 1 ? 'visit' : 'visits'],
     ],
   })
 }
@@ -180,7 +180,7 @@ const assistantLists = ({ read_by_assistants, arrivals }: LogReport): ScreenList
     empty: 'none fetched a page',
   },
   {
-    title: `Arrivals from AI assistants: ${formatNumber(arrivals.pageviews)}`,
+    title: `Pageviews from AI assistants: ${formatNumber(arrivals.pageviews)}`,
     rows: arrivals.assistants.map(({ name, pageviews }) => [formatNumber(pageviews), name]),
     empty: 'none names an assistant as its source',
   },
@@ -238,7 +238,7 @@ function notes(screen: Screen, { lines, people, agents, files, robots, lists_com
   const brokenAs = new Set(files.flatMap(({ broken, format }) => (broken > 0 ? [format] : [])))
   const facts = [
     visitors > 0 &&
-      `${counted(pageviews, 'pageview')} of ${counted(visitors, 'visitor')} came without a single style, script, picture or font: probably agents that do not say so.`,
+      `${counted(pageviews, 'pageview')} of ${counted(visitors, 'person', 'people')} came without a single style, script, picture or font: probably agents that do not say so.`,
     agents.unnamed > 0 &&
       `${counted(agents.unnamed, 'request')} by agents that the catalogue does not name: see --json.`,
     lines.broken > 0 &&

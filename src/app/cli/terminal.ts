@@ -15,7 +15,9 @@ export interface Terminal {
   /** Shows a long text with the keys of a pager; resolves to false if there is no terminal or no pager, and nothing was shown. */
   page?(text: string): Promise<boolean>
   /** Width of the terminal on standard output; undefined if it is not a terminal. */
-  columns?: number | undefined
+  readonly columns?: number | undefined
+  /** Height of the terminal on standard output; undefined if it is not a terminal. */
+  readonly rows?: number | undefined
   /** Width of the terminal on standard error; undefined if it is not a terminal. */
   errColumns?: number | undefined
   /** False if standard output is not a terminal, or NO_COLOR is set (no-color.org). */

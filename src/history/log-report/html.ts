@@ -6,8 +6,11 @@ import { peopleSections, serverSections } from './html-traffic.js'
 import { escapeHtml, type Html, html, join } from './markup.js'
 import type { LogReport } from './report.js'
 
-/** Formats a report as one HTML page without scripts, which needs no other file and asks no other server. */
-export function formatHtml(report: LogReport): string {
+/**
+ * Formats a report as one HTML page without scripts, which needs no other file and asks no other server. A page that is
+ * written again and again loads itself every `reload_s` seconds.
+ */
+export function formatHtml(report: LogReport, reload_s?: number): string {
   const title =
     report.files.length === 1 ? (report.files[0]?.name ?? 'Access log') : `${report.files.length} access logs`
   return `<!doctype html>
@@ -16,7 +19,7 @@ export function formatHtml(report: LogReport): string {
 <meta name="viewport" content="width=device-width">
 <meta name="robots" content="noindex">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${escapeHtml(title)}: people and agents</title>
+${reload_s === undefined ? '' : `<meta http-equiv="refresh" content="${reload_s}">\n`}<title>${escapeHtml(title)}: people and agents</title>
 <style>${STYLE}</style>
 ${page(title, report)}
 </html>
@@ -56,8 +59,8 @@ const shareOf = (part: number, { people, agents }: LogReport): number =>
 const peopleTotals = (report: LogReport): Html =>
   totals('People', 'people', shareOf(report.people.requests, report), [
     ['pageviews', formatNumber(report.people.pageviews)],
-    ['visitors', formatNumber(report.people.visitors)],
-    ['sessions', formatNumber(report.people.sessions)],
+    ['people', formatNumber(report.people.visitors)],
+    ['visits', formatNumber(report.people.sessions)],
     ['sent', formatBytes(report.people.bytes)],
   ])
 
@@ -160,7 +163,7 @@ function assistantSection({ read_by_assistants }: LogReport): Html {
 }
 
 function arrivalSection({ arrivals }: LogReport): Html {
-  const title = `Arrivals from AI assistants: ${formatNumber(arrivals.pageviews)}`
+  const title = `Pageviews from AI assistants: ${formatNumber(arrivals.pageviews)}`
   if (arrivals.assistants.length === 0) return empty(title, 'No pageview names an assistant as its source.')
   const pageviews = {
     title: 'Pageviews',
@@ -216,7 +219,7 @@ function notes(report: LogReport): Html {
   const { visitors, pageviews } = report.people.without_assets
   const facts = [
     visitors > 0 &&
-      `${formatNumber(pageviews)} pageviews of ${formatNumber(visitors)} visitors came without a single style, script, picture or font: probably agents that do not say so.`,
+      `${formatNumber(pageviews)} pageviews of ${formatNumber(visitors)} ${visitors === 1 ? 'person' : 'people'} came without a single style, script, picture or font: probably agents that do not say so.`,
     report.lines.broken > 0 && `${formatNumber(report.lines.broken)} lines could not be read.`,
     report.people.data_requests > 0 &&
       `${formatNumber(report.people.data_requests)} requests of people below paths of data, such as /api/, are not pageviews.`,
