@@ -22,7 +22,7 @@ t.test('a PDF contains what the JSON contains', async (t) => {
     // 3 visitors after 1, 4 pageviews after 1, half of the sessions bounced, 480 seconds after 1,200.
     /\n *3 +2 +4 +50\.0 % +8m 00s/,
     /\+200\.0 % +\+100\.0 % +\+300\.0 % .*\u221260\.0 %/,
-    /Visitors per hour/,
+    /People per hour/,
     // The column beside it is empty: its window is before the first row.
     /25 Oct 2026, 02:00 +1\n/,
     /Nothing is recorded before 2026-10-24T10:00:00\.000Z/,
@@ -55,7 +55,7 @@ t.test('a PDF contains what the JSON contains', async (t) => {
   t.match(bounded, /the first 1,000 of 1,500 rows; the CSV file has all/)
   t.equal([...bounded.matchAll(/^ *\/p\/\d+ /gm)].length, 1_000)
   t.equal(
-    [...bounded.matchAll(/^ *Pathname +Visitors/gm)].length,
+    [...bounded.matchAll(/^ *Pathname +People/gm)].length,
     Number(/1 ?\/ ?(\d+)\n/.exec(bounded)?.[1]),
     'each page repeats the header row',
   )
@@ -90,7 +90,7 @@ t.test('journeys and retention are drawn, and a run of empty buckets is one line
   for (const [query, says, never] of [
     [
       'report=retention&granularity=day',
-      [/no data until 24 Oct/, /Visitors +0 +1/, /24 Oct +2 +100\.0 % +50\.0 %/],
+      [/no data until 24 Oct/, /People +0 +1/, /24 Oct +2 +100\.0 % +50\.0 %/],
       /Periods|Rate|23 Oct /,
     ],
     ['report=journeys', [/Step 1 +Step 2/, /\/a +3/, /\/b +1/, /left the site +2/], /Source|Target|Depth/],

@@ -71,10 +71,17 @@ const formatDecimals: Format = (value) => TWO_DECIMALS.format(value)
 export const columnFormat = ({ path, kind }: Pick<LayoutColumn, 'path' | 'kind'>): Format =>
   FORMAT_BY_NAME.get(path.at(-1) ?? '') ?? (kind === 'share' ? formatPercent : formatDecimals)
 
+/** Words of fields that readers know by another name. */
+const READERS_WORDS: Readonly<Record<string, string>> = {
+  visitor: 'person',
+  visitors: 'people',
+  session: 'visit',
+  sessions: 'visits',
+}
 const UPPER = new Set(['asn', 'cls', 'fcp', 'id', 'inp', 'lcp', 'os', 'ttfb', 'url', 'utm'])
-/** Formats `people.exit_rate` as `People exit rate`. */
+/** Formats `people.exit_rate` as `People exit rate`, and `visitors` as `People`. */
 export const formatLabel = (name: string): string => {
-  const words = name.split(/[._]/).map((word) => (UPPER.has(word) ? word.toUpperCase() : word))
+  const words = name.split(/[._]/).map((word) => (UPPER.has(word) ? word.toUpperCase() : (READERS_WORDS[word] ?? word)))
   return words.join(' ').replace(/^./, (letter) => letter.toUpperCase())
 }
 
@@ -123,8 +130,8 @@ function describeFilter(f: Filter): string {
   if ('and' in f) return `(${f.and.map(describeFilter).join(' and ')})`
   if ('or' in f) return `(${f.or.map(describeFilter).join(' or ')})`
   if ('not' in f) return `not ${describeFilter(f.not)}`
-  if ('has_done' in f) return `visitors who did: ${describeFilter(f.has_done)}`
-  if ('has_not_done' in f) return `visitors who did not: ${describeFilter(f.has_not_done)}`
+  if ('has_done' in f) return `people who did: ${describeFilter(f.has_done)}`
+  if ('has_not_done' in f) return `people who did not: ${describeFilter(f.has_not_done)}`
   return describeCondition('reached' in f ? f.reached : f)
 }
 

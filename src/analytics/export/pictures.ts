@@ -61,15 +61,15 @@ export function createPictures(
   const kept = first < 0 ? [] : cohorts.slice(first)
   const empty =
     first < 0
-      ? 'no visitors in this window'
+      ? 'no new people in this window'
       : first === 0
         ? undefined
-        : `${cohorts[0]?.size === undefined ? 'no data' : 'no visitors'} until ${label(kept[0]?.start ?? '')}`
+        : `${cohorts[0]?.size === undefined ? 'no data' : 'no new people'} until ${label(kept[0]?.start ?? '')}`
   return {
     flows: [],
     grids: [
       {
-        title: `Share of new visitors who came back, by ${granularity}s since their first visit`,
+        title: `Share of new people who came back, by ${granularity}s since their first visit`,
         ...(empty === undefined ? {} : { remark: empty }),
         columns: kept[0]?.periods.map(({ period }) => String(period)) ?? [],
         rows: kept.map(({ start, size, periods }) => ({

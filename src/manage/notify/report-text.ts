@@ -15,15 +15,15 @@ const SHARE = new Intl.NumberFormat('en-US', { style: 'percent', maximumFraction
 const CHANGE = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 0, signDisplay: 'exceptZero' })
 
 const PEOPLE = [
-  ['Visitors', 'visitors', COUNT],
-  ['Sessions', 'sessions', COUNT],
+  ['People', 'visitors', COUNT],
+  ['Visits', 'sessions', COUNT],
   ['Pageviews', 'pageviews', COUNT],
   ['Bounce rate', 'bounce', SHARE],
 ] as const
 const AGENTS = [
   ['Fetches', 'fetches', COUNT],
   ['Agents', 'agents', COUNT],
-  ['Pages read', 'pageviews', COUNT],
+  ['Reads', 'pageviews', COUNT],
   ['Verified share', 'verified', SHARE],
   ['Verified', 'verified_fetches', COUNT],
   ['Spoofed', 'spoofed', COUNT],
@@ -58,7 +58,7 @@ export async function reportText(
     ),
     '',
     ...joinColumns(
-      ['Most read by people (pageviews)', ...formatRanking(read, 'pageviews')],
+      ['Most viewed by people (pageviews)', ...formatRanking(read, 'pageviews')],
       ['Most fetched by agents (fetches)', ...formatRanking(fetched, 'fetches')],
     ),
   ].join('\n')

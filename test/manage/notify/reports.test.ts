@@ -209,7 +209,7 @@ t.test('a report is sent once a period to each recipient, people and agents side
   const [row] = await records.query(sql`select payload from notices order by id limit 1`)
   const notice = ReportNotice.parse(JSON.parse(String(row?.payload)))
   t.match(notice.subject, /: 2026-11-16 to 2026-11-22$/)
-  t.match(notice.text, /^Visitors +3 {2}\(\+50%\) +Fetches +1$/m, 'people and agents, and the week before')
+  t.match(notice.text, /^People +3 {2}\(\+50%\) +Fetches +1$/m, 'people and agents, and the week before')
   t.match(notice.text, /^Bounce rate +100% .*Verified share +100%$/m)
   t.match(notice.text, /^ +Verified +1$/m, 'the count beside the share')
   t.match(notice.text, /^ +3 {2}\/a\?\[31m +1 {2}\/$/m, 'the first hour of Monday in Berlin belongs to the next week')

@@ -25,14 +25,14 @@ export function drawGrid(page: Page, { title, remark, columns, rows }: Grid): vo
   if (rows.length === 0) return
   const widest = (texts: readonly string[]) => Math.max(0, ...texts.map((text) => type.width(text, TEXT)))
   const names = widest(rows.map(({ name }) => name)) + GAP
-  const counts = Math.max(type.width('Visitors', HEAD), widest(rows.map(({ count }) => count))) + GAP
+  const counts = Math.max(type.width('People', HEAD), widest(rows.map(({ count }) => count))) + GAP
   const start = left + names + counts
   const cell = Math.min(MAX_CELL_WIDTH, (left + page.width - start) / Math.max(1, columns.length))
   // Whole percents take less room.
   const written = (shown: { share: number; text: string }) =>
     cell >= widest(['100.0 %']) ? shown.text : cell >= widest(['100']) ? String(Math.round(shown.share * 100)) : ''
   const drawHead = () => {
-    type.draw('Visitors', start - GAP - type.width('Visitors', HEAD), page.y, HEAD)
+    type.draw('People', start - GAP - type.width('People', HEAD), page.y, HEAD)
     let free = 0
     for (const [i, column] of columns.entries()) {
       const x = start + i * cell + (cell - type.width(column, HEAD)) / 2
