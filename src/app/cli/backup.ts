@@ -16,6 +16,7 @@ import { Failure, type Terminal } from './terminal.js'
 export const backup = defineCommand({
   name: 'backup',
   summary: 'write everything that is stored to one file, also while readership runs',
+  examples: [{ line: 'backup readership.backup', doc: 'one file, which readership restore reads' }],
   arguments: [
     {
       syntax: '<file>',

@@ -21,6 +21,8 @@ interface CommandInfo<T extends z.ZodObject = z.ZodObject> {
   summary: string
   /** In commander's notation: `<id>` is required, `[url]` optional. */
   arguments?: readonly { syntax: string; doc: string }[]
+  /** Command lines without the program's name, and what each does, for the end of `--help`. A test runs them. */
+  examples?: readonly { line: string; doc: string }[]
   /** Settings that the command accepts as flags, beside those that every command accepts. */
   settings?: readonly SettingName[]
   /** The command's own flags, each made with `flag`. */

@@ -17,6 +17,9 @@ const Sites = z.array(z.object({ id: z.int() }))
 export const exportRows = defineCommand({
   name: 'export',
   summary: 'write the stored rows of a site to a file, as CSV, NDJSON or Parquet',
+  examples: [
+    { line: 'export --table agents --output agents.parquet', doc: 'every fetch of an agent, for DuckDB or pandas' },
+  ],
   flags: z.object({
     table: flag(
       '--table <table>',

@@ -38,3 +38,7 @@ export const HELP_FORMAT: HelpConfiguration = {
   },
   boxWrap: (text, columns) => wrapWords(text, columns).join('\n'),
 }
+
+/** Formats the examples of a command: a line that says what it does, and the command line below it. */
+export const formatExamples = (examples: readonly { line: string; doc: string }[] = []): string =>
+  ['Examples:', ...examples.flatMap(({ line, doc }) => [`  # ${doc}`, `  readership ${line}`])].join('\n')

@@ -71,6 +71,10 @@ type Call = CommandCall<ImportFlags>
 export const importLogs = defineCommand({
   name: 'import',
   summary: 'store the people and agents of access logs; the same lines again add nothing',
+  examples: [
+    { line: 'import access.log --host www.example.com', doc: 'store a log as the history of a site' },
+    { line: 'import access.log --dry-run', doc: 'what would be added' },
+  ],
   arguments: [{ syntax: '<files...>', doc: 'access logs, also .gz and .zst, in any order; - for standard input' }],
   settings: ['geoip'],
   flags: ImportFlags,

@@ -10,7 +10,7 @@ import { escapeText } from './escape.js'
 import { formatExitCodes } from './exit-codes.js'
 import { exportRows } from './export.js'
 import { geoipUpdate } from './geoip.js'
-import { HELP_FORMAT, helpColumns } from './help.js'
+import { formatExamples, HELP_FORMAT, helpColumns } from './help.js'
 import { historyAdd, historyDelete, historyList } from './history.js'
 import { importLogs } from './import.js'
 import { importsDelete, importsList } from './imports.js'
@@ -136,6 +136,7 @@ function addCommand(root: Parser, command: Command, terminal: Terminal): void {
   for (const { syntax, doc, repeatable } of listFlags(command))
     parser.addOption(createOption(syntax, doc, repeatable === true))
   parser.option('--config <file>', 'settings file (default: readership.yaml if it exists)')
+  if (command.examples) parser.addHelpText('after', () => `\n${formatExamples(command.examples)}`)
   parser.action(async () => {
     const { args } = parser
     const flags: Record<string, unknown> = parser.opts()

@@ -84,6 +84,10 @@ const ReportFlags = z.object({
 export const stats = defineCommand({
   name: 'stats',
   summary: 'print a summary of people and agents in a time range, or one report',
+  examples: [
+    { line: 'stats --range 7d', doc: 'the last seven days' },
+    { line: 'stats --report pages --output pages.csv', doc: 'the pages that people viewed, for a spreadsheet' },
+  ],
   flags: z.object({
     range: RANGE_FLAG,
     site: flag('--site <id>', 'site (default: the only one)', idOf('a site').optional()),

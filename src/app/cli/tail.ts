@@ -20,6 +20,10 @@ const MissedRows = z.object({ missed: z.number() })
 export const tail = defineCommand({
   name: 'tail',
   summary: 'print recent rows and follow new ones',
+  examples: [
+    { line: 'tail -n 20 --no-follow --audience agent', doc: 'the last 20 fetches of agents' },
+    { line: 'tail -n 20 --no-follow --path /docs --json', doc: 'as JSON, for another program' },
+  ],
   flags: z.object({
     n: flag(
       '-n <rows>',
