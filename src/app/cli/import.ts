@@ -73,7 +73,7 @@ export const importLogs = defineCommand({
   summary: 'store the people and agents of access logs; the same lines again add nothing',
   examples: [
     { line: 'import access.log --host www.example.com', doc: 'store a log as the history of a site' },
-    { line: 'import access.log --dry-run', doc: 'what would be added' },
+    { line: 'import access.log --dry-run', doc: 'count new rows, and store nothing' },
   ],
   arguments: [{ syntax: '<files...>', doc: 'access logs, also .gz and .zst, in any order; - for standard input' }],
   settings: ['geoip'],

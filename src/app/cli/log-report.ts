@@ -70,9 +70,9 @@ export const logReport = defineCommand({
   name: 'report',
   summary: 'show the people and agents in access logs; keeps nothing',
   examples: [
-    { line: 'report access.log', doc: 'people and agents of a log, on the terminal' },
-    { line: 'report access.log --robots robots.txt', doc: 'who fetched what robots.txt disallows' },
-    { line: 'report access.log --output report.html', doc: 'as a page' },
+    { line: 'report access.log', doc: 'show people and agents of a log on the terminal' },
+    { line: 'report access.log --robots robots.txt', doc: 'list fetches that robots.txt disallows' },
+    { line: 'report access.log --output report.html', doc: 'write the same as a page' },
   ],
   arguments: [{ syntax: '<files...>', doc: 'access logs, also .gz and .zst, in any order; - for standard input' }],
   settings: ['geoip'],

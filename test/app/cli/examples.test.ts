@@ -7,7 +7,7 @@ import { COMMANDS } from '../../../src/app/cli/program.js'
 import { command } from '../../fixtures/command.js'
 
 const EXAMPLES = COMMANDS.flatMap(({ name, examples = [] }) => examples.map(({ line }) => ({ name, line })))
-/** What the output of an example or its file has, of the log below: a person read /docs/a, and GPTBot /docs/b. */
+/** Output or file of each example, for the log below: a person read /docs/a, and GPTBot /docs/b. */
 const EXPECTED: Readonly<Record<string, RegExp | string>> = {
   'report access.log': /1 pageview[\s\S]*GPTBot/,
   'report access.log --robots robots.txt': /Disallowed by robots\.txt, and fetched[\s\S]*GPTBot +2 /,
