@@ -27,6 +27,8 @@ interface PanelProps {
   class?: string
   /** The answers that the panel draws. It waits until one has data. */
   answers?: readonly Asked[]
+  /** Answers that it waits for too, and does without if they fail, because they decide the height of its rows. */
+  also?: readonly Asked[]
   /** There is data, but nothing in it. */
   empty?: boolean
   /** Why it is empty, and the next step. */
@@ -49,10 +51,12 @@ const isAsked = ({ loading, data, problem }: Asked): boolean => loading || data 
  * one stays, dimmed; if it cannot be refreshed, a line says so.
  */
 export function Panel(props: PanelProps) {
-  const { title, hideTitle, aside, right, span = 12, answers = [], empty, emptyText, skeleton, foot, children } = props
+  const { title, hideTitle, aside, right, span = 12, answers = [], also = [], empty, emptyText, skeleton } = props
+  const { foot, children } = props
   const failed = answers.find(({ problem, data }) => problem && data === undefined)
   const waiting = answers.some(({ loading }) => loading) && answers.every(({ data }) => data === undefined)
-  const busy = answers.some(({ loading, stale }) => loading || stale)
+  const isIncomplete = also.some(({ loading, data }) => loading && data === undefined)
+  const busy = isIncomplete || answers.some(({ loading, stale }) => loading || stale)
   const old = failed ? undefined : answers.find(({ problem }) => problem)
   const lacking = answers.some(isAsked) ? [] : audiences.value.filter((of) => answers.length > 0 && obstacle(of))
   return (
@@ -65,7 +69,7 @@ export function Panel(props: PanelProps) {
       <div class="body" style={answers.length > 0 ? { minHeight: `${(skeleton ?? ROWS) * ROW_PIXELS}px` } : {}}>
         {failed?.problem ? (
           <Failed problem={failed.problem} retry={failed.retry} />
-        ) : waiting ? (
+        ) : waiting || isIncomplete ? (
           <Skeleton {...(skeleton === undefined ? {} : { rows: skeleton })} />
         ) : lacking.length > 0 ? (
           lacking.map((of) => <Lacking key={of} of={of} />)

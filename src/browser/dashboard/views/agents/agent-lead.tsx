@@ -41,7 +41,7 @@ export function AgentLead({ id, name, row, found, lanes: { versions, violations 
   )
   if (place.value.show === 'human') return <ArrivalsSentence />
   return (
-    <Sentence answers={[found]}>
+    <Sentence answers={[found]} also={[versions, changed ? since : violations]}>
       {() => {
         if (row === undefined) return texts.leadNone(whenText(), name)
         const rows = (changed ? since : violations).data

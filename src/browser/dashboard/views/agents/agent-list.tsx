@@ -68,7 +68,9 @@ export function AgentList() {
           <ExportMenu report="agents/breakdown" more={{ dimension: 'agent_id' }} only="agent" picture={false} />
         </>
       }
+      class="of-rows"
       answers={[agents]}
+      also={[series, disobeyed]}
       empty={rows.length === 0}
       emptyText={place.value.filters.length > 0 ? undefined : texts.none}
       skeleton={8}

@@ -38,7 +38,7 @@ function IdentitySentence() {
   const totals = useOne('/api/agents/overview', 'agent', { compare: undefined })
   const purposes = useOne('/api/agents/breakdown', 'agent', { compare: undefined, dimension: 'purpose', limit: 20 })
   return (
-    <Sentence answers={[totals]}>
+    <Sentence answers={[totals]} also={[purposes]}>
       {() => {
         const {
           fetches = 0,

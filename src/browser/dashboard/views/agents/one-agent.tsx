@@ -24,13 +24,14 @@ function useEntry(id: string) {
   const ask = { ...siteQuery.value, range: 'all', audience: 'agent' }
   const seen = useRead('/api/agents/catalog', { ...ask, filters: JSON.stringify([onlyAgent(id)]) })
   const all = useRead('/api/agents/catalog', seen.data?.length === 0 ? { ...ask, limit: 1000 } : undefined)
-  return [...(seen.data ?? []), ...(all.data ?? [])].find(({ agent_id }) => agent_id === id)
+  const entry = [...(seen.data ?? []), ...(all.data ?? [])].find(({ agent_id }) => agent_id === id)
+  return { entry, loading: seen.loading || all.loading }
 }
 
 /** One agent: who it is, when it read robots.txt, what it read, what it ignored, and whom its operator sent. */
 export function OneAgent({ id }: { id: string }) {
   const texts = t().agents
-  const entry = useEntry(id)
+  const { entry, loading } = useEntry(id)
   const answer = useOne('/api/agents/breakdown', 'agent', {
     filters: filtersWith(onlyAgent(id)),
     dimension: 'agent_id',
@@ -48,7 +49,7 @@ export function OneAgent({ id }: { id: string }) {
         <a href={hrefTo({ path: viewPath('agents') })}>{t().shell.view.agents}</a>
         {operator !== undefined && ` / ${operator}`}
       </p>
-      <div class="title-line">
+      <div class="title-line" aria-busy={loading || answer.loading}>
         <h1 class="title">
           <Cut text={name} />
         </h1>

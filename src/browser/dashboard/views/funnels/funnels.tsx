@@ -40,7 +40,8 @@ function Chosen() {
   return (
     <>
       {id !== undefined && <FunnelResult key={id} id={id} />}
-      <FunnelList list={list} current={id} />
+      {/* The chosen funnel stands above the list, and may be known by the list alone. */}
+      {(id !== undefined || !list.loading) && <FunnelList list={list} current={id} />}
     </>
   )
 }

@@ -38,7 +38,7 @@ export function OnePage({ pathname }: { pathname: string }) {
         <a href={hrefTo({ path: viewPath('pages') })}>{t().shell.view.pages}</a>
         {hostname && ` / ${hostname}`}
       </p>
-      <div class="title-line">
+      <div class="title-line" aria-busy={[coverage, ...agents.answers].some((one) => one.loading)}>
         <h1 class="title" dir="ltr" title={pathname.slice(0, 2_000)}>
           {shownPath(pathname.slice(0, 1_000))}
         </h1>

@@ -74,7 +74,7 @@ function ListSentence({ pages, rows }: ReturnType<typeof usePageRows>) {
     of === 'agent' ? { limit: 1, compare: undefined, filters: filtersWith(DISALLOWED) } : undefined,
   )
   return (
-    <Sentence answers={[pages[lead]]}>
+    <Sentence answers={[pages[lead]]} also={[others[other], disallowed.agent]}>
       {() => {
         const when = whenText()
         const total = pages[lead].meta?.total ?? 0

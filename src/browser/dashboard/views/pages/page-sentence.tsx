@@ -18,7 +18,10 @@ interface PageSentenceProps {
 export function PageSentence({ pages, gap, agents }: PageSentenceProps) {
   const show = askable.value
   return (
-    <Sentence answers={show === 'human' ? [pages.human] : [pages.agent]}>
+    <Sentence
+      answers={show === 'human' ? [pages.human] : [pages.agent]}
+      also={show === 'human' ? [] : [gap, ...agents.answers]}
+    >
       {() =>
         show === 'human'
           ? people(pages.human.data?.[0])

@@ -36,7 +36,7 @@ export function SiteSettings() {
           )
         }
       </Panel>
-      {hasRole('admin') && (
+      {hasRole('admin') && of && (
         <Panel title={texts.delete}>
           {() => (
             <>
