@@ -33,40 +33,41 @@ export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) 
         const fits = label !== ''
         const isOpen = note.id === open
         return (
-          <g
-            key={note.id}
-            class="note"
-            role="button"
-            tabindex={0}
-            aria-expanded={isOpen}
-            aria-label={t().parts.note.open(formatDay(note.at), note.text)}
-            {...pressEvents(() => onOpen?.(isOpen ? undefined : note.id))}
-            onPointerDown={(event) => event.stopPropagation()}
-          >
-            <line
-              x1={x}
-              x2={x}
-              y1={top - 4}
-              y2={y - 7}
-              stroke={isOpen ? 'var(--ink)' : 'var(--line)'}
-              stroke-dasharray={isOpen ? '' : '1 3'}
-            />
-            <rect
-              x={x - 4}
-              y={y - 7}
-              width="8"
-              height="8"
-              rx="2"
-              fill={note.kind === 'note' ? 'var(--panel)' : 'var(--ink)'}
-              stroke="var(--ink)"
-              stroke-width="1.6"
-            />
+          <g key={note.id}>
             {fits && (
-              <text class={isOpen ? 'halo strong' : 'halo'} x={x + 10} y={y + 1}>
+              <text class={isOpen ? 'halo strong' : 'halo'} x={x + 10} y={y + 1} aria-hidden="true">
                 {label}
               </text>
             )}
-            <rect x={x - 12} y={y - 15} width={fits ? label.length * 6.4 + 24 : 24} height="24" fill="transparent" />
+            <g
+              class="note"
+              role="button"
+              tabindex={0}
+              aria-expanded={isOpen}
+              aria-label={t().parts.note.open(formatDay(note.at), note.text)}
+              {...pressEvents(() => onOpen?.(isOpen ? undefined : note.id))}
+              onPointerDown={(event) => event.stopPropagation()}
+            >
+              <line
+                x1={x}
+                x2={x}
+                y1={top - 4}
+                y2={y - 7}
+                stroke={isOpen ? 'var(--ink)' : 'var(--line)'}
+                stroke-dasharray={isOpen ? '' : '1 3'}
+              />
+              <rect
+                x={x - 4}
+                y={y - 7}
+                width="8"
+                height="8"
+                rx="2"
+                fill={note.kind === 'note' ? 'var(--panel)' : 'var(--ink)'}
+                stroke="var(--ink)"
+                stroke-width="1.6"
+              />
+              <rect x={x - 12} y={y - 15} width={fits ? label.length * 6.4 + 24 : 24} height="24" fill="transparent" />
+            </g>
           </g>
         )
       })}
