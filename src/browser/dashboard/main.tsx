@@ -1,9 +1,13 @@
 import { render } from 'preact'
+import { segmentsQuery } from './parts/filter-name.js'
 import { App } from './shell/app.js'
 import { listenForKeys } from './shell/keys.js'
+import { realtimeQuery } from './shell/rail.js'
 import { preloadView } from './shell/views.js'
 import { followLinks, place } from './state/address.js'
 import type { Problem } from './state/client.js'
+import { prefetch } from './state/data.js'
+import { siteQuery } from './state/question.js'
 import { loadSession } from './state/session.js'
 import { loadShare } from './state/share.js'
 import { loadTexts } from './texts/index.js'
@@ -14,12 +18,24 @@ import './styles/charts.css'
 
 followLinks()
 listenForKeys()
-preloadView(place.value.path)
 
 async function start(): Promise<void> {
   const [first, slug] = place.value.path
-  const [problem] = await Promise.all([first === 'share' && slug ? loadShare(slug) : loadSession(), loadTexts()])
+  const isShare = first === 'share' && slug !== undefined
+  const [problem] = await Promise.all([
+    isShare ? loadShare(slug) : loadSession(),
+    loadTexts(),
+    preloadView(place.value.path),
+  ])
   draw(problem)
+}
+
+/** Asks what every view of a site asks, in one request with the session. */
+function prefetchFrame(): void {
+  const [realtime, segments] = [realtimeQuery(), segmentsQuery()]
+  if (realtime) prefetch('/api/stats/realtime', realtime)
+  if (segments) prefetch('/api/segments', segments)
+  if (siteQuery.value.site !== undefined) prefetch('/api/stats/dimensions', siteQuery.value)
 }
 
 function draw(problem: Problem | undefined): void {
@@ -27,3 +43,4 @@ function draw(problem: Problem | undefined): void {
 }
 
 void start()
+if (place.value.path[0] !== 'share') prefetchFrame()

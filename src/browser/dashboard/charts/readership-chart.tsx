@@ -46,7 +46,7 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
   const drawn = sides.filter((of) => answers[of].data)
   const first = drawn[0] && answers[drawn[0]]
   const window = windowOf(first?.meta?.query)
-  const notes = useNotes(window?.start, window?.end)
+  const notes = useNotes(window)
   useEffect(() => onKey('t', () => setAsTable((is) => !is)), [])
   useEffect(() => (shareSlug.value === undefined ? onKey('n', () => setWriting({})) : undefined), [])
   const granularity = first?.data?.granularity ?? 'day'
@@ -58,7 +58,7 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
     comparison: answers[of].data?.comparison,
   }))
   const lacking = sides.map((of) => <Lacking key={of} of={of} />)
-  const note = notes.data?.find(({ id }) => id === openNote)
+  const note = notes.find(({ id }) => id === openNote)
   return (
     <Panel
       span={span}
@@ -92,7 +92,7 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
               series={series}
               granularity={granularity}
               recorded={first?.meta?.recorded}
-              notes={notes.data ?? []}
+              notes={notes}
               openNote={openNote}
               onNote={setOpenNote}
             />
@@ -100,7 +100,7 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
           {note && (
             <NoteStrip
               note={note}
-              among={notes.data ?? []}
+              among={notes}
               metrics={metrics}
               onOpen={setOpenNote}
               onChange={() => setWriting({ note })}

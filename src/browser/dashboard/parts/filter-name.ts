@@ -5,11 +5,11 @@ import { shownPath } from '../state/path-name.js'
 import { shareSlug, siteQuery } from '../state/question.js'
 import { t } from '../texts/index.js'
 
-export const useSegments = () =>
-  useRead(
-    '/api/segments',
-    shareSlug.value === undefined && siteQuery.value.site !== undefined ? { site: siteQuery.value.site } : undefined,
-  )
+/** The question about the site's segments; a share link has none. */
+export const segmentsQuery = () =>
+  shareSlug.value === undefined && siteQuery.value.site !== undefined ? { site: siteQuery.value.site } : undefined
+
+export const useSegments = () => useRead('/api/segments', segmentsQuery())
 
 export const operatorName = (op: string): string => t().shell.operators[op] ?? op
 

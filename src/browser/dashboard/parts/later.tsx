@@ -1,14 +1,24 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** Draws its panels, and so asks their questions, when they come near the screen. */
+/** How far below the screen panels are near, pixels. */
+const NEAR = 400
+
+/**
+ * Draws its panels, and so asks their questions, when they come near the screen; at once if they are near from the start, so
+ * that their questions go with the view's.
+ */
 export function Later({ children }: { children: ComponentChildren }) {
   const mark = useRef<HTMLDivElement>(null)
   const [isNear, setNear] = useState(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!mark.current || isNear) return
+    if (mark.current.getBoundingClientRect().top < innerHeight + NEAR) {
+      setNear(true)
+      return
+    }
     const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setNear(true), {
-      rootMargin: '400px',
+      rootMargin: `${NEAR}px`,
     })
     observer.observe(mark.current)
     return () => observer.disconnect()

@@ -20,13 +20,13 @@ import { Bar } from './bar.js'
 import { Chips } from './chips.js'
 import { KeysDialog, showingKeys } from './keys.js'
 import { lazy } from './lazy.js'
-import { Rail, Tabs } from './rail.js'
+import { Rail, realtimeQuery, Tabs } from './rail.js'
 import { Search, searching } from './search.js'
 import { SessionEnded } from './session-ended.js'
-import { openViews, pathOf } from './views.js'
+import { isOpenTo, LIVE, openViews, pathOf } from './views.js'
 
 /** The form for a site, for an account that has none. */
-const NewSite = lazy(() => import('../views/settings/new-site.js'))
+const { component: NewSite } = lazy(() => import('../views/settings/new-site.js'))
 
 /** Draws a view; if it throws, says so in its place, until the address changes. */
 function Guarded({ children }: { children: ComponentChildren }) {
@@ -64,10 +64,15 @@ function NotFound() {
 
 function Footer() {
   const { shell } = t()
-  const { meta } = useRead(
+  // The rail asks the same. Where no share link opens it, the overview says since when the site is recorded too.
+  const live = useRead('/api/stats/realtime', realtimeQuery())
+  const day = useRead(
     '/api/stats/overview',
-    siteQuery.value.site === undefined ? undefined : { ...siteQuery.value, range: '24h', audience: 'all' },
+    isOpenTo(LIVE) || siteQuery.value.site === undefined
+      ? undefined
+      : { ...siteQuery.value, range: '24h', audience: 'all' },
   )
+  const meta = live.meta ?? day.meta
   const since = meta?.recorded?.since
   return (
     <footer class="foot-line">

@@ -20,25 +20,24 @@ async function reloadAfterUpgrade(): Promise<boolean> {
   return true
 }
 
-/** A component that is loaded when it is first drawn. */
+/** A component that is loaded when it is first drawn, or before, by `load`. */
 export function lazy<Props extends object = object>(
-  load: () => Promise<{ default: FunctionComponent<Props> }>,
-): FunctionComponent<Props> {
+  fetchModule: () => Promise<{ default: FunctionComponent<Props> }>,
+): { component: FunctionComponent<Props>; load(): Promise<unknown> } {
   let loaded: FunctionComponent<Props> | undefined
-  return function Lazy(props: Props) {
+  const load = async () => {
+    const module = await fetchModule()
+    loaded = module.default
+    return { it: loaded }
+  }
+  const component = function Lazy(props: Props) {
     const [component, setComponent] = useState<{ it: FunctionComponent<Props> } | undefined>(loaded && { it: loaded })
     const [failed, setFailed] = useState<Date>()
     const start = () => {
       setFailed(undefined)
-      load().then(
-        (module) => {
-          loaded = module.default
-          setComponent({ it: module.default })
-        },
-        async () => {
-          if (!(await reloadAfterUpgrade())) setFailed(new Date())
-        },
-      )
+      load().then(setComponent, async () => {
+        if (!(await reloadAfterUpgrade())) setFailed(new Date())
+      })
     }
     useEffect(() => {
       if (!component) start()
@@ -46,4 +45,5 @@ export function lazy<Props extends object = object>(
     if (failed) return <Failed problem={{ status: 0, code: 'unreachable', message: '', at: failed }} retry={start} />
     return component ? h(component.it, props) : <Skeleton rows={8} />
   }
+  return { component, load }
 }

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Icon, Logo, Mark } from '../parts/marks.js'
 import { type Audience, hrefTo, place, view, viewPath } from '../state/address.js'
-import { useRead } from '../state/data.js'
+import { type Params, useRead } from '../state/data.js'
 import { formatNumber } from '../state/format.js'
 import { quantity } from '../state/quantity.js'
 import { shareSlug, siteQuery } from '../state/question.js'
@@ -13,12 +13,16 @@ import { AGENT_VIEWS, isOpenTo, LIVE, OVERVIEW, openViews, pathOf, SITE_VIEWS, t
 /** Whether the rail covers the page, on phones. */
 const isOpen = signal(false)
 
-/** The people and agents of the last five minutes, refreshed while the page is visible. */
-/** The readers of this moment; nothing before anything is recorded, because then they are not known. */
+/** The question about the readers of this moment; undefined where it may not be asked. */
+export const realtimeQuery = (): Params | undefined =>
+  siteQuery.value.site !== undefined && isOpenTo(LIVE) ? { ...siteQuery.value, audience: 'all' } : undefined
+
+/**
+ * The people and agents of the last five minutes, refreshed while the page is visible; nothing before anything is recorded,
+ * because then they are not known.
+ */
 function useRealtime(every = 15_000) {
-  const isAsked = siteQuery.value.site !== undefined && isOpenTo(LIVE)
-  const query = isAsked ? { ...siteQuery.value, audience: 'all' } : undefined
-  const { data, meta } = useRead('/api/stats/realtime', query, { every })
+  const { data, meta } = useRead('/api/stats/realtime', realtimeQuery(), { every })
   return meta?.recorded?.since === undefined ? undefined : data
 }
 

@@ -25,8 +25,7 @@ const view = (
 ): View => ({
   name,
   letter,
-  load,
-  component: lazy(load),
+  ...lazy(load),
   ...(scope === undefined ? {} : { scope }),
   ...(of === undefined ? {} : { of }),
 })
@@ -63,10 +62,10 @@ export const AGENT_VIEWS: readonly View[] = [
 
 const VIEWS: readonly View[] = [OVERVIEW, LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, SETTINGS]
 
-/** Begins to load the view of an address, so that it is there when the session is known. A failure shows when it is drawn. */
-export function preloadView(path: readonly string[]): void {
+/** Begins to load the view of an address, so that it is there when the session is known, and its questions go in one request. A failure shows when it is drawn. */
+export async function preloadView(path: readonly string[]): Promise<void> {
   const [, , name = OVERVIEW.name] = path
-  VIEWS.find((each) => each.name === name)
+  await VIEWS.find((each) => each.name === name)
     ?.load()
     .catch(() => {})
 }

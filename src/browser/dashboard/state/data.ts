@@ -61,6 +61,15 @@ async function ask(address: string): Promise<Answer> {
   return { data: Reflect.get(body, 'data'), meta: Reflect.get(body, 'meta'), at: Date.now() }
 }
 
+/** Returns the data of a read, without the cache; throws a `Problem`. */
+export const askData = async <P extends ReadPath>(path: P): Promise<DataOf<P>> =>
+  (await ask(addressOf(path, {}))).data as DataOf<P>
+
+/** Begins to ask a read, so that the view that draws it has the answer earlier. A failure shows when it is drawn. */
+export function prefetch(path: ReadPath, query: Params): void {
+  if (isReadable(path)) askOnce(addressOf(path, query)).catch(() => {})
+}
+
 function remember(address: string, answer: Answer): void {
   answers.delete(address)
   answers.set(address, answer)

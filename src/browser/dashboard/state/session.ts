@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals'
 import type { DataOf } from '../client/index.js'
 import { root, siteId } from './address.js'
 import { client, isProblem, type Problem, send } from './client.js'
+import { askData } from './data.js'
 
 export type Me = DataOf<'/api/auth/me'>
 export type Role = Me['organisations'][number]['role']
@@ -42,9 +43,9 @@ export const signInAddress = (): string =>
 /** Loads the person and the sites. Opens the sign-in page if no person is signed in. */
 export async function loadSession(): Promise<Problem | undefined> {
   try {
-    const [person, listed] = await Promise.all([send(client.GET('/api/auth/me')), send(client.GET('/api/sites'))])
-    me.value = person.data
-    sites.value = listed.data
+    const [person, listed] = await Promise.all([askData('/api/auth/me'), askData('/api/sites')])
+    me.value = person
+    sites.value = listed
     return undefined
   } catch (error) {
     if (!isProblem(error)) throw error

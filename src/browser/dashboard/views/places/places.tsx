@@ -73,7 +73,7 @@ function PlacesSentence({ located }: { located: Located }) {
 }
 
 /** The map is a chunk of its own: the shapes of the world are larger than the rest of the view. */
-const WorldMap = lazy(() => import('./world-map.js'))
+const { component: WorldMap } = lazy(() => import('./world-map.js'))
 
 function MapPanel({ of, located }: { of: Audience; located: Located }) {
   const texts = t().places
