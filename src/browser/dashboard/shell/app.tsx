@@ -23,7 +23,7 @@ import { lazy } from './lazy.js'
 import { Rail, realtimeQuery, Tabs } from './rail.js'
 import { Search, searching } from './search.js'
 import { SessionEnded } from './session-ended.js'
-import { isOpenTo, LIVE, openViews, pathOf } from './views.js'
+import { isOpenTo, LIVE, openViews, pathOf, type View, viewOf } from './views.js'
 
 /** The form for a site, for an account that has none. */
 const { component: NewSite } = lazy(() => import('../views/settings/new-site.js'))
@@ -57,6 +57,22 @@ function NotFound() {
       <p>{notFound.text}</p>
       <a class="button" href={hrefTo({ path: homePath() })}>
         {notFound.link}
+      </a>
+    </div>
+  )
+}
+
+/** Says to a reader of a share link why it does not open a view. */
+function NotShared({ of }: { of: View }) {
+  const { settings, sharing } = t()
+  const names: Record<string, string> = t().shell.view
+  const name = names[of.name] ?? of.name
+  return (
+    <div class="state">
+      <h1 class="title">{sharing.closed.title(name)}</h1>
+      <p>{of.scope === undefined ? sharing.never(name) : sharing.closed.needs(settings.shares.scope[of.scope])}</p>
+      <a class="button" href={hrefTo({ path: homePath() })}>
+        {t().shell.notFound.link}
       </a>
     </div>
   )
@@ -113,6 +129,7 @@ function SiteView() {
   useEffect(() => {
     if (current) document.title = pageTitle(names[name ?? 'overview'] ?? '')
   }, [name, site.value?.name, names])
+  const unopened = share.value === undefined || name === undefined ? undefined : viewOf(name)
   const isSettings = name === 'settings'
   // A share link without the overview begins with the first view that it opens.
   const [first] = views
@@ -131,6 +148,8 @@ function SiteView() {
                 <current.component />
               </Guarded>
             )
+          ) : unopened ? (
+            <NotShared of={unopened} />
           ) : (
             <NotFound />
           )}

@@ -8,6 +8,7 @@ import { hasRole, me, signOut, site, sites } from '../state/session.js'
 import { t } from '../texts/index.js'
 import { RangePicker } from './range-picker.js'
 import { SearchButton } from './search.js'
+import { ShareButton } from './share-view.js'
 
 const SHOWS: readonly Show[] = ['human', 'agent', 'both']
 const COMPARES: readonly Compare[] = ['none', 'previous', 'year']
@@ -200,6 +201,7 @@ export function Bar({ plain, timeless }: { plain?: boolean; timeless?: boolean }
       <span class="grow" />
       {!plain && !timeless && <RangePicker />}
       {!plain && !timeless && <CompareMenu />}
+      {!plain && <ShareButton />}
       {shareSlug.value === undefined && <SearchButton />}
       <PersonMenu />
     </header>

@@ -1,7 +1,11 @@
 import type { FunctionComponent } from 'preact'
+import type { DataOf } from '../client/index.js'
 import { type Audience, viewPath } from '../state/address.js'
 import { share } from '../state/shared-scopes.js'
 import { lazy } from './lazy.js'
+
+/** A right that a share link may give. */
+type Scope = DataOf<'/api/shares'>[number]['scopes'][number]
 
 /** One view of a site: its name in the address and its component, which is loaded on first use. */
 export interface View {
@@ -13,14 +17,14 @@ export interface View {
   /** The only readership that the view is about; absent for both. */
   of?: Audience
   /** The scope of a share link that opens the view; absent for views that no share link opens. */
-  scope?: string
+  scope?: Scope
 }
 
 const view = (
   name: string,
   letter: string,
   load: () => Promise<{ default: FunctionComponent }>,
-  scope?: string,
+  scope?: Scope,
   of?: Audience,
 ): View => ({
   name,
@@ -69,6 +73,25 @@ export async function preloadView(path: readonly string[]): Promise<void> {
     ?.load()
     .catch(() => {})
 }
+
+/** Scopes of the reads that a view shows beside its own. */
+const FURTHER_SCOPES: Readonly<Record<string, readonly Scope[]>> = {
+  overview: ['timeseries', 'pages', 'sources', 'locations', 'devices', 'agents'],
+  live: ['timeseries', 'agents'],
+  pages: ['timeseries', 'sources', 'agents'],
+  sources: ['overview'],
+  devices: ['breakdown'],
+  events: ['overview', 'timeseries'],
+  journeys: ['breakdown'],
+  agents: ['timeseries', 'sources'],
+}
+
+/** Returns a view by its name in the address; the overview has none. */
+export const viewOf = (name: string = OVERVIEW.name): View | undefined => VIEWS.find((each) => each.name === name)
+
+/** The scopes that a share link needs to show all of a view. */
+export const scopesOf = ({ name, scope }: View): readonly Scope[] =>
+  scope === undefined ? [] : [scope, ...(FURTHER_SCOPES[name] ?? [])]
 
 /** Whether the reader may open a view: through a share link only those of its scopes. */
 export const isOpenTo = ({ scope }: View): boolean =>
