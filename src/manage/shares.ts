@@ -23,6 +23,7 @@ export const SHARE_SCOPES = [
   'locations',
   'devices',
   'breakdown',
+  'changes',
   'events',
   'goals',
   'funnel',

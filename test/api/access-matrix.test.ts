@@ -117,7 +117,18 @@ async function open(t: Test) {
   const share = async (more: object) =>
     String((await make('/api/shares', { site: 1, name: `${randomBytes(4).toString('hex')}`, ...more })).slug)
   const reads = ['overview', 'timeseries', 'realtime', 'pages', 'sources', 'locations', 'devices', 'breakdown']
-  const scopes = [...reads, 'events', 'goals', 'funnel', 'journeys', 'retention', 'performance', 'errors', 'agents']
+  const scopes = [
+    ...reads,
+    'changes',
+    'events',
+    'goals',
+    'funnel',
+    'journeys',
+    'retention',
+    'performance',
+    'errors',
+    'agents',
+  ]
   const password = 'correct horse battery'
   as('share', { share: await share({ scopes }) })
   as('share_narrow', { share: await share({ scopes: ['realtime'] }) })

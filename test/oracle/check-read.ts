@@ -23,7 +23,16 @@ interface ReadCheck {
 }
 
 /** Reads whose rows say what one session or visitor did, or handle such times themselves. */
-const OWN_ABSENCE = ['sessions', 'sessions/{id}', 'visitors', 'journeys', 'retention', 'realtime', 'timeseries']
+const OWN_ABSENCE = [
+  'changes',
+  'sessions',
+  'sessions/{id}',
+  'visitors',
+  'journeys',
+  'retention',
+  'realtime',
+  'timeseries',
+]
 
 /** Runs the read and the recount, and rounds both results. */
 export async function checkRead(
@@ -34,7 +43,8 @@ export async function checkRead(
 ): Promise<ReadCheck> {
   const read = reads.find(({ path }) => path === `/api/stats/${judged.path}`)
   if (!read) throw new Error(`there is no read ${judged.path}`)
-  const other = judged.ignoresComparison ? undefined : comparisonWindow(q.window, compare, q.tz)
+  const used = judged.alwaysCompares && compare === 'none' ? 'previous' : compare
+  const other = judged.ignoresComparison ? undefined : comparisonWindow(q.window, used, q.tz)
   const {
     params,
     data: whole,

@@ -2,6 +2,7 @@ import { DIMENSIONS } from '../../src/analytics/query/dimensions.js'
 import type { Rows } from '../../src/storage/rows.js'
 import { expectOfAgents } from './agents-of-people-reads.js'
 import { yearBefore } from './calendar.js'
+import { CHANGES } from './change-reads.js'
 import { type AnswerRow, rank, withComparison } from './compare.js'
 import { amounts, besideRevenue, type Funnel, funnel, goals, idsAtStep } from './goal-reads.js'
 import { events, groupedRows, withoutUnknownPlaces } from './grouped-reads.js'
@@ -35,6 +36,8 @@ export interface ExpectedRead {
   audiences: readonly Question['audience'][]
   /** The read compares with nothing, whatever is requested. */
   ignoresComparison?: true
+  /** Compares with the window before, if nothing is requested. */
+  alwaysCompares?: true
   /** `then` is the question for the other window, if one is compared. */
   expect(rows: Rows, now: Question, then: Question | undefined, more: QuestionOptions): ExpectedAnswer
 }
@@ -363,6 +366,7 @@ const ALL_READS: readonly ExpectedRead[] = [
       return { params: `granularity=${granularity}`, data }
     },
   },
+  CHANGES,
 ]
 
 /** All reads; those about people answer for both audiences together as for people. */

@@ -192,7 +192,7 @@ function parseRequest(read: Read, query: URLSearchParams, words: Readonly<Record
   const envelope = {
     ...requested,
     ...(window && { ...window, compare: 'none' as const }),
-    ...(read.compare && { compare: read.compare }),
+    ...(read.compare && { compare: resolveComparison(read.compare, requested.compare) }),
   }
   return {
     envelope,
@@ -205,6 +205,14 @@ function parseRequest(read: Read, query: URLSearchParams, words: Readonly<Record
 }
 
 type ReadStore = Pick<Store, 'query' | 'dialect'>
+
+const resolveComparison = (
+  fixed: NonNullable<Read['compare']>,
+  requested: Envelope['compare'],
+): Envelope['compare'] => {
+  if (fixed !== 'required') return fixed
+  return requested === 'none' ? 'previous' : requested
+}
 
 /** The store for the questions of one caller about one site. */
 function createSiteStore(site: ReadSite, { store, signal, asker = '' }: ReadDependencies): ReadStore {

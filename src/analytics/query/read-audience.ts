@@ -64,7 +64,7 @@ export function describeAudience(accepted: ReadAudience) {
 
 /** Warnings about a window and a comparison that were requested, and that the read fixes by itself. */
 export function noteFixed(
-  read: { window?: unknown; compare?: Envelope['compare'] },
+  read: { window?: unknown; compare?: Envelope['compare'] | 'required' },
   query: URLSearchParams,
   { compare }: Pick<Envelope, 'compare'>,
 ): Warning[] {
@@ -72,11 +72,14 @@ export function noteFixed(
   if (read.window && ['start', 'end', 'range', 'granularity'].some((name) => query.has(name)))
     warnings.push({ code: 'window_fixed', message: 'This read has a window of its own, whatever is requested.' })
   const fixed = read.window ? 'none' : read.compare
-  if (fixed !== undefined && query.has('compare') && compare !== fixed) {
+  const isOverridden = fixed === 'required' ? compare === 'none' : compare !== fixed
+  if (fixed !== undefined && query.has('compare') && isOverridden) {
     const message =
       fixed === 'none'
         ? 'This read compares nothing, whatever is requested.'
-        : `This read always compares with the window before.`
+        : fixed === 'required'
+          ? 'This read always compares: with the window before, unless compare=year.'
+          : 'This read always compares with the window before.'
     warnings.push({ code: 'comparison_fixed', message })
   }
   return warnings

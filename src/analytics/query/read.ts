@@ -23,8 +23,8 @@ export interface Read {
   readonly data: z.ZodType
   readonly list: boolean
   readonly audience: ReadAudience
-  /** Overrides the requested comparison. */
-  readonly compare?: 'previous' | 'none'
+  /** Overrides the requested comparison; `required`: with the window before, unless the request names another. */
+  readonly compare?: 'previous' | 'none' | 'required'
   /** Overrides the requested window. */
   window?(now: Date): Window
   /** Returns true for values of an envelope parameter that this read takes for a parameter of its own. */

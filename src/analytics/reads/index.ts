@@ -14,6 +14,7 @@ import policyViolationsByRule from './policy/violations/rules.js'
 import policyViolations from './policy/violations.js'
 import policy from './policy.js'
 import breakdown from './stats/breakdown.js'
+import changes from './stats/changes.js'
 import devices from './stats/devices.js'
 import dimensions from './stats/dimensions.js'
 import errors from './stats/errors.js'
@@ -43,6 +44,7 @@ export const reads: readonly Read[] = [
   locations,
   devices,
   breakdown,
+  changes,
   events,
   performance,
   errors,

@@ -61,6 +61,8 @@ const dependencies: Omit<ReadDependencies, 'store'> = {
       { label: 'Signed up', ...signup },
     ],
   }),
+  // Long before the window, so that there is a time to compare with.
+  recording: async () => ({ since: new Date('2026-10-01T00:00:00Z'), gaps: [] }),
   catalog: [],
   assistants: [{ source: 'chatgpt.com', operator: 'OpenAI' }],
   policyVersions: async () => ({

@@ -439,6 +439,11 @@ export interface paths {
         };
         get: operations["get_stats_breakdown"];
     };
+    "/api/stats/changes": {
+        parameters: {
+        };
+        get: operations["get_stats_changes"];
+    };
     "/api/stats/devices": {
         parameters: {
         };
@@ -4750,7 +4755,7 @@ export interface operations {
                             expires_at?: string;
                             name?: string;
                             password: boolean;
-                            scopes?: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            scopes?: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                             site?: {
                                 id: number;
                                 name: string;
@@ -4835,7 +4840,7 @@ export interface operations {
                             id: number;
                             name: string;
                             password: boolean;
-                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                             site: number;
                             slug: string;
                             version: number;
@@ -4863,7 +4868,7 @@ export interface operations {
                     };
                     name: string;
                     password?: string;
-                    scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                    scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                     site: number;
                 };
             };
@@ -4886,7 +4891,7 @@ export interface operations {
                             id: number;
                             name: string;
                             password: boolean;
-                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                             site: number;
                             slug: string;
                             version: number;
@@ -4921,7 +4926,7 @@ export interface operations {
                             id: number;
                             name: string;
                             password: boolean;
-                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                             site: number;
                             slug: string;
                             version: number;
@@ -4965,7 +4970,7 @@ export interface operations {
                     };
                     name?: string;
                     password?: string | null;
-                    scopes?: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                    scopes?: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                 };
             };
         };
@@ -4987,7 +4992,7 @@ export interface operations {
                             id: number;
                             name: string;
                             password: boolean;
-                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                             site: number;
                             slug: string;
                             version: number;
@@ -5419,6 +5424,106 @@ export interface operations {
                             views_per_session?: number;
                             visitors?: number;
                         }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_stats_changes: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            before?: number;
+                            buckets: {
+                                before?: number;
+                                difference?: number;
+                                now?: number;
+                                /** @constant */
+                                partial?: true;
+                                t: string;
+                            }[];
+                            cause?: {
+                                before: number;
+                                difference: number;
+                                dimension: string;
+                                excess: number;
+                                name?: string;
+                                now: number;
+                                page?: {
+                                    before: number;
+                                    difference: number;
+                                    name?: string;
+                                    now: number;
+                                    /** @constant */
+                                    spoofed?: true;
+                                    value?: string;
+                                };
+                                /** @constant */
+                                spoofed?: true;
+                                times?: {
+                                    difference: number;
+                                    t: string;
+                                }[];
+                                value?: string;
+                            };
+                            compared: number;
+                            difference?: number;
+                            dimensions: {
+                                dimension: string;
+                                fell: {
+                                    before: number;
+                                    difference: number;
+                                    name?: string;
+                                    now: number;
+                                    /** @constant */
+                                    spoofed?: true;
+                                    value?: string;
+                                }[];
+                                others: {
+                                    before: number;
+                                    difference: number;
+                                    now: number;
+                                    values: number;
+                                };
+                                rose: {
+                                    before: number;
+                                    difference: number;
+                                    name?: string;
+                                    now: number;
+                                    /** @constant */
+                                    spoofed?: true;
+                                    value?: string;
+                                }[];
+                            }[];
+                            /** @enum {string} */
+                            granularity: "minute" | "hour" | "day" | "week" | "month";
+                            /** @enum {string} */
+                            measure: "sessions" | "pageviews";
+                            now?: number;
+                            /** @enum {string} */
+                            verdict: "cause" | "spread" | "chance" | "unknown";
+                        };
                         meta: components["schemas"]["Meta"];
                     };
                 };

@@ -74,6 +74,7 @@ export const settings: Texts['settings'] = {
       locations: 'Orte',
       devices: 'Geräte',
       breakdown: 'Jede Eigenschaft',
+      changes: 'Was sich änderte',
       events: 'Ereignisse',
       goals: 'Ziele',
       funnel: 'Trichter',

@@ -75,6 +75,7 @@ export const settings = {
       locations: 'Places',
       devices: 'Devices',
       breakdown: 'Any property',
+      changes: 'What changed',
       events: 'Events',
       goals: 'Goals',
       funnel: 'Funnels',

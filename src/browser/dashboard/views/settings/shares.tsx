@@ -21,7 +21,7 @@ import { t } from '../../texts/index.js'
 import { Records, saveTo, useSiteRecords } from './records.js'
 
 /** Reads that a first view needs. As `agents` they say nothing about single persons. */
-const USUAL = ['overview', 'timeseries', 'realtime', 'pages', 'sources', 'locations', 'devices'] as const
+const USUAL = ['overview', 'changes', 'timeseries', 'realtime', 'pages', 'sources', 'locations', 'devices'] as const
 const FURTHER = ['breakdown', 'events', 'goals', 'funnel', 'journeys', 'retention', 'performance', 'errors'] as const
 const SCOPES = [...USUAL, ...FURTHER, 'agents'] as const
 
