@@ -91,6 +91,10 @@ t.test('the commands and programs of README.md', { timeout: 600_000 }, async (t)
   following.kill()
   await once(following, 'exit')
   t.match(await shell(stats), /\/tides/, stats)
+  const signInPage = await (await fetch(`http://127.0.0.1:${admin}/sign-in`)).text()
+  const [, signIn = ''] = /<code>([^<]+)<\/code>/.exec(signInPage) ?? []
+  t.equal(signIn, 'npx readership login-link', 'the sign-in page names the command')
+  t.match(await shell(signIn), /\/sign-in\?token=/, signIn)
   t.match(await shell(imported), /\b2\b/, imported)
   const [secret] = /svcg_\S+/.exec(await shell(key)) ?? []
   t.ok(secret, key)

@@ -113,7 +113,7 @@ t.test('sign-in tells owners about the printed link, and what a new account does
   const open = await accountService(t)
   const { text } = await open.visitor().ask('GET', '/sign-in')
   t.match(text, 'it printed a link in the terminal or the log')
-  t.match(text, '<code>readership login-link</code>')
+  t.match(text, '<code>npx readership login-link</code>')
   const warning = 'makes a new organisation without sites; it does not let you see anybody’s data.'
   t.match(text, warning)
   t.match((await open.visitor().ask('GET', '/register')).text, warning)

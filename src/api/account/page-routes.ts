@@ -52,7 +52,7 @@ interface PageConditions {
 /** Tells owners how they get in without a password, and others what an account of their own opens. */
 const signInHelp = (page: Page, mayRegister: boolean): Html => {
   const { own, invited, newOrganisation } = page.texts.signIn
-  return html`<h2>${own.title}</h2><p class="aside">${own.text}</p><p>${own.again}</p><code>readership login-link</code>
+  return html`<h2>${own.title}</h2><p class="aside">${own.text}</p><p>${own.again}</p><code>npx readership login-link</code>
 <h2>${invited.title}</h2><p class="aside">${invited.text}${
     mayRegister ? html` <a href="${linkTo(page, 'register')}">${newOrganisation.link}</a>${newOrganisation.text}` : ''
   }</p>`
