@@ -47,6 +47,8 @@ const UNITS = {
   '/api/agents/coverage total': 'pages',
   '/api/content/decay people': 'pageviews',
   '/api/content/decay agents': 'fetches',
+  '/api/imports human': 'pageviews',
+  '/api/imports agent': 'fetches',
   '/api/policy agents': 'agents',
   '/api/policy/versions readers': 'agents',
   '/api/policy/violations/agents fetches': 'fetches',

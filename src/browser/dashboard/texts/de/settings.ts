@@ -3,6 +3,7 @@ export const settings: Texts['settings'] = {
   sections: {
     site: 'Website',
     install: 'Einbauen',
+    imports: 'Alte Protokolle',
     segments: 'Segmente',
     shares: 'Geteilte Links',
     alerts: 'Alarme',

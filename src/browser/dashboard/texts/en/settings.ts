@@ -4,6 +4,7 @@ export const settings = {
   sections: {
     site: 'Site',
     install: 'Install',
+    imports: 'Old logs',
     segments: 'Segments',
     shares: 'Share links',
     alerts: 'Alerts',

@@ -7,6 +7,7 @@ import { Alerts } from './alerts.js'
 import { Audit } from './audit.js'
 import { Dropped } from './dropped.js'
 import { Flags } from './flags.js'
+import { Imports } from './imports.js'
 import { Install } from './install.js'
 import { Keys } from './keys.js'
 import { Members } from './members.js'
@@ -19,6 +20,7 @@ import { SiteSettings } from './site-settings.js'
 const SECTIONS = {
   site: SiteSettings,
   install: Install,
+  imports: Imports,
   segments: Segments,
   shares: Shares,
   alerts: Alerts,
