@@ -330,6 +330,7 @@ t.test('in a browser of another zone than the site’s', { timeout: 600_000 }, a
     await open('', 'start=2026-10-05&end=2026-10-18&compare=year')
     const chart = page.locator('svg.chart').first()
     const drag = async (from: number, to: number) => {
+      await chart.waitFor()
       await eventually('the chart stays in place', async () => (await page.evaluate(SETTLED)) === true)
       const { x, y, width } = (await chart.boundingBox()) ?? { x: 0, y: 0, width: 0 }
       // The days lie between the labels at the left and the right end.
