@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -26,7 +27,7 @@ const WHO_RUNS: Readonly<Record<string, string>> = {
   'README.md: npm ci && npm start -- http': 'below',
   'README.md: npx readership tail        ': 'below',
   "README.md: import express from 'express'": 'below',
-  'examples/README.md: npx readership serve ': 'test/examples/servers.test.ts runs the servers of fleet.ts',
+  'examples/README.md: npx readership serve ': 'below',
   'examples/README.md: import { createReadershipClient': 'below',
   'examples/fleet/README.md: export READERSHIP_STORE=cli': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
   'examples/fleet/README.md: export READERSHIP_TO=clickh': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
@@ -114,3 +115,41 @@ t.test('the commands and programs of README.md', { timeout: 600_000 }, async (t)
   const { stdout } = await promisify(execFile)(process.execPath, ['client.js'], { cwd })
   t.match(stdout, /^\d+\n$/, 'the number that the client prints')
 })
+
+t.test('the commands of many servers and one store in examples/README.md', { timeout: 600_000 }, async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const [collector, server] = [emptyProject(t, ['readership']), emptyProject(t, ['readership'])]
+  const [port, collectorPort, admin] = [await freePort(), await freePort(), await freePort()]
+  const env = { ...process.env, READERSHIP_OFFLINE: 'true', NO_COLOR: '1' }
+  const snippet = SNIPPETS.find(({ text }) => text.startsWith('npx readership serve'))?.text ?? ''
+  const [serve = '', create = '', proxy = ''] = snippet.split('\n').map((line) => line.replace(/\s+# .*/, ''))
+  const words = (line: string) => [COMMAND, ...line.split(' ').slice(2)]
+  const collect = { ...env, READERSHIP_PORT: `${collectorPort}` }
+  await startProgram(t, words(serve), { cwd: collector, port: collectorPort, env: collect })
+  const shell = async (line: string) => (await promisify(execFile)('sh', ['-c', line], { cwd: collector, env })).stdout
+  const { stderr } = await promisify(execFile)('sh', ['-c', create], { cwd: collector, env })
+  t.match(stderr, /\b2\b/, `${create}: the number of the site`)
+  const key = readFileSync(join(collector, 'key'), 'utf8')
+  t.equal(await shell('npx readership sites ingest-key 2'), key, 'the same key again')
+  writeFileSync(join(server, 'key'), key)
+  const here = proxy
+    .replace('http://localhost:3000', origin.url)
+    .replace('https://stats.example', `http://127.0.0.1:${collectorPort}`)
+  const ports = { READERSHIP_PORT: `${port}`, READERSHIP_ADMIN_PORT: `${admin}` }
+  await startProgram(t, words(here), { cwd: server, port, env: { ...env, ...ports } })
+  await eventually('a pageview of the server is in the store of the collector', async () => {
+    const headers = { 'user-agent': CHROME, accept: 'text/html', host: 'shop.example' }
+    await request(port, headers)
+    return /"pageviews": ?[1-9]/.test(await shell('npx readership stats --site 2 --range today --json'))
+  })
+  t.pass(proxy)
+})
+
+/** Asks for the page at `/` with these headers; `fetch` sets no Host. */
+const request = (port: number, headers: Record<string, string>) =>
+  new Promise<void>((done, failed) => {
+    get({ host: '127.0.0.1', port, headers }, (response) => {
+      response.resume().on('end', () => done())
+    }).on('error', failed)
+  })
