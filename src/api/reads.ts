@@ -85,6 +85,7 @@ export type RouteReadDependencies = Pick<
   | 'policyVersions'
   | 'agentRanges'
   | 'recording'
+  | 'foundSections'
   | 'history'
   | 'imports'
 > & {

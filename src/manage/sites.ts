@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parseTimeZone } from '../analytics/query/calendar.js'
+import { MAX_SECTIONS, SectionPattern } from '../analytics/query/section-pattern.js'
 import { ApiError } from '../base/errors.js'
 import { asciiHostname } from '../base/hostname.js'
 import { createLock } from '../base/lock.js'
@@ -30,6 +31,7 @@ export const ManagedSite = z.object({
   visitor_salt: z.enum(['day', 'week', 'month', 'never']),
   retention_days: z.int().optional().describe('Age in days at which rows are deleted; absent: they are kept.'),
   citation_threshold: z.number().optional(),
+  sections: z.array(z.string()),
   origin: z
     .string()
     .optional()
@@ -72,6 +74,13 @@ const siteFields = {
     .max(100, 'A site has at most 100 excluded paths.')
     .transform((patterns) => [...new Set(patterns)])
     .describe('Paths whose views are not recorded: `*` matches within a segment, `**` across segments.'),
+  sections: z
+    .array(SectionPattern)
+    .max(MAX_SECTIONS, `A site has at most ${MAX_SECTIONS} sections.`)
+    .transform((patterns) => [...new Set(patterns)])
+    .describe(
+      'Groups of pages, in the order in which they are tried: the first pattern that fits a path decides. `*` stands for any text, slashes included; `/blog/*` also fits `/blog`.',
+    ),
   respect_gpc: z.boolean().describe('Whether `Sec-GPC: 1` and `DNT: 1` are honoured.'),
   visitor_salt: z
     .enum(['day', 'week', 'month', 'never'])
@@ -115,6 +124,8 @@ const StoredSite = z
     ...ManagedSite.shape,
     domains: JsonStrings,
     excluded_paths: JsonStrings,
+    // Null in rows that are older than the column.
+    sections: JsonStrings.nullable().transform((patterns) => patterns ?? []),
     retention_days: z.number().nullable(),
     citation_threshold: z.number().nullable(),
     origin: z.string().nullable(),
@@ -156,7 +167,7 @@ const listAddable = (domains: readonly string[], site: ManagedSite, sites: reado
 async function loadSites(records: Records): Promise<ManagedSite[]> {
   const rows = await records.query(sql`
     select id, version, org, name, domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
-      retention_days, citation_threshold, origin
+      retention_days, citation_threshold, origin, sections
     from sites order by id`)
   return rows.map((row) => StoredSite.parse(row))
 }
@@ -257,6 +268,7 @@ const DEFAULT_SETTINGS: SiteSettings = {
   timezone: 'UTC',
   currency: 'EUR',
   excluded_paths: [],
+  sections: [],
   respect_gpc: false,
   visitor_salt: 'month',
 }

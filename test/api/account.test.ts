@@ -268,7 +268,7 @@ t.test('the operator and API keys are not people', async (t) => {
 t.test('sites of an organisation that locks its member out are not shown', async (t) => {
   const [org, site] = [
     { version: 1, created_at: '', require_totp: true },
-    { version: 1, excluded_paths: [], domains: [] },
+    { version: 1, excluded_paths: [], sections: [], domains: [] },
   ]
   const fields = { ...site, currency: 'EUR', timezone: 'UTC', respect_gpc: false, visitor_salt: 'month' as const }
   const describe = createDescribeMe(

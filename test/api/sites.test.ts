@@ -10,11 +10,13 @@ t.test('sites can be created, read, changed and deleted', async (t) => {
   const made = await admin.ask('POST', '/api/sites', {
     ...{ name: ' Sea 🦆 ', domains: ['Sea.example', 'sea.example', 'bücher.example'], currency: 'NOK' },
     ...{ excluded_paths: ['/a/**', '/a/**'], respect_gpc: true, visitor_salt: 'day', retention_days: 30 },
+    sections: ['/ü/*', '/b', '/ü/*'],
     ...{ citation_threshold: 2.5, origin: 'HTTPS://Origin.example:443/' },
   })
   const site = {
     ...{ id: 3, version: 1, org: 1, name: 'Sea 🦆', domains: ['sea.example', 'xn--bcher-kva.example'] },
     ...{ timezone: 'UTC', currency: 'NOK', excluded_paths: ['/a/**'], respect_gpc: true, visitor_salt: 'day' },
+    sections: ['/%C3%BC/*', '/b'],
     ...{ retention_days: 30, citation_threshold: 2.5, origin: 'https://origin.example' },
   }
   const { ingest_key, ...shown } = made.data
@@ -89,6 +91,9 @@ t.test('malformed sites are refused with the field', async (t) => {
     [{ excluded_paths: ['admin'] }, 422, 'excluded_paths[0]', 'no path'],
     [{ excluded_paths: [`/${'x'.repeat(200)}`] }, 422, 'excluded_paths[0]', '201 characters'],
     [{ excluded_paths: ['/**/a/**/b/**'] }, 422, 'excluded_paths[0]', 'three **'],
+    [{ sections: ['blog/*'] }, 422, 'sections[0]', 'no path'],
+    [{ sections: ['/a', '/b?c'] }, 422, 'sections[1]', 'a query'],
+    [{ sections: Array.from({ length: 51 }, (_, i) => `/${i}`) }, 422, 'sections', '51'],
     [{ excluded_paths: ['/a\nb'] }, 422, 'excluded_paths[0]', 'two lines'],
     [{ excluded_paths: stars }, 422, 'excluded_paths', '101'],
     [{ respect_gpc: 'yes' }, 422, 'respect_gpc', 'no boolean'],

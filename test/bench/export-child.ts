@@ -54,6 +54,7 @@ const site = {
     timezone: 'Europe/Berlin',
     currency: 'EUR',
     excluded_paths: [],
+    sections: [],
   },
   ...{ respect_gpc: false, visitor_salt: 'month' as const },
 }

@@ -45,6 +45,7 @@ async function open(
             timezone: 'UTC',
             currency: 'EUR',
             excluded_paths: [],
+            sections: [],
           },
           ...{ respect_gpc: false, visitor_salt: 'month' as const },
           ...(retention_days === undefined ? {} : { retention_days }),

@@ -11,6 +11,8 @@ export interface SiteRows {
   /** From a session's first row to its last. */
   sessionSeconds?(session: bigint): number | undefined
   goals?: readonly Goal[]
+  /** The patterns of the site's sections, in the order in which they are tried. */
+  sections?: readonly string[]
 }
 /** A goal as it is stored, in canonical names. */
 export interface Goal {
@@ -97,6 +99,11 @@ export function dimensionValue(dimension: string, row: Row, world: SiteRows): un
     const found = isNode(props) && Object.hasOwn(props, key) ? props[key] : undefined
     return found === undefined || found === null ? undefined : typeof found === 'string' ? found : JSON.stringify(found)
   }
+  if (dimension === 'section') return sectionOfPath(world.sections ?? [], row.pathname)
+  if (dimension === 'entry_section')
+    return 'entry_page' in row && row.entry_page !== null
+      ? sectionOfPath(world.sections ?? [], row.entry_page)
+      : undefined
   const found: unknown = Reflect.get(row, dimension)
   // A visitor's id is shown as 16 hex digits.
   return typeof found === 'bigint' ? found.toString(16).padStart(16, '0') : (found ?? undefined)
@@ -156,10 +163,18 @@ export function matchesWildcard(pattern: string, text: string): boolean {
   return false
 }
 
+/** The first pattern that fits a path. A pattern that ends with a slash and a star also fits the folder itself. */
+export const sectionOfPath = (sections: readonly string[], path: string): string | undefined =>
+  sections.find((pattern) => {
+    const forms = [pattern, ...(pattern.endsWith('/*') ? [pattern.slice(0, -2)] : [])]
+    return forms.some((form) => matchesWildcard(form.replaceAll('*', '**'), path))
+  })
+
 /** The filter as its session's entry page has to pass it: what it says of the hit's path, it says of the entry page. */
 export function atEntry(filter: Node): Node {
   if (filter.and) return { and: nodes(filter.and).map(atEntry) }
   if (filter.or) return { or: nodes(filter.or).map(atEntry) }
   if (isNode(filter.not)) return { not: atEntry(filter.not) }
-  return filter.dimension === 'pathname' ? { ...filter, dimension: 'entry_page' } : filter
+  const there: Node = { pathname: 'entry_page', section: 'entry_section' }
+  return { ...filter, dimension: there[String(filter.dimension)] ?? filter.dimension }
 }

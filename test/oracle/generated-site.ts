@@ -19,11 +19,12 @@ const END = Date.parse('2026-11-01T12:35:00.000Z')
 const ZONES = ['Europe/Berlin', 'Australia/Lord_Howe', 'America/Los_Angeles', 'Asia/Kolkata'] as const
 const COMPARES = ['none', 'previous', 'year'] as const
 const rows = generateRows({ seed: 20261102, sessions: 700, agents: 700 })
+const SECTIONS = ['/docs/*/b', '/pricing', '/d*']
 /** The goals, funnels and settings of the site. */
 export const dependencies: Omit<ReadDependencies, 'store'> = {
   now: () => new Date(NOW),
   ...storedGoals(GOALS, FUNNELS),
-  site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'month', owns: () => true }),
+  site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'month', owns: () => true, sections: SECTIONS }),
   segment: async () => undefined,
   catalog: [],
   assistants: [],
@@ -72,6 +73,8 @@ const BOTH = [
   [is('pathname', ['^/[a-c]', '\\\\'], 'matches')],
   [is('pathname', ["/it's", '/a"b', '/🦆', '/100%25', '/other'])],
   [is('pathname', '/')],
+  [is('section', ['/docs/*', '/unlisted/*'])],
+  [{ or: [not('section'), is('section', '/d', 'starts_with_not')] }, set('section')],
 ]
 const PEOPLE = [
   ...BOTH,
@@ -147,7 +150,17 @@ export async function checkGeneratedSite(t: Test, open: () => Promise<EventStore
             const site = 1 + ((i + n) % 2)
             const window = pickFrom(WINDOWS, 5 * i + 3 * n + j)
             const [asked, span, unit] = window(tz, site)
-            const q: Question = { site, audience, window: span, tz, filters, goals: GOALS, salt: 'month' }
+            const q: Question = {
+              site,
+              audience,
+              window: span,
+              tz,
+              filters,
+              goals: GOALS,
+              salt: 'month',
+              sections: SECTIONS,
+              sectionsAt: NOW,
+            }
             const more = { now: NOW, funnels: FUNNELS, unit, pick: i + n * FILTERS[audience].length }
             const put = { q, window: asked, compare, more }
             for (const store of whole ? stores : [pickFrom(stores, i + j + n + Math.floor(i / 6))]) {

@@ -77,7 +77,12 @@ const fetch = fc.record({
 })
 
 const is = (dimension: string, value: unknown, op = 'is') => ({ dimension, op, value })
+const SECTIONS = ['/*a', '/docs/*']
 const OF_BOTH = [
+  is('section', '/docs/*'),
+  is('section', 'docs', 'contains_not'),
+  is('section', '^/[*]a$', 'matches'),
+  { dimension: 'section', op: 'is_not_set' },
   is('pathname', '/docs', 'starts_with'),
   is('pathname', '/', 'is_not'),
   is('country', 'DE'),
@@ -190,7 +195,7 @@ export async function checkRandomSites(t: Test, open: () => Promise<EventStore>)
   const deps: Omit<ReadDependencies, 'store'> = {
     ...{ catalog: [], assistants: [], now: () => new Date(NOW), segment: async () => undefined },
     ...storedGoals(GOALS, FUNNELS),
-    site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'month', owns: () => true }),
+    site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'month', owns: () => true, sections: SECTIONS }),
   }
   const asked = new Set<string>()
   const agrees = async ([site, drawn, rows]: PlacedSite) => {
@@ -215,6 +220,8 @@ export async function checkRandomSites(t: Test, open: () => Promise<EventStore>)
         gaps,
         now: NOW,
         salt: 'month',
+        sections: SECTIONS,
+        sectionsAt: NOW,
       }
       const recording = createRecordingLookup({
         query: (statement) => store.query(statement),

@@ -23,6 +23,7 @@ export type { Question } from './site-rows.js'
 export type Metrics = Record<string, number>
 /** Grouped by goal, a row belongs to several groups or to none. */
 type Keys = Key | readonly Key[]
+type SessionTest = (visit: MatchingSession['session'], key: Key) => boolean
 interface SessionRows {
   visit: MatchingSession['session']
   own: EventRow[]
@@ -38,10 +39,15 @@ export function recount(all: Rows, q: Question) {
     sessionsInWindow: visits,
     allowsEntry: letIn,
     keyOf: named,
+    beganAt: began,
   } = siteView(all, q)
 
   /** The metrics of people, by key. */
-  function people(keyOf: (row: EventRow) => Keys, keyOfVisit: (row: EventRow) => Keys, entryIsKey = false) {
+  function people(
+    keyOf: (row: EventRow) => Keys,
+    keyOfVisit: (row: EventRow) => Keys,
+    beganAt: SessionTest = () => true,
+  ) {
     const byKey = groupByMany(hits, keyOf)
     const visitsByKey = new Map<Key, SessionRows[]>()
     for (const { session: visit, matchingRows: passed } of visits) {
@@ -56,7 +62,7 @@ export function recount(all: Rows, q: Question) {
       [...keys].map((key) => {
         const rows = byKey.get(key) ?? []
         const here = visitsByKey.get(key) ?? []
-        const entered = here.filter(({ visit, own }) => (!entryIsKey || visit.entry === key) && letIn(own))
+        const entered = here.filter(({ visit, own }) => beganAt(visit, key) && letIn(own))
         const engaged = here.flatMap(({ own }) => sumOf(own.map((row) => row.engaged_ms)) ?? [])
         const scrolls = here.flatMap(({ own }) => maxOf(own.map((row) => row.scroll)) ?? [])
         const pageviews = rows.filter(isView).length
@@ -119,12 +125,12 @@ export function recount(all: Rows, q: Question) {
   }
 
   /** The audience's metrics by key. `moment` is the row's own time, or its session's start. */
-  function metricsBy(keyOf: (row: Row, moment: Date) => Keys, entryIsKey = false): Map<Key, Metrics> {
+  function metricsBy(keyOf: (row: Row, moment: Date) => Keys, beganAt?: SessionTest): Map<Key, Metrics> {
     const own = (row: Row) => keyOf(row, row.timestamp)
     const ofAgents = agents(own)
     if (q.audience === 'agent') return ofAgents
     const ofPeople = new Map(
-      [...people(own, (row) => keyOf(row, row.session_start), entryIsKey)].map(([key, { metrics }]) => [key, metrics]),
+      [...people(own, (row) => keyOf(row, row.session_start), beganAt)].map(([key, { metrics }]) => [key, metrics]),
     )
     if (q.audience === 'human') return ofPeople
     const counted = new Set([...groupByMany(hits, own).keys(), ...ofAgents.keys()])
@@ -174,7 +180,7 @@ export function recount(all: Rows, q: Question) {
     },
 
     breakdown(dimension: string) {
-      const rows = [...metricsBy(named(dimension), dimension === 'pathname')].map(([key, m]) => ({
+      const rows = [...metricsBy(named(dimension), began(dimension))].map(([key, m]) => ({
         key,
         metrics: m,
       }))
@@ -183,7 +189,7 @@ export function recount(all: Rows, q: Question) {
     },
 
     pages() {
-      const rows = [...people(named('pathname'), named('pathname'), true)].map(([key, found]) => {
+      const rows = [...people(named('pathname'), named('pathname'), began('pathname'))].map(([key, found]) => {
         const { duration: _, views_per_session: __, events: ___, ...metrics } = found.metrics
         return { key, metrics: { ...metrics, ...found.page } }
       })

@@ -1,5 +1,13 @@
 import type { AgentEventRow, EventRow, Rows } from '../../src/storage/rows.js'
-import { atEntry, dimensionValue, type Goal, goalFilter, matches, type SiteRows } from './filter-match.js'
+import {
+  atEntry,
+  dimensionValue,
+  type Goal,
+  goalFilter,
+  matches,
+  type SiteRows,
+  sectionOfPath,
+} from './filter-match.js'
 
 /** A question about a site, with everything resolved. */
 export interface Question {
@@ -12,6 +20,10 @@ export interface Question {
   filters: readonly Readonly<Record<string, unknown>>[]
   /** The site's goals. */
   goals?: readonly Goal[]
+  /** The patterns of the sections that the site's owner wrote; further ones are found in its paths. */
+  sections?: readonly string[]
+  /** Milliseconds: the time of the question, on which the sections that are found depend. */
+  sectionsAt?: number
   /** Milliseconds: the site's first row, if the rows to count lack some of its rows. */
   first?: number
   /** Milliseconds: times that were not recorded, start and end. */
@@ -58,6 +70,8 @@ export interface SiteView {
   allowsEntry(matchingRows: readonly EventRow[]): boolean
   /** The group of a row by a dimension; by `goal` there may be none, or several. */
   keyOf(dimension: string): (row: Row) => Key | readonly Key[]
+  /** Whether a session began at a page with this value of the dimension, if that is a value of pages. */
+  beganAt(dimension: string): (session: Session, key: Key) => boolean
   /** Whether a row passes a further filter. */
   passesFilter(row: Row, filter: Readonly<Record<string, unknown>>): boolean
 }
@@ -81,7 +95,7 @@ function buildSiteView(all: Rows, q: Question): SiteView {
   const { events, sessions } = siteRows(all, q.site)
   const within = (at: Date) => at.getTime() >= q.window[0] && at.getTime() < q.window[1]
   const world: SiteRows = {
-    ...{ events, window: q.window, goals: q.goals ?? [] },
+    ...{ events, window: q.window, goals: q.goals ?? [], sections: sectionsOf(all, q) },
     sessionExitPage: (id) => sessions.get(id)?.exit,
     sessionSeconds: (id) => sessions.get(id)?.seconds,
   }
@@ -107,6 +121,11 @@ function buildSiteView(all: Rows, q: Question): SiteView {
     allowsEntry: (matchingRows) =>
       matchingRows.some((row) => q.filters.every((filter) => matches(atEntry(filter), row, world))),
     passesFilter: (row, filter) => matches(filter, row, world),
+    beganAt: (dimension) => (session, key) => {
+      if (dimension === 'pathname') return session.entry === key
+      if (dimension !== 'section') return true
+      return session.entry !== null && sectionOfPath(world.sections ?? [], session.entry) === key
+    },
     keyOf: (dimension) => (row) => {
       if (dimension === 'goal')
         return (q.goals ?? []).flatMap((goal) => (matches(goalFilter(goal), row, world) ? [goal.name] : []))
@@ -114,6 +133,18 @@ function buildSiteView(all: Rows, q: Question): SiteView {
       return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' ? found : undefined
     },
   }
+}
+
+/** The written sections, then folders below the root with three pages that were read in the 90 days before the question. */
+function sectionsOf(all: Rows, { site, sections = [], sectionsAt = 0 }: Question): string[] {
+  const end = Math.floor(sectionsAt / 600_000) * 600_000
+  const start = Math.floor(end / 86_400_000) * 86_400_000 - 90 * 86_400_000
+  const read = [...all.events.filter(isView), ...all.agent_events.filter((row) => row.is_pageview)]
+    .filter((row) => row.site_id === site && row.timestamp.getTime() >= start && row.timestamp.getTime() < end)
+    .map((row) => row.pathname)
+  const folders = groupBy([...new Set(read)], (path) => path.split('/')[1] ?? '')
+  const found = [...folders].filter(([folder, pages]) => folder !== '' && !folder.includes('*') && pages.length >= 3)
+  return [...sections, ...found.map(([folder]) => `/${folder}/*`).toSorted()]
 }
 
 const sites = new WeakMap<Rows, Map<number, { events: EventRow[]; sessions: Map<bigint, Session> }>>()

@@ -182,6 +182,7 @@ t.test('a stream of a million rows needs little memory', async (t) => {
       timezone: 'UTC',
       currency: 'EUR',
       excluded_paths: [],
+      sections: [],
       respect_gpc: false,
       visitor_salt: 'month' as const,
     }

@@ -1,7 +1,8 @@
 import { raw, sql } from '../../storage/sql.js'
 import type { ResultRow } from '../../storage/store.js'
 import { findDimension, requireDimension } from './dimensions.js'
-import { combineDimensions, groupByDimension, selectParts } from './grouping.js'
+import { groupByDimension } from './group-by-dimension.js'
+import { combineDimensions, selectParts } from './grouping.js'
 import { agentsOfPaths } from './late-metrics.js'
 import { METRICS, type Metric, metricsBy } from './metrics.js'
 import type { Plan } from './plan.js'
@@ -26,10 +27,9 @@ export async function breakdown(context: ReadContext, name: string, more: readon
   const metrics: readonly string[] = METRICS[audience]
   const late = audience === 'agent' && dimension.name === 'pathname' ? agentsOfPaths('value') : undefined
   const early = metrics.filter((metric) => !late?.metrics.includes(metric))
-  const by = groupByDimension(dimension, context.plan.dialect)
   const data = await context.list(
     { key: 'value', order: RANKING[audience], metrics, late },
-    (plan) => sql`select * from (${metricsBy(plan, by, [...early, ...more])}) v${named}`,
+    (plan) => sql`select * from (${metricsBy(plan, groupByDimension(dimension, plan), [...early, ...more])}) v${named}`,
   )
   return { data, rows: data.length }
 }
@@ -49,7 +49,7 @@ export function topCombinations(
   const [only, ...more] = dimensions
   const by = groupByDimension(
     only && more.length === 0 ? only : combineDimensions(dimensions, context.plan.dialect),
-    context.plan.dialect,
+    context.plan,
   )
   const named = only && more.length === 0 ? raw(`value as ${only.name}`) : selectParts(dimensions, context.plan.dialect)
   return context.list(

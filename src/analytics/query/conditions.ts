@@ -2,7 +2,6 @@ import { type Dialect, join, raw, type Sql, sql } from '../../storage/sql.js'
 import { type Dimension, findDimension, propKey, type ReadTable } from './dimensions.js'
 import { type Condition, type Filter, type FilterValue, listConditions } from './filters.js'
 import { goalFilter } from './goals.js'
-import { dimensionColumn } from './grouping.js'
 import { operatorNamed } from './operators.js'
 import type { Plan } from './plan.js'
 import { sessionsFromHits, sessionsInWindow } from './sessions.js'
@@ -94,7 +93,7 @@ function filterSql(f: Filter, plan: Plan): Sql {
   if ('has_not_done' in f) return sql`not ${visitorDid(f.has_not_done, plan)}`
   if ('reached' in f) return inner(f.by)
   const { base, negative } = operatorNamed(f.op)
-  const positive = conditionSql(f, base, plan.dialect)
+  const positive = conditionSql(f, base, plan)
   return negative ? sql`not ${positive}` : positive
 }
 
@@ -106,9 +105,16 @@ const visitorDid = (f: Filter, plan: Plan): Sql => {
   return sql`(visitor_id in (select visitor_id from ${sourceRows('events', plan, all)} as done where ${inWindow(plan)} and ${filterCondition(plan, all)}))`
 }
 
-function conditionSql(c: Condition, base: ReturnType<typeof operatorNamed>['base'], dialect: Dialect): Sql {
+/** Returns the column with a dimension's value. The SQL text comes from the dimension table, never from a request. */
+export const storedColumn = (dimension: Dimension, dialect: Dialect): Sql => {
+  const key = propKey(dimension)
+  return key === undefined ? raw(dimension.value ?? dimension.name) : dialect.jsonText(raw('props'), key)
+}
+
+function conditionSql(c: Condition, base: ReturnType<typeof operatorNamed>['base'], plan: Plan): Sql {
+  const { dialect } = plan
   const d = findDimension(c.dimension, 'filters')
-  const column = dimensionColumn(d, dialect)
+  const column = c.literal === undefined ? storedColumn(d, dialect) : sql`${c.literal}`
   // Looks a property up only once. For a column, `is not null` is a test that lets the engine skip rows.
   const ofKnown = (test: Sql) =>
     propKey(d) === undefined ? sql`(${column} is not null and ${test})` : sql`coalesce(${test}, false)`
@@ -162,3 +168,4 @@ export const regexPatterns = (filters: readonly Filter[]): string[] =>
     .filter((c) => operatorNamed(c.op).base === 'matches')
     .flatMap((c) => (typeof c.value === 'object' ? c.value : [c.value ?? '']))
     .map(String)
+    .filter((pattern, i, all) => all.indexOf(pattern) === i)

@@ -48,6 +48,8 @@ const dimension = (name: string, tables: readonly ReadTable[], traits: Dimension
 export const DIMENSIONS: readonly Dimension[] = [
   dimension('hostname', both, { aliases: ['event:hostname', 'host'] }),
   dimension('pathname', both, { aliases: ['event:page', 'path', 'page'] }),
+  // The first of the site's patterns that fits the path: in filters, `resolveSections` replaces it by conditions on the path.
+  dimension('section', both),
   dimension('entry_page', people, { level: 'session', aliases: ['visit:entry_page', 'entry'] }),
   dimension('exit_page', people, { level: 'session', aliases: ['visit:exit_page', 'exit'] }),
   dimension('referrer', people, { level: 'session', aliases: ['visit:referrer'] }),

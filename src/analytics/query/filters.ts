@@ -24,6 +24,8 @@ export interface Condition {
   value?: FilterValue | readonly FilterValue[]
   /** Only ever false; absent means case-sensitive. */
   case_sensitive?: false
+  /** The text that is compared in place of the row's value. Only plans have it (see `resolveSections`). */
+  literal?: string
 }
 /** A tree of conditions. */
 export type Filter =

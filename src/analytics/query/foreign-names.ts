@@ -41,6 +41,8 @@ export const FOREIGN_DIMENSIONS: Names = {
   url_path: 'pathname',
   pageUrl: 'pathname',
   pagePath: 'pathname',
+  contentGroup: 'section',
+  content_group: 'section',
   landingPage: 'entry_page',
   entryPageUrl: 'entry_page',
   exitPageUrl: 'exit_page',

@@ -1,11 +1,5 @@
 import { compile, type Dialect, join, raw, type Sql, sql } from '../../storage/sql.js'
-import { type Dimension, propKey } from './dimensions.js'
-
-/** A dimension's value in a row. The SQL text comes from the dimension table, never from a request. */
-export const dimensionColumn = (dimension: Dimension, dialect: Dialect): Sql => {
-  const key = propKey(dimension)
-  return key === undefined ? raw(dimension.value ?? dimension.name) : dialect.jsonText(raw('props'), key)
-}
+import type { Dimension } from './dimensions.js'
 
 /** Assigns each row to a result row: by a bucket of its time, by a dimension, or all rows to one. */
 export interface Grouping {
@@ -20,15 +14,6 @@ export interface Grouping {
 
 /** Puts all rows into one group. */
 export const TOTAL: Grouping = { value: () => raw('0') }
-
-export const groupByDimension = (dimension: Dimension, dialect: Dialect): Grouping => {
-  const columns = dimension.parts?.map((part) => dimensionColumn(part, dialect))
-  return {
-    value: () => dimensionColumn(dimension, dialect),
-    ...(columns ? { columns: join(columns, ', ') } : {}),
-    dimension,
-  }
-}
 
 export const groupColumns = ({ columns = raw('value') }: Grouping): Sql => columns
 

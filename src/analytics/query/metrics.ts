@@ -10,8 +10,10 @@ import { canUseDailyCounts, dailyCounts } from './counted-days.js'
 import { type Audience, quote } from './dimensions.js'
 import { type Filter, replaceConditions } from './filters.js'
 import { FOREIGN_METRICS, foreignName } from './foreign-names.js'
+import { sectionOf } from './group-by-dimension.js'
 import { type Grouping, groupColumns, TOTAL } from './grouping.js'
 import type { Plan } from './plan.js'
+import { SECTION } from './sections.js'
 import { sessionsFromHits, sessionsInWindow } from './sessions.js'
 import { startedInWindow } from './window-conditions.js'
 
@@ -285,8 +287,15 @@ export function metricsBy(plan: Plan, by: Grouping, metrics: readonly string[] =
  */
 function enteredFlag(plan: Plan, by: Grouping): Sql {
   const entries = plan.filters.flatMap(entryFilter)
-  const there = by.dimension?.name === 'pathname' ? sql`entry_page is not null and entry_page = pathname` : raw('true')
-  return sql`max(case when ${there} and ${filterCondition(plan, entries)} then 1 else 0 end)`
+  return sql`max(case when ${enteredAtValue(plan, by)} and ${filterCondition(plan, entries)} then 1 else 0 end)`
+}
+
+/** Whether the session's entry page has the group's value, if the value is of a path. No section has an empty name. */
+function enteredAtValue(plan: Plan, { dimension }: Grouping): Sql {
+  if (dimension?.name === 'pathname') return raw('entry_page is not null and entry_page = pathname')
+  if (dimension?.name !== SECTION) return raw('true')
+  return sql`entry_page is not null
+    and coalesce(${sectionOf('entry_page', plan)}, '') = coalesce(${sectionOf('pathname', plan)}, '')`
 }
 
 /** The filter with its conditions on `pathname` applied to the entry page; none without such a condition. */

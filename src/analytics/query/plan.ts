@@ -6,6 +6,7 @@ import { type Audience, findDimension, type ReadTable, requireDimension } from '
 import type { Envelope, RangeName } from './envelope.js'
 import { type Condition, type Filter, isBehavioural, keepConditions, listConditions } from './filters.js'
 import { type Goal, resolveGoals } from './goals.js'
+import { resolveSections } from './sections.js'
 
 /** How far the store has aggregated sessions. */
 export interface AggregateState {
@@ -38,6 +39,8 @@ export interface Plan {
   readonly mandatory?: readonly Filter[]
   /** The site's goals; absent: it has none. */
   readonly goals?: readonly Goal[]
+  /** The patterns of the site's sections in their order; absent: the question is not about sections. */
+  readonly sections?: readonly string[]
   /** Absent for `compare=none`. */
   readonly comparison?: Window
   /** Absent: every session is read from its hits. */
@@ -55,6 +58,7 @@ interface PlanInput {
   readonly segment: readonly Filter[]
   readonly mandatory?: readonly Filter[]
   readonly goals?: readonly Goal[]
+  readonly sections?: readonly string[] | undefined
   readonly now: Date
   /** The time of the site's first row, for `range=all`; undefined if it has none. */
   readonly firstRow?: Date | undefined
@@ -72,6 +76,7 @@ export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input:
     segment,
     mandatory = [],
     goals = [],
+    sections = [],
     now,
     firstRow,
     aggregates,
@@ -85,7 +90,8 @@ export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input:
   const comparison = comparisonWindow(window, envelope.compare, tz)
   // A mandatory filter must apply to people and to agents if the read mixes them: none may be left out for one of them.
   checkFilters(mandatory, { audience: mixesAudiences ? 'all' : audience, mixesAudiences: false }, 'share')
-  const resolved = resolveGoals(mandatory, goals, 'share')
+  const resolve = (all: readonly Filter[], field: string) => resolveSections(resolveGoals(all, goals, field), sections)
+  const resolved = resolve(mandatory, 'share')
   return {
     dialect,
     site: site.id,
@@ -93,9 +99,10 @@ export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input:
     window,
     tz,
     granularity: chooseGranularity(window, tz, envelope.granularity),
-    filters: [...resolved, ...resolveGoals(filters, goals, 'filters'), ...resolveGoals(segment, goals, 'segment')],
+    filters: [...resolved, ...resolve(filters, 'filters'), ...resolve(segment, 'segment')],
     ...(resolved.length > 0 ? { mandatory: resolved } : {}),
     goals,
+    ...(input.sections ? { sections } : {}),
     ...(comparison ? { comparison } : {}),
     ...(aggregates ? { aggregates } : {}),
     ...(countedDays ? { countedDays } : {}),

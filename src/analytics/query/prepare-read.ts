@@ -10,6 +10,7 @@ import { type Cursor, createCursor } from './cursor.js'
 import { type Audience, findDimension } from './dimensions.js'
 import { Envelope, Paging, parseParameters, splitQuery } from './envelope.js'
 import { type Filter, listConditions } from './filters.js'
+import { findSections, listSections } from './found-sections.js'
 import type { Funnel } from './funnels.js'
 import type { Goal } from './goals.js'
 import { createReadHistory, type SiteHistory, startOfAll } from './histories.js'
@@ -29,6 +30,7 @@ import {
 } from './read-context.js'
 import type { Warning } from './read-warnings.js'
 import { firstRowTime, type Gap, type Recording } from './recording.js'
+import { SECTION } from './sections.js'
 import { findUnknownValues } from './unknown-values.js'
 
 /** Everything that a read needs from its caller. */
@@ -51,6 +53,8 @@ export interface ReadDependencies {
   checkDimension?(dimension: string, field: string): void
   /** The site's goals; absent: it has none. */
   goals?(site: number): Promise<readonly Goal[]>
+  /** The sections in a site's paths, the same for some minutes; absent: they are looked for at each read about sections. */
+  foundSections?(site: number, now: Date): Promise<readonly string[]>
   /** A funnel of the site; absent: it has none. */
   funnel?(id: string, site: number): Promise<Funnel | undefined>
   readonly catalog: readonly CatalogAgent[]
@@ -200,6 +204,7 @@ function parseRequest(read: Read, query: URLSearchParams, words: Readonly<Record
     fixed: noteFixed(read, shared, requested),
     paging: read.list ? parseParameters(Paging, shared) : undefined,
     ...read.prepare(own, words),
+    usesSections: read.usesSections === true,
     mixesAudiences: 'only' in read.audience && read.audience.mixesAudiences === true,
   }
 }
@@ -233,6 +238,12 @@ async function findTimes(envelope: Envelope, site: ReadSite, store: ReadStore, d
   return { firstRow, history, imports, recording: firstRow ? { ...recording, since: firstRow } : recording }
 }
 
+/** The patterns of a site's sections, in the order in which they are tried. */
+async function findSiteSections({ id, sections = [] }: ReadSite, now: Date, dependencies: ReadDependencies) {
+  const { store, foundSections = (site: number) => findSections(store, site, now) } = dependencies
+  return listSections(sections, await foundSections(id, now))
+}
+
 interface PlanParts {
   readonly now: Date
   readonly site: ReadSite
@@ -243,11 +254,14 @@ interface PlanParts {
 }
 
 async function planRead(
-  { envelope, mixesAudiences }: Request,
+  { envelope, mixesAudiences, params, usesSections }: Request,
   { now, site, segment, audience, store, times: { firstRow, history } }: PlanParts,
   dependencies: ReadDependencies,
 ): Promise<Plan> {
   const { dialect } = store
+  const conditions = listConditions([...(envelope.filters ?? []), ...segment, ...(dependencies.mandatory ?? [])])
+  const isAboutSections =
+    usesSections || params.dimension === SECTION || conditions.some(({ dimension }) => dimension === SECTION)
   const plan = createPlan(envelope, {
     dialect,
     site,
@@ -256,6 +270,7 @@ async function planRead(
     segment,
     mandatory: dependencies.mandatory ?? [],
     goals: (await dependencies.goals?.(site.id)) ?? [],
+    sections: isAboutSections ? await findSiteSections(site, now, dependencies) : undefined,
     now,
     firstRow: audience === 'agent' ? firstRow : startOfAll(firstRow, history, envelope.tz ?? site.timezone),
     aggregates: audience === 'agent' && !mixesAudiences ? undefined : await readAggregateState(store),

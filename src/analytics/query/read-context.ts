@@ -24,6 +24,8 @@ export interface ReadSite {
   readonly visitor_salt: SaltPeriod
   /** A URL is a citation gap if its ratio exceeds this multiple of the site's median; default 3. */
   readonly citation_threshold?: number | undefined
+  /** The patterns of the sections that its owner wrote, in the order in which they are tried. */
+  readonly sections?: readonly string[] | undefined
   /** Whether a hostname belongs to the site. */
   owns(hostname: string): boolean
 }

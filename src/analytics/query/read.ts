@@ -25,6 +25,8 @@ export interface Read {
   readonly audience: ReadAudience
   /** Overrides the requested comparison; `required`: with the window before, unless the request names another. */
   readonly compare?: 'previous' | 'none' | 'required'
+  /** True for a read that is about sections, whatever is requested. */
+  readonly usesSections?: true
   /** Overrides the requested window. */
   window?(now: Date): Window
   /** Returns true for values of an envelope parameter that this read takes for a parameter of its own. */
@@ -39,7 +41,7 @@ export interface Read {
 }
 
 interface ReadDefinition<P extends z.ZodRawShape>
-  extends Pick<Read, 'path' | 'summary' | 'data' | 'window' | 'compare' | 'ownsParameter'> {
+  extends Pick<Read, 'path' | 'summary' | 'data' | 'window' | 'compare' | 'usesSections' | 'ownsParameter'> {
   params: P
   list?: boolean
   audience?: ReadAudience

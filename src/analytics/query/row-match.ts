@@ -3,6 +3,7 @@ import { foldCase, NUMERAL } from '../../storage/sql.js'
 import { findDimension, propKey } from './dimensions.js'
 import { type Condition, type Filter, type FilterValue, isBehavioural, listConditions } from './filters.js'
 import { operatorNamed } from './operators.js'
+import { fitsParts } from './section-pattern.js'
 
 const IS_NUMERAL = new RegExp(NUMERAL)
 
@@ -11,19 +12,23 @@ type Row = Readonly<Record<string, unknown>>
 
 /**
  * Throws `validation_error` for filters that one row cannot decide: what a visitor did elsewhere, values of a whole
- * session, and patterns, which only the engine evaluates in bounded time.
+ * session, and patterns, which only the engine evaluates in bounded time. Those of sections are decided in one pass.
  */
 export function requireRowFilters(filters: readonly Filter[], field = 'filters'): void {
   const refuse = (what: string) => {
     throw new ApiError('validation_error', `${what} cannot filter rows as they arrive.`, field)
   }
   if (filters.some(isBehavioural)) refuse('has_done and has_not_done')
-  for (const { dimension, op } of listConditions(filters)) {
+  for (const { dimension, op, value } of listConditions(filters)) {
     if (dimension === 'exit_page' || dimension === 'duration') refuse(dimension)
     const { base } = operatorNamed(op)
-    if (base === 'matches' || base === 'matches_wildcard') refuse(op)
+    if (base === 'matches' || (base === 'matches_wildcard' && !isCrossing(value))) refuse(op)
   }
 }
+
+/** Whether all stars of wildcards cross segments, as those of sections do. */
+const isCrossing = (value: Condition['value']): boolean =>
+  [value].flat().every((pattern) => !String(pattern).replaceAll('**', '').includes('*'))
 
 /** Whether a row passes all filters, as the SQL of `filterCondition` decides it. Only for filters that `requireRowFilters` accepts. */
 export const rowMatches = (filters: readonly Filter[], row: Row): boolean => filters.every((f) => matches(f, row))
@@ -39,7 +44,7 @@ function matches(f: Filter, row: Row): boolean {
 }
 
 function conditionHolds(c: Condition, base: ReturnType<typeof operatorNamed>['base'], row: Row): boolean {
-  const actual = dimensionValue(c.dimension, row)
+  const actual = c.literal ?? dimensionValue(c.dimension, row)
   if (actual === undefined || actual === null) return false
   if (base === 'is_set') return actual !== ''
   const fold = (value: unknown) => (c.case_sensitive === false ? foldCase(String(value)) : String(value))
@@ -56,6 +61,8 @@ function conditionHolds(c: Condition, base: ReturnType<typeof operatorNamed>['ba
       return values.some((value) => text.startsWith(fold(value)))
     case 'ends_with':
       return values.some((value) => text.endsWith(fold(value)))
+    case 'matches_wildcard':
+      return values.some((value) => fitsParts(fold(value).split('**'), text))
     case 'gt':
       return n > low
     case 'gte':

@@ -4,9 +4,10 @@ import type { Store } from '../../storage/store.js'
 import { sourceRows, whereClause } from './conditions.js'
 import { findDimension, quote } from './dimensions.js'
 import type { Condition, Filter } from './filters.js'
-import { dimensionColumn } from './grouping.js'
+import { dimensionColumn } from './group-by-dimension.js'
 import type { Plan } from './plan.js'
 import type { Warning } from './read-warnings.js'
+import { SECTION } from './sections.js'
 
 /** Conditions that are looked up; a question with more was written by a program. */
 const MAX_CONDITIONS = 3
@@ -64,6 +65,7 @@ function hasNumber(data: unknown): boolean {
 
 /** The values of a dimension in the window, those that were asked for first, then the most frequent; within a share's filters. */
 async function listValues(name: string, asked: readonly string[], plan: Plan, store: Pick<Store, 'query'>) {
+  if (name === SECTION) return [...(plan.sections ?? [])]
   const dimension = findDimension(name, 'filters')
   const whole: Plan = { ...plan, filters: plan.mandatory ?? [] }
   const { audience } = plan
@@ -71,7 +73,7 @@ async function listValues(name: string, asked: readonly string[], plan: Plan, st
     (table) => audience === 'all' || (table === 'events') === (audience === 'human'),
   )
   if (tables.length === 0) return []
-  const column = dimensionColumn(dimension, plan.dialect)
+  const column = dimensionColumn(dimension, plan)
   const from = tables.map(
     (table): Sql =>
       sql`select ${column} as value from ${sourceRows(table, whole, whole.filters, dimension)} as e where ${whereClause(whole)}`,

@@ -90,6 +90,12 @@ export const sitesUpdate = defineRequest({
       z.array(z.string()).optional(),
       true,
     ),
+    section: flag(
+      '--section <pattern>',
+      'group of pages, as /blog/*; the first that fits decides; replaces the previous ones (repeatable)',
+      z.array(z.string()).optional(),
+      true,
+    ),
     respectGpc: flag('--respect-gpc <on|off>', 'honour Sec-GPC and DNT', OnOff.optional()),
     visitorSalt: flag(
       '--visitor-salt <period>',
@@ -106,11 +112,12 @@ export const sitesUpdate = defineRequest({
   }),
   result: ManagedSite,
   request(call) {
-    const { domain, exclude, respectGpc, visitorSalt, retentionDays, citationThreshold, ...rest } = call.flags
+    const { domain, exclude, section, respectGpc, visitorSalt, retentionDays, citationThreshold, ...rest } = call.flags
     const change = {
       ...rest,
       domains: domain,
       excluded_paths: exclude,
+      sections: section,
       respect_gpc: respectGpc,
       visitor_salt: visitorSalt,
       retention_days: retentionDays,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { listAgents, loadCatalog } from '../../agents/catalog.js'
 import { RangesStatus } from '../../agents/ranges/status.js'
 import type { PdfRenderer } from '../../analytics/export/pdf.js'
+import { createSectionFinder } from '../../analytics/query/found-sections.js'
 import { createRecordingLookup } from '../../analytics/query/recording.js'
 import { createPdfDrawer, exportRoutes } from '../../api/export.js'
 import { createBlockedPaths, createReadDependencies, type RouteReadDependencies, readRoutes } from '../../api/reads.js'
@@ -40,6 +41,7 @@ export function createReads(
       clock,
     }),
     history: manage.histories.ofSite,
+    foundSections: createSectionFinder(workerClient.events),
     imports: manage.imports.ofSite,
     agentRanges: async () => z.array(RangesStatus).parse(await workerClient.call('holdings')),
   } satisfies RouteReadDependencies

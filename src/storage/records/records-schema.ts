@@ -189,4 +189,6 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
   ],
   // Lines of an import that its paths of data left out; null of an older one.
   ['alter table imports add column data_lines bigint'],
+  // The patterns of a site's sections, JSON text; null in older rows: none.
+  ['alter table sites add column sections varchar'],
 ]

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { raw, sql } from '../../../storage/sql.js'
 import { findDimension } from '../../query/dimensions.js'
-import { groupByDimension, TOTAL } from '../../query/grouping.js'
+import { groupByDimension } from '../../query/group-by-dimension.js'
+import { TOTAL } from '../../query/grouping.js'
 import { agentMetrics, VERIFICATION_COUNTS } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
 import { comparableRow, metricShapes } from '../shapes.js'
@@ -26,7 +27,7 @@ export default defineRead({
       TOTAL_METRICS,
       (plan) => sql`select ${raw(TOTAL_METRICS.join(', '))} from (${agentMetrics(plan, TOTAL)}) f`,
     )
-    const by = groupByDimension(findDimension('operator', 'dimension'), context.plan.dialect)
+    const by = groupByDimension(findDimension('operator', 'dimension'), context.plan)
     const operators = await context.list(
       { key: 'operator', order: ['fetches desc'], metrics: OPERATOR_METRICS, limit: TOP_OPERATORS },
       (plan) =>

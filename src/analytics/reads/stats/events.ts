@@ -4,7 +4,7 @@ import { raw, type Sql, sql } from '../../../storage/sql.js'
 import type { ResultRow } from '../../../storage/store.js'
 import { sourceRows, whereClause } from '../../query/conditions.js'
 import { findDimension } from '../../query/dimensions.js'
-import { groupByDimension } from '../../query/grouping.js'
+import { groupByDimension } from '../../query/group-by-dimension.js'
 import { columnsMatch } from '../../query/key-match.js'
 import { METRICS, metricsBy } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
@@ -63,7 +63,7 @@ export default defineRead({
   },
   runForAgents: async (context, { name }) => {
     context.meaningful(PEOPLE_METRICS)
-    const by = groupByDimension(findDimension('method', 'dimension'), context.plan.dialect)
+    const by = groupByDimension(findDimension('method', 'dimension'), context.plan)
     const data = await context.list(
       { key: EVENT_KEY, order: ['fetches desc'], metrics: METRICS.agent },
       (plan) => sql`

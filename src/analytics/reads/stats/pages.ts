@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { raw, type Sql, sql } from '../../../storage/sql.js'
 import { pageMetricsFromAggregates } from '../../query/aggregate-metrics.js'
 import { findDimension } from '../../query/dimensions.js'
-import { groupByDimension } from '../../query/grouping.js'
+import { groupByDimension } from '../../query/group-by-dimension.js'
 import { agentsOfPaths } from '../../query/late-metrics.js'
 import { hitMetrics, METRICS, matchingSessions, metricsBy } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
@@ -64,7 +64,7 @@ const pathname = findDimension('pathname', 'dimension')
 
 const audiencePages = (plan: Plan, late: readonly string[]): Sql => {
   const names = METRICS[plan.audience].filter((metric) => !late.includes(metric))
-  const metrics = metricsBy(plan, groupByDimension(pathname, plan.dialect), names)
+  const metrics = metricsBy(plan, groupByDimension(pathname, plan), names)
   return sql`select value as pathname, ${raw(names.join(', '))} from (${metrics}) v`
 }
 
@@ -74,7 +74,7 @@ const audiencePages = (plan: Plan, late: readonly string[]): Sql => {
 const peoplePages = (plan: Plan): Sql => {
   const aggregated = pageMetricsFromAggregates(plan, PAGE_METRICS)
   if (aggregated) return sql`select value as pathname, ${raw(PAGE_METRICS.join(', '))} from (${aggregated}) p`
-  const by = groupByDimension(pathname, plan.dialect)
+  const by = groupByDimension(pathname, plan)
   const measured = sql`, sum(engaged_ms) as engaged_ms, max(scroll) as scroll`
   return sql`
     select coalesce(by_hits.value, by_sessions.value) as pathname, visitors, sessions, pageviews, entries, exits,

@@ -620,7 +620,7 @@ export interface components {
     schemas: {
         Condition: {
             case_sensitive?: boolean;
-            dimension: ("hostname" | "pathname" | "entry_page" | "exit_page" | "referrer" | "source" | "referrer_spam" | "channel" | "utm_source" | "utm_medium" | "utm_campaign" | "utm_content" | "utm_term" | "country" | "region" | "city" | "asn" | "browser" | "browser_version" | "os" | "os_version" | "device_type" | "screen_class" | "language" | "event_name" | "kind" | "goal" | "scroll" | "duration" | "visitor_id" | "identified_id" | "suspected" | "agent_id" | "operator" | "purpose" | "verified" | "verification" | "status" | "method" | "content_type" | "user_agent" | "robots_allowed" | "llms_listed" | "conditional") | string;
+            dimension: ("hostname" | "pathname" | "section" | "entry_page" | "exit_page" | "referrer" | "source" | "referrer_spam" | "channel" | "utm_source" | "utm_medium" | "utm_campaign" | "utm_content" | "utm_term" | "country" | "region" | "city" | "asn" | "browser" | "browser_version" | "os" | "os_version" | "device_type" | "screen_class" | "language" | "event_name" | "kind" | "goal" | "scroll" | "duration" | "visitor_id" | "identified_id" | "suspected" | "agent_id" | "operator" | "purpose" | "verified" | "verification" | "status" | "method" | "content_type" | "user_agent" | "robots_allowed" | "llms_listed" | "conditional") | string;
             /** @enum {string} */
             op: "is" | "is_not" | "contains" | "contains_not" | "starts_with" | "starts_with_not" | "ends_with" | "ends_with_not" | "matches" | "matches_not" | "matches_wildcard" | "matches_wildcard_not" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte" | "between";
             value?: (string | number | boolean) | (string | number | boolean)[];
@@ -5027,6 +5027,7 @@ export interface operations {
                             origin?: string;
                             respect_gpc: boolean;
                             retention_days?: number;
+                            sections: string[];
                             timezone: string;
                             url?: string;
                             version: number;
@@ -5057,6 +5058,7 @@ export interface operations {
                     origin?: string;
                     respect_gpc?: boolean;
                     retention_days?: number;
+                    sections?: (string & (unknown & unknown))[];
                     timezone?: string;
                     /** @enum {string} */
                     visitor_salt?: "day" | "week" | "month" | "never";
@@ -5082,6 +5084,7 @@ export interface operations {
                             origin?: string;
                             respect_gpc: boolean;
                             retention_days?: number;
+                            sections: string[];
                             timezone: string;
                             version: number;
                             /** @enum {string} */
@@ -5117,6 +5120,7 @@ export interface operations {
                             origin?: string;
                             respect_gpc: boolean;
                             retention_days?: number;
+                            sections: string[];
                             timezone: string;
                             url?: string;
                             version: number;
@@ -5162,6 +5166,7 @@ export interface operations {
                     origin?: string | null;
                     respect_gpc?: boolean;
                     retention_days?: number | null;
+                    sections?: (string & (unknown & unknown))[];
                     timezone?: string;
                     /** @enum {string} */
                     visitor_salt?: "day" | "week" | "month" | "never";
@@ -5186,6 +5191,7 @@ export interface operations {
                             origin?: string;
                             respect_gpc: boolean;
                             retention_days?: number;
+                            sections: string[];
                             timezone: string;
                             version: number;
                             /** @enum {string} */
