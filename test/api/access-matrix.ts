@@ -107,7 +107,18 @@ const EMPTY = { body: {} }
 
 /** Every route of the service except the operator's. */
 export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
-  ...['overview', 'timeseries', 'pages', 'sources', 'locations', 'devices', 'breakdown', 'events', 'goals']
+  ...[
+    'overview',
+    'timeseries',
+    'pages',
+    'sources',
+    'locations',
+    'devices',
+    'breakdown',
+    'events',
+    'goals',
+    'journeys/steps',
+  ]
     .concat(['changes', 'funnel/{id}', 'journeys', 'retention', 'performance', 'errors', 'export.csv', 'export.pdf'])
     .map((name): [string, Row] => [`get /api/stats/${name}`, read]),
   ['get /api/stats/realtime', row('narrow', 200)],

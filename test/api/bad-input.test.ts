@@ -195,7 +195,7 @@ const Failure = z.strictObject({
 })
 const Success = z.object({ data: z.unknown(), meta: z.object({ query: z.record(z.string(), z.unknown()) }) })
 /** Required parameters. */
-const NEEDED: Record<string, string> = { site: '1', dimension: 'pathname' }
+const NEEDED: Record<string, string> = { site: '1', dimension: 'pathname', steps: '/' }
 
 t.test(
   'every read answers odd values of every parameter, and names the field of wrong ones',

@@ -62,6 +62,8 @@ export const MEASURED_READS: readonly [path: string, query: string][] = [
   ['stats/funnel/1', ''],
   ['stats/funnel/2', ''],
   ['stats/journeys', ''],
+  ['stats/journeys/steps', 'steps=/page/0'],
+  ['stats/journeys/steps', 'steps=/page/0&audience=agent'],
   ['stats/retention', ''],
   ['stats/retention', `filters=${contains}`],
   ['stats/sessions', ''],

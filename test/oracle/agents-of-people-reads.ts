@@ -1,8 +1,9 @@
 import type { Rows } from '../../src/storage/rows.js'
+import { expectSteps } from './chain-reads.js'
 import { type AnswerRow, withComparison } from './compare.js'
 import type { ExpectedAnswer, ExpectedRead, QuestionOptions } from './expected-reads.js'
 import { recount } from './recount.js'
-import type { Question } from './site-rows.js'
+import { type Question, siteView } from './site-rows.js'
 
 /** The answers of people's reads for agents: fetches by user agent and by method, and the names of funnels. */
 
@@ -30,6 +31,7 @@ export function expectOfAgents(
         .map(({ key, metrics }): AnswerRow => ({ [name]: key, ...fixed, ...metrics }))
     return withComparison(of(now), then && of(then), [name], METRICS)
   }
+  if (path === 'journeys/steps') return expectSteps(siteView(rows, now), pick)
   if (path === 'devices') return { params: 'limit=1000', data: { user_agents: by('user_agent', 'user_agent', {}) } }
   if (path === 'events') {
     const only = [undefined, 'GET', 'POST', 'nothing'][pick % 4]

@@ -29,6 +29,7 @@ const OWN_ABSENCE = [
   'sessions/{id}',
   'visitors',
   'journeys',
+  'journeys/steps',
   'retention',
   'realtime',
   'timeseries',

@@ -2,6 +2,7 @@ import { DIMENSIONS } from '../../src/analytics/query/dimensions.js'
 import type { Rows } from '../../src/storage/rows.js'
 import { expectOfAgents } from './agents-of-people-reads.js'
 import { yearBefore } from './calendar.js'
+import { JOURNEY_STEPS } from './chain-reads.js'
 import { CHANGES } from './change-reads.js'
 import { type AnswerRow, rank, withComparison } from './compare.js'
 import { amounts, besideRevenue, type Funnel, funnel, goals, idsAtStep } from './goal-reads.js'
@@ -352,6 +353,7 @@ const ALL_READS: readonly ExpectedRead[] = [
       return { params: `depth=${depth}${from}`, data: journeys(siteView(rows, now), depth, start) }
     },
   },
+  { ...JOURNEY_STEPS, audiences: PEOPLE },
   {
     path: 'retention',
     audiences: PEOPLE,

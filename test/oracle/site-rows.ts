@@ -63,6 +63,8 @@ export interface SiteView {
   /** Hits in the window that pass the filters. */
   hitsInWindow: readonly EventRow[]
   fetchesInWindow: readonly AgentEventRow[]
+  /** All fetches of the site. */
+  fetches: readonly AgentEventRow[]
   sessionsInWindow: readonly MatchingSession[]
   within(at: Date): boolean
   passes(row: Row): boolean
@@ -99,6 +101,7 @@ function buildSiteView(all: Rows, q: Question): SiteView {
     sessionExitPage: (id) => sessions.get(id)?.exit,
     sessionSeconds: (id) => sessions.get(id)?.seconds,
   }
+  const fetches = all.agent_events.filter((row) => row.site_id === q.site)
   const judged = new Map<Row, boolean>()
   const passes = (row: Row) => {
     if (q.filters.length === 0) return true
@@ -113,7 +116,8 @@ function buildSiteView(all: Rows, q: Question): SiteView {
     within,
     passes,
     hitsInWindow: events.filter((row) => within(row.timestamp) && passes(row)),
-    fetchesInWindow: all.agent_events.filter((row) => row.site_id === q.site && within(row.timestamp) && passes(row)),
+    fetches,
+    fetchesInWindow: fetches.filter((row) => within(row.timestamp) && passes(row)),
     sessionsInWindow: [...sessions.values()]
       .filter((visit) => within(new Date(visit.start)))
       .map((visit) => ({ session: visit, matchingRows: visit.rows.filter(passes) }))

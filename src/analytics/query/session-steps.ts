@@ -32,12 +32,7 @@ const stepsFromViews = (views: Sql, most: number): Sql => {
  * have up to 8 steps.
  */
 export function sessionSteps(plan: Plan, most: number, start?: string): Sql {
-  const passing =
-    plan.filters.length === 0
-      ? raw('true')
-      : sql`session_id in (select session_id from (${matchingSessions(plan, TOTAL)}) m)`
-  const viewsIn = (source: Sql) =>
-    sql`select session_id, timestamp, pathname from ${source} e where kind = 'pageview' and ${passing}`
+  const { passing, started, viewsIn } = viewsOf(plan)
   if (start === undefined) {
     const { aggregates, hits } = splitSessions(plan, false)
     const counted = stepsFromViews(viewsIn(hits), most)
@@ -46,11 +41,31 @@ export function sessionSteps(plan: Plan, most: number, start?: string): Sql {
       : sql`select session_id, ${join(stepColumns(most), ', ')} from ${aggregates} s
           where step_1 is not null and ${passing} union all ${counted}`
   }
-  const views = viewsIn(sql`(select * from events where ${startedInWindow(plan)})`)
+  const views = viewsIn(started)
   return stepsFromViews(
     sql`select v.session_id, timestamp, pathname from (${views}) v
       join (select session_id, min(timestamp) as began from (${views}) w where pathname = ${start} group by session_id) b
         on b.session_id = v.session_id and (timestamp > began or (timestamp = began and pathname >= ${start}))`,
     most,
   )
+}
+
+/** The pageviews of the sessions that started in the window and have a hit that passes the filters. */
+function viewsOf(plan: Plan) {
+  const passing =
+    plan.filters.length === 0
+      ? raw('true')
+      : sql`session_id in (select session_id from (${matchingSessions(plan, TOTAL)}) m)`
+  return {
+    passing,
+    started: sql`(select * from events where ${startedInWindow(plan)})`,
+    viewsIn: (source: Sql) =>
+      sql`select session_id, timestamp, pathname from ${source} e where kind = 'pageview' and ${passing}`,
+  }
+}
+
+/** Selects these pageviews: `session_id, timestamp, pathname`. */
+export const sessionViews = (plan: Plan): Sql => {
+  const { started, viewsIn } = viewsOf(plan)
+  return viewsIn(started)
 }

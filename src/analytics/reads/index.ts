@@ -21,6 +21,7 @@ import errors from './stats/errors.js'
 import events from './stats/events.js'
 import funnel from './stats/funnel/id.js'
 import goals from './stats/goals.js'
+import journeySteps from './stats/journeys/steps.js'
 import journeys from './stats/journeys.js'
 import locations from './stats/locations.js'
 import overview from './stats/overview.js'
@@ -49,6 +50,7 @@ export const reads: readonly Read[] = [
   performance,
   errors,
   journeys,
+  journeySteps,
   retention,
   sessions,
   session,

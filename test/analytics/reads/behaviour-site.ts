@@ -24,7 +24,8 @@ export async function asker(t: Test, events: EventRow[], salt: 'day' | 'week' | 
   await store.append({ events, agent_events: [] })
   return async (path: string, query: string): Promise<{ data: unknown; meta: Meta }> => {
     const [, name, id] = /^(\w+)(?:\/(.+))?$/.exec(path) ?? []
-    const read = reads.find((each) => each.path === `/api/stats/${name}${id === undefined ? '' : '/{id}'}`)
+    const paths = [`/api/stats/${path}`, `/api/stats/${name}/{id}`]
+    const read = reads.find((each) => paths.includes(each.path))
     if (!read) throw new Error(path)
     const words: Record<string, string> = id === undefined ? {} : { id }
     const answer = await runRead(read, new URLSearchParams(query), { ...deps(salt), store }, words)

@@ -30,6 +30,7 @@ const MORE: Readonly<Record<string, Record<string, string>>> = {
   '/api/stats/breakdown': { dimension: 'country' },
   '/api/agents/breakdown': { dimension: 'operator' },
   '/api/stats/performance': { dimension: 'pathname' },
+  '/api/stats/journeys/steps': { steps: '["/","/docs"]' },
   '/api/policy': { path: '/docs' },
   '/api/stats/funnel/{id}': { step: '2' },
 }

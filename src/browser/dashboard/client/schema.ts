@@ -489,6 +489,11 @@ export interface paths {
         };
         get: operations["get_stats_journeys"];
     };
+    "/api/stats/journeys/steps": {
+        parameters: {
+        };
+        get: operations["get_stats_journeys_steps"];
+    };
     "/api/stats/locations": {
         parameters: {
         };
@@ -735,6 +740,7 @@ export interface components {
         slug: string;
         start: string;
         step: string;
+        steps: string;
         token: string;
         tz: string;
         user: number;
@@ -5837,6 +5843,7 @@ export interface operations {
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
                 step?: components["parameters"]["step"];
+                steps?: components["parameters"]["steps"];
                 table?: string;
                 tz?: components["parameters"]["tz"];
             };
@@ -5883,6 +5890,7 @@ export interface operations {
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
                 step?: components["parameters"]["step"];
+                steps?: components["parameters"]["steps"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -6050,6 +6058,63 @@ export interface operations {
                                 /** @enum {string} */
                                 kind: "page" | "other" | "exit";
                                 pathname: string;
+                                sessions: number;
+                            }[];
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_stats_journeys_steps: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                steps: string;
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            after: {
+                                /** @enum {string} */
+                                kind: "page" | "other" | "edge";
+                                pages?: number;
+                                pathname?: string;
+                                sessions?: number;
+                                times?: number;
+                            }[];
+                            before: {
+                                /** @enum {string} */
+                                kind: "page" | "other" | "edge";
+                                pages?: number;
+                                pathname?: string;
+                                sessions?: number;
+                                times?: number;
+                            }[];
+                            steps: {
+                                pathname: string;
+                                sessions?: number;
+                                times?: number;
+                            }[];
+                            visits?: {
+                                pathnames: string[];
                                 sessions: number;
                             }[];
                         };

@@ -34,6 +34,7 @@ const UNITS = {
   '/api/stats/funnel sessions': 'visits',
   '/api/stats/funnel visitors': 'people',
   '/api/stats/journeys sessions': 'visits',
+  '/api/stats/journeys/steps sessions': 'visits',
   '/api/stats/retention size': 'people',
   '/api/stats/performance samples': 'pageviews',
   '/api/citation-gap fetches': 'reads',

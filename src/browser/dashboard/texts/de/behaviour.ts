@@ -202,14 +202,6 @@ export const behaviour: Texts['behaviour'] = {
     deleteText: (name) => `„${name.slice(0, 200)}“ wird entfernt. Was Menschen taten, bleibt gespeichert.`,
   },
   journeys: {
-    agents: 'Agenten nehmen keine Wege: Jeder Abruf steht für sich. Was sie wann lasen, steht unter Abdeckung.',
-    sentence: (when, visits, pages, n) => [
-      when,
-      ` ${plural(visits.n, { one: 'lässt', other: 'lassen' })} sich ${visits.text} verfolgen`,
-      ...(Array.isArray(pages)
-        ? ['; die meisten sahen erst ', pages[0], ', dann ', pages[1], `: ${formatNumber(n)} davon.`]
-        : ['.']),
-    ],
     title: 'Wege der Besuche',
     emptyFrom: 'In dieser Zeit nahm kein Besuch diesen Weg. Wählen Sie eine andere Seite oder eine längere Zeit.',
     steps: 'Schritte',
@@ -220,6 +212,57 @@ export const behaviour: Texts['behaviour'] = {
     share: 'Anteil',
     hint: 'Ein Klick filtert, mit Umschalt beginnt der Weg hier',
     foot: 'Seltenere Seiten eines Schritts stehen zusammen als „Andere Seiten“. Eine Seite, die auf sich selbst folgt, zählt einmal.',
+  },
+  steps: {
+    viewed: (visits, page) => [visits.shown, ` ${plural(visits.n, { one: 'sah', other: 'sahen' })} `, page],
+    went: (visits, way) => [visits.shown, ` ${plural(visits.n, { one: 'nahm', other: 'nahmen' })} diesen Weg: `, way],
+    onward: (n, page, left) => [
+      `; ${formatNumber(n)} ${plural(n, { one: 'ging', other: 'gingen' })} weiter zu `,
+      page,
+      `, ${formatNumber(left)} ${plural(left, { one: 'endete', other: 'endeten' })} dort. `,
+    ],
+    left: (n) => [`; ${formatNumber(n)} ${plural(n, { one: 'endete', other: 'endeten' })} dort. `],
+    agents: (n, nothing) =>
+      n === 0
+        ? ['Agenten nahmen diese Schritte nicht.']
+        : [
+            `Agenten nahmen dieselben Schritte ${formatNumber(n)}-mal; `,
+            `nach ${formatNumber(nothing)} davon lasen sie 30 Minuten lang nichts.`,
+          ],
+    title: 'Der Weg bisher',
+    hint: 'eine Seite links kommt davor, eine rechts danach; jeder Schritt lässt sich wegnehmen',
+    undo: 'Rückgängig',
+    undoKey: 'Rücktaste',
+    startFrom: 'Beginnen mit',
+    cameBefore: 'Was davor kam',
+    cameAfter: 'Was danach kam',
+    takeOff: (path) => `${path} vom Weg nehmen`,
+    putBefore: (path) => `Vor den Weg setzen: ${path}`,
+    goOn: (path) => `Weiter zu: ${path}`,
+    times: (n) => `${formatNumber(n)}-mal`,
+    heads: {
+      human: { before: 'Davor: zuvor gesehene Seite', after: 'Danach: als Nächstes gesehene Seite' },
+      agent: {
+        before: 'Davor: Seite, die derselbe Agent zuvor las',
+        after: 'Danach: als Nächstes gelesene Seite',
+      },
+    },
+    edges: {
+      human: { before: 'Hier begann der Besuch', after: 'Verließ die Website' },
+      agent: { before: 'Las davor nichts', after: 'Las danach nichts' },
+    },
+    others: (n) => counted(n, 'andere Seite', 'andere Seiten'),
+    took: {
+      human: (n) => plural(n, { one: 'Besuch nahm diese Schritte', other: 'Besuche nahmen diese Schritte' }),
+      agent: () => 'mal nahm ein Agent diese Schritte',
+    },
+    none: {
+      human: 'In dieser Zeit nahm kein Besuch diese Schritte. Nehmen Sie einen weg, oder wählen Sie eine längere Zeit.',
+      agent: 'In dieser Zeit nahm kein Agent diese Schritte.',
+    },
+    whole: 'Ganze Besuche mit diesen Schritten',
+    wholeAside: 'die häufigsten zuerst, bis zu acht Seiten',
+    foot: 'Eine Seite, die auf sich selbst folgt, zählt einmal. Ein Besuch endet nach 30 Minuten ohne Seitenaufruf und zählt einmal. Die nächste Seite eines Agenten ist, was derselbe Agent binnen 30 Minuten aus demselben Netz und Land las; Leser eines Betreibers in einem Netz lassen sich nicht unterscheiden.',
   },
   performance: {
     agents:

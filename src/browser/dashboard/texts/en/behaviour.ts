@@ -196,14 +196,6 @@ export const behaviour = {
     deleteText: (name: string) => `“${name.slice(0, 200)}” is removed. What people did stays recorded.`,
   },
   journeys: {
-    agents: 'Agents take no paths: each fetch stands alone. What they read and when stands under Coverage.',
-    sentence: (when: string, visits: Quantity<'visits'>, pages: unknown, n: number): Parts => [
-      when,
-      ` we can follow ${visits.text}`,
-      ...(Array.isArray(pages)
-        ? ['; most went from ', pages[0], ' to ', pages[1], `, ${formatNumber(n)} of them.`]
-        : ['.']),
-    ],
     title: 'Paths of visits',
     emptyFrom: 'No visit took this path in this time. Choose another page or a longer time.',
     steps: 'Steps',
@@ -214,6 +206,55 @@ export const behaviour = {
     share: 'Share',
     hint: 'A click filters, with Shift it begins here',
     foot: 'Rarer pages of a step are together in “Other pages”. A page that follows itself counts once.',
+  },
+  steps: {
+    viewed: (visits: Quantity<'visits'>, page: unknown): Parts => [visits.shown, ' viewed ', page],
+    went: (visits: Quantity<'visits'>, way: unknown): Parts => [visits.shown, ' went this way: ', way],
+    onward: (n: number, page: unknown, left: number): Parts => [
+      `; ${formatNumber(n)} went on to `,
+      page,
+      ` and ${formatNumber(left)} left there. `,
+    ],
+    left: (n: number): Parts => [`; ${formatNumber(n)} left there. `],
+    agents: (n: number, nothing: number): Parts =>
+      n === 0
+        ? ['Agents did not take these steps.']
+        : [
+            `Agents took the same steps ${plural(n, { one: 'once', other: `${formatNumber(n)} times` })}; `,
+            `after ${formatNumber(nothing)} of these they read nothing for 30 minutes.`,
+          ],
+    title: 'The path so far',
+    hint: 'a page on the left goes before it, a page on the right after it; each step can be taken off',
+    undo: 'Undo',
+    undoKey: 'backspace',
+    startFrom: 'Start from',
+    cameBefore: 'What came before',
+    cameAfter: 'What came after',
+    takeOff: (path: string) => `Take ${path} off the path`,
+    putBefore: (path: string) => `Put before the path: ${path}`,
+    goOn: (path: string) => `Go on to: ${path}`,
+    times: (n: number) => counted(n, 'time', 'times'),
+    heads: {
+      human: { before: 'Before: page viewed just before', after: 'After: page viewed next' },
+      agent: { before: 'Before: page the same agent read just before', after: 'After: page read next' },
+    },
+    edges: {
+      human: { before: 'Visit began here', after: 'Left the site' },
+      agent: { before: 'Read nothing before', after: 'Read nothing after' },
+    },
+    others: (n: number) => counted(n, 'other page', 'other pages'),
+    took: {
+      human: (n: number) => plural(n, { one: 'visit took these steps', other: 'visits took these steps' }),
+      agent: (n: number) =>
+        plural(n, { one: 'time an agent took these steps', other: 'times an agent took these steps' }),
+    },
+    none: {
+      human: 'No visit took these steps in this time. Take one off, or choose a longer time.',
+      agent: 'No agent took these steps in this time.',
+    },
+    whole: 'Whole visits with these steps',
+    wholeAside: 'the most frequent first, up to eight pages',
+    foot: 'A page that follows itself counts once. A visit ends after 30 minutes without a pageview and counts once. An agent\u2019s next page is what the same agent read next from the same network and country within 30 minutes; readers of one operator in one network cannot be told apart.',
   },
   performance: {
     agents: 'Agents paint nothing, so there are no vitals for them. How fast they were served stands with each agent.',

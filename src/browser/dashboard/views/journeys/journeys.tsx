@@ -3,19 +3,18 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import { TableButton } from '../../parts/buttons.js'
 import { countColumn } from '../../parts/columns.js'
 import { Choose } from '../../parts/fields.js'
-import { PageLink, PageName } from '../../parts/names.js'
-import { Panel, Sentence } from '../../parts/panel.js'
-import { PeopleOnly } from '../../parts/people-only.js'
+import { Later } from '../../parts/later.js'
+import { PageName } from '../../parts/names.js'
+import { Panel, Sheet } from '../../parts/panel.js'
 import { Lacking, Warnings } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 import { go, place } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
-import { quantity } from '../../state/quantity.js'
 import { envelope, obstacle, siteQuery } from '../../state/question.js'
-import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import '../../styles/behaviour.css'
+import { Explorer } from './explorer.js'
 import { foldJourneys, type JourneyNode } from './fold.js'
 import { Sankey } from './sankey.js'
 
@@ -25,13 +24,18 @@ const MAX_LINKS = 100
 /** Links in the table below the chart. */
 const LINKS_BELOW = 10
 
-/** The pages that visits went through, step by step. */
+/** A page with what came before and after it, for both readerships; below, all paths of visits as flows. */
 export default function Journeys() {
-  const { shell, behaviour } = t()
+  const isPeople = place.value.show !== 'agent'
   return (
-    <PeopleOnly title={shell.view.journeys} why={behaviour.journeys.agents} instead={['coverage', 'agents']}>
-      {() => <Paths />}
-    </PeopleOnly>
+    <Sheet title={t().shell.view.journeys}>
+      <Explorer />
+      {isPeople && (
+        <Later>
+          <Paths />
+        </Later>
+      )}
+    </Sheet>
   )
 }
 
@@ -72,59 +76,40 @@ function Paths() {
   const byId = new Map(journeys.nodes.map((node) => [node.id, node]))
   const sorted = journeys.links.toSorted((a, b) => b.sessions - a.sessions)
   const links = sorted.slice(0, asTable ? MAX_LINKS : LINKS_BELOW)
-  const all = journeys.nodes.filter(({ depth: at }) => at === 1).reduce((sum, { sessions }) => sum + sessions, 0)
-  const isPage = (id: string) => byId.get(id)?.kind === 'page'
-  const top = sorted.find(({ source, target }) => isPage(source) && isPage(target))
   return (
-    <>
-      <Sentence answers={[answer]}>
-        {() => {
-          const pages = [top?.source, top?.target].map((id) => {
-            const path = nameOf(id === undefined ? undefined : byId.get(id))
-            return <PageLink path={path} />
-          })
-          return texts.sentence(
-            whenText(),
-            quantity('/api/stats/journeys sessions', all),
-            top && pages,
-            top?.sessions ?? 0,
-          )
-        }}
-      </Sentence>
-      <Panel
-        title={texts.title}
-        answers={[answer]}
-        empty={journeys.links.length === 0}
-        emptyText={from || to ? texts.emptyFrom : undefined}
-        skeleton={10}
-        right={
-          <>
-            <PathFields depth={depth} from={from ?? ''} to={to ?? ''} onChange={choose} />
-            <TableButton asTable={asTable} onTurn={setAsTable} />
-            <ExportMenu report="journeys" only="human" more={{ depth: `${depth}` }} picture={!asTable} />
-          </>
-        }
-        foot={texts.foot}
-      >
-        {() => (
-          <>
-            <Lacking of="human" />
-            {!asTable && (
-              <Sankey
-                journeys={journeys}
-                nameOf={nameOf}
-                label={texts.title}
-                onFollow={(path) => choose({ from: path })}
-              />
-            )}
-            <div class={asTable ? '' : 'below-chart'}>
-              <StepTable links={links} nodes={byId} />
-            </div>
-            <Warnings of={[answer.meta]} />
-          </>
-        )}
-      </Panel>
-    </>
+    <Panel
+      title={texts.title}
+      answers={[answer]}
+      empty={journeys.links.length === 0}
+      emptyText={from || to ? texts.emptyFrom : undefined}
+      skeleton={10}
+      right={
+        <>
+          <PathFields depth={depth} from={from ?? ''} to={to ?? ''} onChange={choose} />
+          <TableButton asTable={asTable} onTurn={setAsTable} />
+          <ExportMenu report="journeys" only="human" more={{ depth: `${depth}` }} picture={!asTable} />
+        </>
+      }
+      foot={texts.foot}
+    >
+      {() => (
+        <>
+          <Lacking of="human" />
+          {!asTable && (
+            <Sankey
+              journeys={journeys}
+              nameOf={nameOf}
+              label={texts.title}
+              onFollow={(path) => choose({ from: path })}
+            />
+          )}
+          <div class={asTable ? '' : 'below-chart'}>
+            <StepTable links={links} nodes={byId} />
+          </div>
+          <Warnings of={[answer.meta]} />
+        </>
+      )}
+    </Panel>
   )
 }
 
