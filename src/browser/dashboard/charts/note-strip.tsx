@@ -1,13 +1,14 @@
 import { LinkButton } from '../parts/buttons.js'
+import { Chain } from '../parts/change-chain.js'
 import { act } from '../parts/dialogs.js'
 import { Icon, Mark } from '../parts/marks.js'
 import { Cut } from '../parts/names.js'
-import { changeText, formatMetric, metricName, metricOf } from '../parts/numbers.js'
+import { changeText } from '../parts/numbers.js'
 import { Lacking } from '../parts/states.js'
 import { type Audience, hrefTo, viewPath } from '../state/address.js'
 import { client, send } from '../state/client.js'
 import { forget, useRead } from '../state/data.js'
-import { formatInstant } from '../state/format.js'
+import { formatInstant, formatNumber } from '../state/format.js'
 import { audiences, envelope, obstacle } from '../state/question.js'
 import { hasRole } from '../state/session.js'
 import { t } from '../texts/index.js'
@@ -19,13 +20,12 @@ interface NoteStripProps {
   note: Note
   /** All notes of the chart: marks of one day cover each other, so the strip leads from one to the next. */
   among: readonly Note[]
-  metrics: Readonly<Record<Audience, string>>
   onOpen: (id: number | undefined) => void
   onChange: () => void
 }
 
 /** One note, with seven days before and after it, for both readerships. It stands below the chart and covers nothing. */
-export function NoteStrip({ note, among, metrics, onOpen, onChange }: NoteStripProps) {
+export function NoteStrip({ note, among, onOpen, onChange }: NoteStripProps) {
   const { parts } = t()
   const remove = async () => {
     await send(client.DELETE('/api/annotations/{id}', { params: { path: { id: note.id } } }))
@@ -74,13 +74,10 @@ export function NoteStrip({ note, among, metrics, onOpen, onChange }: NoteStripP
             <Cut text={asset} />
           </p>
         ))}
+        <p class="muted small">{t().changes.notACause}</p>
       </div>
       {audiences.value.map((of) =>
-        obstacle(of) === undefined ? (
-          <Sides key={of} of={of} at={Date.parse(note.at)} metric={metrics[of]} />
-        ) : (
-          <Lacking key={of} of={of} />
-        ),
+        obstacle(of) === undefined ? <Sides key={of} of={of} at={Date.parse(note.at)} /> : <Lacking key={of} of={of} />,
       )}
       <button type="button" aria-label={parts.note.close} onClick={() => onOpen(undefined)}>
         <Icon name="close" />
@@ -89,36 +86,48 @@ export function NoteStrip({ note, among, metrics, onOpen, onChange }: NoteStripP
   )
 }
 
-/** One readership before and after an instant; no comparison if either side was not wholly recorded or is not over. */
-function Sides({ of, at, metric }: { of: Audience; at: number; metric: string }) {
+/** The change of one readership in the seven days after an instant; nothing before they are over. */
+function Sides({ of, at }: { of: Audience; at: number }) {
   const { parts } = t()
-  const ask = (start: number) => ({
-    ...envelope(of),
-    range: undefined,
-    compare: undefined,
-    start: new Date(start).toISOString(),
-    end: new Date(start + SIDE_MS).toISOString(),
-  })
   const isOver = at + SIDE_MS <= Date.now()
-  const before = useRead('/api/stats/overview', isOver ? ask(at - SIDE_MS) : undefined)
-  const after = useRead('/api/stats/overview', isOver ? ask(at) : undefined)
-  const whole = [before, after].every(({ meta }, i) => {
-    const { since, gaps = [] } = meta?.recorded ?? {}
-    return gaps.length === 0 && since !== undefined && Date.parse(since) <= at - (i === 0 ? SIDE_MS : 0)
-  })
-  const [a, b] = [metricOf(before.data, metric), metricOf(after.data, metric)]
+  const { data, loading, problem } = useRead(
+    '/api/stats/changes',
+    isOver
+      ? {
+          ...envelope(of),
+          range: undefined,
+          compare: 'previous',
+          start: new Date(at).toISOString(),
+          end: new Date(at + SIDE_MS).toISOString(),
+        }
+      : undefined,
+  )
+  const dimension = data?.dimensions.find((one) => one.dimension === (of === 'human' ? 'source' : 'agent_id'))
+  const { now, before, difference } = data ?? {}
+  const isWhole = data?.compared === 1 && now !== undefined && before !== undefined && difference !== undefined
   return (
     <div>
       <p class="muted small">
-        <Mark of={of} /> {metricName(metric)}, {parts.note.sides}
+        <Mark of={of} /> {t().changes.measure[of]}, {parts.note.sides}
       </p>
-      {isOver && whole && a !== undefined && b !== undefined ? (
-        <p>
-          {formatMetric(metric, a)} → <b>{formatMetric(metric, b)}</b> {changeText(metric, b, a)}
-        </p>
+      {isOver && isWhole && dimension ? (
+        <>
+          <p>
+            {formatNumber(before)} → <b>{formatNumber(now)}</b> {changeText('sessions', now, before)}
+          </p>
+          {(difference !== 0 || dimension.rose.length > 0) && (
+            <Chain of={of} dimension={dimension} totals={{ now, before, difference }} top={2} short />
+          )}
+        </>
       ) : (
         <p class="muted small">
-          {!isOver ? parts.note.notOver : before.loading || after.loading ? '…' : parts.note.notComparable}
+          {!isOver
+            ? parts.note.notOver
+            : loading
+              ? '…'
+              : problem
+                ? (parts.problem[problem.code] ?? problem.message)
+                : parts.note.notComparable}
         </p>
       )}
     </div>

@@ -97,15 +97,7 @@ export function ReadershipChart({ label, metrics, more: given = {}, span = 12, t
               onNote={setOpenNote}
             />
           )}
-          {note && (
-            <NoteStrip
-              note={note}
-              among={notes}
-              metrics={metrics}
-              onOpen={setOpenNote}
-              onChange={() => setWriting({ note })}
-            />
-          )}
+          {note && <NoteStrip note={note} among={notes} onOpen={setOpenNote} onChange={() => setWriting({ note })} />}
           {writing && <WriteNote {...writing} onClose={() => setWriting(undefined)} />}
           <Warnings of={drawn.map((of) => answers[of].meta)} />
         </>

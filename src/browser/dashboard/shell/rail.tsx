@@ -8,7 +8,7 @@ import { formatNumber } from '../state/format.js'
 import { quantity } from '../state/quantity.js'
 import { shareSlug, siteQuery } from '../state/question.js'
 import { t } from '../texts/index.js'
-import { AGENT_VIEWS, isOpenTo, LIVE, OVERVIEW, openViews, pathOf, SITE_VIEWS, type View } from './views.js'
+import { AGENT_VIEWS, CHANGES, isOpenTo, LIVE, OVERVIEW, openViews, pathOf, SITE_VIEWS, type View } from './views.js'
 
 /** Whether the rail covers the page, on phones. */
 const isOpen = signal(false)
@@ -88,6 +88,7 @@ export function Rail() {
       </a>
       <ul>
         {isOpenTo(OVERVIEW) && <Item name="overview" />}
+        {isOpenTo(CHANGES) && <Item name="changes" />}
         {isOpenTo(LIVE) && (
           <Item name="live">
             {now && (

@@ -35,6 +35,7 @@ const view = (
 })
 
 export const OVERVIEW = view('overview', 'o', () => import('../views/overview/overview.js'), 'overview')
+export const CHANGES = view('changes', 'h', () => import('../views/changes/changes.js'), 'changes')
 export const LIVE = view('live', 'l', () => import('../views/live/live.js'), 'realtime')
 const SETTINGS = view('settings', ',', () => import('../views/settings/settings.js'))
 
@@ -64,7 +65,7 @@ export const AGENT_VIEWS: readonly View[] = [
   view('catalog', 'n', () => import('../views/catalog/catalog.js'), 'agents', 'agent'),
 ]
 
-const VIEWS: readonly View[] = [OVERVIEW, LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, SETTINGS]
+const VIEWS: readonly View[] = [OVERVIEW, CHANGES, LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, SETTINGS]
 
 /** Begins to load the view of an address, so that it is there when the session is known, and its questions go in one request. A failure shows when it is drawn. */
 export async function preloadView(path: readonly string[]): Promise<void> {

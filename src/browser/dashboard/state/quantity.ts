@@ -20,6 +20,8 @@ const UNITS = {
   '/api/stats/pages total': 'pages',
   '/api/stats/sources sessions': 'visits',
   '/api/stats/sources visitors': 'people',
+  '/api/stats/changes sessions': 'visits',
+  '/api/stats/changes pageviews': 'reads',
   '/api/stats/sessions total': 'visits',
   '/api/stats/sessions pageviews': 'pageviews',
   '/api/stats/sessions events': 'events',

@@ -2,6 +2,7 @@
 export * from './agents.js'
 export * from './behaviour.js'
 export * from './catalog.js'
+export * from './changes.js'
 export * from './coverage.js'
 export * from './devices.js'
 export * from './filters.js'

@@ -21,6 +21,7 @@ export const shell: Texts['shell'] = {
   now: 'Jetzt',
   view: {
     overview: 'Überblick',
+    changes: 'Was sich änderte',
     live: 'Live',
     pages: 'Seiten',
     sources: 'Quellen',

@@ -20,6 +20,7 @@ export const shell = {
   now: 'Now',
   view: {
     overview: 'Overview',
+    changes: 'What changed',
     live: 'Live',
     pages: 'Pages',
     sources: 'Sources',

@@ -12,6 +12,7 @@ import { audiences, usePair } from '../../state/question.js'
 import { scriptTag, siteAddress } from '../../state/session.js'
 import { whileVisible } from '../../state/visible.js'
 import { t } from '../../texts/index.js'
+import { ChangesPanel } from './changes-panel.js'
 import { OverviewSentence } from './overview-sentence.js'
 import { AgentPanels, PagePanels, PeoplePanels } from './panels.js'
 
@@ -47,6 +48,9 @@ export default function Overview() {
         </Figures>
       ))}
       <ReadershipChart metrics={metrics} label={t().overview.chart} />
+      <Later>
+        <ChangesPanel />
+      </Later>
       <PagePanels />
       <Later>
         <AgentPanels />

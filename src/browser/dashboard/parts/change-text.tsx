@@ -1,0 +1,122 @@
+import type { DataOf, MetaOf } from '../client/index.js'
+import { type Audience, hrefTo, place, viewPath } from '../state/address.js'
+import { unrecordedComparison } from '../state/comparison.js'
+import { formatCountry, formatDay, formatNumber, formatShare } from '../state/format.js'
+import { interval } from '../state/interval.js'
+import { shortPath } from '../state/path-name.js'
+import { quantity } from '../state/quantity.js'
+import { audiences, type Pair, usePair } from '../state/question.js'
+import { t } from '../texts/index.js'
+import { claimedName } from './claimed-name.js'
+import { PageLink } from './names.js'
+
+export type Changes = DataOf<'/api/stats/changes'>
+type Cause = NonNullable<Changes['cause']>
+/** One value of a dimension with its counts. */
+export type ChangedValue = Changes['dimensions'][number]['rose'][number]
+
+/** Asks what changed, for each readership on screen, in the steps of the charts. */
+export const useChanges = (): Pair<'/api/stats/changes'> =>
+  usePair('/api/stats/changes', interval.value === undefined ? {} : { granularity: interval.value })
+
+/** Writes a difference with its sign; a minus as wide as a plus. */
+export const signed = (n: number): string => (n > 0 ? `+${formatNumber(n)}` : n < 0 ? `−${formatNumber(-n)}` : '0')
+
+/** The name of a value for people to read; the absence of one has a name too. */
+export function changeName(dimension: string, { value, name, spoofed }: ChangedValue): string {
+  if (value === undefined) return t().changes.none[dimension] ?? '–'
+  if (dimension === 'agent_id')
+    return claimedName(name ?? value, { agent_id: value, ...(spoofed ? { verification: 'spoofed' } : {}) })
+  return dimension === 'country' ? formatCountry(value) : value
+}
+
+const PAGES: readonly string[] = ['entry_page', 'pathname']
+
+/** The path of the view about a value; undefined where it has no view. */
+export function changePath(dimension: string, { value }: ChangedValue): string[] | undefined {
+  if (value === undefined) return undefined
+  if (PAGES.includes(dimension)) return viewPath('pages', value)
+  return dimension === 'agent_id' && value !== 'other' ? viewPath('agents', value) : undefined
+}
+
+/** The days of a window that a range names; undefined for months and for own times. */
+const DAYS: Readonly<Record<string, number>> = { '24h': 1, '7d': 7, '30d': 30, '90d': 90 }
+
+function thanText(): string {
+  const { range, start, compare } = place.value
+  return t().changes.than(start === undefined ? DAYS[range] : undefined, compare)
+}
+
+/** The sentence about one readership: how much changed, what caused it, where and when. */
+function changeSentence(of: Audience, data: Changes, meta: MetaOf<'/api/stats/changes'> | undefined): unknown[] {
+  const texts = t().changes
+  const { difference, verdict, cause } = data
+  if (difference === undefined) {
+    const time = unrecordedComparison(meta)
+    if (!time) return [texts.unknown, ' ']
+    return [t().parts.noComparison(formatDay(time.start), formatDay(new Date(Date.parse(time.end) - 1))), ' ']
+  }
+  const than = thanText()
+  if (difference === 0) return [of === 'human' ? texts.peopleSame(than) : texts.agentsSame(than), ' ']
+  const [n, isMore] = [Math.abs(difference), difference > 0]
+  const draw = (text: string) => <span class={of === 'human' ? 'people' : 'agents'}>{text}</span>
+  const total =
+    of === 'human'
+      ? texts.people(quantity('/api/stats/changes sessions', n, draw), isMore, than)
+      : texts.agents(quantity('/api/stats/changes pageviews', n, draw), isMore, than)
+  if (verdict === 'chance') return [...total, '. ', texts.chance, ' ']
+  if (!cause) return [...total, '. ', texts.spread[of], ' ']
+  return [...total, ...causeText(cause, data), '. ']
+}
+
+/** One sentence for each readership; said once if neither has a change. */
+export function changeSentences(answers: Pair<'/api/stats/changes'>): unknown[] {
+  const [first, ...more] = audiences.value.flatMap((of) => {
+    const { data, meta } = answers[of]
+    return data ? [{ of, data, meta }] : []
+  })
+  if (!first) return []
+  const isUnknown = [first, ...more].every(({ data }) => data.difference === undefined)
+  return (isUnknown ? [first] : [first, ...more]).flatMap(({ of, data, meta }) => changeSentence(of, data, meta))
+}
+
+function causeText(cause: Cause, { granularity }: Changes): unknown[] {
+  const texts = t().changes
+  const { dimension, difference, page, times = [] } = cause
+  const isDirect = dimension === 'source' && cause.value === undefined
+  const templates: Record<string, (n: string, isMore: boolean, name: unknown) => readonly unknown[]> = texts.cause
+  const tell = templates[isDirect ? 'direct' : dimension] ?? texts.cause.section
+  const name = changeName(isDirect ? 'direct' : dimension, isDirect ? { now: 0, before: 0, difference: 0 } : cause)
+  const parts = [...tell(formatNumber(Math.abs(difference)), difference > 0, <CauseLink cause={cause} name={name} />)]
+  if (page?.value !== undefined) {
+    const isNearlyAll = page.difference / difference >= 0.9
+    const link = <PageLink path={page.value} />
+    parts.push(...(isNearlyAll ? texts.nearlyAll(link) : texts.most(link)))
+  }
+  if (granularity === 'day' && times.length > 0) {
+    const days = times.map(({ t: at }) => formatDay(at))
+    const last = days.pop()
+    parts.push(texts.onDays(days.length > 0 ? `${days.join(', ')} ${texts.and} ${last}` : `${last}`))
+  }
+  return parts
+}
+
+/** A cause leads to its view, or to the question about it alone. */
+function CauseLink({ cause, name }: { cause: Cause; name: string }) {
+  const { dimension, value } = cause
+  if (value === undefined) return <>{name}</>
+  const to = changePath(dimension, cause)
+  const filters = [...place.value.filters, { dimension, op: 'is', value }]
+  const shown = PAGES.includes(dimension) ? (value === '/' ? t().parts.frontPage : shortPath(name, 80)) : name
+  return (
+    <a href={hrefTo(to ? { path: to } : { filters })} title={name.slice(0, 2_000)} dir="auto">
+      {shown}
+    </a>
+  )
+}
+
+/** Says which hours were compared, if not all of them. */
+export function ComparedPart({ data }: { data: Changes }) {
+  if (data.difference === undefined || data.compared >= 1) return null
+  return <p class="foot">{t().changes.comparedPart(formatShare(data.compared))}</p>
+}

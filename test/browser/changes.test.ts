@@ -1,0 +1,99 @@
+import t from 'tap'
+import { z } from 'zod'
+import { openBrowser } from '../fixtures/browser.js'
+import { count, shows, texts } from '../fixtures/dashboard-page.js'
+import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
+import { eventually } from '../fixtures/instance.js'
+import { SETTLED } from '../fixtures/page-layout.js'
+import { agentRow } from '../fixtures/rows.js'
+
+/** The view What changed over two months of rows: a fifth of the reads of the last week are one agent's, of one page, on one day. */
+const ON = Date.parse('2026-10-29T10:00:00Z')
+const WAVE = 2_500
+const fetches = Array.from({ length: WAVE }, (_, i) =>
+  agentRow({ timestamp: new Date(ON + i * 1_000), agent_id: 'ccbot', pathname: '/wave', country: 'US' }),
+)
+const app = await startDashboard(t, { people: 1_500, agents: 1_500, fetches })
+const browser = await openBrowser(t)
+const RANGE = 'range=7d'
+const Answer = z.object({ data: z.object({ difference: z.int(), cause: z.looseObject({ difference: z.int() }) }) })
+
+const signed = (n: number) => (n > 0 ? `+${count(n)}` : n < 0 ? `−${count(-n)}` : '0')
+/** The differences in the chain of a readership, the total last. */
+const differences = (of: string) => `[...document.querySelectorAll('main .chain.${of} .amount b')]
+  .map(({ textContent }) => Number(textContent.replaceAll(',', '').replace('−', '-')))`
+
+t.test('a chain of contributions adds up, and the sentence names the cause', async (t) => {
+  const { page, trouble } = await signIn(browser, app, { viewport: { width: 1440, height: 1000 } })
+  await page.goto(`${app.admin}/sites/1/changes?${RANGE}`)
+  await page.waitForSelector('main .chain')
+  const { data } = Answer.parse(await app.ask(`/api/stats/changes?site=1&audience=agent&${RANGE}`))
+  t.match(data.cause, { dimension: 'agent_id', value: 'ccbot', page: { value: '/wave', difference: WAVE } })
+  t.equal(data.cause.difference, WAVE, 'as many as were stored')
+  await shows(
+    t,
+    page,
+    texts('main .change-total b').replace('.map', '.slice(1).map'),
+    [signed(data.difference)],
+    'the total',
+  )
+  const sentence = String(await page.textContent('main .sentence'))
+  t.match(sentence, `Agents made ${count(data.difference)} reads more than in the 7 days before; CCBot made `)
+  t.match(sentence, /nearly all of them at \/wave on \d+ \w+/)
+  for (const of of ['human', 'agent']) {
+    const all = z.array(z.int()).parse(await page.evaluate(differences(of)))
+    const total = all.pop()
+    t.equal(
+      all.reduce((sum, n) => sum + n, 0),
+      total,
+      `${of}: the rows of the list make its last row`,
+    )
+  }
+  const rows = await page.locator('main .chain.agent tr.up').first().textContent()
+  t.match(rows, /^CCBot.*\+2,/)
+
+  await page.locator('[role=tab][aria-selected=true]').focus()
+  await page.keyboard.press('ArrowLeft')
+  await shows(t, page, texts('[role=tab][aria-selected=true] > span:first-child'), ['Pages'], 'arrows move the tabs')
+  t.match(page.url(), /by=pages/, 'the tab is in the address')
+  t.equal(await page.evaluate('document.activeElement.id'), 'by-pages', 'and have the focus')
+  const wave = page.locator('main .chain.agent tr.up th button').first()
+  t.equal(await wave.textContent(), '/wave', 'the page of the wave')
+  await wave.click()
+  await eventually('a name filters', async () => /filters=/.test(page.url()))
+  await page.goto(`${app.admin}/sites/1/changes?${RANGE}&by=campaigns`)
+  await page.waitForSelector('main .absent')
+  t.match(await page.textContent('main .cell:has(#changes-agent)'), 'Agents follow no campaign')
+  await page.keyboard.press('t')
+  await page.waitForSelector('main table[aria-label="When"], main .scroll table')
+  t.same(trouble.lines, [])
+})
+
+t.test('nothing to compare with is said once; the overview has the panel', async (t) => {
+  const { page, trouble } = await signIn(browser, app, { viewport: { width: 390, height: 844 } })
+  await page.goto(`${app.admin}/sites/1/changes?range=90d`)
+  await eventually('answers are there', async () => (await page.evaluate(SETTLED)) === true)
+  const sentence = String(await page.textContent('main .sentence'))
+  t.match(sentence, /so there is no change/)
+  t.equal(sentence.match(/no change/g)?.length, 1)
+  t.equal(
+    await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+    true,
+    'nothing is cut off sideways',
+  )
+  await page.goto(`${app.admin}/sites/1/?${RANGE}`)
+  await page.waitForSelector('main .change-sides .chain.agent')
+  t.equal(await page.locator('main .change-sides .chain.agent :is(.up, .down)').count(), 3, 'the top three rows')
+  t.match(await page.textContent('main .change-words'), 'CCBot made')
+  t.same(trouble.lines, [])
+})
+
+t.test('in German', async (t) => {
+  const { page } = await signIn(browser, app, { locale: 'de-DE', viewport: { width: 1440, height: 1000 } })
+  await page.goto(`${app.admin}/sites/1/changes?${RANGE}`)
+  await page.waitForSelector('main .chain')
+  t.match(
+    await page.textContent('main .sentence'),
+    /Von Agenten gab es [\d.]+ Lesezugriffe mehr als in den 7 Tagen davor/,
+  )
+})
