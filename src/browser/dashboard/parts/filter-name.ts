@@ -35,7 +35,7 @@ function valueName(dimension: string, value: string): string {
   if (PATHS.includes(dimension)) return shownPath(value)
   return names[dimension]?.[value] ?? value
 }
-const PATHS = ['pathname', 'entry_page', 'exit_page']
+const PATHS = ['pathname', 'section', 'entry_page', 'exit_page']
 
 export function valueText(dimension: string, value: unknown): string {
   if (typeof value === 'boolean') return value ? t().shell.yes : t().shell.no

@@ -4,6 +4,7 @@ export const filters: Texts['filters'] = {
   dimension: {
     hostname: 'Hostname',
     pathname: 'Seite',
+    section: 'Bereich',
     entry_page: 'Erste Seite',
     exit_page: 'Letzte Seite',
     referrer: 'Referrer',

@@ -18,6 +18,12 @@ export const pages: Texts['pages'] = {
     disallowed: (pages) => [' Agenten riefen ', pages.shown, ' ab, obwohl robots.txt es untersagte.'],
   },
   sortedBy: { human: 'Nach Menschen geordnet', agent: 'Nach Lesezugriffen geordnet' },
+  sections: {
+    title: 'Bereiche',
+    none: 'In keinem Bereich',
+    empty:
+      'Es gibt noch keinen Bereich. Ein Ordner, in dem drei Seiten gelesen wurden, wird einer; weitere schreiben Sie in den Einstellungen der Website.',
+  },
   pageReads: 'Lesezugriffe',
   lastRead: 'Zuletzt gelesen',
   robots: 'robots.txt',

@@ -23,6 +23,9 @@ export const settings: Texts['settings'] = {
     currency: 'Währung',
     currencyHint: 'Drei Buchstaben, etwa EUR. Für den Umsatz von Zielen.',
     privacy: 'Datenschutz',
+    sections: 'Bereiche',
+    sectionsHint:
+      'Ein Muster je Zeile, wie /blog/*; * steht für beliebigen Text. Das erste passende entscheidet. Ordner mit drei gelesenen Seiten folgen von selbst.',
     excluded: 'Pfade, die nicht erfasst werden',
     excludedHint: 'Einer je Zeile; * steht für alles.',
     gpc: 'Menschen nicht erfassen, deren Browser Global Privacy Control sendet',

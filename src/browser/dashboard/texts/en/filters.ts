@@ -3,6 +3,7 @@ export const filters = {
   dimension: {
     hostname: 'Hostname',
     pathname: 'Page',
+    section: 'Section',
     entry_page: 'First page',
     exit_page: 'Last page',
     referrer: 'Referrer',

@@ -19,6 +19,12 @@ export const pages = {
     disallowed: (pages: Quantity<'pages'>): Parts => [' Agents fetched ', pages.shown, ' that robots.txt disallowed.'],
   },
   sortedBy: { human: 'Sorted by people', agent: 'Sorted by reads' },
+  sections: {
+    title: 'Sections',
+    none: 'Not in a section',
+    empty:
+      'There is no section yet. A folder in which three pages were read becomes one; write others in the settings of the site.',
+  },
   pageReads: 'Reads',
   lastRead: 'Last read',
   robots: 'robots.txt',

@@ -24,6 +24,9 @@ export const settings = {
     currency: 'Currency',
     currencyHint: 'Three letters, such as EUR. For the revenue of goals.',
     privacy: 'Privacy',
+    sections: 'Sections',
+    sectionsHint:
+      'One pattern per line, as /blog/*; * stands for any text. The first that fits a page decides. Folders with three read pages follow by themselves.',
     excluded: 'Paths that are not recorded',
     excludedHint: 'One per line; * stands for anything.',
     gpc: 'Do not record people whose browser sends Global Privacy Control',

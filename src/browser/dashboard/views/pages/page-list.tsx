@@ -14,6 +14,7 @@ import { askable, audiences, usePair } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import { DISALLOWED, type PageRow, ROWS, sortedBy, usePageRows } from './page-rows.js'
+import { SectionPanels } from './section-panels.js'
 
 /** Metrics beside the bar, from the middle outwards, and the metric of the bar, by which the API sorts. */
 const DETAILS = {
@@ -34,6 +35,7 @@ export function PageList() {
   return (
     <Sheet title={t().shell.view.pages}>
       <ListSentence pages={pages} rows={rows} />
+      <SectionPanels />
       <Panel
         title={t().shell.view.pages}
         aside={texts.sortedBy[lead]}

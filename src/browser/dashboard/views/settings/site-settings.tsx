@@ -86,6 +86,7 @@ function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecor
     const days = textOf(fields, 'retention_days')
     const body = {
       ...siteOf(fields),
+      sections: linesOf(fields, 'sections'),
       excluded_paths: linesOf(fields, 'excluded_paths'),
       respect_gpc: isChecked(fields, 'respect_gpc'),
       visitor_salt: SALTS.find((salt) => salt === textOf(fields, 'visitor_salt')) ?? 'day',
@@ -101,6 +102,7 @@ function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecor
   return (
     <Form action={parts.save} submit={edit.store}>
       <SiteFields of={of} />
+      <Lines label={texts.sections} hint={texts.sectionsHint} name="sections" lines={of.sections} />
       <h3 class="section-title">{texts.privacy}</h3>
       <Lines label={texts.excluded} hint={texts.excludedHint} name="excluded_paths" lines={of.excluded_paths} />
       <Check label={texts.gpc} name="respect_gpc" defaultChecked={of.respect_gpc} />
