@@ -147,8 +147,9 @@ const ALL_READS: readonly ExpectedRead[] = [
         const [at, counts] = [now - 300_000 + i * 60_000, of(live.peopleIn(i), live.agentsIn(i))]
         return { t: new Date(at).toISOString(), ...countedIn(rows, q, [at, at + 60_000], counts) }
       })
-      const totals = countedIn(rows, q, [now - 300_000, now], of(live.people, live.agents))
-      return { params: '', data: { ...totals, pages: best.slice(0, 50), minutes } }
+      const counted = (counts: AnswerRow) => countedIn(rows, q, [now - 300_000, now], counts)
+      const shown = best.slice(0, 50).map(({ pathname, ...counts }) => ({ pathname, ...counted(counts) }))
+      return { params: '', data: { ...counted(of(live.people, live.agents)), pages: shown, minutes } }
     },
   },
   {
