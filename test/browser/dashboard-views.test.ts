@@ -23,15 +23,8 @@ const VIEWS = [
 
 /** Views with each kind of panel. `VIEWS=all` visits every view on every screen, which takes four minutes of two cores. */
 const KINDS = [
-  '',
-  'live',
-  'pages/%2Fp%2F1',
-  'places',
-  'funnels',
-  'journeys',
-  'agents/gptbot',
-  'policy',
-  'settings/site',
+  ...['', 'live', 'pages/%2Fp%2F1', 'places', 'funnels', 'journeys'],
+  ...['agents/gptbot', 'policy', 'settings/site'],
 ]
 /** On the other screens, where parts and not views decide. */
 const PARTS = ['', 'pages/%2Fp%2F1', 'agents/gptbot', 'settings/site']
