@@ -55,7 +55,8 @@ export function Explorer() {
   const texts = t().behaviour.steps
   const pages = useTopPages()
   const chosen = stepsInAddress()
-  const first = pages.paths[0]
+  // A share link of this view alone has no list of pages.
+  const first = pages.paths[0] ?? (pages.answer.problem ? '/' : undefined)
   const steps = chosen.length > 0 ? chosen : first === undefined ? [] : [first]
   const asked = { steps: JSON.stringify(steps), compare: undefined }
   const answers = usePair('/api/stats/journeys/steps', () => (steps.length > 0 ? asked : undefined))
