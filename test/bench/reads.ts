@@ -57,6 +57,9 @@ export const MEASURED_READS: readonly [path: string, query: string][] = [
   ['stats/breakdown', 'dimension=entry_page'],
   ['stats/breakdown', 'dimension=exit_page'],
   ['stats/breakdown', 'dimension=pathname'],
+  // The second half of the time, because the read compares.
+  ['stats/changes', 'start=2026-10-06&end=2026-11-19'],
+  ['stats/changes', 'start=2026-10-06&end=2026-11-19&audience=agent'],
   ['stats/events', ''],
   ['stats/goals', ''],
   ['stats/funnel/1', ''],
