@@ -17,7 +17,6 @@ const VIEWS = [
   ...['', 'live', 'pages', 'pages/%2Fp%2F1', 'sources', 'places', 'devices', 'events', 'goals', 'funnels', 'journeys'],
   ...['retention', 'sessions', 'visitors', 'performance', 'errors', 'agents', 'agents/gptbot', 'coverage'],
   ...['citation-gap', 'policy', 'violations', 'decay', 'catalog', 'no-such-view'],
-  // The other sections consist of the same parts.
   ...['site', 'install', 'shares', 'alerts', 'keys', 'members', 'account'].map((section) => `settings/${section}`),
 ]
 

@@ -57,8 +57,6 @@ export const overview: Texts['overview'] = {
   noDevices: 'Agenten haben keinen Bildschirm und keinen Browser, deshalb steht hier nichts über sie.',
   mapAndList: 'Karte und Liste',
   empty: {
-    title: 'Noch keine Besuche',
-    text: 'readership läuft und wartet auf den ersten Besuch. Das Dashboard füllt sich von selbst; neu laden ist nicht nötig.',
     waiting: 'Wartet auf den ersten Besuch',
     asPerson: 'Die Website als Mensch lesen',
     asPersonText: 'Öffnen Sie die Website durch readership. Ihr Besuch erscheint hier binnen einer Sekunde.',

@@ -63,8 +63,6 @@ export const overview = {
   noDevices: 'Agents have no screen and no browser, so there is nothing to show for them here.',
   mapAndList: 'Map and list',
   empty: {
-    title: 'No visits yet',
-    text: 'readership is running and waits for the first visit. The dashboard fills by itself; there is nothing to reload.',
     waiting: 'Waiting for the first visit',
     asPerson: 'Read the site as a person',
     asPersonText: 'Open the site through readership. Your visit appears here within a second.',

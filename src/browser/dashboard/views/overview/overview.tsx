@@ -1,18 +1,13 @@
-import { useEffect } from 'preact/hooks'
 import { ReadershipChart } from '../../charts/readership-chart.js'
-import { Code } from '../../parts/dialogs.js'
 import { Later } from '../../parts/later.js'
-import { OutLink } from '../../parts/names.js'
 import { Figures, Headline, metricOf } from '../../parts/numbers.js'
 import { Sheet } from '../../parts/panel.js'
 import type { Audience } from '../../state/address.js'
-import { forget } from '../../state/data.js'
 import { pickedMetrics, pickMetric } from '../../state/metrics.js'
 import { audiences, usePair } from '../../state/question.js'
-import { scriptTag, siteAddress } from '../../state/session.js'
-import { whileVisible } from '../../state/visible.js'
 import { t } from '../../texts/index.js'
 import { ChangesPanel } from './changes-panel.js'
+import { FirstRun } from './first-run.js'
 import { OverviewSentence } from './overview-sentence.js'
 import { AgentPanels, PagePanels, PeoplePanels } from './panels.js'
 
@@ -57,39 +52,5 @@ export default function Overview() {
         <PeoplePanels />
       </Later>
     </Sheet>
-  )
-}
-
-/** The first minutes: how to make the first visit and the first fetch. Fills by itself. */
-function FirstRun() {
-  const { empty } = t().overview
-  const address = siteAddress() ?? 'https://www.example.com/'
-  useEffect(() => whileVisible(3_000, () => forget('/api/stats/overview')), [])
-  return (
-    <>
-      <h1 class="title">{empty.title}</h1>
-      <p class="muted first-run">{empty.text}</p>
-      <div class="sheet">
-        <section class="cell">
-          <h2>{empty.asPerson}</h2>
-          <p class="muted">{empty.asPersonText}</p>
-          <p class="title-line">
-            <OutLink href={address}>{address}</OutLink>
-            <span class="pulse" />
-            <span class="muted">{empty.waiting}</span>
-          </p>
-        </section>
-        <section class="cell">
-          <h2>{empty.asAgent}</h2>
-          <p class="muted">{empty.asAgentText}</p>
-          <Code text={`curl -A "GPTBot/1.3" ${address}`} />
-        </section>
-        <section class="cell">
-          <h2>{empty.script}</h2>
-          <p class="muted">{empty.scriptText}</p>
-          <Code text={scriptTag()} />
-        </section>
-      </div>
-    </>
   )
 }

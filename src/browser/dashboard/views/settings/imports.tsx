@@ -30,7 +30,7 @@ export function Imports() {
 }
 
 /** The field for files, and the list of uploads and imports. */
-function ImportLogs() {
+export function ImportLogs() {
   const texts = t().imports
   const [isWatched, setWatched] = useState(true)
   const answer = useRead('/api/imports', siteQuery.value, isWatched ? { every: LOOK_MS } : {})

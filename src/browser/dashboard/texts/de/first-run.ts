@@ -1,0 +1,26 @@
+import type { Texts } from '../shape.js'
+export const firstRun: Texts['firstRun'] = {
+  title: (name) => `${name} einrichten`,
+  text: 'readership läuft. Die Reihenfolge ist frei; das Dashboard öffnet sich von selbst mit dem ersten Besuch oder Lesezugriff.',
+  reach: 'Ihre Website antwortet',
+  reachLater:
+    'Noch nicht gefragt: readership fragt die Website nach ihrer robots.txt, sobald es einen Hostnamen kennt.',
+  reached: (at, status) => `Sie antwortete um ${at} mit ${status}, als sie nach ihrer robots.txt gefragt wurde.`,
+  reachFailed: (at, reason) =>
+    `Sie antwortete um ${at} nicht: ${reason}. Läuft sie, und ist ihre Adresse die, mit der readership gestartet wurde?`,
+  name: 'Name und Zeitzone',
+  nameText: 'Tage beginnen um Mitternacht dieser Zone. Beides lässt sich später ändern.',
+  robotsLater:
+    'Jeder Lesezugriff eines Agenten wird nach der robots.txt seines Augenblicks beurteilt. Sie wurde noch nicht abgerufen.',
+  robotsLink: 'Was jeder Agent lesen darf',
+  logs: 'Alte Protokolle einlesen',
+  install: 'Andere Wege: Express, Hono, Node, andere Server',
+  hosts: 'Kommt nichts an?',
+  hostsText: (domains) =>
+    domains.length === 0
+      ? 'Die Website hat noch keine Domain, deshalb zählen Besuche jedes Hostnamens.'
+      : `Besuche anderer Hostnamen als ${domains.join(', ')} werden nicht erfasst. Ergänzen Sie einen in den Einstellungen der Website.`,
+  demo: 'Nur schauen?',
+  demoText:
+    'In einem Checkout von readership startet dies eine erfundene Website mit 75 Tagen Vergangenheit. Sie bleibt für sich.',
+}

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { openBrowser } from '../fixtures/browser.js'
+import { signIn } from '../fixtures/dashboard-service.js'
+import { dataDir, eventually, freePort, startInstance, startOrigin } from '../fixtures/instance.js'
+
+/** The first screen of a new owner: whether the site responds, its name, robots.txt, old logs; and it ends by itself. */
+const browser = await openBrowser(t)
+
+t.test('a site that responds', { timeout: 300_000 }, async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const app = await startInstance(origin.url, dataDir(t))
+  t.teardown(() => app.stop())
+  const { context, page } = await signIn(browser, app, { timezoneId: 'Europe/Oslo' })
+  await page.waitForSelector('.first-run')
+  t.equal(await page.locator('.setup-steps > li').count(), 5)
+  t.equal(await page.locator('.setup-steps input[type=file]').count(), 1, 'old logs can be chosen here')
+  await page.fill('.setup-steps input[name=name]', 'Slack Water')
+  t.equal(
+    await page.inputValue('.setup-steps input[name=timezone]'),
+    'Europe/Oslo',
+    'the zone of the browser is suggested',
+  )
+  await page.click('.setup-steps button[type=submit]')
+  await eventually(
+    'its name is stored',
+    async () => (await page.locator('main h1').textContent()) === 'Set up Slack Water',
+  )
+  const picture = async (name: string) =>
+    process.env.PICTURES && page.screenshot({ path: `${process.env.PICTURES}/${name}.png`, fullPage: true })
+  await picture('firstrun')
+  await page.setViewportSize({ width: 390, height: 844 })
+  t.equal(
+    await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'),
+    true,
+    'nothing is wider than the phone',
+  )
+  await picture('firstrun-phone')
+  await fetch(app.site, { headers: { 'user-agent': 'GPTBot/1.3' } })
+  await page.waitForSelector('.first-run', { state: 'detached' })
+  t.equal(await page.locator('main h1').textContent(), 'Overview', 'the dashboard opens by itself with the first fetch')
+  await context.close()
+})
+
+t.test('a site that is not running', { timeout: 300_000 }, async (t) => {
+  const app = await startInstance(`http://127.0.0.1:${await freePort()}`, dataDir(t))
+  t.teardown(() => app.stop())
+  const { context, page } = await signIn(browser, app, { locale: 'de-DE' })
+  await page.waitForSelector('.first-run')
+  await eventually('the page says when the site did not respond', async () =>
+    /Sie antwortete um \d\d:\d\d:\d\d nicht: http:\/\/127\.0\.0\.1:\d+ cannot be reached/.test(
+      (await page.locator('.setup-steps').textContent()) ?? '',
+    ),
+  )
+  if (process.env.PICTURES)
+    await page.screenshot({ path: `${process.env.PICTURES}/firstrun-refused.png`, fullPage: true })
+  await context.close()
+})
