@@ -95,6 +95,8 @@ export const parts: Texts['parts'] = {
     properties_cut: 'Es gibt mehr Eigenschaften, als hier stehen.',
     site_wide_change_taken_out:
       'Auch die Seitenaufrufe der ganzen Website haben sich verändert; die Urteile rechnen das heraus.',
+    too_little_compared:
+      'Weniger als die Hälfte der Zeit wurde in beiden Zeiträumen erfasst; deshalb wird nichts verglichen.',
     timeline_truncated: 'Der Besuch hat mehr Schritte, als hier stehen.',
     verification_indeterminate: 'Ohne Abrufe, die sich zu ihrer Zeit nicht prüfen ließen.',
     window_too_short: 'Für ein Urteil ist die Zeit zu kurz: Es braucht 28 Tage.',

@@ -127,35 +127,42 @@ function StepNode({ node, name, stepWidth, isFirst, namedBefore, onNear, onFollo
   const isPage = kind === 'page'
   const words = `${funnels.step(step)}, ${name}: ${quantity('/api/stats/journeys sessions', sessions).text}`
   const leave = () => onNear(undefined)
+  const press = pressEvents(({ shiftKey }) => {
+    if (isPage && shiftKey) onFollow(pathname)
+    else if (isPage) toggleFilter('pathname', pathname)
+  })
   return (
-    <g
-      class="node"
-      data-step={step}
-      role={isPage ? 'button' : 'img'}
-      tabindex={isFirst ? 0 : -1}
-      aria-label={words}
-      {...(isPage ? { 'aria-pressed': isFiltered('pathname', pathname) } : {})}
-      onMouseEnter={() => onNear(id)}
-      onMouseLeave={leave}
-      onFocus={() => onNear(id)}
-      onBlur={leave}
-      {...pressEvents(({ shiftKey }) => {
-        if (isPage && shiftKey) onFollow(pathname)
-        else if (isPage) toggleFilter('pathname', pathname)
-      })}
-    >
-      <title>{isPage ? `${words}. ${texts.hint}` : words}</title>
-      <rect x={x0} y={y0} width={x1 - x0} height={Math.max(1, y1 - y0)} rx="2" class={kind} />
+    <>
+      <g
+        class="node"
+        data-step={step}
+        role={isPage ? 'button' : 'img'}
+        tabindex={isFirst ? 0 : -1}
+        aria-label={words}
+        {...(isPage ? { 'aria-pressed': isFiltered('pathname', pathname) } : {})}
+        onMouseEnter={() => onNear(id)}
+        onMouseLeave={leave}
+        onFocus={() => onNear(id)}
+        onBlur={leave}
+        {...press}
+      >
+        <title>{isPage ? `${words}. ${texts.hint}` : words}</title>
+        <rect x={x0} y={y0} width={x1 - x0} height={Math.max(1, y1 - y0)} rx="2" class={kind} />
+      </g>
+      {/* Beside the button and not in it: a cut name would not be in the button's own name. */}
       <text
         class="halo"
         aria-hidden="true"
         x={namedBefore ? x0 - 6 : x1 + 6}
         text-anchor={namedBefore ? 'end' : 'start'}
         y={(y0 + y1) / 2 + 4}
+        onMouseEnter={() => onNear(id)}
+        onMouseLeave={leave}
+        onClick={press.onClick}
       >
         <tspan class={isPage ? 'strong' : ''}>{shorten(name, stepWidth)}</tspan> {formatNumber(sessions)}
       </text>
-    </g>
+    </>
   )
 }
 

@@ -17,10 +17,9 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
   const texts = t().overview
   const human = totals.human.data
   const agent = totals.agent.data
-  // Questions of the panels, so that each is asked once, and after the numbers and the chart. The worst class comes first.
-  const isAsked = human !== undefined || agent !== undefined
-  const violations = useOne('/api/policy/violations/rules', 'agent', OVERVIEW_VIOLATIONS, isAsked)
-  const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 8 }, isAsked)
+  // Questions of the panels, so that each is asked once. The worst class comes first.
+  const violations = useOne('/api/policy/violations/rules', 'agent', OVERVIEW_VIOLATIONS)
+  const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 8 })
   const answers = show === 'both' ? [totals.human, totals.agent] : [totals[show]]
   return (
     <Sentence answers={answers} also={[violations, gap]}>
