@@ -139,7 +139,9 @@ t.test('every read is limited to the sites of its key', async (t) => {
   const asked = table.filter((route) => route.access === 'stats:read' && 'site' in (route.query?.shape ?? {}))
   for (const { path, query } of asked.filter((route) => !route.path.includes('{')))
     for (const [name, key] of Object.entries({ org, bound })) {
-      const more = 'dimension' in (query?.shape ?? {}) && !path.includes('/export.') ? '&dimension=pathname' : ''
+      const needed = { dimension: 'pathname', steps: '/' }
+      const given = Object.entries(needed).filter(([one]) => one in (query?.shape ?? {}) && !path.includes('/export.'))
+      const more = given.map(([one, value]) => `&${one}=${value}`).join('')
       const status = async (site: number) => (await ask(`${path}?site=${site}${more}`, key)).status
       const statuses = await Promise.all([1, 2, 3, 9].map(status))
       t.same(statuses, expected[name === 'org' ? 'org' : 'bound'], `${path} by ${name}`)
@@ -299,7 +301,7 @@ t.test('every field of a response is in the API document', async (t) => {
   const { ask, table } = await open(t)
   for (const route of table.filter(({ tag }) => tag === 'stats' || tag === 'agents')) {
     if (route.path.includes('{')) continue
-    const given = [...new URLSearchParams('site=1&dimension=pathname&range=90d&compare=previous&limit=1')]
+    const given = [...new URLSearchParams('site=1&dimension=pathname&steps=/&range=90d&compare=previous&limit=1')]
     const path = `${route.path}?${new URLSearchParams(given.filter(([name]) => name in (route.query?.shape ?? {})))}`
     const response = await ask(path, { operator: true })
     t.equal(response.status, 200, path)
