@@ -121,7 +121,9 @@ t.test('values of queries never become SQL, patterns or paths', { timeout: 300_0
     const { query, path } = read
     // Each text is tried alone on a sixth of the reads, and with the others on all reads.
     const attempts = ATTEMPTS.filter((_, i) => path.endsWith('/overview') || (i + turn) % 6 === 0)
-    const base = `${fillPathIds(path)}?site=1&range=90d${'dimension' in query ? '&dimension=pathname' : ''}`
+    const needed = `${'dimension' in query ? '&dimension=pathname' : ''}${'steps' in query ? '&steps=/glossary' : ''}`
+    // A change needs rows in the window before, too.
+    const base = `${fillPathIds(path)}?site=1&range=${path.endsWith('changes') ? '7d' : '90d'}${needed}`
     const everything = await answered(base)
     const nothing = await answered(`${base}&filters=${encoded([{ or: conditions(read, [HARMLESS]) }])}`)
     // A single session and a policy are returned whole, and realtime has few rows.
@@ -148,6 +150,7 @@ t.test('values of queries never become SQL, patterns or paths', { timeout: 300_0
         if (name in query) await same(read, text, name, (word) => `${base}&${name}=${encoded(word)}`)
       if (path === '/api/policy') await same(read, text, 'path', (word) => `${base}&path=${encoded(`/${word}`)}`)
       if (path.endsWith('journeys')) await same(read, text, 'start', (word) => `${base}&start=${encoded(`/${word}`)}`)
+      if ('steps' in query) await same(read, text, 'steps', (word) => base.replace('/glossary', encoded(`/${word}`)))
       if ('dimension' in query && !('only' in read.audience))
         await same(read, text, 'dimension', (word) => `${base.replace('pathname', encoded(`prop:${word}`))}`)
       if (path.includes('{'))

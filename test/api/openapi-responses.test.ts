@@ -31,11 +31,15 @@ t.test('every parameter accepts its example alone', SLOW, async (t) => {
       if (one.in !== 'query' || ('$ref' in (operation.parameters?.[j] ?? {}) && (i + j) % 6 > 0)) continue
       const own = [...new Set([...needed, one])].map((each) => `${each.name}=${textOf(each)}`)
       // A parameter of some reports is documented with their names.
-      const report = /^For ([\w/{}-]+)/.exec(one.description ?? '')?.[1]?.replace('{id}', '1')
+      const report =
+        /^For ([\w/{}-]+)/.exec(one.description ?? '')?.[1]?.replace('{id}', '1') ??
+        (['limit', 'page', 'order'].includes(one.name) ? 'pages' : undefined)
       const query = [...own, ...(path.includes('/export.') && report ? [`report=${report}`] : [])].join('&')
       const { status, body } = await operator(`${url}?${query}`, { method })
       await body?.cancel()
-      t.ok(status === 200 || (one.name === 'segment' && status === 404), `${name}: ${query} ${status}`)
+      // Nothing has the name of the example.
+      const isUnknown = status === 404 && ['segment', 'hostname', 'token'].includes(one.name)
+      t.ok(status === 200 || isUnknown, `${name}: ${query} ${status}`)
     }
   }
 })
