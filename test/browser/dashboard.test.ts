@@ -326,7 +326,7 @@ t.test('a share link opens with its password in another browser', SLOW, async (t
   await guest.keyboard.press('/')
   t.equal(await guest.locator('dialog').count(), 0, 'the search needs an account')
   await guest.goto(`${address}/settings`)
-  await guest.waitForSelector('h1:has-text("There is no such page")')
+  await guest.waitForSelector('h1:has-text("This link does not show Settings")')
   await guest.click('main a.button')
   await guest.waitForSelector('.number .value')
   // The token of the link ends with its password.
