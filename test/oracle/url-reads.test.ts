@@ -277,7 +277,7 @@ t.test('overview, breakdown by every dimension, timeseries and catalog', async (
   for (const [query, window] of [WINDOWS[0], WINDOWS[2]].flatMap((each) => (each ? [each] : []))) {
     for (const [i, filters] of FILTERS.filter(ofAgents).slice(0, 4).entries()) {
       for (const site of [1 + (i % 2)]) {
-        const q = { site, audience: 'agent', window, tz: TZ, filters } as const
+        const q = { site, audience: 'agent', window, tz: TZ, filters, sectionsAt: NOW } as const
         const own = recount(rows, q)
         const PROOF = ['verified', 'verified_fetches', 'spoofed', 'indeterminate', 'unverifiable']
         const pick = (metrics: Metrics, names: readonly string[]) =>
