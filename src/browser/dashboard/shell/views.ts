@@ -77,9 +77,9 @@ export async function preloadView(path: readonly string[]): Promise<void> {
 
 /** Scopes of the reads that a view shows beside its own. */
 const FURTHER_SCOPES: Readonly<Record<string, readonly Scope[]>> = {
-  overview: ['timeseries', 'pages', 'sources', 'locations', 'devices', 'agents'],
+  overview: ['timeseries', 'changes', 'pages', 'sources', 'locations', 'devices', 'agents'],
   live: ['timeseries', 'agents'],
-  pages: ['timeseries', 'sources', 'agents'],
+  pages: ['timeseries', 'breakdown', 'sources', 'agents'],
   sources: ['overview'],
   devices: ['breakdown'],
   events: ['overview', 'timeseries'],
