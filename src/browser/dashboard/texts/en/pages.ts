@@ -23,7 +23,7 @@ export const pages = {
     title: 'Sections',
     none: 'Not in a section',
     empty:
-      'There is no section yet. A folder in which three pages were read becomes one; write others in the settings of the site.',
+      'No sections yet. A folder becomes one when three of its pages were read; write others in the settings of the site.',
   },
   pageReads: 'Reads',
   lastRead: 'Last read',

@@ -38,7 +38,7 @@ export default function ChangesView() {
   const answers = useChanges()
   const shown = audiences.value
   const asked = askable.value === 'both' ? shown.map((of) => answers[of]) : [answers[askable.value]]
-  // The sentence says itself why there is no change.
+  // The sentence gives the reason.
   const said = asked.map(({ meta: _, ...answer }) => answer)
   return (
     <Sheet title={texts.title}>
