@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { followLog } from '../../history/access-logs/follow.js'
 import type { LogChunk } from '../../history/access-logs/read-lines.js'
-import { style, type Terminal } from './terminal.js'
+import { drawOver, style, type Terminal } from './terminal.js'
 import { cutToWidth } from './text-width.js'
 
 /** Milliseconds between two reports, which grow with the time that making one takes. */
@@ -45,7 +45,6 @@ export async function followReport({ path, signal, add, show }: FollowDeps): Pro
 }
 
 const [ENTER, LEAVE] = ['\u001b[?1049h', '\u001b[?1049l']
-const [HOME, CLEAR_LINE, CLEAR_BELOW] = ['\u001b[H', '\u001b[K', '\u001b[J']
 
 /** Shows one screen in place of the one before, on the terminal's second screen; the first one is as it was afterwards. */
 export function createScreen(terminal: Terminal, hint: string) {
@@ -58,8 +57,7 @@ export function createScreen(terminal: Terminal, hint: string) {
         .split('\n')
         .slice(0, Math.max(1, rows - 1))
       const last = style(terminal, 'dim', cutToWidth(hint, columns - 1))
-      const shown = [...lines, last].map((line) => `${line}${CLEAR_LINE}`).join('\n')
-      terminal.out(`${isOpen ? '' : ENTER}${HOME}${shown}${CLEAR_BELOW}`)
+      terminal.out(`${isOpen ? '' : ENTER}${drawOver([...lines, last].join('\n'))}`)
       isOpen = true
     },
     close(): void {

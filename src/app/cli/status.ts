@@ -5,14 +5,10 @@ import { isRunning, withClient } from './client.js'
 import { type CommandCall, defineCommand, flag, JSON_FLAG, printJson } from './command.js'
 import { escapeJson } from './escape.js'
 import { formatStatus } from './status-screen.js'
-import { Failure } from './terminal.js'
+import { drawOver, Failure } from './terminal.js'
 
 const WATCH_INTERVAL_MS = 2_000
-/** Moves to the first line; the rest of each line, and what was below the last, are erased as the screen is drawn. */
-const HOME = '\u001b[H'
 const CLEAR_SCREEN = '\u001b[2J'
-const CLEAR_LINE_END = '\u001b[K'
-const CLEAR_BELOW = '\u001b[J'
 
 export const status = defineCommand({
   name: 'status',
@@ -43,8 +39,7 @@ async function watch(call: CommandCall<{ json: boolean }>, first: InstanceStatus
   for (const name of ['SIGINT', 'SIGTERM'] as const) terminal.onSignal(name, () => stop.abort())
   const isScreen = terminal.columns !== undefined && !flags.json
   const draw = (text: string) => {
-    if (!isScreen) return terminal.out(`${text}\n`)
-    terminal.out(`${HOME}${text.replaceAll('\n', `${CLEAR_LINE_END}\n`)}${CLEAR_BELOW}`)
+    terminal.out(isScreen ? drawOver(text) : `${text}\n`)
   }
   if (isScreen) terminal.out(CLEAR_SCREEN)
   let next: InstanceStatus | Failure = first

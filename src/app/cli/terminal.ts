@@ -64,3 +64,6 @@ export function style(terminal: Pick<Terminal, 'colour'>, name: keyof typeof STY
 /** Returns the text as it is shown, without the codes of its styles. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the styles' own.
 export const withoutStyle = (text: string): string => text.replace(/\u001b\[\d+m/g, '')
+
+/** Returns text that a terminal draws over what it shows: the rest of each line, and what is below the last, are erased. */
+export const drawOver = (text: string): string => `\u001b[H${text.replaceAll('\n', '\u001b[K\n')}\u001b[J`
