@@ -2,6 +2,7 @@ import type { EventRow, Rows } from '../../src/storage/rows.js'
 import { bucketLabel, timeline } from './calendar.js'
 import { rank } from './compare.js'
 import type { ExpectedAnswer, ExpectedRead, QuestionOptions } from './expected-reads.js'
+import { sectionOfPath } from './filter-match.js'
 import { recordedPart } from './recorded.js'
 import { compareBytes, type Question, siteView } from './site-rows.js'
 
@@ -23,8 +24,8 @@ interface Tally {
   before: number
 }
 const DIMENSIONS = {
-  human: ['entry_page', 'source', 'country', 'utm_campaign'],
-  agent: ['agent_id', 'pathname', 'country'],
+  human: ['entry_page', 'section', 'source', 'country', 'utm_campaign'],
+  agent: ['agent_id', 'pathname', 'section', 'country'],
   all: [],
 }
 const CAUSES = ['source', 'agent_id', 'entry_page', 'pathname', 'utm_campaign', 'section', 'country']
@@ -48,20 +49,28 @@ const word = (value: unknown): Word => (typeof value === 'string' ? value : unde
 
 /** Lists the visits of a question's window by their start, or the reads by their time. */
 function countedIn(rows: Rows, q: Question): Counted[] {
-  const { sessionsInWindow, fetchesInWindow } = siteView(rows, q)
+  const { sessionsInWindow, fetchesInWindow, sections } = siteView(rows, q)
+  const sectionOf = (path: Word) => (path === undefined ? undefined : sectionOfPath(sections, path))
   if (q.audience === 'agent')
     return fetchesInWindow
       .filter((row) => row.is_pageview)
       .map((row) => ({
         at: row.timestamp.getTime(),
-        values: { agent_id: row.agent_id, pathname: row.pathname, country: word(row.country) },
+        values: {
+          agent_id: row.agent_id,
+          pathname: row.pathname,
+          section: sectionOf(row.pathname),
+          country: word(row.country),
+        },
         spoofed: row.verification === 'spoofed',
       }))
   return sessionsInWindow.map(({ session, matchingRows }) => {
     const least = (of: (row: EventRow) => unknown) =>
       matchingRows.flatMap((row) => word(of(row)) ?? []).toSorted(compareBytes)[0]
+    const entry_page = least((row) => row.entry_page)
     const values = {
-      entry_page: least((row) => row.entry_page),
+      entry_page,
+      section: sectionOf(entry_page),
       source: least((row) => row.source),
       country: least((row) => row.country),
       utm_campaign: least((row) => row.utm_campaign),

@@ -60,6 +60,8 @@ export interface SiteView {
   /** All rows of the site's people. */
   events: readonly EventRow[]
   sessions: ReadonlyMap<bigint, Session>
+  /** The patterns of the sections, in the order in which they are tried. */
+  sections: readonly string[]
   /** Hits in the window that pass the filters. */
   hitsInWindow: readonly EventRow[]
   fetchesInWindow: readonly AgentEventRow[]
@@ -113,6 +115,7 @@ function buildSiteView(all: Rows, q: Question): SiteView {
     q,
     events,
     sessions,
+    sections: world.sections ?? [],
     within,
     passes,
     hitsInWindow: events.filter((row) => within(row.timestamp) && passes(row)),

@@ -5,7 +5,9 @@ import { bucketKey } from './buckets.js'
 import type { Window } from './calendar.js'
 import type { ComparedTimes } from './compared-times.js'
 import { filterCondition, sourceRows, whereClause } from './conditions.js'
+import { sectionOf } from './group-by-dimension.js'
 import { type Plan, withWindow } from './plan.js'
+import { SECTION } from './sections.js'
 import { startedInWindow } from './window-conditions.js'
 
 /*
@@ -18,13 +20,32 @@ export interface ChangeDimension {
   readonly name: string
   /** True if a name that was only claimed is a value of its own: others read in that name. */
   readonly splitsSpoofed?: true
+  /** The column with the path of which its values are sections; absent: the values have a column of its name. */
+  readonly column?: 'entry_page' | 'pathname'
 }
 
 /** The dimensions by which the change of each readership is divided, in the order of the answer. */
 export const CHANGE_DIMENSIONS = {
-  human: [{ name: 'entry_page' }, { name: 'source' }, { name: 'country' }, { name: 'utm_campaign' }],
-  agent: [{ name: 'agent_id', splitsSpoofed: true }, { name: 'pathname' }, { name: 'country' }],
+  human: [
+    { name: 'entry_page' },
+    { name: SECTION, column: 'entry_page' },
+    { name: 'source' },
+    { name: 'country' },
+    { name: 'utm_campaign' },
+  ],
+  agent: [
+    { name: 'agent_id', splitsSpoofed: true },
+    { name: 'pathname' },
+    { name: SECTION, column: 'pathname' },
+    { name: 'country' },
+  ],
 } as const satisfies Record<'human' | 'agent', readonly ChangeDimension[]>
+
+/** Names the columns of what is counted. */
+function storedColumns(audience: 'human' | 'agent'): string[] {
+  const dimensions: readonly ChangeDimension[] = CHANGE_DIMENSIONS[audience]
+  return dimensions.filter(({ column }) => column === undefined).map(({ name }) => name)
+}
 
 /** The most values that are named. */
 export const MAX_RISES = 5
@@ -43,7 +64,7 @@ export interface ChangeValue {
 /** Selects the visits of the window, once each: `started` and a column for each dimension of people. */
 function visits(plan: Plan): Sql {
   const { filters } = plan
-  const names = CHANGE_DIMENSIONS.human.map(({ name }) => name)
+  const names = storedColumns('human')
   const where = filterCondition(plan)
   const { aggregates, hits } = canUseSessionAggregates(filters)
     ? splitSessions(plan, excludesVaryingTraits(filters))
@@ -82,19 +103,21 @@ export interface ChangeOptions {
 }
 
 /** Counts only what has this value. */
-const hasValue = ({ dimension, value, spoofed }: ChangeValue): Sql =>
-  sql`${value === undefined ? sql`${raw(dimension)} is null` : sql`${raw(dimension)} = ${value}`}
+function hasValue({ dimension, value, spoofed }: ChangeValue, plan: Plan): Sql {
+  const column = dimension === SECTION ? sectionOf(PAGE_OF[audienceOf(plan)], plan) : raw(dimension)
+  return sql`${value === undefined ? sql`${column} is null` : sql`${column} = ${value}`}
     ${dimension === 'agent_id' ? raw(`and spoofed = ${spoofed ? 1 : 0}`) : raw('')}`
+}
+
+const audienceOf = ({ audience }: Plan): 'human' | 'agent' => (audience === 'agent' ? 'agent' : 'human')
 
 /**
  * Selects what is compared, of both windows: a column for each dimension, `bucket`, and 1 in `n_now` or `n_before`. The bucket
  * of what happened before is the one at the same distance from the start of its window.
  */
 function compared({ plan, comparison, times, lastBucket }: ChangeOptions, only: ChangeValue | undefined): Sql {
-  const audience = plan.audience === 'agent' ? 'agent' : 'human'
-  const columns = raw(
-    [...CHANGE_DIMENSIONS[audience].map(({ name }) => name), ...(audience === 'agent' ? ['spoofed'] : [])].join(', '),
-  )
+  const audience = audienceOf(plan)
+  const columns = raw([...storedColumns(audience), ...(audience === 'agent' ? ['spoofed'] : [])].join(', '))
   const { dialect, window, tz, granularity } = plan
   const before = withWindow(plan, comparison)
   const rows = (of: Plan) => (audience === 'agent' ? pageReads(of) : visits(of))
@@ -103,7 +126,7 @@ function compared({ plan, comparison, times, lastBucket }: ChangeOptions, only: 
   const sameMoment = dialect.addMs(started, raw(String(times.offset)))
   // Days of another year may be longer.
   const bucketBefore = sql`least(${key(sameMoment)}, ${raw(String(lastBucket))})`
-  const where = only ? sql` and ${hasValue(only)}` : raw('')
+  const where = only ? sql` and ${hasValue(only, plan)}` : raw('')
   return sql`
     select ${columns}, ${key(started)} as bucket, 1 as n_now, 0 as n_before
     from (${rows(plan)}) v where ${isWithin(started, times.now, plan)}${where}
@@ -125,9 +148,14 @@ const buckets = (plan: Plan): Sql => sql`
  * Selects the values of a dimension that rose and fell most, ranked, with `n_values`, and the value with the greatest excess
  * in the direction of the total: what it changed beyond what it would have changed with all others.
  */
-function topValues({ name, splitsSpoofed }: ChangeDimension, plan: Plan): Sql {
+function topValues({ name, splitsSpoofed, column }: ChangeDimension, plan: Plan): Sql {
   const spoofed = splitsSpoofed ? raw('spoofed') : raw('0')
   const keys = raw(splitsSpoofed ? `${name}, spoofed` : name)
+  // Paths are far fewer than what is counted: a path's section is found once.
+  const counted = column
+    ? sql`select ${sectionOf(column, plan)} as value, 0 as spoofed, ${SUMS(plan)}
+        from (select ${raw(column)}, ${SUMS(plan)} from compared group by ${raw(column)}) p group by value`
+    : sql`select ${raw(name)} as value, ${spoofed} as spoofed, ${SUMS(plan)} from compared group by ${keys}`
   const ties = raw('value nulls last, spoofed')
   const excess = raw(`(case when t_before = 0 then n_now - n_before
       else (n_now - n_before) * t_before - n_before * (t_now - t_before) end)
@@ -142,7 +170,7 @@ function topValues({ name, splitsSpoofed }: ChangeDimension, plan: Plan): Sql {
       from (
         select value, spoofed, n_now, n_before, count(*) over () as n_values, sum(n_now) over () as t_now,
           sum(n_before) over () as t_before
-        from (select ${raw(name)} as value, ${spoofed} as spoofed, ${SUMS(plan)} from compared group by ${keys}) g) t) r
+        from (${counted}) g) t) r
     where (n_now > n_before and rise <= ${MAX_RISES}) or (n_now < n_before and fall <= ${MAX_FALLS}) or excess = 1`
 }
 

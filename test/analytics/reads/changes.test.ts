@@ -27,13 +27,17 @@ const pageReads = (n: number, on: Date, of: Partial<AgentEventRow> = {}): Partia
   agent_events: times(n, () => agentRow({ timestamp: on, is_pageview: true, ...of })),
 })
 
-async function asker(rows: Rows, recording = whole) {
+async function asker(rows: Rows, recording = whole, sections: string[] = []) {
   const store = await openStore(t)
   await store.append(rows)
+  const site = async (id: number) => {
+    const known = await common.site(id)
+    return known && { ...known, sections }
+  }
   return async (more = '') => {
     const window = /start=/.test(more) ? '' : '&start=2026-10-21T00:00:00Z&end=2026-11-20T00:00:00Z'
     const query = new URLSearchParams(`site=1${window}&granularity=day&${more}`)
-    const answer = await runRead(changes, query, { ...common, store, recording: async () => recording })
+    const answer = await runRead(changes, query, { ...common, store, site, recording: async () => recording })
     return { data: Data.parse(answer.data), meta: answer.meta }
   }
 }
@@ -185,6 +189,40 @@ t.test('verdicts', async (t) => {
     t.equal(data.cause !== undefined, verdict === 'cause', why)
     addsUp(t, data)
   }
+})
+
+t.test('sections are those of the owner, then those that are found; many pages of one can be a cause', async (t) => {
+  const guides = times(10, (i) => [
+    visits(2, day(BEFORE), { pathname: `/guides/${i}` }),
+    visits(12, day(NOW), { pathname: `/guides/${i}` }),
+  ])
+  const tides = [
+    ...[visits(40, day(BEFORE), { pathname: '/tides/a' }), visits(10, day(NOW), { pathname: '/tides/a' })],
+    visits(40, day(NOW), { pathname: '/tides/b' }),
+    ...[visits(8, day(BEFORE)), visits(8, day(NOW))],
+  ]
+  const reads = [pageReads(3, day(NOW), { pathname: '/tides/a' }), pageReads(2, day(BEFORE), { pathname: '/tides' })]
+  const rows = all(...guides.flat(), ...tides, ...reads)
+  const ask = await asker(rows, whole, ['/tides/*'])
+  const { data } = await ask()
+  addsUp(t, data)
+  // Folders below the root with three pages are found: /guides has ten.
+  t.equal(short(data, 'section'), '/guides/* 20>120, /tides/* 40>50 |  | 1: 8>8')
+  // 178 against 68 is 110 more. Without it /guides would have 20 * 110 / 68 = 32.4 more; each of its pages has 10 at most.
+  t.match(data.cause, { dimension: 'section', value: '/guides/*', difference: 100 })
+  t.equal(Math.round(data.cause?.excess ?? 0), 68)
+  t.equal(data.cause?.page, undefined, 'no page holds most of it')
+  t.equal(
+    short((await ask('audience=agent')).data, 'section'),
+    '/tides/* 2>3 |  | 0: 0>0',
+    'the folder itself is in it',
+  )
+  const found = await asker(rows)
+  t.equal(
+    short((await found()).data, 'section'),
+    '/guides/* 20>120, /tides/* 40>50 |  | 1: 8>8',
+    '/tides and two below it',
+  )
 })
 
 t.test('at most five rises and three falls are named, and the others are the rest', async (t) => {

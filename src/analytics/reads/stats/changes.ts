@@ -43,9 +43,10 @@ const Value = z.object({
 /** GET /api/stats/changes: what rose and fell against the other window, as differences that add up. */
 export default defineRead({
   path: '/api/stats/changes',
-  summary: 'Pages, sources, agents, countries and campaigns that rose and fell most',
+  summary: 'Pages, sections, sources, agents, countries and campaigns that rose and fell most',
   params: {},
   compare: 'required',
+  usesSections: true,
   data: z.object({
     measure: z
       .enum(['sessions', 'pageviews'])

@@ -115,6 +115,26 @@ from (
 ) r
 where (n_now > n_before and rise <= 5) or (n_now < n_before and fall <= 3) or excess = 1
 union all
+select 'section' as dimension, value, spoofed, n_now, n_before, n_values, rise, fall, excess
+from (
+  select value, spoofed, n_now, n_before, n_values, row_number() over (order by n_now - n_before desc, value nulls last, spoofed) as rise,
+      row_number() over (order by n_now - n_before, value nulls last, spoofed) as fall, row_number() over (order by (case when t_before = 0 then n_now - n_before else (n_now - n_before) * t_before - n_before * (t_now - t_before) end) * case when t_now < t_before then -1 else 1 end desc, value nulls last, spoofed) as excess
+  from (
+    select value, spoofed, n_now, n_before, count(*) over () as n_values, sum(n_now) over () as t_now,
+        sum(n_before) over () as t_before
+    from (
+      select cast(null as varchar) as value, 0 as spoofed, sum(n_now) as n_now, sum(n_before) as n_before
+      from (
+        select entry_page, sum(n_now) as n_now, sum(n_before) as n_before
+        from compared
+        group by entry_page
+      ) p
+      group by value
+    ) g
+  ) t
+) r
+where (n_now > n_before and rise <= 5) or (n_now < n_before and fall <= 3) or excess = 1
+union all
 select 'source' as dimension, value, spoofed, n_now, n_before, n_values, rise, fall, excess
 from (
   select value, spoofed, n_now, n_before, n_values, row_number() over (order by n_now - n_before desc, value nulls last, spoofed) as rise,
