@@ -23,7 +23,7 @@ const size = Number(process.env.CONTRACT_ROWS ?? 3_000)
 /** More rows than in the normal run: every set of filters is asked. */
 export const whole = size > 3_000
 /** One of so many questions is asked; in each state of the store, others. */
-const every = whole && !process.env.CONTRACT_EVERY ? 1 : Number(process.env.CONTRACT_EVERY ?? 28)
+const every = whole && !process.env.CONTRACT_EVERY ? 1 : Number(process.env.CONTRACT_EVERY ?? 56)
 /** A generated site of `CONTRACT_ROWS` rows, about half of them people's. */
 export function contractRows(): Rows {
   const visitors = whole ? MAX_VISITORS : undefined
