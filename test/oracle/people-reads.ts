@@ -52,10 +52,13 @@ export function session(visit: Session): AnswerRow {
     exit_page: exit,
     channel: rows[0]?.channel,
     source: rows[0]?.source,
+    utm_campaign: rows[0]?.utm_campaign,
     country: firstText(rows, (row) => row.country),
     browser: firstText(rows, (row) => row.browser),
     os: firstText(rows, (row) => row.os),
     device_type: firstText(rows, (row) => row.device_type),
+    screen_class: firstText(rows, (row) => row.screen_class),
+    language: firstText(rows, (row) => row.language),
     identified_id: lastText(rows, (row) => row.identified_id),
   })
 }

@@ -21,8 +21,9 @@ export const planAround = (plan: Plan, begun: readonly SessionStart[]): Plan => 
 
 /**
  * Returns whole sessions, one row each, unsorted: `id, visitor_id, started_at, ended_at, duration` (seconds),
- * `pageviews, events, entry_page, exit_page, channel, source, country, browser, os, device_type, identified_id`.
- * Country and device are from the first hit that has them, the identified id from the last.
+ * `pageviews, events, entry_page, exit_page, channel, source, utm_campaign, country, browser, os, device_type,
+ * screen_class, language, identified_id`. Country, device and language are from the first hit that has them, the
+ * identified id from the last.
  */
 export async function sessionDetails(context: ReadContext, begun: readonly SessionStart[]): Promise<ResultRow[]> {
   if (begun.length === 0) return []
@@ -36,12 +37,13 @@ export async function sessionDetails(context: ReadContext, begun: readonly Sessi
     sql`${plan.dialect.firstBy(raw(name), raw(`(timestamp, ${name})`))} as ${raw(name)}`
   return context.rows(sql`
     select s.session_id as id, visitor_id, started as started_at, ended as ended_at, ms / 1000 as duration,
-      views as pageviews, interactions as events, entry_page, exit_page, channel, source, country, browser, os, device_type,
-      identified_id
+      views as pageviews, interactions as events, entry_page, exit_page, channel, source, utm_campaign, country, browser, os, device_type,
+      screen_class, language, identified_id
     from (select * from (${sessionsInWindow(near)}) w where ${isWanted}) s
     join (
-      select session_id, min(channel) as channel, min(source) as source, ${first('country')}, ${first('browser')},
-        ${first('os')}, ${first('device_type')},
+      select session_id, min(channel) as channel, min(source) as source, min(utm_campaign) as utm_campaign,
+        ${first('country')}, ${first('browser')}, ${first('os')}, ${first('device_type')}, ${first('screen_class')},
+        ${first('language')},
         ${plan.dialect.lastBy(raw('identified_id'), raw('(timestamp, identified_id)'))} as identified_id
       from events where ${startedInWindow(near)} and ${isWanted} group by session_id) r on r.session_id = s.session_id`)
 }

@@ -71,10 +71,13 @@ export const sessionShape = {
   exit_page: z.string().optional().describe('The last pageview; in a session without pageviews the last event.'),
   channel: z.string().optional(),
   source: z.string().optional(),
-  country: z.string().optional().describe('From its first hit that has it, like the device.'),
+  utm_campaign: z.string().optional(),
+  country: z.string().optional().describe('From its first hit that has it, like the device and the language.'),
   browser: z.string().optional(),
   os: z.string().optional(),
   device_type: z.string().optional(),
+  screen_class: z.string().optional().describe('Only if the script reported it.'),
+  language: z.string().optional(),
   identified_id: z.string().optional().describe('Given by the site; the latest one.'),
 }
 

@@ -6675,10 +6675,13 @@ export interface operations {
                             exit_page?: string;
                             id: string;
                             identified_id?: string;
+                            language?: string;
                             os?: string;
                             pageviews: number;
+                            screen_class?: string;
                             source?: string;
                             started_at: string;
+                            utm_campaign?: string;
                             visitor_id: string;
                         }[];
                         meta: components["schemas"]["Meta"];
@@ -6725,8 +6728,10 @@ export interface operations {
                             exit_page?: string;
                             id: string;
                             identified_id?: string;
+                            language?: string;
                             os?: string;
                             pageviews: number;
+                            screen_class?: string;
                             source?: string;
                             started_at: string;
                             timeline: {
@@ -6741,6 +6746,7 @@ export interface operations {
                                 scroll?: number;
                                 timestamp: string;
                             }[];
+                            utm_campaign?: string;
                             visitor_id: string;
                         };
                         meta: components["schemas"]["Meta"];

@@ -3,6 +3,7 @@ import type { DataOf } from '../client/index.js'
 import { root, siteId } from './address.js'
 import { client, isProblem, type Problem, send } from './client.js'
 import { askData } from './data.js'
+import type { SaltPeriod } from './id-period.js'
 
 export type Me = DataOf<'/api/auth/me'>
 export type Role = Me['organisations'][number]['role']
@@ -18,6 +19,8 @@ export interface SiteInfo {
   domains?: readonly string[]
   url?: string
   currency?: string
+  /** How long ids of people last; absent for readers of a share link. */
+  visitor_salt?: SaltPeriod
 }
 /** The sites that the reader may see. */
 export const sites = signal<readonly SiteInfo[] | undefined>(undefined)

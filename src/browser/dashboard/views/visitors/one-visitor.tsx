@@ -15,6 +15,7 @@ import { envelope, shareSlug } from '../../state/question.js'
 import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import { sessionColumns } from '../sessions/session-table.js'
+import { recognisedText, useVisitsOfId, VisitorLine } from '../sessions/visitor-line.js'
 
 const ROWS = 25
 /** The columns of their visits; what all of them share stands beside the table. */
@@ -35,6 +36,7 @@ export function OneVisitor({ id }: { id: string }) {
     '/api/stats/sessions',
     answer.data && { ...question, filters: JSON.stringify(filters), limit: ROWS, page: pageNumber() },
   )
+  const ofId = useVisitsOfId(visitor?.id, visitor?.last_seen)
   const [erasing, setErasing] = useState(false)
   const name = person ?? texts.anonymous(id.slice(0, 6))
   return (
@@ -65,6 +67,15 @@ export function OneVisitor({ id }: { id: string }) {
                 )
               }
             </Sentence>
+            {visitor && (
+              <VisitorLine
+                title={texts.visitsOfId}
+                visits={ofId}
+                visitor={id}
+                at={visitor.last_seen}
+                isIdentified={person !== undefined}
+              />
+            )}
             <Panel span={8} title={texts.theirVisits} answers={[visits]} empty={visits.data?.length === 0}>
               {() => (
                 <>
@@ -104,10 +115,19 @@ function AboutVisitor({ found, onErase }: FactsProps) {
             <Facts>
               <Fact name={texts.firstSeen}>{formatFullInstant(visitor.first_seen)}</Fact>
               <Fact name={texts.lastSeen}>{formatFullInstant(visitor.last_seen)}</Fact>
-              <Fact name={t().parts.country}>
-                {visitor.country === undefined ? unknown : formatCountry(visitor.country)}
+              <Fact name={texts.recognisedHead}>
+                {recognisedText(visitor.last_seen, visitor.identified_id !== undefined) ?? unknown}
               </Fact>
-              <Fact name={t().devices.browser}>{visitor.browser?.slice(0, 80) ?? unknown}</Fact>
+              <Fact name={t().parts.country}>
+                {visitor.country === undefined ? (
+                  <span class="muted">{texts.noCountry}</span>
+                ) : (
+                  formatCountry(visitor.country)
+                )}
+              </Fact>
+              <Fact name={t().devices.browser}>
+                {visitor.browser?.slice(0, 80) ?? <span class="muted">{texts.notSaid}</span>}
+              </Fact>
             </Facts>
             <h3>{texts.traits}</h3>
             {visitor.traits ? <Props of={visitor.traits} /> : <p class="muted small">{texts.noTraits}</p>}

@@ -8,8 +8,8 @@ where site_id = 1
 
 /* /api/stats/sessions/{id} */
 select s.session_id as id, visitor_id, started as started_at, ended as ended_at, ms / 1000 as duration,
-    views as pageviews, interactions as events, entry_page, exit_page, channel, source, country,
-    browser, os, device_type, identified_id
+    views as pageviews, interactions as events, entry_page, exit_page, channel, source, utm_campaign,
+    country, browser, os, device_type, screen_class, language, identified_id
 from (
   select *
   from (
@@ -44,9 +44,11 @@ from (
   where session_id in (1, 1)
 ) s
 join (
-  select session_id, min(channel) as channel, min(source) as source, arg_min(country, (timestamp, country)) as country,
-      arg_min(browser, (timestamp, browser)) as browser, arg_min(os, (timestamp, os)) as os,
-      arg_min(device_type, (timestamp, device_type)) as device_type, arg_max(identified_id, (timestamp, identified_id)) as identified_id
+  select session_id, min(channel) as channel, min(source) as source, min(utm_campaign) as utm_campaign,
+      arg_min(country, (timestamp, country)) as country, arg_min(browser, (timestamp, browser)) as browser,
+      arg_min(os, (timestamp, os)) as os, arg_min(device_type, (timestamp, device_type)) as device_type,
+      arg_min(screen_class, (timestamp, screen_class)) as screen_class, arg_min(language, (timestamp, language)) as language,
+      arg_max(identified_id, (timestamp, identified_id)) as identified_id
   from events
   where site_id = 1
     and session_start >= timestamp '2026-10-25 00:30:00.000'
