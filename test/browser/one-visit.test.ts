@@ -73,7 +73,7 @@ t.test('a visit with the script', async (t) => {
     plain(await page.textContent('main .sentence')),
     'A person (India) came from newsletter: 3 pageviews in 3 m 20 s, most of the time in use on /articles/fog-signals (2 m 21 s), and 1 event, first Subscribed. This was visit 1 of 2.',
   )
-  // Of 200 seconds: 0 to 18, 24 to 165, 190 to 200.
+  // The visit has 200 seconds: 0 to 18, 24 to 165, 190 to 200.
   t.same(await page.evaluate(BARS), [
     [0, 9],
     [12, 71],

@@ -71,7 +71,7 @@ export const From = ({ row }: { row: Session }) => {
   return <RowName label={t().parts.channel[channel] ?? channel} filter={['channel', channel]} />
 }
 
-export const Device = ({ row }: { row: Session }) => {
+const Device = ({ row }: { row: Session }) => {
   const { browser, os } = row
   if (browser === undefined) return <span class="muted">{os ?? t().parts.unknown}</span>
   return (

@@ -1,5 +1,5 @@
-/** One hit of a visit, as `stats/sessions/{id}` has it. */
-export interface Hit {
+/** A hit of a visit in the answer of `stats/sessions/{id}`. */
+interface Hit {
   timestamp: string
   kind: string
   hostname: string
@@ -20,7 +20,7 @@ export interface Step {
   scroll?: number
 }
 
-export interface Span {
+interface Span {
   from: number
   to: number
 }
@@ -34,7 +34,7 @@ export interface VisitSteps {
   engaged?: number
 }
 
-/** Hits that say something about a page, and are no step of their own. */
+/** Kinds of hits that belong to the step of their page. */
 const REPORTS = ['engagement', 'vitals']
 
 /**
@@ -99,7 +99,7 @@ export function clockOf(ms: number): string {
     : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`
 }
 
-/** Which visit this is of those known, counted from the first; undefined unless all of them are known. */
+/** Counts a visit among those of its visitor, from the first; undefined unless all of them are in the list. */
 export function placeAmong(
   id: string,
   visits: readonly { id: string }[],
