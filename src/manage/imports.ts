@@ -32,9 +32,8 @@ export const Import = z.object({
     .nullable()
     .describe('Skipped lines that are not pages because of the paths of data alone; null of an older import.'),
   known: z.int(),
-  /** Rows of people and of agents. */
-  human: z.int(),
-  agent: z.int(),
+  human: z.int().describe('Pageviews of people that it added.'),
+  agent: z.int().describe('Fetches of agents that it added.'),
   own_salts: z
     .boolean()
     .describe('Whether people of it have ids that recorded people do not have: the salt of their time was destroyed.'),

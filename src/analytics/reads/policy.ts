@@ -5,7 +5,7 @@ import { whereClause } from '../query/conditions.js'
 import { defineRead } from '../query/read.js'
 import type { ReadContext } from '../query/read-context.js'
 import { pathFetches, SEVERITIES } from '../query/violations.js'
-import { Count, formatInstants, Instant } from './shapes.js'
+import { Count, Fetches, formatInstants, Instant } from './shapes.js'
 
 const Preferences = z.record(z.string(), z.string())
 const Problem = z.object({ line: z.int().optional(), problem: z.string() })
@@ -44,7 +44,7 @@ const AgentDecision = z.object({
   content_usage: z.array(ContentUsage).optional(),
 })
 const Seen = z.object({
-  fetches: Count,
+  fetches: Fetches,
   spoofed: Count,
   disallowed: Count.describe('Fetches that the version of their time disallowed.'),
   severity: z
@@ -106,7 +106,7 @@ const HeaderRows = z.array(
     pathname: z.string(),
     x_robots_tag: z.string().optional(),
     content_usage: z.string().optional(),
-    fetches: Count,
+    fetches: Fetches,
   }),
 )
 
@@ -135,14 +135,16 @@ export default defineRead({
   },
   audience: { only: 'agent' },
   data: PolicyReport.extend({
-    agents: z.array(
-      AgentDecision.extend({
-        name: z.string(),
-        seen: Seen.optional().describe(
-          'With `path`: its fetches of that path, without the query, on this hostname in the window. Absent: none.',
-        ),
-      }),
-    ),
+    agents: z
+      .array(
+        AgentDecision.extend({
+          name: z.string(),
+          seen: Seen.optional().describe(
+            'With `path`: its fetches of that path, without the query, on this hostname in the window. Absent: none.',
+          ),
+        }),
+      )
+      .describe('The decision for each known agent.'),
     headers: HeaderRows.describe('X-Robots-Tag and Content-Usage of responses to agents in the window, by page.'),
   }),
   run: async (context, { hostname, agent_id, path }) => {

@@ -54,6 +54,9 @@ export const Series = z.array(
   }),
 )
 export const Count = z.int().nonnegative()
+export const Visits = Count.describe('Visits of people, that is sessions.')
+export const Pageviews = Count.describe('Pageviews of people.')
+export const Fetches = Count.describe('Fetches by agents.')
 export const Share = z.number().min(0).max(1)
 /** A 64-bit id as the API returns it. */
 export const HexId = z.string().regex(/^[0-9a-f]{16}$/)
@@ -65,7 +68,7 @@ export const sessionShape = {
   started_at: Instant,
   ended_at: Instant.describe('Its last hit, engagement included.'),
   duration: z.number().nonnegative().describe('Seconds from its first to its last hit.'),
-  pageviews: Count,
+  pageviews: Pageviews,
   events: Count.describe('Custom events, outbound links, downloads and forms.'),
   entry_page: z.string().optional(),
   exit_page: z.string().optional().describe('The last pageview; in a session without pageviews the last event.'),

@@ -13,7 +13,7 @@ export default defineRead({
   audience: { only: 'agent' },
   data: z.array(
     z.object({
-      agent_id: z.string(),
+      agent_id: z.string().describe('The agent.'),
       name: z.string(),
       operator: z.string(),
       purpose: z.string(),

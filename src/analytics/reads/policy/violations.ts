@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { sql } from '../../../storage/sql.js'
 import { defineRead } from '../../query/read.js'
 import { SEVERITIES, SEVERITY_RANK, violations } from '../../query/violations.js'
-import { Count, comparableRow, formatInstants, Instant, VIOLATIONS_READ } from '../shapes.js'
+import { Count, comparableRow, Fetches, formatInstants, Instant, VIOLATIONS_READ } from '../shapes.js'
 
 const VIOLATION_KEY = ['agent_id', 'operator', 'verified', 'severity', 'hostname', 'pathname', 'rule', 'line']
 
@@ -13,7 +13,7 @@ export default defineRead({
   ...VIOLATIONS_READ,
   data: z.array(
     comparableRow({
-      agent_id: z.string(),
+      agent_id: z.string().describe('The agent, as the fetches claim.'),
       operator: z.string().describe('As the fetch claims. Unless `verified` is true, this operator is not accused.'),
       verified: z.boolean().optional().describe('False: spoofed. Absent: it could not be verified.'),
       severity: z
@@ -28,7 +28,7 @@ export default defineRead({
         .optional()
         .describe('The pattern that disallowed it; absent if everything was disallowed without a rule.'),
       line: Count.optional().describe('Line of that pattern in the version active at the time.'),
-      fetches: Count,
+      fetches: Fetches,
       first_seen: Instant,
       last_seen: Instant,
     }),

@@ -7,7 +7,7 @@ import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
 import { sessionSteps, stepColumns } from '../../query/session-steps.js'
 import { sessionsInWindow } from '../../query/sessions.js'
-import { Count } from '../shapes.js'
+import { Visits } from '../shapes.js'
 
 /** Paths of a step that are returned by name. */
 const MAX_NAMED_PATHS = 20
@@ -41,10 +41,10 @@ export default defineRead({
           depth: z.int().min(1).max(8).describe('The step, from 1.'),
           kind: z.enum(KINDS),
           pathname: z.string().describe('A path; `other` for pages that are not named, `exit` for leaving.'),
-          sessions: Count,
+          sessions: Visits,
         }),
       ),
-      links: z.array(z.object({ source: z.string(), target: z.string(), sessions: Count })),
+      links: z.array(z.object({ source: z.string(), target: z.string(), sessions: Visits })),
     })
     .partial()
     .describe('Empty for agents, which have no sessions.'),

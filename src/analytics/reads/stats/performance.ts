@@ -19,7 +19,7 @@ const figureShapes = {
         p50: figure,
         p75: figure,
         p95: figure,
-        samples: z.int().positive(),
+        samples: z.int().positive().describe('Pageviews that it was measured in.'),
         rating: z.enum(RATINGS).describe('Of `p75`.'),
       })
       .describe('Milliseconds; `cls` has no unit. Absent: not measured.'),

@@ -6,7 +6,10 @@ import { Count, Instant } from '../shapes.js'
 
 const WINDOW_MINUTES = 5
 const MAX_PAGES = 50
-const readerShapes = { people: Count.optional(), agents: Count.optional() }
+const readerShapes = {
+  people: Count.optional().describe('Distinct people; absent if they were not asked for.'),
+  agents: Count.optional().describe('Distinct agents; absent if they were not asked for.'),
+}
 
 /**
  * GET /api/stats/realtime: the last five minutes of people and agents, side by side and never summed. A person is on

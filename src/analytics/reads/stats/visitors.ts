@@ -8,7 +8,7 @@ import { peopleOnly } from '../../query/read-audience.js'
 import type { ReadContext } from '../../query/read-context.js'
 import { sessionsInWindow } from '../../query/sessions.js'
 import { beforeWindowEnd, startedInWindow } from '../../query/window-conditions.js'
-import { Count, formatInstants, HexId, Instant, parseHexId, parseJsonObject } from '../shapes.js'
+import { Count, formatInstants, HexId, Instant, Pageviews, parseHexId, parseJsonObject } from '../shapes.js'
 
 /**
  * GET /api/stats/visitors: visitors with a hit in the window, last seen first. Visitor ids to which the site gave the
@@ -27,7 +27,7 @@ export default defineRead({
       identified_id: z.string().optional().describe('The name that the site gave the person; the latest one.'),
       traits: z.record(z.string(), z.unknown()).optional().describe('As the site last sent them.'),
       sessions: Count.describe('Sessions that started in the window.'),
-      pageviews: Count,
+      pageviews: Pageviews,
       first_seen: Instant.describe('First hit ever, also before the window.'),
       last_seen: Instant.describe('Last hit in the window.'),
       country: z.string().optional().describe('From the last hit in the window that has it, like the browser.'),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { raw, sql } from '../../../../storage/sql.js'
 import { defineRead } from '../../../query/read.js'
 import { groupedViolations, SEVERITIES, SEVERITY_RANK, violations } from '../../../query/violations.js'
-import { Count, comparableRow, formatInstants, VIOLATIONS_READ, violationSumShapes } from '../../shapes.js'
+import { Count, comparableRow, Fetches, formatInstants, VIOLATIONS_READ, violationSumShapes } from '../../shapes.js'
 
 /** GET /api/policy/violations/agents: what robots.txt disallowed, summed per agent and severity. */
 export default defineRead({
@@ -11,11 +11,11 @@ export default defineRead({
   ...VIOLATIONS_READ,
   data: z.array(
     comparableRow({
-      agent_id: z.string(),
+      agent_id: z.string().describe('The agent, as the fetches claim.'),
       name: z.string(),
       operator: z.string().describe('As the fetches claim; with severity `unverified` it is not accused.'),
       severity: z.enum(SEVERITIES).describe('An agent has one row for each severity of its fetches.'),
-      fetches: Count,
+      fetches: Fetches,
       urls: Count.describe('Distinct URLs.'),
       ...violationSumShapes,
     }),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { raw, sql } from '../../../../storage/sql.js'
 import { defineRead } from '../../../query/read.js'
 import { groupedViolations, SEVERITIES, SEVERITY_RANK, violations } from '../../../query/violations.js'
-import { Count, comparableRow, formatInstants, VIOLATIONS_READ, violationSumShapes } from '../../shapes.js'
+import { Count, comparableRow, Fetches, formatInstants, VIOLATIONS_READ, violationSumShapes } from '../../shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']
 const SUMS = Object.fromEntries(
@@ -19,7 +19,7 @@ export default defineRead({
       hostname: z.string(),
       pathname: z.string(),
       severity: z.enum(SEVERITIES).describe('The most serious of its fetches.'),
-      fetches: Count,
+      fetches: Fetches,
       severities: z.record(z.enum(SEVERITIES), Count).describe('Its fetches by severity.'),
       agents: Count.describe('Distinct agents, as the fetches claim.'),
       ...violationSumShapes,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { raw, sql } from '../../../../storage/sql.js'
 import { defineRead } from '../../../query/read.js'
 import { SEVERITIES, SEVERITY_RANK, violations } from '../../../query/violations.js'
-import { Count, comparableRow, formatInstants, Instant, VIOLATIONS_READ } from '../../shapes.js'
+import { Count, comparableRow, Fetches, formatInstants, Instant, VIOLATIONS_READ } from '../../shapes.js'
 
 const RULE_KEY = ['agent_id', 'severity', 'rule', 'line']
 
@@ -13,7 +13,7 @@ export default defineRead({
   ...VIOLATIONS_READ,
   data: z.array(
     comparableRow({
-      agent_id: z.string(),
+      agent_id: z.string().describe('The agent, as the fetches claim.'),
       name: z.string(),
       operator: z.string().describe('As the fetches claim; with severity `unverified` it is not accused.'),
       severity: z.enum(SEVERITIES),
@@ -24,7 +24,7 @@ export default defineRead({
       line: Count.optional().describe(
         'Line of that pattern in the version active at the time: a rule that moved has a row for each line.',
       ),
-      fetches: Count,
+      fetches: Fetches,
       urls: Count.describe('Distinct URLs.'),
       first_seen: Instant,
       last_seen: Instant,

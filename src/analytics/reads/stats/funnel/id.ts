@@ -6,9 +6,12 @@ import type { Plan } from '../../../query/plan.js'
 import { defineRead } from '../../../query/read.js'
 import { peopleOnly } from '../../../query/read-audience.js'
 import type { ReadContext } from '../../../query/read-context.js'
-import { Count, comparableRow, Share } from '../../shapes.js'
+import { Count, comparableRow, Share, Visits } from '../../shapes.js'
 
-const countShapes = { sessions: Count.optional(), visitors: Count.optional() }
+const countShapes = {
+  sessions: Visits.optional(),
+  visitors: Count.optional().describe('Distinct people.'),
+}
 
 /**
  * GET /api/stats/funnel/{id}: how far matching sessions came, or with `per=visitor` the visitors over all their

@@ -4,7 +4,7 @@ import { defineRead } from '../../../query/read.js'
 import { peopleOnly } from '../../../query/read-audience.js'
 import type { ReadContext } from '../../../query/read-context.js'
 import { stepColumns } from '../../../query/session-steps.js'
-import { Count } from '../../shapes.js'
+import { Count, Visits } from '../../shapes.js'
 
 const MAX_STEPS = 8
 const MAX_STEP_CHARACTERS = 2_000
@@ -71,7 +71,7 @@ export default defineRead({
       .array(
         z.object({
           pathnames: z.array(z.string()).describe('The first eight pages; a page that follows itself counts once.'),
-          sessions: Count,
+          sessions: Visits,
         }),
       )
       .optional()

@@ -37,7 +37,7 @@ export default function Catalog() {
         {() =>
           texts.sentence(
             whenText(),
-            quantity('/api/agents/catalog agents', all.length),
+            quantity('/api/agents/catalog agent_id', all.length),
             new Set(all.map(({ operator }) => operator)).size,
             all.filter(({ verification }) => verification.length > 0).length,
             <a class="agents" href={hrefTo({ own: { seen: 'yes' } })}>
@@ -48,7 +48,7 @@ export default function Catalog() {
       </Sentence>
       <Panel
         title={t().shell.view.catalog}
-        aside={answer.data && quantity('/api/agents/catalog agents', entries.length).text}
+        aside={answer.data && quantity('/api/agents/catalog agent_id', entries.length).text}
         right={
           <>
             <TabsLine

@@ -67,7 +67,7 @@ function breaches(found: DataOf<'/api/policy/violations/rules'> | undefined): re
   const agents = new Set(rows.map(({ agent_id }) => agent_id)).size
   const fetches = rows.reduce((sum, row) => sum + row.fetches, 0)
   return texts.breached(
-    quantity('/api/policy/violations/rules agents', agents, (text) => (
+    quantity('/api/policy/violations/rules agent_id', agents, (text) => (
       <a class="alert" href={hrefTo({ path: viewPath('violations') })}>
         {text}
       </a>

@@ -60,7 +60,7 @@ function ViolationSentence({ summary }: { summary: Result<'/api/policy/violation
             whenText(),
             disallowed,
             all === 0 ? '–' : formatShare(fetches / all),
-            quantity('/api/policy/violations/agents agents', many),
+            quantity('/api/policy/violations/agents agent_id', many),
           ),
           ...(breaches === 0
             ? [texts.noBreach]
