@@ -24,6 +24,7 @@ export const SHARE_SCOPES = [
   'devices',
   'breakdown',
   'changes',
+  'hours',
   'events',
   'goals',
   'funnel',

@@ -120,6 +120,7 @@ async function open(t: Test) {
   const scopes = [
     ...reads,
     'changes',
+    'hours',
     'events',
     'goals',
     'funnel',

@@ -119,7 +119,17 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     'goals',
     'journeys/steps',
   ]
-    .concat(['changes', 'funnel/{id}', 'journeys', 'retention', 'performance', 'errors', 'export.csv', 'export.pdf'])
+    .concat([
+      'changes',
+      'hours',
+      'funnel/{id}',
+      'journeys',
+      'retention',
+      'performance',
+      'errors',
+      'export.csv',
+      'export.pdf',
+    ])
     .map((name): [string, Row] => [`get /api/stats/${name}`, read]),
   ['get /api/stats/realtime', row('narrow', 200)],
   ['get /api/stats/realtime/stream', row('narrow', 200)],

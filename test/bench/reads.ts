@@ -60,6 +60,8 @@ export const MEASURED_READS: readonly [path: string, query: string][] = [
   // The second half of the time, because the read compares.
   ['stats/changes', 'start=2026-10-06&end=2026-11-19'],
   ['stats/changes', 'start=2026-10-06&end=2026-11-19&audience=agent'],
+  ['stats/hours', 'range=30d'],
+  ['stats/hours', 'range=30d&audience=agent'],
   ['stats/events', ''],
   ['stats/goals', ''],
   ['stats/funnel/1', ''],

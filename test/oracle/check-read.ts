@@ -25,6 +25,7 @@ interface ReadCheck {
 /** Reads whose rows say what one session or visitor did, or handle such times themselves. */
 const OWN_ABSENCE = [
   'changes',
+  'hours',
   'sessions',
   'sessions/{id}',
   'visitors',

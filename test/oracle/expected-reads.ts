@@ -4,10 +4,11 @@ import { expectOfAgents } from './agents-of-people-reads.js'
 import { yearBefore } from './calendar.js'
 import { JOURNEY_STEPS } from './chain-reads.js'
 import { CHANGES } from './change-reads.js'
-import { type AnswerRow, rank, withComparison } from './compare.js'
+import { type AnswerRow, pageOf, pickFrom, rank, withComparison } from './compare.js'
 import { amounts, besideRevenue, type Funnel, funnel, goals, idsAtStep } from './goal-reads.js'
 import { events, groupedRows, withoutUnknownPlaces } from './grouped-reads.js'
-import { errors, figures, vitalHits } from './health-reads.js'
+import { errors, PERFORMANCE } from './health-reads.js'
+import { HOURS } from './hour-reads.js'
 import { journeys, retention, session, sessions, sessionTimeline, visitors } from './people-reads.js'
 import { bucketParts, countedIn } from './recorded.js'
 import { type Metrics, recount } from './recount.js'
@@ -56,7 +57,6 @@ const SOURCE_METRICS = ['visitors', 'sessions', 'pageviews', 'bounce', 'duration
 const ALL_AUDIENCES = ['human', 'agent', 'all'] as const
 /** For both together these reads answer for people, and for agents with the little that agents have. */
 const PEOPLE = ['human', 'all', 'agent'] as const
-const pickFrom = <V>(list: readonly [V, ...V[]] | readonly V[], pick: number): V | undefined => list[pick % list.length]
 
 export const comparisonWindow = (
   window: Question['window'],
@@ -243,31 +243,7 @@ const ALL_READS: readonly ExpectedRead[] = [
       return { params: `${params}${words.join('')}`, data, total: total ?? 0 }
     },
   },
-  {
-    path: 'performance',
-    audiences: PEOPLE,
-    expect(rows, now, then, { pick }) {
-      const dimension = pickFrom([undefined, 'pathname', 'device_type', 'country', 'browser', 'utm_medium'], pick)
-      const whole = (q: Question) => vitalHits(siteView(rows, q)).get(undefined) ?? []
-      const data = figures(whole(now), then && whole(then))
-      if (dimension === undefined) return { params: '', data }
-      const [own, other] = [
-        vitalHits(siteView(rows, now), dimension),
-        then && vitalHits(siteView(rows, then), dimension),
-      ]
-      const all = rank(
-        [...own].filter(([key]) => key !== undefined || dimension !== 'utm_medium'),
-        ([, hits]) => [hits.length],
-        ([key]) => [key],
-      )
-      const { params, data: shown, total = 0 } = pageOf(all, pick)
-      const values = shown.map(([key, hits]) => ({
-        ...(key === undefined ? {} : { value: key }),
-        ...figures(hits, other && (other.get(key) ?? [])),
-      }))
-      return { params: `${params}&dimension=${dimension}`, data: { ...data, rows: values }, total }
-    },
-  },
+  { ...PERFORMANCE, audiences: PEOPLE },
   {
     path: 'errors',
     audiences: PEOPLE,
@@ -370,6 +346,7 @@ const ALL_READS: readonly ExpectedRead[] = [
     },
   },
   CHANGES,
+  HOURS,
 ]
 
 /** All reads; those about people answer for both audiences together as for people. */
@@ -385,12 +362,6 @@ export const EXPECTED_READS: readonly ExpectedRead[] = ALL_READS.map((read) => {
         : read.expect(rows, ask(now), then && ask(then), more),
   }
 })
-/** A page of a list, of a size that leaves further pages. */
-function pageOf<R>(rows: readonly R[], pick: number) {
-  const [limit, page] = [pickFrom([1000, 7, 50], pick) ?? 1, 1 + (pick % 4 === 3 ? 1 : 0)]
-  const data = rows.slice(limit * (page - 1), limit * page)
-  return { params: `limit=${limit}&page=${page}`, data, total: rows.length }
-}
 const expectPlaces = expectTables(
   { countries: ['country'], regions: ['country', 'region'], cities: ['country', 'region', 'city'] },
   METRICS.human,

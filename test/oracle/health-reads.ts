@@ -1,6 +1,7 @@
 import type { EventRow } from '../../src/storage/rows.js'
 import { bucketLabel, timeline } from './calendar.js'
-import { type AnswerRow, rank, withComparison } from './compare.js'
+import { type AnswerRow, pageOf, pickFrom, rank, withComparison } from './compare.js'
+import type { ExpectedRead } from './expected-reads.js'
 import type { Part } from './recorded.js'
 import {
   compareBytes,
@@ -9,7 +10,9 @@ import {
   groupByMany,
   type Key,
   NO_SESSION,
+  type Question,
   type SiteView,
+  siteView,
   withoutAbsent,
 } from './site-rows.js'
 
@@ -31,13 +34,13 @@ function quantile(sorted: readonly number[], p: number): number {
 }
 
 /** `stats/performance`: what browsers measured, in total or by a dimension. */
-export function vitalHits({ hitsInWindow: hits, keyOf }: SiteView, dimension?: string): Map<Key, EventRow[]> {
+function vitalHits({ hitsInWindow: hits, keyOf }: SiteView, dimension?: string): Map<Key, EventRow[]> {
   const measured = hits.filter(({ vitals }) => vitals !== null && Object.values(vitals).some((value) => value !== null))
   return dimension === undefined ? new Map([[undefined, measured]]) : groupByMany(measured, keyOf(dimension))
 }
 
 /** The figures of these rows, compared with those of the other window. */
-export function figures(rows: readonly EventRow[], then: readonly EventRow[] | undefined): AnswerRow {
+function figures(rows: readonly EventRow[], then: readonly EventRow[] | undefined): AnswerRow {
   const own = vitalsOf(rows)
   const rated = Object.entries(own).map(([name, figures]) => [name, { ...figures, rating: rating(name, figures.p75) }])
   if (then === undefined) return Object.fromEntries(rated)
@@ -111,4 +114,26 @@ export function errors({ hitsInWindow: hits, q }: SiteView, unit: string, parts:
     (row) => [Number(row.count), Number(row.visitors)],
     (row) => [row.fingerprint],
   )
+}
+
+export const PERFORMANCE: Omit<ExpectedRead, 'audiences'> = {
+  path: 'performance',
+  expect(rows, now, then, { pick }) {
+    const dimension = pickFrom([undefined, 'pathname', 'device_type', 'country', 'browser', 'utm_medium'], pick)
+    const whole = (q: Question) => vitalHits(siteView(rows, q)).get(undefined) ?? []
+    const data = figures(whole(now), then && whole(then))
+    if (dimension === undefined) return { params: '', data }
+    const [own, other] = [vitalHits(siteView(rows, now), dimension), then && vitalHits(siteView(rows, then), dimension)]
+    const all = rank(
+      [...own].filter(([key]) => key !== undefined || dimension !== 'utm_medium'),
+      ([, hits]) => [hits.length],
+      ([key]) => [key],
+    )
+    const { params, data: shown, total = 0 } = pageOf(all, pick)
+    const values = shown.map(([key, hits]) => ({
+      ...(key === undefined ? {} : { value: key }),
+      ...figures(hits, other && (other.get(key) ?? [])),
+    }))
+    return { params: `${params}&dimension=${dimension}`, data: { ...data, rows: values }, total }
+  },
 }

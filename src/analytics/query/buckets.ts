@@ -97,6 +97,16 @@ export function bucketKey(column: Sql, window: Window, tz: string, unit: Granula
   }
 }
 
+/** The hour of the week of a local time (in milliseconds, as if it were UTC): 0 is Monday 00:00, 167 is Sunday 23:00. */
+export const weekHourOf = (local: number): number => Math.floor((local + EPOCH_TO_MONDAY) / HOUR_MS) % 168
+
+/** The same in SQL, for the instant of a row. */
+export function weekHour(column: Sql, window: Window, tz: string, dialect: Dialect): Sql {
+  const shift = raw(String(EPOCH_TO_MONDAY))
+  const local = sql`(${dialect.epochMs(column)} + ${offsetSql(column, offsetSpans(window, tz))} + ${shift})`
+  return sql`(${dialect.divideInteger(local, raw(String(HOUR_MS)))} % 168)`
+}
+
 function offsetSql(column: Sql, spans: readonly OffsetSpan[]): Sql {
   const [last, ...earlier] = spans.toReversed()
   const ms = (span: OffsetSpan | undefined) => raw(String(span?.offset ?? 0))

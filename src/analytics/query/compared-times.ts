@@ -15,7 +15,7 @@ export interface ComparedTimes {
 }
 
 /** More parts make a long statement; windows with more gaps are compared in longer steps than hours. */
-const MAX_PARTS = 100
+export const MAX_PARTS = 100
 /** A window that runs until now ends up to ten seconds after it; those seconds count as recorded. */
 const MOMENT_MS = 10_000
 
@@ -47,7 +47,7 @@ export function findComparedTimes(window: Window, other: Window, recording: Reco
 type Span = readonly [from: number, to: number]
 
 /** Returns what is left of the time from 0 to `length` without the steps that `missing` touches. */
-function remaining(missing: readonly Span[], length: number, step: number): Span[] {
+export function remaining(missing: readonly Span[], length: number, step: number): Span[] {
   const parts: Span[] = []
   let at = 0
   for (const [from, to] of missing.toSorted(([a], [b]) => a - b)) {
@@ -60,7 +60,7 @@ function remaining(missing: readonly Span[], length: number, step: number): Span
 }
 
 /** The times of a window of which nothing, or not everything, was recorded. */
-function unrecorded(window: Window, recording: Recording, now: Date): Window[] {
+export function unrecorded(window: Window, recording: Recording, now: Date): Window[] {
   const { since } = recording
   if (since === undefined) return [window]
   const [first, last] = [

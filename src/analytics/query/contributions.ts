@@ -8,7 +8,7 @@ import { filterCondition, sourceRows, whereClause } from './conditions.js'
 import { sectionOf } from './group-by-dimension.js'
 import { type Plan, withWindow } from './plan.js'
 import { SECTION } from './sections.js'
-import { startedInWindow } from './window-conditions.js'
+import { isWithin, startedInWindow } from './window-conditions.js'
 
 /*
  * A change of visits (people) or of reads (agents) as contributions that add up: each visit and each read has one value of
@@ -82,18 +82,6 @@ const pageReads = (plan: Plan): Sql => sql`
   select timestamp as started, agent_id, case when ${raw(IS_SPOOFED)} then 1 else 0 end as spoofed, pathname, country
   from agent_events where ${whereClause(plan)} and is_pageview`
 
-/** The condition that an instant lies in one of these parts of a window. */
-function isWithin(column: Sql, parts: readonly Window[], { window }: Plan): Sql {
-  const [only] = parts
-  if (parts.length === 1 && only && sameTime(only, window)) return raw('true')
-  return sql`(${join(
-    parts.map(({ start, end }) => sql`(${column} >= ${start} and ${column} < ${end})`),
-    ' or ',
-  )})`
-}
-const sameTime = (a: Window, b: Window): boolean =>
-  a.start.getTime() === b.start.getTime() && a.end.getTime() === b.end.getTime()
-
 export interface ChangeOptions {
   readonly plan: Plan
   readonly comparison: Window
@@ -129,10 +117,10 @@ function compared({ plan, comparison, times, lastBucket }: ChangeOptions, only: 
   const where = only ? sql` and ${hasValue(only, plan)}` : raw('')
   return sql`
     select ${columns}, ${key(started)} as bucket, 1 as n_now, 0 as n_before
-    from (${rows(plan)}) v where ${isWithin(started, times.now, plan)}${where}
+    from (${rows(plan)}) v where ${isWithin(started, times.now, plan.window)}${where}
     union all
     select ${columns}, ${bucketBefore} as bucket, 0 as n_now, 1 as n_before
-    from (${rows(before)}) v where ${isWithin(started, times.before, before)}${where}`
+    from (${rows(before)}) v where ${isWithin(started, times.before, before.window)}${where}`
 }
 
 const SUMS = ({ dialect }: Plan): Sql =>

@@ -1,3 +1,4 @@
+import { ApiError } from '../../base/errors.js'
 import { AUDIENCES, type Audience } from './dimensions.js'
 import { ENVELOPE_SHAPE, type Envelope } from './envelope.js'
 import type { Warning } from './read-warnings.js'
@@ -49,6 +50,13 @@ export function resolveAudience(
   }
   const note = { code: 'people_only', message: 'Agents have none of this: only people are counted here.' }
   return { audience: 'human', shown: peopleOnly.sums ? 'all' : 'human', note }
+}
+
+/** Throws `validation_error` for both readerships together, where visits of one and reads of the other are counted. */
+export function requireOneReadership(audience: Audience): 'human' | 'agent' {
+  if (audience !== 'all') return audience
+  const message = 'Visits of people and reads of agents do not add up: write audience=human or audience=agent.'
+  throw new ApiError('validation_error', message, 'audience')
 }
 
 /** The parameter `audience` of a read, as the API document describes it. */

@@ -21,6 +21,7 @@ import errors from './stats/errors.js'
 import events from './stats/events.js'
 import funnel from './stats/funnel/id.js'
 import goals from './stats/goals.js'
+import hours from './stats/hours.js'
 import journeySteps from './stats/journeys/steps.js'
 import journeys from './stats/journeys.js'
 import locations from './stats/locations.js'
@@ -46,6 +47,7 @@ export const reads: readonly Read[] = [
   devices,
   breakdown,
   changes,
+  hours,
   events,
   performance,
   errors,

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { ApiError } from '../../../base/errors.js'
 import { GRANULARITIES } from '../../../storage/sql.js'
 import type { ResultRow } from '../../../storage/store.js'
 import { bucketEnds, listBuckets } from '../../query/buckets.js'
@@ -22,6 +21,7 @@ import {
   selectChanges,
 } from '../../query/contributions.js'
 import { defineRead } from '../../query/read.js'
+import { requireOneReadership } from '../../query/read-audience.js'
 import type { ReadContext } from '../../query/read-context.js'
 import { intersect } from '../../query/recording.js'
 import { Count, Instant, Partial as PartialBucket, Share } from '../shapes.js'
@@ -100,11 +100,8 @@ export default defineRead({
   }),
   run: async (context) => {
     const { plan, recording, now } = context
-    const { audience, window, granularity } = plan
-    if (audience === 'all') {
-      const message = 'Visits of people and reads of agents do not add up: write audience=human or audience=agent.'
-      throw new ApiError('validation_error', message, 'audience')
-    }
+    const { window, granularity } = plan
+    const audience = requireOneReadership(plan.audience)
     const comparison = plan.comparison ?? window
     const times = findComparedTimes(window, comparison, recording, now)
     const measure = audience === 'human' ? 'sessions' : 'pageviews'

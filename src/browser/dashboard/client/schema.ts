@@ -484,6 +484,11 @@ export interface paths {
         };
         get: operations["get_stats_goals"];
     };
+    "/api/stats/hours": {
+        parameters: {
+        };
+        get: operations["get_stats_hours"];
+    };
     "/api/stats/journeys": {
         parameters: {
         };
@@ -4761,7 +4766,7 @@ export interface operations {
                             expires_at?: string;
                             name?: string;
                             password: boolean;
-                            scopes?: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            scopes?: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "hours" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                             site?: {
                                 id: number;
                                 name: string;
@@ -4846,7 +4851,7 @@ export interface operations {
                             id: number;
                             name: string;
                             password: boolean;
-                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "hours" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                             site: number;
                             slug: string;
                             version: number;
@@ -4874,7 +4879,7 @@ export interface operations {
                     };
                     name: string;
                     password?: string;
-                    scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                    scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "hours" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                     site: number;
                 };
             };
@@ -4897,7 +4902,7 @@ export interface operations {
                             id: number;
                             name: string;
                             password: boolean;
-                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "hours" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                             site: number;
                             slug: string;
                             version: number;
@@ -4932,7 +4937,7 @@ export interface operations {
                             id: number;
                             name: string;
                             password: boolean;
-                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "hours" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                             site: number;
                             slug: string;
                             version: number;
@@ -4976,7 +4981,7 @@ export interface operations {
                     };
                     name?: string;
                     password?: string | null;
-                    scopes?: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                    scopes?: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "hours" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                 };
             };
         };
@@ -4998,7 +5003,7 @@ export interface operations {
                             id: number;
                             name: string;
                             password: boolean;
-                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
+                            scopes: ("overview" | "timeseries" | "realtime" | "pages" | "sources" | "locations" | "devices" | "breakdown" | "changes" | "hours" | "events" | "goals" | "funnel" | "journeys" | "retention" | "performance" | "errors" | "agents")[];
                             site: number;
                             slug: string;
                             version: number;
@@ -6016,6 +6021,47 @@ export interface operations {
                             }[];
                             visitors?: number;
                         }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_stats_hours: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            cells: {
+                                average?: number;
+                                count?: number;
+                                hour: number;
+                                hours: number;
+                                weekday: number;
+                            }[];
+                            left_out: number;
+                            /** @enum {string} */
+                            measure: "sessions" | "pageviews";
+                        };
                         meta: components["schemas"]["Meta"];
                     };
                 };

@@ -80,6 +80,7 @@ export const settings = {
       devices: 'Devices',
       breakdown: 'Any property',
       changes: 'What changed',
+      hours: 'Weekday and hour',
       events: 'Events',
       goals: 'Goals',
       funnel: 'Funnels',

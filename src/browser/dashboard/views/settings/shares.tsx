@@ -22,7 +22,17 @@ import { Records, saveTo, useSiteRecords } from './records.js'
 
 /** Reads that a first view needs. As `agents` they say nothing about single persons. */
 const USUAL = ['overview', 'changes', 'timeseries', 'realtime', 'pages', 'sources', 'locations', 'devices'] as const
-const FURTHER = ['breakdown', 'events', 'goals', 'funnel', 'journeys', 'retention', 'performance', 'errors'] as const
+const FURTHER = [
+  'breakdown',
+  'events',
+  'goals',
+  'funnel',
+  'journeys',
+  'hours',
+  'retention',
+  'performance',
+  'errors',
+] as const
 const SCOPES = [...USUAL, ...FURTHER, 'agents'] as const
 
 /** Links that show chosen reads without an account, in a page of their own, in a frame, or as a badge. */
