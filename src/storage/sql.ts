@@ -123,6 +123,8 @@ export interface Dialect {
   epochMs(column: Sql): Sql
   /** Integer division of non-negative numbers. */
   divideInteger(value: Sql, size: Sql): Sql
+  /** The bits that a column of whole, non-negative numbers has in any row of the group, as a number. */
+  bitOr(column: Sql): Sql
   /** An instant `ms` milliseconds later. */
   addMs(column: Sql, ms: Sql): Sql
   quantile(column: Sql, p: number): Sql

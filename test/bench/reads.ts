@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
+import { createSectionFinder } from '../../src/analytics/query/found-sections.js'
 import type { GoalCondition } from '../../src/analytics/query/goals.js'
 import { type ReadDependencies, runRead } from '../../src/analytics/query/prepare-read.js'
 import { reads } from '../../src/analytics/reads/index.js'
@@ -35,6 +36,9 @@ const FUNNELS = [undefined, 60].map((window_minutes, i) => ({
   steps: [page('/page/0'), page('/page/1'), event('signup')].map((deed, n) => ({ ...deed, label: `step ${n + 1}` })),
 }))
 
+/** Patterns that an owner wrote; the folder of all pages is found beside. */
+const SECTIONS = ['/page/1*', '/page/2*5', '/page/*7*', '/page/3', '/page/4*', '/page/5*']
+
 /** The reads that are measured, over 90 days. */
 export const MEASURED_READS: readonly [path: string, query: string][] = [
   ['stats/overview', ''],
@@ -57,6 +61,9 @@ export const MEASURED_READS: readonly [path: string, query: string][] = [
   ['stats/breakdown', 'dimension=entry_page'],
   ['stats/breakdown', 'dimension=exit_page'],
   ['stats/breakdown', 'dimension=pathname'],
+  ['stats/breakdown', 'dimension=section'],
+  ['stats/breakdown', 'dimension=pathname&audience=agent'],
+  ['stats/breakdown', 'dimension=section&audience=agent'],
   // The second half of the time, because the read compares.
   ['stats/changes', 'start=2026-10-06&end=2026-11-19'],
   ['stats/changes', 'start=2026-10-06&end=2026-11-19&audience=agent'],
@@ -165,7 +172,11 @@ export function measureReads(store: Pick<Store, 'query' | 'dialect'>, repetition
       },
     },
     now: () => END,
-    site: async (id) => ({ id, timezone: 'Europe/Berlin', visitor_salt: 'month', owns: () => true }),
+    site: async (id) => ({
+      ...{ id, timezone: 'Europe/Berlin', visitor_salt: 'month', owns: () => true },
+      sections: SECTIONS,
+    }),
+    foundSections: createSectionFinder(store),
     segment: async () => undefined,
     goals: async () => GOALS,
     funnel: async (id) => FUNNELS.find((each) => String(each.id) === id),

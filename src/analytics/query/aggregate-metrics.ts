@@ -30,11 +30,12 @@ interface SumSource {
 }
 
 /** The sums that each metric needs, and its formula unless it is a sum itself. */
-const FORMULAS: Readonly<Record<string, readonly [sums: readonly Sum[], formula?: string]>> = {
+export const METRIC_FORMULAS: Readonly<Record<string, readonly [sums: readonly Sum[], formula?: string]>> = {
   visitors: [['visitors']],
   sessions: [['sessions']],
   pageviews: [['pageviews']],
   bounce: [['bounces', 'entries'], 'bounces * 1.0 / nullif(entries, 0)'],
+  bounces: [['bounces']],
   duration: [['ms', 'sessions'], 'ms * 1.0 / nullif(sessions, 0) / 1000'],
   views_per_session: [['views', 'sessions'], 'views * 1.0 / nullif(sessions, 0)'],
   events: [['events']],
@@ -50,7 +51,7 @@ const FORMULAS: Readonly<Record<string, readonly [sums: readonly Sum[], formula?
  * computes them even if nothing reads them.
  */
 function metricsFromSums(metrics: readonly string[], sources: readonly SumSource[], { dialect }: Plan): Sql {
-  const needed = SUMS.filter((sum) => metrics.some((metric) => FORMULAS[metric]?.[0].includes(sum)))
+  const needed = SUMS.filter((sum) => metrics.some((metric) => METRIC_FORMULAS[metric]?.[0].includes(sum)))
   const selected = sources
     .filter(({ sums }) => needed.some((sum) => sums[sum] !== undefined))
     .map(({ value, sums, from }) => {
@@ -58,7 +59,7 @@ function metricsFromSums(metrics: readonly string[], sources: readonly SumSource
       return sql`select ${value} as value${join(columns, '')} ${from}`
     })
   return sql`
-    select value, ${raw(metrics.map((metric) => `${FORMULAS[metric]?.[1] ?? metric} as ${metric}`).join(', '))}
+    select value, ${raw(metrics.map((metric) => `${METRIC_FORMULAS[metric]?.[1] ?? metric} as ${metric}`).join(', '))}
     from (
       select value, ${raw(needed.map((sum) => `sum(${sum}) as ${sum}`).join(', '))}
       from (${join(selected, ' union all ')}) b
@@ -155,33 +156,68 @@ const PAGE_SUMS: Sums = {
   scrolls: raw('count(scroll)'),
 }
 
+/** The pages that pass the filters: of aggregated sessions, and hits of all others. */
+export interface PassingPages {
+  /** Selects rows of `session_pages`; `whole`: all hits of the session lie in the window and are one visitor's. */
+  readonly aggregated: Sql
+  /** The hits of the other sessions that started in the window, as the text after `from`. */
+  readonly sessionHits: Sql
+  /** Selects those sessions, with their hits that pass no filter. */
+  readonly otherSessions: Sql
+  /** The hits in the window that are in no whole session, as the text after `from`. */
+  readonly hits: Sql
+}
+
+/** Undefined without aggregates, or if the filters need the hits themselves. */
+export function passingPages(plan: Plan): PassingPages | undefined {
+  const { filters } = plan
+  const pages = splitSessions(plan, false, 'session_pages')
+  if (!pages.aggregates) return undefined
+  const where = filterCondition(plan)
+  if (canUsePageAggregates(filters)) {
+    return {
+      aggregated: sql`select *, (ended < ${plan.window.end} and visitor_ids = 1) as whole from ${pages.aggregates} s where ${where}`,
+      sessionHits: sql`${pages.hits} e where ${where}`,
+      otherSessions: sessionsFromHits(pages.hits, plan.dialect),
+      hits: sql`${splitHits({ ...plan, filters: [] }, TOTAL).hits} e where ${where}`,
+    }
+  }
+  // Filters that hold on all hits of a session or on none.
+  if (filters.some(isBehavioural) || !canUseSessionAggregates(filters)) return undefined
+  const { aggregates, hits: sessionHits } = splitSessions(plan, excludesVaryingTraits(filters))
+  const { isWhole, hits } = splitHits(plan, TOTAL)
+  if (!aggregates) return undefined
+  const passing = (from: Sql) => sql`${sourceRows('events', plan, filters, undefined, from)} as e where ${where}`
+  return {
+    aggregated: sql`
+      select p.*, whole from ${pages.aggregates} p
+      join (select session_id, ${isWhole} as whole from ${aggregates} a where ${where}) s on s.session_id = p.session_id`,
+    sessionHits: passing(sessionHits),
+    otherSessions: sessionsFromHits(sessionHits, plan.dialect),
+    hits: passing(hits),
+  }
+}
+
 /**
  * Selects each path as `value` with these metrics of people or of pages (`entries, exits, exit_rate, time_on_page,
  * scroll_depth`) from the aggregated pages of sessions. Undefined if the hits themselves are needed.
  */
 export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]): Sql | undefined {
-  const { aggregates, hits: sessionHits } = splitSessions(plan, false, 'session_pages')
-  if (!aggregates) return undefined
-  if (!canUsePageAggregates(plan.filters)) return pageMetricsOfSessions(plan, metrics, aggregates)
-  const { hits } = splitHits({ ...plan, filters: [] }, TOTAL)
-  const where = filterCondition(plan)
-  const isWhole = sql`ended < ${plan.window.end} and visitor_ids = 1`
+  const pages = passingPages(plan)
+  if (!pages) return undefined
+  if (!canUsePageAggregates(plan.filters)) return pageMetricsOfSessions(plan, metrics, pages)
+  const { aggregated, hits } = pages
   // A visitor counts in the first aggregated session that saw the page, or in the hits. The last source subtracts
   // visitors that are in both.
-  const first = sql`case when prior >= ${plan.window.start} then 0 else 1 end`
+  const first = sql`case when whole and (prior is null or prior < ${plan.window.start}) then 1 else 0 end`
   const value = raw('pathname')
   const sources: SumSource[] = [
     {
       value,
-      sums: {
-        ...PAGE_SUMS,
-        visitors: sql`sum(case when ${isWhole} then ${first} else 0 end)`,
-        pageviews: sql`sum(case when ${isWhole} then page_views else 0 end)`,
-        events: sql`sum(case when ${isWhole} then page_interactions else 0 end)`,
-      },
-      from: sql`from ${aggregates} s where ${where} group by pathname`,
+      sums: { ...PAGE_SUMS, ...PAGE_SUMS_OF_WHOLE, visitors: sql`sum(${first})` },
+      from: sql`from (${aggregated}) s group by pathname`,
     },
-    pagesFromHits(sql`${sessionHits} e where ${where}`, sessionHits, plan),
+    pagesFromHits(pages),
     {
       value,
       sums: { visitors: raw('count(distinct visitor_id)'), ...PAGE_HITS },
@@ -189,63 +225,45 @@ export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]
     },
     {
       value,
-      sums: { visitors: sql`-sum(case when ${isWhole} then ${first} else 0 end)` },
+      sums: { visitors: sql`-sum(${first})` },
       from: sql`
-        from (select * from ${aggregates} a where visitor_id in (${plan.dialect.distinctList(raw('visitor_id'), raw('hit'))})) s
+        from (${aggregated} and visitor_id in (${plan.dialect.distinctList(raw('visitor_id'), raw('hit'))})) s
         where (pathname, visitor_id) in (select pathname, visitor_id from hit)
         group by pathname`,
     },
   ]
   return sql`
-    with hit as materialized (
-      select pathname, visitor_id, kind from ${hits} e where ${where})
+    with hit as materialized (select pathname, visitor_id, kind from ${hits})
     ${metricsFromSums(metrics, sources, plan)}`
 }
 
-/**
- * The same with filters that hold on all hits of a session or on none: the pages of the sessions that pass. Visitors are
- * counted as a set, because an earlier session with the page need not pass.
- */
-function pageMetricsOfSessions(plan: Plan, metrics: readonly string[], pages: Sql): Sql | undefined {
-  const { filters } = plan
-  if (filters.some(isBehavioural) || !canUseSessionAggregates(filters)) return undefined
-  const { aggregates, hits: sessionHits } = splitSessions(plan, excludesVaryingTraits(filters))
-  const { isWhole, hits } = splitHits(plan, TOTAL)
-  if (!aggregates) return undefined
-  const where = filterCondition(plan)
-  const passing = (from: Sql) => sql`${sourceRows('events', plan, filters, undefined, from)} as e where ${where}`
+/** The same with filters that hold on all hits of a session or on none. Visitors are counted as a set. */
+function pageMetricsOfSessions(plan: Plan, metrics: readonly string[], pages: PassingPages): Sql {
   const value = raw('pathname')
   const sources: SumSource[] = [
-    {
-      value,
-      sums: {
-        ...PAGE_SUMS,
-        pageviews: raw('sum(case when whole then page_views else 0 end)'),
-        events: raw('sum(case when whole then page_interactions else 0 end)'),
-      },
-      from: raw('from page group by pathname'),
-    },
-    pagesFromHits(passing(sessionHits), sessionHits, plan),
+    { value, sums: { ...PAGE_SUMS, ...PAGE_SUMS_OF_WHOLE }, from: raw('from page group by pathname') },
+    pagesFromHits(pages),
     { value, sums: PAGE_HITS, from: raw('from hit group by pathname') },
   ]
-  return sql`
-    with hit as materialized (select pathname, visitor_id, kind from ${passing(hits)}),
-    page as materialized (
-      select p.*, whole from ${pages} p
-      join (select session_id, ${isWhole} as whole from ${aggregates} a where ${where}) s on s.session_id = p.session_id)
-    select value, ${raw(metrics.join(', '))} from (${metricsFromSums(
-      metrics.filter((metric) => metric !== 'visitors'),
-      sources,
-      plan,
-    )}) m
+  const sums = metricsFromSums(
+    metrics.filter((metric) => metric !== 'visitors'),
+    sources,
+    plan,
+  )
+  // An earlier session with the page need not pass.
+  const visitors = sql`
     left join (
       select pathname as value, count(distinct visitor_id) as visitors
       from (select pathname, visitor_id from page where whole union all select pathname, visitor_id from hit) b
       group by pathname) v using (value)`
+  return sql`
+    with hit as materialized (select pathname, visitor_id, kind from ${pages.hits}),
+    page as materialized (${pages.aggregated})
+    select value, ${raw(metrics.join(', '))} from (${sums}) m ${metrics.includes('visitors') ? visitors : raw('')}`
 }
 
-/** Pages of sessions that no aggregate replaces: `passing` selects the hits that count, `hits` has all of the sessions. */
-const pagesFromHits = (passing: Sql, hits: Sql, plan: Plan): SumSource => ({
+/** Pages of sessions that no aggregate replaces. */
+const pagesFromHits = ({ sessionHits, otherSessions }: PassingPages): SumSource => ({
   value: raw('pathname'),
   sums: PAGE_SUMS,
   from: sql`
@@ -254,11 +272,16 @@ const pagesFromHits = (passing: Sql, hits: Sql, plan: Plan): SumSource => ({
         case when entry_page = pathname then 1 else 0 end as entered,
         case when exit_page = pathname then 1 else 0 end as exited
       from (select session_id, pathname, sum(engaged_ms) as engaged_ms, max(scroll) as scroll
-        from ${passing} group by session_id, pathname) p
-      join (${sessionsFromHits(hits, plan.dialect)}) s on s.session_id = p.session_id) m
+        from ${sessionHits} group by session_id, pathname) p
+      join (${otherSessions}) s on s.session_id = p.session_id) m
     group by pathname`,
 })
 
+/** Sums over the window, of sessions that lie in it as a whole. */
+const PAGE_SUMS_OF_WHOLE: Sums = {
+  pageviews: raw('sum(case when whole then page_views else 0 end)'),
+  events: raw('sum(case when whole then page_interactions else 0 end)'),
+}
 const PAGE_HITS: Sums = {
   pageviews: raw("count(*) filter (where kind = 'pageview')"),
   events: sql`count(*) filter (where ${IS_INTERACTIVE})`,

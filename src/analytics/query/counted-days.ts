@@ -153,6 +153,23 @@ export function agentsOfUrls(plan: Plan, urls: Sql, { genuine = false } = {}): S
 }
 
 /**
+ * Selects which agents fetched the pages of each group in the window: `value, agent_id`, one row or more for each. `groups`
+ * selects the group of each page that was fetched: `pathname, value`.
+ */
+export function agentsOfGroups(plan: Plan, groups: Sql): Sql {
+  const { days, rows } = splitFetches(plan, raw('true'))
+  const grouped = (column: string, source: Sql) =>
+    sql`select value, ${raw(column)} from (select pathname, ${raw(column)} from ${source}) f
+      join (${groups}) g on g.pathname = f.pathname`
+  return unionAll([
+    days &&
+      sql`select value, substr(word, 1, length(word) - 1) as agent_id from (
+        select distinct value, word from (${plan.dialect.eachWord(grouped('agents', days), raw('agents'))}) w) d`,
+    rows && sql`select distinct value, agent_id from (${grouped('agent_id', rows)}) r`,
+  ])
+}
+
+/**
  * Selects the last fetches of these URLs in the window: `hostname, pathname, agent_id, state, last_response`. `state` is
  * whether the agent's last judged fetch was allowed, `+` or `-`; null: none was judged. The greatest `last_response` of
  * a URL's rows, whose agent may be null, is the one of `daily_urls`.

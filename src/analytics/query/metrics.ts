@@ -6,13 +6,14 @@ import { raw, type Sql, sql } from '../../storage/sql.js'
 import { metricsFromAggregates, pageMetricsFromAggregates } from './aggregate-metrics.js'
 import { canUseSessionAggregates, excludesVaryingTraits, splitHits, splitSessions } from './aggregate-split.js'
 import { filterCondition, sourceRows, whereClause } from './conditions.js'
-import { canUseDailyCounts, dailyCounts } from './counted-days.js'
+import { agentsOfGroups, canUseDailyCounts, dailyCounts } from './counted-days.js'
 import { type Audience, quote } from './dimensions.js'
 import { type Filter, replaceConditions } from './filters.js'
 import { FOREIGN_METRICS, foreignName } from './foreign-names.js'
 import { sectionOf } from './group-by-dimension.js'
 import { type Grouping, groupColumns, TOTAL } from './grouping.js'
 import type { Plan } from './plan.js'
+import { sectionMetricsFromAggregates } from './section-metrics.js'
 import { SECTION } from './sections.js'
 import { sessionsFromHits, sessionsInWindow } from './sessions.js'
 import { startedInWindow } from './window-conditions.js'
@@ -241,6 +242,7 @@ const DAILY_COUNTS = [
 /** The same from daily counts; undefined if these do not have the dimension, the filters or the metrics. */
 function agentMetricsFromCounts(plan: Plan, by: Grouping, metrics: readonly string[]): Sql | undefined {
   const { dimension } = by
+  if (dimension?.name === SECTION) return agentMetricsOfSections(plan, metrics)
   if (!plan.countedDays || (!dimension && by !== TOTAL)) return undefined
   const has = (name: DailyTableName) =>
     canUseDailyCounts(name, plan.filters) && (!dimension || Object.hasOwn(DAILY_TABLES[name].keys, dimension.name))
@@ -249,13 +251,31 @@ function agentMetricsFromCounts(plan: Plan, by: Grouping, metrics: readonly stri
   if (!table) return undefined
   const keys = [...(dimension ? [dimension.name] : []), ...(agents ? ['agent_id'] : [])]
   return sql`
-    select ${raw(dimension?.name ?? '0')} as value, sum(fetches) as fetches, sum(pages) as pageviews,
-      ${raw(agents ? 'count(distinct agent_id) as agents,' : '')}
+    select ${raw(dimension?.name ?? '0')} as value, ${raw(agents ? 'count(distinct agent_id) as agents,' : '')}
+      ${sumDailyCounts(metrics)}
+    from (${dailyCounts(plan, table, DAILY_COUNTS, keys.length > 0 ? { keys } : {})}) d group by value`
+}
+
+const sumDailyCounts = (metrics: readonly string[]): Sql =>
+  raw(`sum(fetches) as fetches, sum(pages) as pageviews,
       sum(verified_fetches) * 1.0 / nullif(sum(verified_fetches) + sum(spoofed), 0) as verified,
       sum(verified_fetches) as verified_fetches, sum(spoofed) as spoofed, sum(indeterminate) as indeterminate,
-      sum(unverifiable) as unverifiable, ${raw(metrics.includes('last_seen') ? 'max(last_seen) as last_seen,' : '')}
-      sum(bytes) as bytes
-    from (${dailyCounts(plan, table, DAILY_COUNTS, keys.length > 0 ? { keys } : {})}) d group by value`
+      sum(unverifiable) as unverifiable, ${metrics.includes('last_seen') ? 'max(last_seen) as last_seen,' : ''}
+      sum(bytes) as bytes`)
+
+/** The same by section: a path's section is looked up once, and not once for each of its fetches. */
+function agentMetricsOfSections(plan: Plan, metrics: readonly string[]): Sql {
+  const page = sql`
+    with page as materialized (
+      select *, ${sectionOf('pathname', plan)} as value from (${dailyCounts(plan, 'daily_urls', DAILY_COUNTS, { keys: ['pathname'] })}) d)`
+  const sums = sql`select value, ${sumDailyCounts(metrics)} from page group by value`
+  if (!metrics.includes('agents')) return sql`${page} ${sums}`
+  return sql`
+    ${page}
+    select s.*, agents from (${sums}) s join (
+      select value, count(distinct agent_id) as agents
+      from (${agentsOfGroups(plan, raw('select pathname, value from page'))}) g group by value) a
+    on a.value is not distinct from s.value`
 }
 
 /** Selects `value` and these metrics of the plan's audience; a metric that cannot be computed is null. */
@@ -269,16 +289,25 @@ export function metricsBy(plan: Plan, by: Grouping, metrics: readonly string[] =
         union all select value, ${count} as pageviews from (${agentMetrics(plan, by, ['pageviews'])}) f) b
       group by value`
   }
-  const aggregated =
-    by.dimension?.name === 'pathname'
-      ? pageMetricsFromAggregates(plan, metrics)
-      : metricsFromAggregates(plan, by, metrics)
+  const aggregated = metricsOfPeople(plan, by, metrics)
   if (aggregated) return aggregated
   return sql`
     select coalesce(by_hits.value, by_sessions.value) as value, visitors, sessions, pageviews, bounce, duration,
       views_per_session, events
     from (${hitMetrics(plan, by)}) by_hits full outer join (${sessionMetrics(plan, by)}) by_sessions
       on by_hits.value is not distinct from by_sessions.value`
+}
+
+/** Selects metrics of people from aggregated sessions or from their pages; undefined if the hits themselves are needed. */
+const metricsOfPeople = (plan: Plan, by: Grouping, metrics: readonly string[]): Sql | undefined => {
+  switch (by.dimension?.name) {
+    case 'pathname':
+      return pageMetricsFromAggregates(plan, metrics)
+    case SECTION:
+      return sectionMetricsFromAggregates(plan, metrics)
+    default:
+      return metricsFromAggregates(plan, by, metrics)
+  }
 }
 
 /**

@@ -65,6 +65,7 @@ export const clickhouseDialect: Dialect = {
   lastBy: (value, by) => sql`argMax(${value}, ${by})`,
   epochMs: (column) => sql`toUnixTimestamp64Milli(${column})`,
   divideInteger: (value, size) => sql`intDiv(${value}, ${size})`,
+  bitOr: (column) => sql`groupBitOr(${column})`,
   addMs: (column, ms) => sql`addMilliseconds(${column}, ${ms})`,
   quantile: (column, p) => sql`quantileExactInclusive(${raw(String(p))})(${column})`,
   quantiles: (column, ps) => sql`quantilesExactInclusive(${raw(ps.join(', '))})(${column})`,

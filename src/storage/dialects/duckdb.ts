@@ -41,6 +41,7 @@ export const duckdbDialect: Dialect = {
   lastBy: (value, by) => sql`arg_max(${value}, ${by})`,
   epochMs: (column) => sql`epoch_ms(${column})`,
   divideInteger: (value, size) => sql`(${value} // ${size})`,
+  bitOr: (column) => sql`bit_or(${column})`,
   addMs: (column, ms) => sql`(${column} + to_milliseconds(${ms}))`,
   quantile: (column, p) => sql`quantile_cont(${column}, ${raw(String(p))})`,
   quantiles: (column, ps) => sql`quantile_cont(${column}, [${raw(ps.join(', '))}])`,

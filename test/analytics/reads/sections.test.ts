@@ -3,6 +3,7 @@ import { findSections } from '../../../src/analytics/query/found-sections.js'
 import { type ReadDependencies, runRead } from '../../../src/analytics/query/prepare-read.js'
 import { reads } from '../../../src/analytics/reads/index.js'
 import { filterQuery, sessionRows } from '../../fixtures/ask-reads.js'
+import { generateRows } from '../../fixtures/generated-sessions.js'
 import { openStore } from '../../fixtures/open-store.js'
 import { agentRow } from '../../fixtures/rows.js'
 
@@ -117,6 +118,44 @@ t.test('a breakdown by section, by hand', async (t) => {
     )
     await store.aggregate(new Date('2026-11-21T11:00:00.000Z'))
   }
+})
+
+t.test('a breakdown by section is the same from aggregates and by the hits', async (t) => {
+  const store = await openStore(t)
+  await store.append(generateRows({ seed: 11, sessions: 300, agents: 200 }))
+  const now = new Date('2026-11-01T12:34:56.789Z')
+  await store.aggregate(now)
+  const asked: string[] = []
+  const byHits: ReadDependencies['store'] = {
+    dialect: store.dialect,
+    query: async (statement) => {
+      asked.push(statement.text.join('?'))
+      return statement.text[0]?.includes('aggregated_until') ? [] : store.query(statement)
+    },
+  }
+  const read = reads.find(({ path }) => path === '/api/stats/breakdown')
+  const few = ['/docs/*/b', '/d*', '/*']
+  // More than 50 do not fit into one number.
+  const many = [...Array.from({ length: 60 }, (_, i) => `/nothing/${i}`), ...few]
+  const ask = async (sections: readonly string[], query: string, from: ReadDependencies['store']) => {
+    if (!read) throw new Error('no breakdown')
+    const { data } = await runRead(read, new URLSearchParams(`site=1&dimension=section&limit=1000&${query}`), {
+      ...{ store: from, now: () => now, segment: async () => undefined, catalog: [], assistants: [] },
+      site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'never', owns: () => true, sections }),
+    })
+    return JSON.stringify(data, (_, value) => (typeof value === 'number' ? Number(value.toPrecision(10)) : value))
+  }
+  for (const sections of [few, many])
+    for (const window of ['range=12mo', 'range=30d', 'start=2026-10-20T05:11:00Z&end=2026-10-30T17:00:00Z'])
+      for (const filter of [undefined, is('section', '/d*'), is('pathname', 'a', 'contains'), is('country', 'DE')])
+        for (const audience of ['human', 'agent']) {
+          const query = `${window}&audience=${audience}${filter ? filterQuery(filter) : ''}`
+          t.equal(await ask(sections, query, store), await ask(sections, query, byHits), `${sections.length}: ${query}`)
+        }
+  t.ok(
+    asked.some((text) => text.includes('from events')),
+    'the rows were read',
+  )
 })
 
 t.test('a filter on a section works in every read', async (t) => {
