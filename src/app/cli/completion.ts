@@ -115,7 +115,7 @@ function formatFish(places: readonly Place[]): string {
             break
         end
     end
-    test (string join ' ' -- $path) = (string join ' ' -- $argv)
+    test "$path" = "$argv"
 end
 ${lines.join('\n')}
 `

@@ -1,41 +1,72 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { COMMANDS } from '../../../src/app/cli/program.js'
 import { command } from '../../fixtures/command.js'
 
-t.test('bash completes commands, groups and flags', async (t) => {
-  const { code, stdout } = await command('completion', 'bash')
-  t.equal(code, 0)
-  const file = join(t.testdir(), 'readership.bash')
-  writeFileSync(file, stdout)
-  execFileSync('bash', ['-n', file])
-  const complete = (line: string): string[] => {
-    const words = line.split(' ')
-    const script = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _readership; printf '%s\\n' "\${COMPREPLY[@]}"`
-    return execFileSync('bash', ['--norc', '-c', script, 'bash', file, ...words], { encoding: 'utf8' })
-      .split('\n')
-      .filter(Boolean)
-  }
-  const rows: [line: string, expected: string[], why: string][] = [
-    ['readership sta', ['stats', 'status'], 'commands that begin so'],
-    ['readership keys ', ['create', 'list', 'revoke'], 'a group'],
-    ['readership agents r', ['reclassify', 'refresh'], 'a command that has commands'],
-    ['readership tail --no', ['--no-follow'], 'a flag'],
-    ['readership tail --path /x --no', ['--no-follow'], 'after a value'],
-    ['readership keys create --na', ['--name'], 'a flag of a command in a group'],
-    ['readership completion z', ['zsh'], 'an argument that is one of a few'],
-    ['readership nosuch --', [], 'no such command'],
-  ]
-  for (const [line, expected, why] of rows) t.same(complete(line), expected, why)
-  const first = new Set(COMMANDS.map(({ name }) => name.split(' ')[0] ?? ''))
-  t.same(complete('readership ').sort(), [...first].sort(), 'every command')
-  for (const { name } of COMMANDS) t.ok(complete(`readership ${name} --he`).includes('--help'), name)
-})
+/** What every shell offers after the words of a line. */
+const ROWS: [line: string, expected: string[], why: string][] = [
+  ['readership sta', ['stats', 'status'], 'commands that begin so'],
+  ['readership keys ', ['create', 'list', 'revoke'], 'a group'],
+  ['readership agents r', ['reclassify', 'refresh'], 'a command that has commands'],
+  ['readership tail --no', ['--no-follow'], 'a flag'],
+  ['readership tail --path /x --no', ['--no-follow'], 'after a value'],
+  ['readership keys create --na', ['--name'], 'a flag of a command in a group'],
+  ['readership completion z', ['zsh'], 'an argument that is one of a few'],
+  ['readership nosuch --', [], 'no such command'],
+]
 
-// Checks quotes and names only: neither shell is installed where the tests run, so no shell reads the scripts here.
-t.test('zsh and fish get the same commands, with closed quotes', async (t) => {
+/** How a shell, without the user's own settings, sources the script `$1` and completes the line of the arguments after it. */
+const SHELLS: Record<Shell, readonly string[]> = {
+  bash: [
+    ...['--norc', '-c'],
+    `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _readership; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    'bash',
+  ],
+  // `_describe` of zsh draws a menu, for which there is no terminal: what it is given stands in its place.
+  zsh: [
+    ...['-f', '-c'],
+    `autoload -U compinit; compinit -C -d "$1.dump"; source "$1"; shift; words=("$@"); CURRENT=$#
+    _describe() { print -rl -- "\${(@)\${(@P)2}%%:*}" } ; _files() { : }
+    $_comps[readership]`,
+    'zsh',
+  ],
+  fish: ['--no-config', '-c', 'source $argv[1]; complete -C "$argv[2..-1]"'],
+}
+type Shell = 'bash' | 'zsh' | 'fish'
+
+for (const [shell, args] of Object.entries(SHELLS)) {
+  const isThere = spawnSync(shell, ['--version']).status === 0
+  t.test(
+    `${shell} completes commands, groups and flags`,
+    { skip: !isThere && `${shell} is not installed` },
+    async (t) => {
+      const { code, stdout } = await command('completion', shell)
+      t.equal(code, 0)
+      const file = join(t.testdir(), `readership.${shell}`)
+      writeFileSync(file, stdout)
+      execFileSync(shell, ['-n', file])
+      const complete = (line: string): string[] => {
+        const words = line.split(' ')
+        const { stdout, stderr } = spawnSync(shell, [...args, file, ...words], { encoding: 'utf8' })
+        t.equal(stderr, '', line)
+        // zsh itself leaves out what does not begin with the word, and fish tells what each is for.
+        const offered = stdout
+          .split('\n')
+          .flatMap((text) => text.split('\t', 1))
+          .filter(Boolean)
+        return offered.filter((each) => each.startsWith(words.at(-1) ?? ''))
+      }
+      for (const [line, expected, why] of ROWS) t.same(complete(line).sort(), expected, why)
+      const first = new Set(COMMANDS.map(({ name }) => name.split(' ')[0] ?? ''))
+      t.same(complete('readership ').sort(), [...first].sort(), 'every command')
+      for (const { name } of COMMANDS) t.ok(complete(`readership ${name} --he`).includes('--help'), name)
+    },
+  )
+}
+
+t.test('scripts for shells that are not installed here name every command, with closed quotes', async (t) => {
   for (const shell of ['zsh', 'fish']) {
     const { stdout } = await command('completion', shell)
     const text = stdout.replaceAll(shell === 'zsh' ? `'\\''` : `\\'`, '')
