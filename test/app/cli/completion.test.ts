@@ -5,7 +5,7 @@ import t from 'tap'
 import { COMMANDS } from '../../../src/app/cli/program.js'
 import { command } from '../../fixtures/command.js'
 
-/** What every shell offers after the words of a line. */
+/** Lines, and the words that every shell offers after them. */
 const ROWS: [line: string, expected: string[], why: string][] = [
   ['readership sta', ['stats', 'status'], 'commands that begin so'],
   ['readership keys ', ['create', 'list', 'revoke'], 'a group'],
@@ -24,7 +24,7 @@ const SHELLS: Record<Shell, readonly string[]> = {
     `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _readership; printf '%s\\n' "\${COMPREPLY[@]}"`,
     'bash',
   ],
-  // `_describe` of zsh draws a menu, for which there is no terminal: what it is given stands in its place.
+  // `_describe` of zsh draws a menu, for which there is no terminal: a printed list stands in its place.
   zsh: [
     ...['-f', '-c'],
     `autoload -U compinit; compinit -C -d "$1.dump"; source "$1"; shift; words=("$@"); CURRENT=$#
