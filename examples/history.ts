@@ -157,14 +157,17 @@ export async function deliverHistory(
 
 const Refusal = z.object({ error: z.object({ message: z.string() }) })
 
-/** Sends one request to the API; waits once if the service says that there were too many. */
+/** Requests that are refused for the moment are sent again so often: a busy machine may hold the store up for a minute. */
+const MAX_ATTEMPTS = 60
+
+/** Sends one request to the API, and again while the service asks to wait: the same rows are stored once. */
 export async function request(url: string, key: string, method: string, body: unknown): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const send = () => fetch(url, { method, headers, body: JSON.stringify(body) })
   let response = await send()
-  const wait = Number(response.headers.get('retry-after') ?? 1)
-  if (response.status === 429 || response.status === 503) {
-    await sleep(wait * 1000)
+  for (let attempt = 1; attempt < MAX_ATTEMPTS && [429, 503].includes(response.status); attempt++) {
+    await response.body?.cancel()
+    await sleep(Number(response.headers.get('retry-after') ?? 1) * 1000)
     response = await send()
   }
   if (response.ok) return

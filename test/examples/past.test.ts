@@ -1,7 +1,10 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { z } from 'zod'
 import { createRandom } from '../../examples/dice.js'
-import { createHistory } from '../../examples/history.js'
+import { createHistory, deliverHistory } from '../../examples/history.js'
 import { startSite } from '../../examples/site/server.js'
 
 const DAY_MS = 86_400_000
@@ -70,4 +73,30 @@ t.test('the made-up past has an event for each view', async (t) => {
     return values.sort((a, b) => a - b)[values.length >> 1] ?? 0
   }
   t.ok(median(21, 75) > 1.4 * median(0, 20), `a deployment: LCP ${median(21, 75)} → ${median(0, 20)} ms`)
+})
+
+t.test('a delivery that the busy store refuses is sent again, and a wrong one is not', async (t) => {
+  const rows: [statuses: number[], error: string | undefined, why: string][] = [
+    [[202], undefined, 'stored at once'],
+    [[503, 503, 429, 503, 202], undefined, 'the store hangs for a while'],
+    [[503, 401], 'no such key', 'waiting does not help'],
+  ]
+  for (const [statuses, expected, why] of rows) {
+    const left = [...statuses]
+    const bodies = new Set<string>()
+    const server = createServer(async (req, res) => {
+      bodies.add(await text(req))
+      res.writeHead(left.shift() ?? 500, { 'retry-after': '0' }).end('{"error":{"message":"no such key"}}')
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const admin = `http://127.0.0.1:${z.object({ port: z.number() }).parse(server.address()).port}`
+    const entry = { at: UNTIL, list: 'events', row: { pathname: '/' } } as const
+    const delivered = deliverHistory([entry], { admin, key: 'k', progress() {} })
+    const error = await delivered.then(
+      () => undefined,
+      ({ message }: Error) => message,
+    )
+    t.same([error, left, bodies.size], [expected, [], 1], why)
+  }
 })
