@@ -36,9 +36,8 @@ export function batchRoute(routes: readonly Route[]): Route {
     run: async (call) => {
       const { requests } = await parseBody(call, Batch)
       const parts = requests.map((part, i) => {
-        const url = new URL(part, 'http://part')
-        const isKnown = part.startsWith('/') && url.host === 'part' && patterns.some((one) => one.test(url.pathname))
-        if (!isKnown)
+        const url = part.startsWith('/') && URL.canParse(part, 'http://part') ? new URL(part, 'http://part') : undefined
+        if (url?.host !== 'part' || !patterns.some((one) => one.test(url.pathname)))
           throw new ApiError(
             'validation_error',
             `requests[${i}] must be a GET endpoint that returns JSON, such as /api/stats/overview?site=1.`,

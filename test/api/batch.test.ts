@@ -54,6 +54,8 @@ t.test('a batch takes only requests that return JSON to a credential', async (t)
     [['http://localhost/api/stats/pages?site=1'], 'requests[0]', 'a whole address'],
     [['//elsewhere.example/api/stats/pages'], 'requests[0]', 'another host'],
     [['/api/stats/../../control/sql'], 'requests[0]', 'a way out'],
+    [['/api/stats/pages?site=1', '//'], 'requests[1]', 'no address at all'],
+    [['/\\'], 'requests[0]', 'the same, as browsers read it'],
   ]
   for (const [requests, field, why] of rows) {
     const { status, error } = await ask('POST', '/api/batch', { requests })
