@@ -88,9 +88,9 @@ function agentReads(plan: Plan): Sql {
   const gaps = sql`
     select *, case when earlier is null or ${ms('timestamp')} - ${ms('earlier')} > ${READ_GAP_MS} then 1 else 0 end as begins
     from (select *, lag(timestamp) over (partition by ${CLIENT} order by ${VIEW_ORDER}) as earlier from (${reads}) r) g`
-  // Runs are numbered over all clients: each first read has the next number.
+  // Runs are numbered over all clients: each first read has the next number, and so has an equal read that is sorted before it.
   const runs = sql`
-    select *, sum(begins) over (order by ${CLIENT}, ${VIEW_ORDER} rows between unbounded preceding and current row) as visit
+    select *, sum(begins) over (order by ${CLIENT}, ${VIEW_ORDER} range between unbounded preceding and current row) as visit
     from (${gaps}) b`
   const passing =
     filters.length === 0

@@ -177,3 +177,25 @@ t.test('steps are a path or a list of them', async (t) => {
   }
   await t.rejects(read('journeys/steps', THREE), { code: 'validation_error', field: 'steps' }, 'absent')
 })
+
+t.test('agents: two reads of a page at one moment begin one run, whichever is sorted first', async (t) => {
+  // So many, because the engine returns equal rows in another order only where it sorts much.
+  const [clients, runs] = [400, 8]
+  const agent_events = Array.from({ length: clients * runs }, (_, n) => {
+    const client = Math.floor(n / runs)
+    const who = { agent_id: `agent-${client % 7}`, user_agent: `Bot/${client}`, asn: client, country: 'DE' }
+    const reads = [[0, '/docs'] as const, [0, '/docs'] as const, [2, '/pricing'] as const]
+    return reads.map(([second, pathname]) =>
+      agentRow({ timestamp: at(`24T0${n % runs}:00:0${second}`), pathname, ...who }),
+    )
+  }).flat()
+  const store = await openStore(t)
+  await store.append({ events: [], agent_events })
+  const query = new URLSearchParams(`${ask(['/docs'])}&audience=agent`)
+  const { data } = await runRead(journeySteps, query, { ...deps('never'), store }, {})
+  t.strictSame(data, {
+    steps: [{ pathname: '/docs', times: 3_200 }],
+    before: [{ kind: 'edge', times: 3_200 }],
+    after: [{ kind: 'page', pathname: '/pricing', times: 3_200 }],
+  })
+})
