@@ -17,14 +17,71 @@ from (
               select visit, n, 1 + (case when next_1 = '/docs' then 1 + 0 else 0 end) as matched,
                   came_from, next_2 as went_to
               from (
-                select visit, n, pathname, lag(pathname) over (partition by visit order by n) as came_from,
-                    lead(pathname, 1) over (partition by visit order by n) as next_1, lead(pathname, 2) over (partition by visit order by n) as next_2
+                select visit, pathname, row_number() over (partition by visit order by timestamp, pathname) as n,
+                    lag(pathname) over (partition by visit order by timestamp, pathname) as came_from,
+                    lead(pathname, 1) over (partition by visit order by timestamp, pathname) as next_1,
+                    lead(pathname, 2) over (partition by visit order by timestamp, pathname) as next_2
                 from (
-                  select visit, timestamp, pathname, row_number() over (partition by visit order by timestamp, pathname) as n
+                  select session_id as visit, timestamp, pathname
                   from (
-                    select session_id as visit, timestamp, pathname
+                    select *, lag(pathname) over (partition by session_id order by timestamp, pathname) as previous
                     from (
-                      select *, lag(pathname) over (partition by session_id order by timestamp, pathname) as previous
+                      select session_id, timestamp, pathname
+                      from (
+                        select *
+                        from events
+                        where site_id = 1
+                          and session_start >= timestamp '2026-10-24 22:00:00.000'
+                          and session_start < timestamp '2026-10-26 12:00:00.000'
+                      ) e
+                      where kind = 'pageview'
+                        and session_id in (
+                          select session_id
+                          from (
+                            select session_id, 0 as value, 1 as entered
+                            from (
+                              /* aggregated sessions */
+                              select *, ms / 1000.0 as duration
+                              from sessions
+                              where site_id = 1
+                                and started >= timestamp '2026-10-24 22:00:00.000'
+                                and started < timestamp '2026-10-25 12:00:00.000'
+                                and not traits_vary
+                            ) as s
+                            where ((country is not null and country in ('US')))
+                            union all
+                            select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
+                            from (
+                              /* hits that no aggregate replaces */
+                              select *
+                              from events
+                              where site_id = 1
+                                and session_start >= timestamp '2026-10-24 22:00:00.000'
+                                and session_start < timestamp '2026-10-26 12:00:00.000'
+                                and session_start >= timestamp '2026-10-25 12:00:00.000'
+                              union all
+                              select *
+                              from events
+                              where site_id = 1
+                                and session_start >= timestamp '2026-10-24 22:00:00.000'
+                                and session_start < timestamp '2026-10-26 12:00:00.000'
+                                and session_start < timestamp '2026-10-25 12:00:00.000'
+                                and session_id in (
+                                  select session_id
+                                  from sessions
+                                  where site_id = 1
+                                    and started >= timestamp '2026-10-24 22:00:00.000'
+                                    and started < timestamp '2026-10-25 12:00:00.000'
+                                    and traits_vary
+                                )
+                            ) as e
+                            where ((country is not null and country in ('US')))
+                            group by session_id, value
+                          ) m
+                        )
+                    ) w
+                    where session_id in (
+                      select session_id
                       from (
                         select session_id, timestamp, pathname
                         from (
@@ -79,70 +136,12 @@ from (
                               group by session_id, value
                             ) m
                           )
-                      ) w
-                      where session_id in (
-                        select session_id
-                        from (
-                          select session_id, timestamp, pathname
-                          from (
-                            select *
-                            from events
-                            where site_id = 1
-                              and session_start >= timestamp '2026-10-24 22:00:00.000'
-                              and session_start < timestamp '2026-10-26 12:00:00.000'
-                          ) e
-                          where kind = 'pageview'
-                            and session_id in (
-                              select session_id
-                              from (
-                                select session_id, 0 as value, 1 as entered
-                                from (
-                                  /* aggregated sessions */
-                                  select *, ms / 1000.0 as duration
-                                  from sessions
-                                  where site_id = 1
-                                    and started >= timestamp '2026-10-24 22:00:00.000'
-                                    and started < timestamp '2026-10-25 12:00:00.000'
-                                    and not traits_vary
-                                ) as s
-                                where ((country is not null and country in ('US')))
-                                union all
-                                select session_id, 0 as value, max(case when true and true then 1 else 0 end) as entered
-                                from (
-                                  /* hits that no aggregate replaces */
-                                  select *
-                                  from events
-                                  where site_id = 1
-                                    and session_start >= timestamp '2026-10-24 22:00:00.000'
-                                    and session_start < timestamp '2026-10-26 12:00:00.000'
-                                    and session_start >= timestamp '2026-10-25 12:00:00.000'
-                                  union all
-                                  select *
-                                  from events
-                                  where site_id = 1
-                                    and session_start >= timestamp '2026-10-24 22:00:00.000'
-                                    and session_start < timestamp '2026-10-26 12:00:00.000'
-                                    and session_start < timestamp '2026-10-25 12:00:00.000'
-                                    and session_id in (
-                                      select session_id
-                                      from sessions
-                                      where site_id = 1
-                                        and started >= timestamp '2026-10-24 22:00:00.000'
-                                        and started < timestamp '2026-10-25 12:00:00.000'
-                                        and traits_vary
-                                    )
-                                ) as e
-                                where ((country is not null and country in ('US')))
-                                group by session_id, value
-                              ) m
-                            )
-                        ) x
-                        where pathname = '/'
-                      )
-                    ) p
-                    where previous is null or previous <> pathname
-                  ) v
-                ) d
+                      ) x
+                      where pathname = '/'
+                    )
+                  ) p
+                  where previous is null or previous <> pathname
+                ) v
               ) s
               where pathname = '/'
             ) f
