@@ -6,15 +6,15 @@ import type { Warning } from './read-warnings.js'
 /**
  * The audiences that a read accepts. `only`: the read is about this audience, whatever is requested; with `mixesAudiences` it
  * compares people with agents and applies a filter on a dimension of one of them to that one. `default` applies if the
- * request names no audience; all three are accepted. `peopleOnly`: only people have what the read is about.
+ * request names no audience; all three are accepted. `peopleOnly`: the read is about people.
  */
 export type ReadAudience =
   | { readonly only: Audience; readonly mixesAudiences?: true }
   | { readonly default: Audience; readonly peopleOnly?: PeopleOnly }
 
 interface PeopleOnly {
-  /** The read to ask about agents. */
-  readonly instead: string
+  /** The read to ask about agents; absent: agents have an answer of their own here. */
+  readonly instead?: string
   /** For audience `all`, the read leaves out the metrics that cannot be summed; otherwise it answers for people. */
   readonly sums?: true
 }
@@ -26,6 +26,12 @@ interface PeopleOnly {
 export const peopleOnly = (instead: string, sums?: true): ReadAudience => ({
   default: 'human',
   peopleOnly: { instead, ...(sums ? { sums } : {}) },
+})
+
+/** A read that answers about people and about agents, and whose answers do not add up. Audience `all` gets people's rows. */
+export const oneAudience = (sums?: true): ReadAudience => ({
+  default: 'human',
+  peopleOnly: sums ? { sums } : {},
 })
 
 /**
@@ -44,11 +50,19 @@ export function resolveAudience(
   const audience = requested ?? accepted.default
   const { peopleOnly } = accepted
   if (!peopleOnly || audience === 'human') return { audience, shown: audience }
+  const { instead } = peopleOnly
   if (audience === 'agent') {
-    const message = `Agents lack what only people have; for agents, ask GET ${peopleOnly.instead}.`
+    if (instead === undefined) return { audience, shown: audience }
+    const message = `Agents lack what only people have; for agents, ask GET ${instead}.`
     return { audience, shown: audience, note: { code: 'ask_instead', message } }
   }
-  const note = { code: 'people_only', message: 'Agents have none of this: only people are counted here.' }
+  const note =
+    instead === undefined
+      ? {
+          code: 'agents_apart',
+          message: 'Agents are not added to this: only people are counted. Ask audience=agent too.',
+        }
+      : { code: 'people_only', message: 'Agents have none of this: only people are counted here.' }
   return { audience: 'human', shown: peopleOnly.sums ? 'all' : 'human', note }
 }
 

@@ -40,17 +40,19 @@ t.test('a metric without a meaning for the audience is absent with a warning', a
       t.strictSame(absentIn(meta.warnings), wanted, `${path} ${audience}`)
       for (const name of wanted) t.notMatch(JSON.stringify(data), `"${name}"`, `${path} ${audience} ${name}`)
     }
-  for (const [path, names] of [
-    ['stats/sources', ['visitors', 'sessions', 'bounce', 'duration']],
-    ['stats/devices', NAMES.human.filter((name) => name !== 'pageviews')],
+  for (const [path, names, code] of [
+    ['stats/sources', ['visitors', 'sessions', 'bounce', 'duration'], 'people_only'],
+    ['stats/devices', NAMES.human.filter((name) => name !== 'pageviews'), 'agents_apart'],
   ] as const) {
     const { data, meta } = await ask(path, `${DAY}&audience=all`)
     t.strictSame(absentIn(meta.warnings), names, path)
-    t.match(meta, { query: { audience: 'all' }, warnings: [{ code: 'people_only' }] }, path)
+    t.match(meta, { query: { audience: 'all' }, warnings: [{ code }] }, path)
     for (const name of names) t.notMatch(JSON.stringify(data), `"${name}"`, `${path} ${name}`)
   }
   const events = await ask('stats/events', `${DAY}&audience=all`)
-  t.match(events.meta, { query: { audience: 'human' }, warnings: [{ code: 'people_only' }] }, "people's events")
+  t.match(events.meta, { query: { audience: 'human' }, warnings: [{ code: 'agents_apart' }] }, "people's events")
+  const steps = await ask('stats/journeys/steps', `${DAY}&audience=all&steps=/`)
+  t.match(steps.meta, { query: { audience: 'human' }, warnings: [{ code: 'agents_apart' }] }, "people's ways")
   t.strictSame(events.data, (await ask('stats/events', DAY)).data)
   const fetches = await ask('agents/overview', `${DAY}&audience=human`)
   t.match(fetches.meta, { query: { audience: 'agent' }, warnings: [{ code: 'audience_fixed' }] }, 'always of agents')

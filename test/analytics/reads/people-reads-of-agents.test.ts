@@ -45,6 +45,10 @@ t.test('agents have user agents instead of devices, and fetches by method instea
   t.notMatch(events.data, [{ visitors: Number }], 'absent, never 0')
   t.notMatch(events.data, [{ properties: Array }])
   t.strictSame((await ask('stats/events', `${DAY}&audience=agent&name=POST`)).data, [], 'one method')
+  const steps = await ask('stats/journeys/steps', `${DAY}&audience=agent&steps=/docs`)
+  t.match(steps.data, { steps: [{ pathname: '/docs', times: 1 }] })
+  for (const [name, { meta }] of Object.entries({ devices, events, steps }))
+    t.notMatch(meta.warnings ?? [], [{ code: 'ask_instead' }], `${name}: this is the answer`)
   const session = await ask('stats/sessions/{id}', `${DAY}&audience=agent`)
   t.match(
     session,

@@ -3,7 +3,7 @@ import { topCombinations } from '../../query/breakdown.js'
 import { PAGING_SHAPE } from '../../query/envelope.js'
 import { METRICS } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
-import { peopleOnly } from '../../query/read-audience.js'
+import { oneAudience } from '../../query/read-audience.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
 const metrics = metricShapes(METRICS.human)
@@ -15,7 +15,7 @@ export default defineRead({
   path: '/api/stats/devices',
   summary: 'Browsers, operating systems, device types and screen classes',
   params: { limit: PAGING_SHAPE.limit },
-  audience: peopleOnly('/api/agents/breakdown?dimension=user_agent', true),
+  audience: oneAudience(true),
   data: z.object({
     browsers: list('browser'),
     os: list('os'),

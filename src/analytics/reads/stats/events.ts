@@ -9,7 +9,7 @@ import { columnsMatch } from '../../query/key-match.js'
 import { METRICS, metricsBy } from '../../query/metrics.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
-import { peopleOnly } from '../../query/read-audience.js'
+import { oneAudience } from '../../query/read-audience.js'
 import type { ReadContext } from '../../query/read-context.js'
 import { comparableRow, metricShapes } from '../shapes.js'
 
@@ -35,7 +35,7 @@ export default defineRead({
     property: optionalText.describe('One property by its key; default the most frequent of each event.'),
   },
   list: true,
-  audience: peopleOnly('/api/agents/breakdown?dimension=pathname'),
+  audience: oneAudience(),
   data: z.array(
     comparableRow({
       name: z.string(),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { chainNeighbours, frequentVisits } from '../../../query/page-chains.js'
 import { defineRead } from '../../../query/read.js'
-import { peopleOnly } from '../../../query/read-audience.js'
+import { oneAudience } from '../../../query/read-audience.js'
 import type { ReadContext } from '../../../query/read-context.js'
 import { stepColumns } from '../../../query/session-steps.js'
 import { Count, Visits } from '../../shapes.js'
@@ -59,7 +59,7 @@ export default defineRead({
   path: '/api/stats/journeys/steps',
   summary: 'The pages before and after a chain of pages, and the visits that took it',
   params: { steps: Steps },
-  audience: peopleOnly('/api/agents/coverage'),
+  audience: oneAudience(),
   compare: 'none',
   data: z.object({
     steps: z

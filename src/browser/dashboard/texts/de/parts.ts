@@ -84,6 +84,7 @@ export const parts: Texts['parts'] = {
     no_city_data: 'Keine Zeile hat eine Stadt: Das braucht eine Datei mit Städten (--geoip).',
     no_engagement_data: 'Kein Browser hat das gemeldet: Es braucht das Skript.',
     nothing_verified: 'Ein Anteil fehlt, wo kein Abruf bestätigt und keiner gefälscht war.',
+    agents_apart: 'Hier zählen nur Menschen; was Agenten haben, steht unter „Agenten“.',
     ask_instead: 'Das haben nur Menschen; was Agenten haben, zeigen die Ansichten über Agenten.',
     people_only: 'Agenten haben das nicht: Hier zählen nur Menschen.',
     revenue_unreadable:
