@@ -3,7 +3,7 @@ import { formatDay, formatNumber } from '../state/format.js'
 import { t } from '../texts/index.js'
 import { DecidingLine } from './deciding-line.js'
 import { Ago, Cut, PageName } from './names.js'
-import { changeText, metricName, metricOf } from './numbers.js'
+import { metricName, metricOf, RowChange } from './numbers.js'
 import type { Column } from './table.js'
 import { SeverityTag } from './tags.js'
 
@@ -87,8 +87,36 @@ export const changeColumn = <Row extends { comparison?: unknown }>(metric: strin
   head: t().parts.change,
   right: true,
   ...look,
-  cell: (row) => {
-    const change = changeText(metric, metricOf(row, metric), metricOf(row.comparison, metric))
-    return change && <span class="muted small no-wrap">{change}</span>
+  cell: (row) => <RowChange {...changeOf(row, metric)} />,
+  isEmpty: (row) => {
+    const { now, before } = changeOf(row, metric)
+    return now === undefined || before === undefined
   },
 })
+
+const changeOf = (row: { comparison?: unknown }, metric: string) => ({
+  metric,
+  now: metricOf(row, metric),
+  before: metricOf(row.comparison, metric),
+})
+
+/** The columns of a number and of its change, which stands below the number where the page is narrow. */
+export const changingColumns = <K extends string>(
+  key: K,
+  { width, changeWidth }: { width: string; changeWidth: string },
+  head: ComponentChildren = metricName(key),
+): [Column<Changing<K>>, Column<Changing<K>>] => [
+  {
+    ...countColumn(key, { width }, head),
+    cell: (row) => (
+      <>
+        {countText(row[key])}
+        <span class="narrow">
+          <RowChange {...changeOf(row, key)} />
+        </span>
+      </>
+    ),
+  },
+  changeColumn(key, { width: changeWidth, wide: true }),
+]
+type Changing<K extends string> = { [N in K]?: number | undefined } & { comparison?: unknown }

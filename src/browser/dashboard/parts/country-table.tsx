@@ -17,6 +17,7 @@ export function countryRows({ human, agent }: Located): ButterflyRow[] {
     label: row.key === '' ? t().parts.unknown : formatCountry(row.key),
     human: row.human?.visitors ?? (human.data && 0),
     agent: row.agent?.fetches ?? (agent.data && 0),
+    before: { human: row.human?.comparison?.visitors, agent: row.agent?.comparison?.fetches },
     ...(row.key === '' ? {} : { filter: ['country', row.key] as const }),
   }))
 }

@@ -1,16 +1,18 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, ComponentProps } from 'preact'
 import type { Audience } from '../state/address.js'
 import { audiences } from '../state/question.js'
 import { t } from '../texts/index.js'
 import { Mark } from './marks.js'
 import { RowName } from './names.js'
-import { formatMetric, metricName, writeMetric } from './numbers.js'
+import { formatMetric, metricName, RowChange, writeMetric } from './numbers.js'
 
 export interface RankedRow {
   /** The label, if it is absent. */
   key?: string
   label: string
   value: number | undefined
+  /** The value in the time that is compared with. */
+  before?: number | undefined
   /** Words after the name. */
   aside?: ComponentChildren
   filter?: readonly [dimension: string, value: string | number | boolean] | undefined
@@ -37,13 +39,16 @@ export function Ranked({ rows, metric, of }: { rows: readonly RankedRow[]; metri
   const most = Math.max(...rows.map(({ value }) => value ?? 0), 1)
   return (
     <ul class="ranked">
-      {rows.map(({ label, key = label, value, aside, filter, to }) => (
+      {rows.map(({ label, key = label, value, before, aside, filter, to }) => (
         <li key={key}>
           <span class="row-name">
             <RowName label={label} filter={filter} to={to} />
             {aside && <span class="muted small">{aside}</span>}
           </span>
-          <span>{value === undefined ? '' : formatMetric(metric, value)}</span>
+          <span class="amount">
+            <RowChange metric={metric} now={value} before={before} />
+            <span>{value === undefined ? '' : formatMetric(metric, value)}</span>
+          </span>
           <Bar share={(value ?? 0) / most} of={of} />
         </li>
       ))}
@@ -51,11 +56,21 @@ export function Ranked({ rows, metric, of }: { rows: readonly RankedRow[]; metri
   )
 }
 
+/** A number of a butterfly's side, with its change below it. */
+export const Amount = (props: ComponentProps<typeof RowChange>) => (
+  <b>
+    {writeMetric(props.metric, props.now)}
+    <RowChange {...props} />
+  </b>
+)
+
 export interface ButterflyRow {
   key: string
   label: string
   human: number | undefined
   agent: number | undefined
+  /** The numbers in the time that is compared with. */
+  before?: Readonly<Partial<Record<Audience, number | undefined>>>
   tag?: ComponentChildren
   filter?: readonly [dimension: string, value: string | number | boolean] | undefined
   to?: readonly string[] | undefined
@@ -110,9 +125,9 @@ export function Butterfly({ head, rows, metrics, tagHead, scaledBy = rows }: But
             {sides.map((side) => (
               <td class={side} key={side}>
                 <span class="side">
-                  {side === 'human' && <b>{writeMetric(metrics.human, row.human)}</b>}
+                  {side === 'human' && <Amount metric={metrics.human} now={row.human} before={row.before?.human} />}
                   <Bar share={(row[side] ?? 0) / most[side]} of={side} mirrored={side === 'human'} />
-                  {side === 'agent' && <b>{writeMetric(metrics.agent, row.agent)}</b>}
+                  {side === 'agent' && <Amount metric={metrics.agent} now={row.agent} before={row.before?.agent} />}
                 </span>
               </td>
             ))}

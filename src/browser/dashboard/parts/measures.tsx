@@ -1,7 +1,8 @@
 import { t } from '../texts/index.js'
+import { changeColumn } from './columns.js'
 import { Bar } from './lists.js'
 import { RowName } from './names.js'
-import { changeText, metricName, metricOf, writeMetric } from './numbers.js'
+import { metricName, metricOf, writeMetric } from './numbers.js'
 import type { Column } from './table.js'
 import { Table } from './table.js'
 
@@ -29,9 +30,7 @@ interface MeasuresProps {
 export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
   const [first = '', ...others] = metrics
   const most = Math.max(...rows.map(({ values }) => metricOf(values, first) ?? 0), 1)
-  const changeOf = ({ values }: MeasuredRow) =>
-    changeText(first, metricOf(values, first), metricOf(values.comparison, first))
-  const hasChange = rows.some((row) => changeOf(row) !== '')
+  const change = changeColumn<MeasuredRow['values']>(first, { width: '84px', phone: 'below-end' })
   const columns: Column<MeasuredRow>[] = [
     {
       key: 'name',
@@ -60,20 +59,12 @@ export function Measures({ label, head, rows, metrics, of }: MeasuresProps) {
       phone: 'end',
       cell: ({ values }) => writeMetric(first, metricOf(values, first)),
     },
-    ...(hasChange
-      ? [
-          {
-            key: 'change',
-            head: <span class="visually-hidden">{t().parts.change}</span>,
-            width: '84px',
-            right: true,
-            wide: true,
-            rare: true,
-            phone: 'below-end' as const,
-            cell: (row: MeasuredRow) => <span class="muted small no-wrap">{changeOf(row)}</span>,
-          },
-        ]
-      : []),
+    {
+      ...change,
+      head: <span class="visually-hidden">{t().parts.change}</span>,
+      cell: ({ values }) => change.cell(values),
+      isEmpty: ({ values }) => change.isEmpty?.(values) ?? false,
+    },
     ...others.map((metric) => ({
       key: metric,
       head: metricName(metric),

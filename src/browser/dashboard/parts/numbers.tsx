@@ -67,6 +67,18 @@ export function changeText(metric: string, now: number | undefined, before: numb
   return tenths(share) === 0 ? parts.noChange : `${arrow} ${formatShare(Math.abs(share))}`
 }
 
+interface RowChangeProps {
+  metric: string
+  now: number | undefined
+  before: number | undefined
+}
+
+/** The change of a row's number against the comparison; nothing where either side is absent. */
+export function RowChange({ metric, now, before }: RowChangeProps) {
+  const change = changeText(metric, now, before)
+  return change === '' ? null : <span class="row-change">{change}</span>
+}
+
 interface HeadlineProps {
   of: Audience
   metric: string

@@ -1,7 +1,7 @@
 import { formatShare } from '../state/format.js'
 import { t } from '../texts/index.js'
 import { claimedName } from './claimed-name.js'
-import { countColumn, countText } from './columns.js'
+import { changingColumns, countText } from './columns.js'
 import { Mark } from './marks.js'
 import { RowName } from './names.js'
 import { SplitBar, SplitKey } from './split-bar.js'
@@ -14,6 +14,7 @@ interface OperatorRow {
   verified?: number | undefined
   verified_fetches?: number | undefined
   spoofed?: number | undefined
+  comparison?: unknown
   /** AI visits that its assistants brought; undefined: not asked, or it has none. */
   sent?: number | undefined
 }
@@ -62,7 +63,7 @@ export function OperatorTable({
             cell: (row) => <RowName label={claimedName(row.operator, row)} filter={['operator', row.operator]} />,
           },
           ...(hasAgents ? [agents] : []),
-          countColumn('fetches', { width: '14%' }),
+          ...changingColumns('fetches', { width: '13%', changeWidth: '12%' }),
           ...(hasAgents ? [sent] : []),
           {
             key: 'bar',

@@ -105,11 +105,13 @@ export const Sheet = ({ title, children }: SheetProps) => (
   </>
 )
 
+type Compared = Asked & { meta?: ComponentProps<typeof NoChange>['of'][number] }
+
 interface SentenceProps {
   /** Answers that the sentence waits for, and does without if they fail. */
-  also?: readonly Asked[]
+  also?: readonly Compared[]
   children: () => ComponentChildren
-  answers: readonly (Asked & { meta?: ComponentProps<typeof NoChange>['of'][number] })[]
+  answers: readonly Compared[]
 }
 
 /**
@@ -125,7 +127,7 @@ export const Sentence = ({ children, answers, also = [] }: SentenceProps) => {
       <p class="sentence" aria-live="polite" aria-busy={isWaiting}>
         {ready ? children() : '\u00a0'}
       </p>
-      {ready && <NoChange of={asked.map(({ meta }) => meta)} />}
+      {ready && <NoChange of={[...asked, ...also].map(({ meta }) => meta)} />}
     </div>
   )
 }

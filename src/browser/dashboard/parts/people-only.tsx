@@ -19,7 +19,7 @@ interface PeopleOnlyProps {
 
 /** The fetches of the agents on screen, with the filters of the view. */
 function AgentsHere({ dimension, title }: { dimension: 'operator' | 'purpose'; title: string }) {
-  const answer = useOne('/api/agents/breakdown', 'agent', { compare: undefined, dimension, limit: 12 })
+  const answer = useOne('/api/agents/breakdown', 'agent', { dimension, limit: 12 })
   const rows = answer.data ?? []
   const purposes: Readonly<Record<string, string>> = t().parts.purpose
   return (

@@ -4,6 +4,8 @@ export interface Column<Row> {
   key: string
   head: ComponentChildren
   cell: (row: Row) => ComponentChildren
+  /** Whether the cell of a row draws nothing, where that cannot be seen from what `cell` returns. */
+  isEmpty?: (row: Row) => boolean
   right?: boolean
   /** Left out on phones. */
   wide?: boolean
@@ -38,7 +40,8 @@ const hasContent = (content: ComponentChildren): boolean =>
 /** A table with a heading per column; the first column names the row. A column without any content is left out. */
 export function Table<Row>({ label, columns: all, rows, rowKey }: TableProps<Row>) {
   const columns = all.filter(
-    (column, i) => i === 0 || rows.length === 0 || rows.some((row) => hasContent(column.cell(row))),
+    ({ cell, isEmpty }, i) =>
+      i === 0 || rows.length === 0 || rows.some((row) => (isEmpty ? !isEmpty(row) : hasContent(cell(row)))),
   )
   const hasTwoLines = columns.some(({ phone }) => phone !== undefined)
   const isLeftOut = ({ phone, wide }: Column<Row>) => (hasTwoLines ? phone === undefined : wide === true)

@@ -119,7 +119,6 @@ export const behaviour: Texts['behaviour'] = {
     create: 'Neues Ziel',
     edit: 'Ziel ändern',
     counts: 'Zählt',
-    change: 'Veränderung',
     conversions: 'So oft erreicht',
     rate: 'Aller Menschen',
     revenue: 'Umsatz',
@@ -290,6 +289,7 @@ export const behaviour: Texts['behaviour'] = {
     notMeasured: 'In dieser Zeit nicht gemessen.',
     ratings: { good: 'gut', 'needs-improvement': 'verbesserungswürdig', poor: 'schlecht' },
     scale: (values) => `Auf einer Skala mit drei Bereichen: ${values}`,
+    changeOf: (vital) => `${vital}-Veränderung`,
     samplesHead: 'Seitenaufrufe',
     by: {
       pathname: 'Nach Seite',

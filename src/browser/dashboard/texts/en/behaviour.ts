@@ -109,7 +109,6 @@ export const behaviour = {
     create: 'New goal',
     edit: 'Change the goal',
     counts: 'Counts',
-    change: 'Change',
     conversions: 'Times reached',
     rate: 'Of all people',
     revenue: 'Revenue',
@@ -281,6 +280,7 @@ export const behaviour = {
     notMeasured: 'Not measured in this time.',
     ratings: { good: 'good', 'needs-improvement': 'needs improvement', poor: 'poor' },
     scale: (values: string) => `On a scale of three zones: ${values}`,
+    changeOf: (vital: string) => `${vital} change`,
     samplesHead: 'Pageviews',
     by: {
       pathname: 'By page',

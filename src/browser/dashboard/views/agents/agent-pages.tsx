@@ -11,7 +11,7 @@ import { useRead } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatNumber } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
-import { mixedEnvelope, useOne } from '../../state/question.js'
+import { envelope, mixedEnvelope, useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
 
 const only = (id: string) => ({ dimension: 'agent_id', op: 'is', value: id })
@@ -21,7 +21,6 @@ export function WhatItRead({ id }: { id: string }) {
   const texts = t().agents
   const answer = useOne('/api/agents/breakdown', 'agent', {
     filters: filtersWith(only(id)),
-    compare: undefined,
     dimension: 'pathname',
     limit: 10,
   })
@@ -40,9 +39,10 @@ export function WhatItRead({ id }: { id: string }) {
       answer={answer}
       of="agent"
       metric="fetches"
-      rows={rows.map(({ value, fetches }) => ({
+      rows={rows.map(({ value, fetches, comparison }) => ({
         label: `${value}`,
         value: fetches,
+        before: comparison?.fetches,
         filter: ['pathname', `${value}`],
         to: viewPath('pages', `${value}`),
       }))}
@@ -134,7 +134,7 @@ export function AiVisits({ operator }: { operator: string }) {
   const texts = t().agents
   const ask = { ...mixedEnvelope(), operator }
   const total = useRead('/api/citation-gap/summary', ask)
-  const answer = useRead('/api/citation-gap', { ...ask, limit: 200 })
+  const answer = useRead('/api/citation-gap', { ...ask, compare: envelope('agent').compare, limit: 200 })
   const rows = (answer.data ?? []).filter(({ arrivals }) => arrivals > 0).sort((a, b) => b.arrivals - a.arrivals)
   const arrivals = total.data?.arrivals ?? 0
   const reads = total.data?.fetches ?? 0
@@ -152,10 +152,11 @@ export function AiVisits({ operator }: { operator: string }) {
       }
       of="human"
       metric="sessions"
-      rows={rows.slice(0, 8).map(({ hostname, pathname, arrivals: n }) => ({
+      rows={rows.slice(0, 8).map(({ hostname, pathname, arrivals: n, comparison }) => ({
         key: hostname + pathname,
         label: pathname,
         value: n,
+        before: comparison?.arrivals,
         filter: ['pathname', pathname],
         to: viewPath('pages', pathname),
       }))}

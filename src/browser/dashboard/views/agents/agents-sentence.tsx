@@ -35,8 +35,8 @@ export function AgentsSentence() {
 
 function IdentitySentence() {
   const texts = t().agents
-  const totals = useOne('/api/agents/overview', 'agent', { compare: undefined })
-  const purposes = useOne('/api/agents/breakdown', 'agent', { compare: undefined, dimension: 'purpose', limit: 20 })
+  const totals = useOne('/api/agents/overview', 'agent')
+  const purposes = useOne('/api/agents/breakdown', 'agent', { dimension: 'purpose', limit: 20 })
   return (
     <Sentence answers={[totals]} also={[purposes]}>
       {() => {

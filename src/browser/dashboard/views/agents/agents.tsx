@@ -37,7 +37,7 @@ export default function Agents() {
 
 /** The visits that came from AI assistants, by assistant. `operator` keeps the assistants of one operator. */
 function AssistantsPanel() {
-  const answer = useOne('/api/stats/sources', 'human', { compare: undefined, limit: 200 })
+  const answer = useOne('/api/stats/sources', 'human', { limit: 200 })
   const rows = (answer.data?.sources ?? []).filter(({ channel }) => channel === 'AI Assistants')
   return (
     <RankedPanel
@@ -50,9 +50,10 @@ function AssistantsPanel() {
       lacking="human"
       of="human"
       metric="sessions"
-      rows={rows.map(({ source = t().parts.unknown, sessions, visitors }) => ({
+      rows={rows.map(({ source = t().parts.unknown, sessions, visitors, comparison }) => ({
         label: source,
         value: sessions,
+        before: comparison?.sessions,
         aside: quantity('/api/stats/sources visitors', visitors ?? 0).text,
         filter: ['source', source],
       }))}
@@ -63,7 +64,7 @@ function AssistantsPanel() {
 /** The fetches of each operator by identity. */
 function Operators() {
   const texts = t().agents
-  const answer = useOne('/api/agents/breakdown', 'agent', { compare: undefined, dimension: 'operator', limit: 12 })
+  const answer = useOne('/api/agents/breakdown', 'agent', { dimension: 'operator', limit: 12 })
   const gap = useRead('/api/citation-gap/summary', mixedEnvelope())
   const sent = new Map(gap.data?.operators.map(({ operator, arrivals }) => [operator, arrivals]))
   const rows = answer.data ?? []
@@ -83,7 +84,7 @@ function Operators() {
 /** The fetches by purpose. */
 function Purposes() {
   const texts = t().agents
-  const answer = useOne('/api/agents/breakdown', 'agent', { compare: undefined, dimension: 'purpose', limit: 20 })
+  const answer = useOne('/api/agents/breakdown', 'agent', { dimension: 'purpose', limit: 20 })
   const rows = answer.data ?? []
   const all = rows.reduce((sum, { fetches = 0 }) => sum + fetches, 0)
   return (
@@ -93,10 +94,11 @@ function Purposes() {
       answer={answer}
       of="agent"
       metric="fetches"
-      rows={rows.map(({ value, fetches = 0 }) => ({
+      rows={rows.map(({ value, fetches = 0, comparison }) => ({
         key: `${value}`,
         label: t().parts.purpose[`${value}`] ?? `${value ?? t().parts.unknown}`,
         value: fetches,
+        before: comparison?.fetches,
         aside: formatShare(fetches / Math.max(1, all)),
         filter: ['purpose', `${value}`],
       }))}

@@ -4,6 +4,7 @@ import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
 import { IdentityText } from '../../parts/identity.js'
 import { RowName } from '../../parts/names.js'
+import { RowChange } from '../../parts/numbers.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { type Column, Table } from '../../parts/table.js'
@@ -18,13 +19,19 @@ import { t } from '../../texts/index.js'
 const LIMIT = 50
 
 type Entry = DataOf<'/api/agents/catalog'>[number]
+type Fetched = DataOf<'/api/agents/breakdown'>[number]
 
 /** Every agent that readership knows, how it can be verified, and whether the site saw it. Filters do not apply. */
 export default function Catalog() {
   const texts = t().catalog
   const { q = '', seen: only } = place.value.own
-  const query = { ...envelope('agent'), compare: undefined, filters: undefined, segment: undefined }
+  const { compare, ...asked } = envelope('agent')
+  const query = { ...asked, filters: undefined, segment: undefined }
   const answer = useRead('/api/agents/catalog', { ...query, limit: 1000 })
+  const fetched = useRead(
+    '/api/agents/breakdown',
+    compare === undefined ? undefined : { ...query, compare, dimension: 'agent_id', limit: 1000 },
+  )
   const all = answer.data ?? []
   const entries = all.filter(
     (entry) => (only === 'yes' ? entry.seen : only !== 'no' || !entry.seen) && matches(entry, q),
@@ -33,7 +40,7 @@ export default function Catalog() {
   const search = (text: string) => go({ own: { ...place.value.own, q: text, page: '' } }, true)
   return (
     <Sheet title={t().shell.view.catalog}>
-      <Sentence answers={[answer]}>
+      <Sentence answers={[answer]} also={[fetched]}>
         {() =>
           texts.sentence(
             whenText(),
@@ -85,7 +92,7 @@ export default function Catalog() {
                 label={t().shell.view.catalog}
                 rows={entries.slice((page - 1) * LIMIT, page * LIMIT)}
                 rowKey={({ agent_id }) => agent_id}
-                columns={columns()}
+                columns={columns(new Map(fetched.data?.map((row) => [`${row.value}`, row])))}
               />
             )}
             <Paging total={entries.length} limit={LIMIT} />
@@ -101,7 +108,7 @@ const matches = ({ agent_id, name, operator, purpose, robots_token = '' }: Entry
     each.toLowerCase().includes(text.trim().toLowerCase()),
   )
 
-function columns(): Column<Entry>[] {
+function columns(fetched: ReadonlyMap<string, Fetched>): Column<Entry>[] {
   const { catalog: texts, agents, parts } = t()
   return [
     {
@@ -160,12 +167,13 @@ function columns(): Column<Entry>[] {
       head: texts.seen,
       right: true,
       width: '14%',
-      cell: ({ seen }) =>
+      cell: ({ agent_id, seen }) =>
         seen === undefined ? (
           <span class="muted small">{texts.notSeen}</span>
         ) : (
           <span title={formatFullInstant(seen.last_seen)}>
             {formatNumber(seen.fetches)} <span class="muted small wide-only">{formatAgo(seen.last_seen)}</span>
+            <RowChange metric="fetches" now={seen.fetches} before={fetched.get(agent_id)?.comparison?.fetches} />
           </span>
         ),
     },

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { type Gap, GapKey, gapColumns } from '../../charts/gap-columns.js'
 import { pageColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
@@ -5,7 +6,9 @@ import { formatRatio } from '../../state/format.js'
 import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
+import { Mark } from '../../parts/marks.js'
 import { Meanings } from '../../parts/meanings.js'
+import { metricOf, RowChange } from '../../parts/numbers.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { type Column, Table } from '../../parts/table.js'
@@ -14,7 +17,7 @@ import { go, hrefTo, place, viewPath } from '../../state/address.js'
 import { type Result, useRead } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
-import { mixedEnvelope } from '../../state/question.js'
+import { envelope, mixedEnvelope } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 
@@ -33,12 +36,17 @@ export default function CitationGap() {
   const ask = { ...mixedEnvelope(), operator: operator || undefined }
   const summary = useRead('/api/citation-gap/summary', ask)
   const whole = useRead('/api/citation-gap/summary', mixedEnvelope())
-  const answer = useRead('/api/citation-gap', { ...ask, limit: LIMIT, page: pageNumber() })
+  const answer = useRead('/api/citation-gap', {
+    ...ask,
+    compare: envelope('agent').compare,
+    limit: LIMIT,
+    page: pageNumber(),
+  })
   const rows = answer.data ?? []
   const most = Math.max(...rows.flatMap(({ fetches, arrivals }) => [fetches, arrivals]), 10)
   return (
     <Sheet title={t().shell.view['citation-gap']}>
-      <GapSentence summary={summary} operator={operator} />
+      <GapSentence summary={summary} pages={answer} operator={operator} />
       <Verdicts summary={summary} />
       <Operators summary={whole} />
       <ListPanel
@@ -69,14 +77,16 @@ export default function CitationGap() {
 
 function GapSentence({
   summary,
+  pages,
   operator,
 }: {
   summary: Result<'/api/citation-gap/summary'>
+  pages: Result<'/api/citation-gap'>
   operator: string | undefined
 }) {
   const { gap: texts } = t()
   return (
-    <Sentence answers={[summary]}>
+    <Sentence answers={[summary]} also={[pages]}>
       {() => {
         const { fetches = 0, arrivals = 0, ratio, median } = summary.data ?? {}
         const reads = quantity('/api/citation-gap fetches', fetches, (text) => (
@@ -177,21 +187,50 @@ function Operators({ summary }: { summary: Result<'/api/citation-gap/summary'> }
   )
 }
 
-/** The columns of reads and arrivals: of both readerships with their ratio, or of one. */
-function shownColumns<R extends Gap>(most: number): Column<R>[] {
+interface Shown extends Gap {
+  comparison?: unknown
+}
+
+/** The columns of reads and arrivals: of both readerships with their ratio, or of one. Each number has its change below it. */
+function shownColumns<R extends Shown>(most: number): Column<R>[] {
   const texts = t().gap
+  const changeOf = (row: R, key: 'fetches' | 'arrivals') => (
+    <RowChange metric={key} now={row[key]} before={metricOf(row.comparison, key)} />
+  )
   const number = (key: 'fetches' | 'arrivals', head: string): Column<R> => ({
     key,
     head,
     right: true,
     width: '15%',
-    cell: (row) => formatNumber(row[key]),
+    cell: (row) => (
+      <>
+        {formatNumber(row[key])}
+        {changeOf(row, key)}
+      </>
+    ),
   })
   if (!hasAgents()) return [number('arrivals', texts.arrivals)]
   if (!hasPeople()) return [number('fetches', t().overview.pageReads)]
+  const [axis, ...more] = gapColumns<R>(most)
   return [
     { ...number('fetches', t().overview.pageReads), wide: true, width: '11%' },
     { ...number('arrivals', texts.arrivals), wide: true, width: '11%' },
-    ...gapColumns<R>(most),
+    ...(axis ? [{ ...axis, cell: (row: R) => <Below of={axis.cell(row)}>{changesOf(row, changeOf)}</Below> }] : []),
+    ...more,
   ]
 }
+
+/** The changes of both numbers, each after its readership's mark: for phones, which have no columns of numbers. */
+const changesOf = <R extends Shown>(row: R, changeOf: (row: R, key: 'fetches' | 'arrivals') => ComponentChildren) =>
+  row.comparison !== undefined && (
+    <>
+      <Mark of="human" /> {changeOf(row, 'arrivals')} <Mark of="agent" /> {changeOf(row, 'fetches')}
+    </>
+  )
+
+const Below = ({ of, children }: { of: ComponentChildren; children: ComponentChildren }) => (
+  <>
+    {of}
+    {children && <span class="narrow beside">{children}</span>}
+  </>
+)

@@ -1,4 +1,4 @@
-import { countColumn, pageColumn } from '../../parts/columns.js'
+import { changingColumns, pageColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
@@ -23,7 +23,6 @@ export default function Coverage() {
   const texts = t().coverage
   const order = place.value.own.order === 'stale' ? 'stale' : 'fetches'
   const answer = useOne('/api/agents/coverage', 'agent', {
-    compare: undefined,
     order,
     limit: LIMIT,
     page: pageNumber(),
@@ -62,7 +61,7 @@ export default function Coverage() {
 /** How many URLs there are, and which one agents have left unread for longest. */
 function CoverageSentence() {
   const texts = t().coverage
-  const stale = useOne('/api/agents/coverage', 'agent', { compare: undefined, order: 'stale', limit: 1 })
+  const stale = useOne('/api/agents/coverage', 'agent', { order: 'stale', limit: 1 })
   return (
     <Sentence answers={[stale]}>
       {() => {
@@ -105,7 +104,7 @@ function columns(): Column<Row>[] {
     cell: ({ pageviews }) => (pageviews === undefined ? <span class="muted">–</span> : formatNumber(pageviews)),
   }
   const agents: Column<Row>[] = [
-    countColumn('fetches', { width: '8%' }),
+    ...changingColumns('fetches', { width: '8%', changeWidth: '8%' }),
     {
       key: 'agents',
       head: parts.metric.agents,

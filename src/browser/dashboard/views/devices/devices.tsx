@@ -143,7 +143,6 @@ function Versions({ of, answer }: { of: 'browser' | 'os'; answer: Devised }) {
     {
       dimension: `${of}_version`,
       filters: filtersWith({ dimension: of, op: 'is', value: name ?? '' }),
-      compare: undefined,
       limit: 12,
     },
     name !== undefined,

@@ -1,7 +1,7 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import { Sparkline } from '../../charts/sparkline.js'
 import type { DataOf } from '../../client/index.js'
-import { countColumn, pageColumn, textColumn } from '../../parts/columns.js'
+import { changingColumns, countColumn, pageColumn, textColumn } from '../../parts/columns.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { Cut, PageName, RowName } from '../../parts/names.js'
@@ -84,7 +84,7 @@ function AllErrors() {
             wide: true,
             cell: (row) => <Trend row={row} />,
           },
-          countColumn('count', { width: '8%' }, t().behaviour.errors.figures.count),
+          ...changingColumns('count', { width: '8%', changeWidth: '8%' }, t().behaviour.errors.figures.count),
           countColumn('visitors', { width: '8%', wide: true }, t().shell.show.human),
           {
             key: 'last',

@@ -1,9 +1,9 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import { ReadershipChart } from '../../charts/readership-chart.js'
 import type { DataOf } from '../../client/index.js'
+import { changingColumns } from '../../parts/columns.js'
 import { ListPanel, RankedPanel } from '../../parts/list-panel.js'
 import { More, RowName } from '../../parts/names.js'
-import { changeText } from '../../parts/numbers.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
@@ -83,24 +83,13 @@ function AllEvents() {
             wide: true,
             cell: ({ kind }) => <span class="muted">{texts.kind[kind] ?? kind}</span>,
           },
-          { key: 'events', head: t().parts.metric.events, right: true, width: '16%', cell: ({ events: n }) => show(n) },
+          ...changingColumns('events', { width: '12%', changeWidth: '12%' }),
           {
             key: 'people',
             head: t().shell.show.human,
             right: true,
             width: '16%',
             cell: ({ visitors }) => show(visitors),
-          },
-          {
-            key: 'change',
-            head: t().behaviour.goals.change,
-            right: true,
-            wide: true,
-            width: '16%',
-            cell: (row) => {
-              const text = changeText('events', row.events, row.comparison?.events)
-              return text && <span class="muted">{text}</span>
-            },
           },
         ]}
         limit={LIMIT}

@@ -2,12 +2,11 @@ import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { LinkButton } from '../../parts/buttons.js'
-import { countText } from '../../parts/columns.js'
+import { changingColumns, countText } from '../../parts/columns.js'
 import { Confirm, toast } from '../../parts/dialogs.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { Icon } from '../../parts/marks.js'
 import { Cut, RowName } from '../../parts/names.js'
-import { changeText } from '../../parts/numbers.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
@@ -136,24 +135,7 @@ function goalColumns(
         return <span class="muted">{goal && <Cut text={describeCondition(goal)} />}</span>
       },
     },
-    {
-      key: 'visitors',
-      head: parts.metric.visitors,
-      right: true,
-      width: '88px',
-      cell: ({ visitors }) => countText(visitors),
-    },
-    {
-      key: 'change',
-      head: texts.change,
-      right: true,
-      wide: true,
-      width: '104px',
-      cell: (row) => {
-        const text = changeText('visitors', row.visitors, row.comparison?.visitors)
-        return text && <span class="muted small">{text}</span>
-      },
-    },
+    ...changingColumns('visitors', { width: '88px', changeWidth: '104px' }),
     {
       key: 'rate',
       head: texts.rate,

@@ -6,6 +6,7 @@ import { DecidingLine } from '../../parts/deciding-line.js'
 import { RankedPanel } from '../../parts/list-panel.js'
 import { Butterfly, type ButterflyRow, joinSides } from '../../parts/lists.js'
 import { More } from '../../parts/names.js'
+import { RowChange } from '../../parts/numbers.js'
 import { OperatorTable } from '../../parts/operator-table.js'
 import { Panel } from '../../parts/panel.js'
 import { Absent } from '../../parts/states.js'
@@ -47,7 +48,7 @@ export function PagePanels() {
 }
 
 /** The question of both the sentence and the panel of the overview, so that it is asked once; the most serious class comes first. */
-export const OVERVIEW_VIOLATIONS = { compare: undefined, limit: 100 }
+export const OVERVIEW_VIOLATIONS = { limit: 100 }
 
 function Disobeyed() {
   const texts = t().overview
@@ -80,7 +81,10 @@ function Disobeyed() {
                 <b>{claimedName(row.name, row)}</b>{' '}
                 {!isOnlyClaimed(row) && <span class="muted small">{row.operator}</span>}
               </a>
-              <span class="right-align">{formatNumber(row.fetches)}</span>
+              <span class="amount">
+                <RowChange metric="fetches" now={row.fetches} before={row.comparison?.fetches} />
+                <span>{formatNumber(row.fetches)}</span>
+              </span>
               <DecidingLine of={{ rule: row.rule, line: row.line }} />
               <SeverityTag of={row.severity} />
             </li>
@@ -99,14 +103,14 @@ const METRICS = { human: 'pageviews', agent: 'fetches' } as const
  * that no row lacks a number.
  */
 function useTopPages(): { pages: Pair<'/api/stats/pages'>; rows: ButterflyRow[] } {
-  const pages = useTogether(usePair('/api/stats/pages', { limit: ROWS, compare: undefined }))
+  const pages = useTogether(usePair('/api/stats/pages', { limit: ROWS }))
   const pathOf = ({ pathname }: { pathname: string }) => pathname
   const joined = joinSides(pages.human.data, pages.agent.data, { human: pathOf, agent: pathOf }, ROWS)
   const isWhole = (of: Audience) => (pages[of].meta?.total ?? 0) <= (pages[of].data?.length ?? 0)
   const others = usePair('/api/stats/pages', (of) => {
     const paths = joined.filter((row) => row[of] === undefined).map(({ key }) => key)
     if (pages[of].data === undefined || isWhole(of) || paths.length === 0) return undefined
-    return { filters: filtersWith({ dimension: 'pathname', op: 'is', value: paths }), limit: ROWS, compare: undefined }
+    return { filters: filtersWith({ dimension: 'pathname', op: 'is', value: paths }), limit: ROWS }
   })
   const paths = joined.map(({ key }) => key)
   const asked = { filters: filtersWith({ dimension: 'pathname', op: 'is', value: paths }), limit: 100 }
@@ -114,8 +118,10 @@ function useTopPages(): { pages: Pair<'/api/stats/pages'>; rows: ButterflyRow[] 
   const violations = useOne('/api/policy/violations/pages', 'agent', { ...asked, compare: undefined }, isAsked)
   const disallowed = (path: string): number =>
     (violations.data ?? []).reduce((sum, { pathname, fetches }) => sum + (pathname === path ? fetches : 0), 0)
+  const rowOf = (of: Audience, path: string) =>
+    [...(pages[of].data ?? []), ...(others[of].data ?? [])].find(({ pathname }) => pathname === path)
   const numberFor = (of: Audience, path: string): number | undefined => {
-    const found = [...(pages[of].data ?? []), ...(others[of].data ?? [])].find(({ pathname }) => pathname === path)
+    const found = rowOf(of, path)
     if (found) return found[METRICS[of]]
     return pages[of].data && (isWhole(of) || (others[of].data && !others[of].stale)) ? 0 : undefined
   }
@@ -124,6 +130,10 @@ function useTopPages(): { pages: Pair<'/api/stats/pages'>; rows: ButterflyRow[] 
     label: key,
     human: numberFor('human', key),
     agent: numberFor('agent', key),
+    before: {
+      human: rowOf('human', key)?.comparison?.[METRICS.human],
+      agent: rowOf('agent', key)?.comparison?.[METRICS.agent],
+    },
     tag: disallowed(key) > 0 && <DisallowedTag count={disallowed(key)} />,
     filter: ['pathname', key] as const,
     to: viewPath('pages', key),
@@ -144,7 +154,7 @@ export function AgentPanels() {
 
 function Operators({ span }: { span: 6 | 12 }) {
   const texts = t().overview
-  const answer = useOne('/api/agents/overview', 'agent', { compare: undefined })
+  const answer = useOne('/api/agents/overview', 'agent')
   const rows = (answer.data?.operators ?? []).slice(0, 8)
   return (
     <Panel
@@ -207,7 +217,7 @@ const more = (name: string, text: string) => <More to={[name]}>{text}</More>
 function Sources() {
   const texts = t().overview
   const { channel } = t().parts
-  const answer = useOne('/api/stats/sources', 'human', { compare: undefined })
+  const answer = useOne('/api/stats/sources', 'human')
   const assistants = (answer.data?.sources ?? []).filter((row) => row.channel === 'AI Assistants').slice(0, 6)
   const channels = (answer.data?.channels ?? []).slice(0, 6)
   return (
@@ -221,9 +231,10 @@ function Sources() {
         foot={texts.aiFoot}
         of="human"
         metric="sessions"
-        rows={assistants.map(({ source = t().parts.unknown, sessions }) => ({
+        rows={assistants.map(({ source = t().parts.unknown, sessions, comparison }) => ({
           label: source,
           value: sessions,
+          before: comparison?.sessions,
           filter: ['source', source],
         }))}
       />
@@ -240,6 +251,7 @@ function Sources() {
           key: row.channel,
           label: channel[row.channel] ?? row.channel,
           value: row.sessions,
+          before: row.comparison?.sessions,
           filter: ['channel', row.channel],
         }))}
       />
@@ -249,7 +261,7 @@ function Sources() {
 
 function Devices() {
   const texts = t().overview
-  const answer = useOne('/api/stats/devices', 'human', { compare: undefined })
+  const answer = useOne('/api/stats/devices', 'human')
   const rows = answer.data?.device_types ?? []
   return (
     <RankedPanel
@@ -259,10 +271,11 @@ function Devices() {
       answer={answer}
       of="human"
       metric="visitors"
-      rows={rows.map(({ device_type, visitors }) => ({
+      rows={rows.map(({ device_type, visitors, comparison }) => ({
         key: device_type ?? '',
         label: device_type === undefined ? t().parts.unknown : (t().devices.type[device_type] ?? device_type),
         value: visitors,
+        before: comparison?.visitors,
         ...(device_type === undefined ? {} : { filter: ['device_type', device_type] as const }),
       }))}
       below={place.value.show === 'both' && <Absent of="agent">{texts.noDevices}</Absent>}
@@ -272,7 +285,7 @@ function Devices() {
 
 function Places() {
   const texts = t().overview
-  const places = useTogether(usePair('/api/stats/locations', { compare: undefined, limit: 300 }))
+  const places = useTogether(usePair('/api/stats/locations', { limit: 300 }))
   const rows = countryRows(places).slice(0, 10)
   return (
     <Panel

@@ -12,6 +12,7 @@ export interface PageAgent {
   name: string
   operator: string | undefined
   fetches: number
+  comparison: unknown
   lastSeen: string
   /** Its permission by today's robots.txt; absent for agents that robots.txt cannot name. */
   policy: PolicyAgent | undefined
@@ -23,12 +24,7 @@ export interface PageAgent {
 /** Agents that read a page in the window, and what robots.txt says to each about it. */
 export function useAgentsOfPage(pathname: string, filters: string) {
   const isAsked = place.value.show !== 'human'
-  const answer = useOne(
-    '/api/agents/breakdown',
-    'agent',
-    { filters, compare: undefined, dimension: 'agent_id', limit: 200 },
-    isAsked,
-  )
+  const answer = useOne('/api/agents/breakdown', 'agent', { filters, dimension: 'agent_id', limit: 200 }, isAsked)
   const policy = useOne('/api/policy', 'agent', { filters: undefined, compare: undefined, path: pathname }, isAsked)
   const violations = useOne('/api/policy/violations', 'agent', { filters, compare: undefined, limit: 500 }, isAsked)
   const rows = (answer.data ?? []).map((row): PageAgent => {
@@ -39,6 +35,7 @@ export function useAgentsOfPage(pathname: string, filters: string) {
       name: claimedName(row.name ?? id, row),
       operator: row.operator,
       fetches: row.fetches ?? 0,
+      comparison: row.comparison,
       lastSeen: row.last_seen,
       policy: policy.data?.agents.find(({ agent_id }) => agent_id === id),
       disallowed: disobeyed.reduce((sum, { fetches }) => sum + fetches, 0),

@@ -150,7 +150,7 @@ function LastRead({ agents }: { agents: ReturnType<typeof useAgentsOfPage> }) {
 /** Sources of the people who read the page. */
 function PageSources({ filters }: { filters: string }) {
   const texts = t().pages
-  const answer = useOne('/api/stats/sources', 'human', { filters, compare: undefined, limit: 8 })
+  const answer = useOne('/api/stats/sources', 'human', { filters, limit: 8 })
   const rows = answer.data?.sources ?? []
   return (
     <RankedPanel
@@ -161,11 +161,12 @@ function PageSources({ filters }: { filters: string }) {
       emptyText={texts.noSources}
       of="human"
       metric="visitors"
-      rows={rows.map(({ source, channel, visitors }) => ({
+      rows={rows.map(({ source, channel, visitors, comparison }) => ({
         key: `${source ?? ''} ${channel}`,
         label: source ?? t().parts.channel[channel] ?? channel,
         ...(source === undefined ? {} : { aside: t().parts.channel[channel] ?? channel }),
         value: visitors,
+        before: comparison?.visitors,
         filter: source === undefined ? ['channel', channel] : ['source', source],
       }))}
     />

@@ -1,5 +1,5 @@
 import { useFew } from '../../parts/buttons.js'
-import { countColumn } from '../../parts/columns.js'
+import { changingColumns, countColumn } from '../../parts/columns.js'
 import { Icon } from '../../parts/marks.js'
 import { Cut, More, RowName } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
@@ -86,7 +86,7 @@ function AgentTable({ rows }: { rows: readonly PageAgent[] }) {
           wide: true,
           cell: ({ lastSeen }) => <span class="muted no-wrap">{formatAgo(lastSeen)}</span>,
         },
-        countColumn('fetches', { width: '72px' }, t().parts.metric.fetches),
+        ...changingColumns('fetches', { width: '72px', changeWidth: '84px' }),
         {
           key: 'severity',
           head: <span class="visually-hidden">{texts.severity}</span>,

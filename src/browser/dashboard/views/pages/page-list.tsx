@@ -1,5 +1,5 @@
 import { ExportMenu } from '../../charts/export-menu.js'
-import { Bar } from '../../parts/lists.js'
+import { Amount, Bar } from '../../parts/lists.js'
 import { Mark } from '../../parts/marks.js'
 import { Ago, PageLink, PageName } from '../../parts/names.js'
 import { metricName, metricOf, writeMetric } from '../../parts/numbers.js'
@@ -218,7 +218,7 @@ function Row({ row, rows, columns }: RowProps) {
     return (
       <td class={of} key={of}>
         <span class="side">
-          <b>{writeMetric(metric, row[of]?.[metric])}</b>
+          <Amount metric={metric} now={row[of]?.[metric]} before={metricOf(row[of]?.comparison, metric)} />
           <Bar share={(row[of]?.[metric] ?? 0) / most} of={of} mirrored={isLeft} />
         </span>
       </td>

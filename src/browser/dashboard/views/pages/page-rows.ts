@@ -35,15 +35,11 @@ export function sortedBy(): Audience {
  */
 export function usePageRows(): { pages: Pair<'/api/stats/pages'>; rows: PageRow[] } {
   const lead = sortedBy()
-  const first = usePair('/api/stats/pages', (of) =>
-    of === lead ? { limit: ROWS, page: pageNumber(), compare: undefined } : undefined,
-  )
+  const first = usePair('/api/stats/pages', (of) => (of === lead ? { limit: ROWS, page: pageNumber() } : undefined))
   const paths = listable(first[lead].data?.map(({ pathname }) => pathname) ?? [])
   const about = { filters: filtersWith({ dimension: 'pathname', op: 'is', value: paths }), limit: 2 * ROWS }
   const isAsked = paths.length > 0
-  const second = usePair('/api/stats/pages', (of) =>
-    of !== lead && isAsked ? { ...about, compare: undefined } : undefined,
-  )
+  const second = usePair('/api/stats/pages', (of) => (of !== lead && isAsked ? about : undefined))
   const agentsAsked = isAsked && place.value.show !== 'human'
   const crawls = useOne('/api/agents/coverage', 'agent', { ...about, limit: 100, compare: undefined }, agentsAsked)
   const forbidden = usePair('/api/stats/pages', (of) =>

@@ -3,7 +3,7 @@ import type { DataOf } from '../../client/index.js'
 import { Choices } from '../../parts/buttons.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { RowName } from '../../parts/names.js'
-import { changeText } from '../../parts/numbers.js'
+import { changeText, RowChange } from '../../parts/numbers.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
@@ -222,6 +222,15 @@ function ByDimension({
           cell: (row: Row) => <Cell vital={vital} figures={row[vital.name]} at={percentile} />,
         })),
         {
+          key: 'change',
+          head: texts.changeOf(LEAD.name.toUpperCase()),
+          right: true,
+          phone: 'below-end',
+          width: '96px',
+          cell: (row) => <RowChange metric={LEAD.name} {...leadChange(row, percentile)} />,
+          isEmpty: (row) => leadChange(row, percentile).before === undefined,
+        },
+        {
           key: 'vitals',
           head: texts.vitals,
           phone: 'below',
@@ -271,13 +280,21 @@ interface Vital {
 }
 
 /** Google's thresholds for the 75th percentile, in milliseconds; CLS has no unit. */
-const VITALS: readonly Vital[] = [
+const VITALS: readonly [Vital, ...Vital[]] = [
   { name: 'lcp', good: 2_500, poor: 4_000 },
   { name: 'inp', good: 200, poor: 500 },
   { name: 'cls', good: 0.1, poor: 0.25 },
   { name: 'fcp', good: 1_800, poor: 3_000 },
   { name: 'ttfb', good: 800, poor: 1_800 },
 ]
+
+/** The vital by which rows are compared: all of them would be ten numbers a row. */
+const LEAD = VITALS[0]
+
+const leadChange = (row: Row, at: Percentile) => ({
+  now: row[LEAD.name]?.[at],
+  before: row.comparison?.[LEAD.name]?.[at],
+})
 
 interface Figures {
   p50: number

@@ -21,7 +21,7 @@ const FEW = 24
 /** Places of readers: a map of each readership, and tables of countries, regions and cities. */
 export default function Places() {
   const texts = t().places
-  const located = usePair('/api/stats/locations', { limit: 300, compare: undefined })
+  const located = usePair('/api/stats/locations', { limit: 300 })
   return (
     <Sheet title={t().shell.view.places}>
       <PlacesSentence located={located} />

@@ -115,7 +115,7 @@ function Assistants({ answer }: { answer: Sourced }) {
       metric="sessions"
       rows={rows.map((row) => {
         const { key, label, filter } = sourceRow(row)
-        return { key, label, value: row.sessions, ...(filter ? { filter } : {}) }
+        return { key, label, value: row.sessions, before: row.comparison?.sessions, ...(filter ? { filter } : {}) }
       })}
     />
   )
