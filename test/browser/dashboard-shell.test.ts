@@ -2,9 +2,13 @@ import t from 'tap'
 import { openBrowser } from '../fixtures/browser.js'
 import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
 import { eventually } from '../fixtures/instance.js'
+import { agentRow } from '../fixtures/rows.js'
 
 t.test('the frame: keys reach the switch first, search finds records, and the account has a name', async (t) => {
-  const app = await startDashboard(t, { people: 400, agents: 400 })
+  const fetches = [
+    agentRow({ timestamp: new Date('2026-10-29T10:00:00Z'), hostname: 'one.example', pathname: '/%E6%97%A5%E6%9C%AC' }),
+  ]
+  const app = await startDashboard(t, { people: 400, agents: 400, fetches })
   const browser = await openBrowser(t)
   const { page, trouble } = await signIn(browser, app, { viewport: { width: 1440, height: 900 } })
   await page.waitForSelector('svg.chart')
@@ -36,6 +40,8 @@ t.test('the frame: keys reach the switch first, search finds records, and the ac
     ['germ', /Germany.*Places/, 'a country'],
     ['gptbot', /GPTBot.*Agents/, 'an agent'],
     ['retent', /Retention.*Views/, 'a view'],
+    ['日本', /^\/日本Pages$/, 'a page by the words of its path, which is stored encoded'],
+    ['/%E6%97%A5', /Open the page \/日Pages$/, 'a path that was typed encoded is shown decoded'],
   ]
   for (const [text, expected, why] of rows)
     t.match((await find(text)).join(' | '), expected, `${why}; one Esc closes it`)

@@ -5,6 +5,7 @@ import { Cut } from '../parts/names.js'
 import { type FilterNode, go, viewPath } from '../state/address.js'
 import { useRead } from '../state/data.js'
 import { formatCountry } from '../state/format.js'
+import { encodedPath, shownPath } from '../state/path-name.js'
 import { shareSlug, siteQuery } from '../state/question.js'
 import { t } from '../texts/index.js'
 import { openViews, pathOf } from './views.js'
@@ -44,7 +45,7 @@ function useFound(text: string): Found[] {
   const { shell } = t()
   const site = siteQuery.value
   const ready = text.length > 0 && site.site !== undefined
-  const filters = JSON.stringify([{ dimension: 'pathname', op: 'contains', value: text }])
+  const filters = JSON.stringify([{ dimension: 'pathname', op: 'contains', value: [text, encodedPath(text)] }])
   const pages = useRead('/api/stats/pages', ready ? { ...site, range: '90d', limit: 8, filters } : undefined)
   const reads = useRead(
     '/api/stats/pages',
@@ -107,8 +108,13 @@ function useFound(text: string): Found[] {
         filters: [{ dimension: 'country', op: 'is', value: country } as const],
       }),
     ),
-    ...(text.startsWith('/') && !paths.has(text)
-      ? [{ key: 'own', label: shell.searchPath(text), kind: shell.view.pages, path: viewPath('pages', text) }]
+    ...(text.startsWith('/') && !paths.has(text) && !paths.has(encodedPath(text))
+      ? [
+          {
+            ...{ key: 'own', label: shell.searchPath(shownPath(text)), kind: shell.view.pages },
+            path: viewPath('pages', encodedPath(text)),
+          },
+        ]
       : []),
   ]
 }

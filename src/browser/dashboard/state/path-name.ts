@@ -16,6 +16,10 @@ export function shownPath(path: string): string {
   return plain.replace(/^ +| +$/g, (spaces) => '%20'.repeat(spaces.length))
 }
 
+/** A path as a browser sends it: what was typed as `日` is `%E6%97%A5`. Escapes in it stay. */
+export const encodedPath = (typed: string): string =>
+  typed.replace(/\p{Cs}/gu, '\ufffd').replace(/[^\x21-\x7e]+/g, (run) => encodeURIComponent(run))
+
 /** Decodes escapes that stand together, character by character; invalid UTF-8 and what has a meaning stay. */
 function decodeRun(run: string): string {
   let text = ''
