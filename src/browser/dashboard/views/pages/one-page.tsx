@@ -10,9 +10,11 @@ import { type Audience, hrefTo, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatAgo, formatFullInstant, formatInstant } from '../../state/format.js'
 import { pickedMetrics, pickMetric } from '../../state/metrics.js'
+import { pageAddress } from '../../state/page-address.js'
 import { shownPath } from '../../state/path-name.js'
 import { quantity } from '../../state/quantity.js'
 import { audiences, envelope, useOne, usePair } from '../../state/question.js'
+import { siteAddress } from '../../state/session.js'
 import { useVersions } from '../../state/versions.js'
 import { t } from '../../texts/index.js'
 import { useAgentsOfPage } from './agents-of-page.js'
@@ -51,7 +53,7 @@ export function OnePage({ pathname }: { pathname: string }) {
         {page?.llms_listed === 0 && <span class="tag">{texts.notInLlms}</span>}
         {hostname && (
           <span class="right muted small">
-            <OutLink href={addressOnSite(hostname, pathname)}>{texts.openPage}</OutLink>
+            <OutLink href={pageAddress(hostname, pathname, siteAddress())}>{texts.openPage}</OutLink>
           </span>
         )}
       </div>
@@ -74,10 +76,6 @@ export function OnePage({ pathname }: { pathname: string }) {
     </>
   )
 }
-
-/** A page of a local site has no certificate. */
-const addressOnSite = (hostname: string, pathname: string): string =>
-  `${hostname === 'localhost' || hostname === '127.0.0.1' ? 'http' : 'https'}://${hostname}${pathname}`
 
 interface NumbersProps {
   of: Audience
