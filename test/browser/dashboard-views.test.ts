@@ -15,14 +15,14 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 const VIEWS = [
   ...['', 'live', 'pages', 'pages/%2Fp%2F1', 'sources', 'places', 'devices', 'events', 'goals', 'funnels', 'journeys'],
-  ...['retention', 'sessions', 'visitors', 'performance', 'errors', 'agents', 'agents/gptbot', 'coverage'],
+  ...['hours', 'retention', 'sessions', 'visitors', 'performance', 'errors', 'agents', 'agents/gptbot', 'coverage'],
   ...['citation-gap', 'policy', 'violations', 'decay', 'catalog', 'no-such-view'],
   ...['site', 'install', 'shares', 'alerts', 'keys', 'members', 'account'].map((section) => `settings/${section}`),
 ]
 
 /** Views with each kind of panel. `VIEWS=all` visits every view on every screen, which takes four minutes of two cores. */
 const KINDS = [
-  ...['', 'live', 'pages/%2Fp%2F1', 'places', 'funnels', 'journeys'],
+  ...['', 'live', 'pages/%2Fp%2F1', 'places', 'funnels', 'journeys', 'hours'],
   ...['agents/gptbot', 'policy', 'settings/site'],
 ]
 /** On the other screens, where parts and not views decide. */

@@ -49,6 +49,7 @@ export const SITE_VIEWS: readonly View[] = [
   view('goals', 'g', () => import('../views/goals/goals.js'), 'goals', 'human'),
   view('funnels', 'f', () => import('../views/funnels/funnels.js'), 'funnel', 'human'),
   view('journeys', 'j', () => import('../views/journeys/journeys.js'), 'journeys'),
+  view('hours', 'y', () => import('../views/hours/hours.js'), 'hours'),
   view('retention', 'r', () => import('../views/retention/retention.js'), 'retention', 'human'),
   view('sessions', 't', () => import('../views/sessions/sessions.js'), undefined, 'human'),
   view('visitors', 'u', () => import('../views/visitors/visitors.js'), undefined, 'human'),

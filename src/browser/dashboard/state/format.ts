@@ -78,6 +78,10 @@ export const formatClock = (at: string | number | Date): string => inZone(at, { 
 export const formatInstant = (at: string | number | Date): string => inZone(at, { ...DAY, ...TIME })
 export const formatFullInstant = (at: string | number | Date): string => inZone(at, { ...LONG_DAY, ...TIME })
 
+/** The name of a day of the week; 1 is Monday. 5 January 1970 was one. */
+export const formatWeekday = (weekday: number, length: 'long' | 'short'): string =>
+  new Intl.DateTimeFormat(locale(), { weekday: length, timeZone: 'UTC' }).format(new Date((weekday + 3) * 86_400_000))
+
 export type Granularity = 'minute' | 'hour' | 'day' | 'week' | 'month'
 
 /** The label of a bucket on an axis. */

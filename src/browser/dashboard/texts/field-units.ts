@@ -20,6 +20,8 @@ export const FIELD_UNITS = {
   '/api/stats/sources visitors': 'people',
   '/api/stats/changes sessions': 'visits',
   '/api/stats/changes pageviews': 'reads',
+  '/api/stats/hours sessions': 'visits',
+  '/api/stats/hours pageviews': 'reads',
   '/api/stats/sessions total': 'visits',
   '/api/stats/sessions pageviews': 'pageviews',
   '/api/stats/sessions events': 'events',

@@ -79,7 +79,7 @@ export const settings: Texts['settings'] = {
       devices: 'Geräte',
       breakdown: 'Jede Eigenschaft',
       changes: 'Was sich änderte',
-      hours: 'Wochentag und Stunde',
+      hours: 'Tag und Stunde',
       events: 'Ereignisse',
       goals: 'Ziele',
       funnel: 'Trichter',

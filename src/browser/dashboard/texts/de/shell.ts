@@ -31,6 +31,7 @@ export const shell: Texts['shell'] = {
     goals: 'Ziele',
     funnels: 'Trichter',
     journeys: 'Wege',
+    hours: 'Tag und Stunde',
     retention: 'Wiederkehr',
     sessions: 'Besuche',
     visitors: 'Besucher',

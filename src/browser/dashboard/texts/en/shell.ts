@@ -30,6 +30,7 @@ export const shell = {
     goals: 'Goals',
     funnels: 'Funnels',
     journeys: 'Journeys',
+    hours: 'Weekday and hour',
     retention: 'Retention',
     sessions: 'Visits',
     visitors: 'Visitors',
