@@ -56,6 +56,4 @@ export const FIELD_UNITS = {
   '/api/policy/versions readers': 'agents',
   '/api/policy/violations/agents fetches': 'fetches',
   '/api/policy/violations/agents agent_id': 'agents',
-  '/api/policy/violations/rules fetches': 'fetches',
-  '/api/policy/violations/rules agent_id': 'agents',
 } as const satisfies Record<string, Unit>

@@ -7,7 +7,7 @@ import { quantity } from '../../state/quantity.js'
 import { askable, type Pair, useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
-import { OVERVIEW_VIOLATIONS } from './panels.js'
+import { useViolationTotals } from './panels.js'
 
 type Totals = Pair<'/api/stats/overview'>
 
@@ -17,8 +17,8 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
   const texts = t().overview
   const human = totals.human.data
   const agent = totals.agent.data
-  // Questions of the panels, so that each is asked once. The worst class comes first.
-  const violations = useOne('/api/policy/violations/rules', 'agent', OVERVIEW_VIOLATIONS)
+  // Questions of the panels, so that each is asked once.
+  const violations = useViolationTotals()
   const gap = useOne('/api/citation-gap', 'agent', { compare: undefined, limit: 8 })
   const answers = show === 'both' ? [totals.human, totals.agent] : [totals[show]]
   return (
@@ -60,19 +60,19 @@ function fetchedChange(agent: DataOf<'/api/stats/overview'> | undefined): readon
   return now > before ? t().overview.fetchedMore(share) : t().overview.fetchedLess(share)
 }
 
-function breaches(found: DataOf<'/api/policy/violations/rules'> | undefined): readonly unknown[] {
+function breaches(found: DataOf<'/api/policy/violations/agents'> | undefined): readonly unknown[] {
   const rows = (found ?? []).filter(({ severity }) => severity === 'breach')
   if (rows.length === 0) return []
   const texts = t().overview
   const agents = new Set(rows.map(({ agent_id }) => agent_id)).size
   const fetches = rows.reduce((sum, row) => sum + row.fetches, 0)
   return texts.breached(
-    quantity('/api/policy/violations/rules agent_id', agents, (text) => (
+    quantity('/api/policy/violations/agents agent_id', agents, (text) => (
       <a class="alert" href={hrefTo({ path: viewPath('violations') })}>
         {text}
       </a>
     )),
-    quantity('/api/policy/violations/rules fetches', fetches),
+    quantity('/api/policy/violations/agents fetches', fetches),
   )
 }
 

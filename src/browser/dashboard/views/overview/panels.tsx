@@ -47,28 +47,30 @@ export function PagePanels() {
   )
 }
 
-/** The question of both the sentence and the panel of the overview, so that it is asked once; the most serious class comes first. */
-export const OVERVIEW_VIOLATIONS = { limit: 100 }
+/** All violations of each agent and class: what the sentence and the panel of the overview add up. Lists of rules are longer. */
+export const useViolationTotals = () =>
+  useOne('/api/policy/violations/agents', 'agent', { compare: undefined, limit: 1_000 })
 
 function Disobeyed() {
   const texts = t().overview
-  const answer = useOne('/api/policy/violations/rules', 'agent', OVERVIEW_VIOLATIONS)
-  const all = answer.data ?? []
-  const rows = all.slice(0, 6)
+  const answer = useOne('/api/policy/violations/rules', 'agent', { limit: 6 })
+  const totals = useViolationTotals()
+  const rows = answer.data ?? []
   return (
     <Panel
       span={4}
       title={texts.disobeyed}
       right={<More to="violations">{t().agents.all}</More>}
-      answers={[answer]}
+      answers={[answer, totals]}
       empty={rows.length === 0}
       emptyText={texts.disobeyedNone}
       foot={
+        totals.data &&
         rows.length > 0 &&
         texts.disobeyedFoot(
           quantity(
-            '/api/policy/violations/rules fetches',
-            all.reduce((sum, { fetches }) => sum + fetches, 0),
+            '/api/policy/violations/agents fetches',
+            totals.data.reduce((sum, { fetches }) => sum + fetches, 0),
           ),
         )
       }
