@@ -62,8 +62,7 @@ async function askTogether(questions: readonly Question[]): Promise<void> {
         else question?.reject(toProblem(status, body))
       }
   } catch {
-    for (const { reject } of unanswered.values()) reject(toProblem(0, undefined))
-    return
+    // A single request fails in the same way if the service cannot be reached, and says so.
   }
   // A proxy in front that does not let the batch through, or cuts it off, may let single requests through.
   askSingly([...unanswered.values()])
