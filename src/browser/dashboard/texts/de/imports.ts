@@ -5,7 +5,7 @@ export const imports: Texts['imports'] = {
   list: 'Protokolle',
   drop: 'Dateien hier ablegen oder',
   choose: 'Dateien wählen',
-  larger: 'auf dem Server selbst: npx readership import DATEI',
+  larger: 'Oder auf dem Server selbst: npx readership import DATEI',
   host: 'Hostname des Protokolls',
   hostHint: 'Die Website nennt keine Domain. Zeilen ohne Hostnamen erhalten diesen.',
   keepOpen:

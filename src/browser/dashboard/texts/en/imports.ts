@@ -6,7 +6,7 @@ export const imports = {
   list: 'Logs',
   drop: 'Drop files here, or',
   choose: 'Choose files',
-  larger: 'from the server itself: npx readership import FILE',
+  larger: 'Or on the server itself: npx readership import FILE',
   host: 'Hostname of the log',
   hostHint: 'The site lists no domain. Lines without a hostname get this one.',
   keepOpen:
