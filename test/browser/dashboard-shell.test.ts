@@ -47,8 +47,8 @@ t.test('the frame: keys reach the switch first, search finds records, and the ac
     t.match((await find(text)).join(' | '), expected, `${why}; one Esc closes it`)
 
   await page.click('button:has-text("Agents")')
-  t.equal(await page.locator('.rail a.elsewhere').count(), 10, 'views without agents are grey')
-  await page.goto(`${app.admin}/sites/1/retention?show=agent`)
+  t.equal(await page.locator('.rail a.elsewhere').count(), 9, 'views without agents are grey')
+  await page.goto(`${app.admin}/sites/1/devices?show=agent`)
   await page.waitForSelector('main .ranked li, main table tr')
   t.match(await page.textContent('main'), /By operator.*By purpose/s, 'agents have something to show')
 

@@ -45,7 +45,7 @@ t.test('a time that was not recorded is said to be unknown, and never 0', { time
     ['decay?range=90d', WHY, /\b0 →|– →/, 'nor has that of every page'],
     [
       'retention?range=90d&by=week',
-      /unknown: ids of people change in between/,
+      /cannot be known: ids of people change in between/,
       /–/,
       'returns that no id tells are hatched',
     ],

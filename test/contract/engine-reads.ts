@@ -81,7 +81,7 @@ const PARAMS: Readonly<Record<string, (audience: Audience) => readonly string[]>
   '/api/agents/coverage': () => ['', 'order=stale'],
   '/api/stats/journeys': () => ['depth=8', 'depth=3&start=/', 'depth=8&start=/docs'],
   '/api/stats/journeys/steps': () => ['steps=/', 'steps=/docs', 'steps=%5B%22/%22,%22/docs%22%5D'],
-  '/api/stats/retention': () => ['granularity=week', 'granularity=day', ''],
+  '/api/stats/retention': () => ['granularity=week', 'granularity=day', '', 'align=ids&granularity=week'],
   '/api/stats/performance': () => ['', 'dimension=pathname', 'dimension=device_type'],
   '/api/stats/events': () => ['', 'name=signup', 'property=price'],
   '/api/stats/funnel/{id}': () => ['per=session', 'per=visitor', 'step=2&outcome=dropped', 'per=visitor&step=1'],

@@ -9,9 +9,10 @@ import { amounts, besideRevenue, type Funnel, funnel, goals, idsAtStep } from '.
 import { events, groupedRows, withoutUnknownPlaces } from './grouped-reads.js'
 import { errors, PERFORMANCE } from './health-reads.js'
 import { HOURS } from './hour-reads.js'
-import { journeys, retention, session, sessions, sessionTimeline, visitors } from './people-reads.js'
+import { journeys, session, sessions, sessionTimeline, visitors } from './people-reads.js'
 import { bucketParts, countedIn } from './recorded.js'
 import { type Metrics, recount } from './recount.js'
+import { RETENTION } from './retention-reads.js'
 import { type Question, siteView } from './site-rows.js'
 
 /** Options of a question. */
@@ -331,20 +332,7 @@ const ALL_READS: readonly ExpectedRead[] = [
     },
   },
   { ...JOURNEY_STEPS, audiences: PEOPLE },
-  {
-    path: 'retention',
-    audiences: PEOPLE,
-    ignoresComparison: true,
-    expect(rows, q, _, { unit, now }) {
-      const [from, to] = q.window
-      const days = (to - from) / 86_400_000
-      const asked = unit === 'minute' || unit === 'hour' || (unit === 'day' && days > 90) ? undefined : unit
-      const best = days < 29 ? 'day' : days < 200 ? 'week' : 'month'
-      const granularity = asked ?? best
-      const data = retention(siteView(rows, q), granularity, now, bucketParts(rows, q, granularity))
-      return { params: `granularity=${granularity}`, data }
-    },
-  },
+  { ...RETENTION, audiences: PEOPLE },
   CHANGES,
   HOURS,
 ]

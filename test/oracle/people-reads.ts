@@ -1,7 +1,5 @@
 import type { EventRow } from '../../src/storage/rows.js'
-import { bucketLabel, timeline } from './calendar.js'
 import { type AnswerRow, rank } from './compare.js'
-import type { Part } from './recorded.js'
 import { compareBytes, groupBy, isAct, isView, type Session, type SiteView, withoutAbsent } from './site-rows.js'
 
 const iso = (at: number | Date) => new Date(at).toISOString()
@@ -195,59 +193,3 @@ export function journeys({ sessionsInWindow: visits }: SiteView, depth: number, 
 const page = (pathname: string) => ({ kind: 'page', pathname })
 const OTHER = { kind: 'other', pathname: 'other' }
 const EXIT = { kind: 'exit', pathname: 'exit' }
-
-/**
- * `stats/retention`: visitors whose first session ever began in a period of the window, and those who began another in
- * a later period. A cell is absent if most of its time and most of the cohort's have different salts.
- */
-export function retention(
-  { sessions, sessionsInWindow: visits, q }: SiteView,
-  unit: string,
-  now: number,
-  parts: readonly Part[],
-): AnswerRow {
-  const [from, to] = q.window
-  const periods = timeline(from, to, q.tz, unit)
-  const ends = [
-    ...periods.slice(1).map(({ t }) => t),
-    timeline(from, to + 32 * 86_400_000, q.tz, unit)[periods.length]?.t,
-  ]
-  const over = periods.filter((_, i) => (ends[i] ?? Infinity) <= Math.min(to, now))
-  /** The first day of the salt of a period's middle. */
-  const saltOf = (i: number): string | undefined => {
-    const middle = new Date(((periods[i]?.t ?? 0) + (ends[i] ?? 0)) / 2)
-    if (q.salt === undefined || q.salt === 'never') return undefined
-    if (q.salt === 'month') middle.setUTCDate(1)
-    if (q.salt === 'week') while (middle.getUTCDay() !== 1) middle.setUTCDate(middle.getUTCDate() - 1)
-    return iso(middle).slice(0, 10)
-  }
-  const of = (visit: Session) => bucketLabel(visit.start, q.tz, unit)
-  const debut = new Map<bigint, Session>()
-  for (const visit of sessions.values()) {
-    const known = debut.get(visitorOf(visit))
-    if (visit.start < to && (!known || visit.start < known.start)) debut.set(visitorOf(visit), visit)
-  }
-  const came = new Map(
-    [...groupBy(visits, ({ session: visit }) => visitorOf(visit))].map(([id, all]) => [
-      id,
-      new Set(all.map((one) => of(one.session))),
-    ]),
-  )
-  const cohorts = periods.map(({ t, label: own }, i) => {
-    const members = [...debut].filter(
-      ([id, visit]) => visit.start >= from && of(visit) === own && came.get(id)?.has(own) === true,
-    )
-    if (members.length === 0 && parts[i] === 'none') return { start: iso(t), periods: [] }
-    return {
-      start: iso(t),
-      size: members.length,
-      periods: over.slice(i).map((later, period) => {
-        const visitors = members.filter(([id]) => came.get(id)?.has(later.label)).length
-        if (visitors === 0 && parts[i + period] === 'none') return { period, reason: 'not_recorded' }
-        if (saltOf(i) !== saltOf(i + period)) return { period, reason: 'salt_changed' }
-        return { period, visitors, ...(members.length > 0 ? { rate: visitors / members.length } : {}) }
-      }),
-    }
-  })
-  return { granularity: unit, cohorts }
-}

@@ -1,20 +1,20 @@
 import { raw, type Sql, sql } from '../../storage/sql.js'
 import { splitSessions, staleSessions } from './aggregate-split.js'
-import { bucketKey } from './buckets.js'
 import { TOTAL } from './grouping.js'
 import { matchingSessions } from './metrics.js'
 import type { Plan } from './plan.js'
 import { sessionsFromHits, sessionsInWindow } from './sessions.js'
 
-type Unit = Parameters<typeof bucketKey>[3]
+/** The key in SQL of the period in which the instant of a column lies. */
+type PeriodKey = (column: Sql) => Sql
 
 /**
- * Selects `cohort, period, visitors`: of the visitors whose first session ever began in one bucket of the window, how many
- * began a session in another. Both are bucket keys.
+ * Selects `cohort, period, visitors`: of the visitors whose first session ever began in one period of the window, how many
+ * began a session in another. Both are keys of periods.
  */
-export function cohortGrid(plan: Plan, unit: Unit): Sql {
+export function cohortGrid(plan: Plan, key: PeriodKey): Sql {
   const { window, filters } = plan
-  const bucket = (column: string) => bucketKey(raw(column), window, plan.tz, unit, plan.dialect)
+  const bucket = (column: string) => key(raw(column))
   const whole = { ...plan, window: { start: new Date(0), end: window.end } }
   const fromAggregates = filters.length === 0 ? gridFromAggregates(plan, whole, bucket) : undefined
   if (fromAggregates) return fromAggregates

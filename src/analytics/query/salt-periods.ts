@@ -12,6 +12,14 @@ function saltPeriodNumber(salt: SaltPeriod, at: Date): number {
   return salt === 'day' ? day : Math.floor((day + 3) / 7)
 }
 
+/** Returns the instant at which the salt of another instant is destroyed; undefined if it never is. */
+export function saltPeriodEnd(salt: SaltPeriod, at: Date): Date | undefined {
+  if (salt === 'never') return undefined
+  if (salt === 'month') return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1))
+  const next = saltPeriodNumber(salt, at) + 1
+  return new Date(salt === 'day' ? next * DAY_MS : (next * 7 - 3) * DAY_MS)
+}
+
 /** Returns whether the salt changes within a window: its end, which is exclusive, may be the instant of the change. */
 export function changesSalt({ start, end }: Window, salt: SaltPeriod): boolean {
   if (start >= end) return false

@@ -202,6 +202,93 @@ t.test('a cell that cannot be known, because the salt changed, is absent with th
   }
 })
 
+t.test('periods that count from the day ids change are known, cut short, running, or not to be known', async (t) => {
+  const visits = (visitor: number, ...times: string[]) =>
+    times.flatMap((time, n) => session(visitor, visitor * 10 + n, {}, [`2026-${time}:00:00Z`, '/']))
+  const rows = [
+    ...[...visits(1, '09-02T12', '09-09T12', '09-30T12'), ...visits(2, '09-03T12', '09-16T12')],
+    ...[...visits(3, '09-24T12', '09-30T23'), ...visits(4, '10-05T12', '10-13T12', '10-26T12')],
+    ...visits(5, '10-23T12'),
+  ]
+  /** A number, which may be `+` at least or `…` so far; `?` after a change of ids, a space if it has not begun. */
+  const draw = (data: unknown) =>
+    z
+      .object({
+        cohorts: z.array(
+          z.object({
+            start: z.string(),
+            end: z.string(),
+            size: z.number().optional(),
+            periods: z.array(z.looseObject({ period: z.number(), visitors: z.number().optional() })),
+          }),
+        ),
+      })
+      .parse(data)
+      .cohorts.map(({ start, end, size, periods }) => {
+        const cells: string[] = []
+        for (const { period, visitors, at_least, so_far, reason } of periods)
+          cells[period] = reason === 'salt_changed' ? '?' : `${visitors}${at_least ? '+' : ''}${so_far ? '…' : ''}`
+        return [`${start.slice(5, 13)} ${end.slice(5, 13)}`, size, Array.from(cells, (cell) => cell ?? ' ').join(' ')]
+      })
+  type Grid = [salt: 'week' | 'month' | 'never', query: string, grid: unknown[][], why: string]
+  const cases: Grid[] = [
+    [
+      'month',
+      'granularity=week&start=2026-09-01T00:00:00Z&end=2026-10-28T12:00:00Z',
+      [
+        ['09-01T00 09-08T00', 2, '2 1 1 0 1+'],
+        ['09-08T00 09-15T00', 0, '0 0 0 0+ ?'],
+        ['09-15T00 09-22T00', 0, '0 0 0+ ? ?'],
+        ['09-22T00 09-29T00', 1, '1 1+ ? ? ?'],
+        ['09-29T00 10-01T00', 0, '0 ? ? ? ?'],
+        ['10-01T00 10-08T00', 1, '1 1 0 1…'],
+        ['10-08T00 10-15T00', 0, '0 0 0…   ?'],
+        ['10-15T00 10-22T00', 0, '0 0…   ? ?'],
+        ['10-22T00 10-29T00', 1, '1…   ? ? ?'],
+      ],
+      'weeks from the 1st, by UTC; the 29th and 30th are cut short',
+    ],
+    [
+      'week',
+      'granularity=day&start=2026-10-22T00:00:00Z&end=2026-10-27T00:00:00Z',
+      [
+        ['10-22T00 10-23T00', 0, '0 0 0 0'],
+        ['10-23T00 10-24T00', 1, '1 0 0 ?'],
+        ['10-24T00 10-25T00', 0, '0 0 ? ?'],
+        ['10-25T00 10-26T00', 0, '0 ? ? ?'],
+        ['10-26T00 10-27T00', 0, '0'],
+      ],
+      'from Thursday to the change on Monday, and the day after',
+    ],
+    [
+      'never',
+      'granularity=month&start=2026-08-31T22:00:00Z&end=2026-10-28T12:00:00Z',
+      [
+        ['08-31T22 09-30T22', 3, '3 1…'],
+        ['09-30T22 10-31T23', 2, '2…'],
+      ],
+      'ids that never change: the calendar of Berlin, where 23:00 of 30 September is in October',
+    ],
+  ]
+  for (const [salt, query, grid, why] of cases) {
+    const { data, meta } = await (await asker(t, rows, salt))('retention', `site=1&align=ids&${query}`)
+    t.strictSame(draw(data), grid, why)
+    t.match(meta, { query: { align: 'ids' } })
+  }
+  const defaults: [salt: 'day' | 'week' | 'month' | 'never', range: string, granularity: string][] = [
+    ['month', '30d', 'day'],
+    ['month', '90d', 'week'],
+    ['month', '12mo', 'week'],
+    ['week', '90d', 'day'],
+    ['day', '90d', 'day'],
+    ['never', '12mo', 'month'],
+  ]
+  for (const [salt, range, granularity] of defaults) {
+    const { data } = await (await asker(t, rows, salt))('retention', `site=1&align=ids&range=${range}`)
+    t.match(data, { granularity }, `${salt}, ${range}: no period as long as ids last`)
+  }
+})
+
 t.test(
   'a session over a change of salts is of the visitor of its first hit, and the next one of another',
   async (t) => {

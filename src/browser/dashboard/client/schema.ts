@@ -708,6 +708,7 @@ export interface components {
     };
     parameters: {
         agent_id: string;
+        align: string;
         audience: "human" | "agent" | "all";
         audience_: "human" | "agent" | "all";
         audience__: "human" | "agent" | "all";
@@ -5822,6 +5823,7 @@ export interface operations {
         parameters: {
             query: {
                 agent_id?: components["parameters"]["agent_id"];
+                align?: components["parameters"]["align"];
                 audience?: components["parameters"]["audience"];
                 compare?: components["parameters"]["compare"];
                 depth?: components["parameters"]["depth"];
@@ -5869,6 +5871,7 @@ export interface operations {
         parameters: {
             query: {
                 agent_id?: components["parameters"]["agent_id"];
+                align?: components["parameters"]["align"];
                 audience?: components["parameters"]["audience"];
                 compare?: components["parameters"]["compare"];
                 depth?: components["parameters"]["depth"];
@@ -6644,6 +6647,7 @@ export interface operations {
     get_stats_retention: {
         parameters: {
             query: {
+                align?: "calendar" | "ids";
                 audience?: components["parameters"]["audience"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
@@ -6665,11 +6669,16 @@ export interface operations {
                     "application/json": {
                         data: {
                             cohorts?: {
+                                end?: string;
                                 periods: {
+                                    /** @constant */
+                                    at_least?: true;
                                     period: number;
                                     rate?: number;
                                     /** @enum {string} */
                                     reason?: "salt_changed" | "not_recorded";
+                                    /** @constant */
+                                    so_far?: true;
                                     visitors?: number;
                                 }[];
                                 size?: number;

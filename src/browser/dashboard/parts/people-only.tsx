@@ -14,6 +14,8 @@ interface PeopleOnlyProps {
   why: string
   /** The views that say what agents do instead. */
   instead: readonly ('agents' | 'pages' | 'coverage' | 'citation-gap' | 'policy' | 'violations' | 'decay')[]
+  /** Panels about agents, in place of those by operator and purpose. */
+  agents?: ComponentChildren
   children: () => ComponentChildren
 }
 
@@ -39,7 +41,7 @@ function AgentsHere({ dimension, title }: { dimension: 'operator' | 'purpose'; t
 }
 
 /** A view about people: with agents alone on screen it says why they have nothing there, and shows who they are. */
-export function PeopleOnly({ title, why, instead, children }: PeopleOnlyProps) {
+export function PeopleOnly({ title, why, instead, agents: own, children }: PeopleOnlyProps) {
   const { parts, shell, agents } = t()
   const links = instead.map((name) => (
     <a key={name} href={hrefTo({ path: viewPath(name) })}>
@@ -58,13 +60,18 @@ export function PeopleOnly({ title, why, instead, children }: PeopleOnlyProps) {
             <LinkButton onClick={() => go({ show: 'human' })}>{parts.showPeople}</LinkButton>
           </Absent>
         </section>
-        <AgentsHere dimension="operator" title={agents.byOperator} />
-        <AgentsHere dimension="purpose" title={agents.byPurpose} />
+        {own ?? (
+          <>
+            <AgentsHere dimension="operator" title={agents.byOperator} />
+            <AgentsHere dimension="purpose" title={agents.byPurpose} />
+          </>
+        )}
       </Sheet>
     )
   return (
     <Sheet title={title}>
       {children()}
+      {place.value.show === 'both' && own}
       {place.value.show === 'both' && (
         <div class="cell">
           <Absent of="agent">

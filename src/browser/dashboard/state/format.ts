@@ -71,6 +71,12 @@ const inZone = (at: string | number | Date, parts: DateParts): string =>
 
 /** Dates and times in the site's time zone; a day without a time is that day in each zone. */
 export const formatDay = (at: string | number | Date): string => inZone(at, DAY)
+/** A time of whole days, such as `8–14 Nov`. */
+export const formatDays = (first: string | number | Date, last: string | number | Date): string =>
+  new Intl.DateTimeFormat(locale(), {
+    ...DAY,
+    timeZone: typeof first === 'string' && isDay(first) ? 'UTC' : timeZone.value,
+  }).formatRange(new Date(first), new Date(last))
 export const formatLongDay = (at: string | number | Date): string => inZone(at, LONG_DAY)
 export const formatMonth = (at: string | number | Date): string => inZone(at, { month: 'short', year: 'numeric' })
 export const formatTime = (at: string | number | Date): string => inZone(at, TIME)

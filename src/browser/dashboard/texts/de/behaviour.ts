@@ -1,7 +1,7 @@
 import { counted, formatNumber, plural } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 
-/** Texts of Live, Events, Goals, Funnels, Journeys, Retention, Performance and Errors. */
+/** Texts of Live, Events, Goals, Funnels, Journeys, Performance and Errors. */
 export const behaviour: Texts['behaviour'] = {
   live: {
     sentence: (readers, page) =>
@@ -330,38 +330,5 @@ export const behaviour: Texts['behaviour'] = {
     frame: 'Oberste Stelle',
     noFrame: 'Der Browser sandte keine Aufrufliste.',
     mostOn: 'Meist auf',
-  },
-  retention: {
-    agents: 'Agenten haben keine Besuche, von denen sie wiederkommen: Sie rufen ab, wann sie wollen.',
-    sentence: (when, people, share, after) => [
-      `${when}: zum ersten Mal da `,
-      people.shown,
-      `, davon ${share} ${after} wieder.`,
-    ],
-    tooEarly: (when, unit) => [
-      when,
-      ` ist nach einem ersten Besuch noch ${{ day: 'kein Tag', week: 'keine Woche', month: 'kein Monat' }[unit]} vergangen; für Wiederkehrer ist es zu früh.`,
-    ],
-    saltChanged: (when, unit) => [
-      when,
-      ` bekommen Menschen ${{ day: 'am nächsten Tag', week: 'in der nächsten Woche', month: 'im nächsten Monat' }[unit]} eine neue Kennung: Wer wiederkam, ist nicht bekannt.`,
-    ],
-    unknown: 'unbekannt: Die Kennungen der Menschen wechseln dazwischen',
-    after: { day: 'am Tag danach', week: 'in der Woche danach', month: 'im Monat danach' },
-    title: 'Menschen, die wiederkamen',
-    aside: {
-      day: 'nach dem Tag ihres ersten Besuchs',
-      week: 'nach der Woche ihres ersten Besuchs',
-      month: 'nach dem Monat ihres ersten Besuchs',
-    },
-    first: { day: 'Erster Besuch', week: 'Erster Besuch, Woche vom', month: 'Erster Besuch' },
-    period: {
-      day: (n) => `Tag ${n}`,
-      week: (n) => `Woche ${n}`,
-      month: (n) => `Monat ${n}`,
-    },
-    asCount: 'Als Anzahl',
-    asShare: 'Als Anteil',
-    foot: 'Ein Zeitraum, der noch läuft, ist leer. Ein Besuch zählt an dem Tag, an dem er begann.',
   },
 }

@@ -2,7 +2,7 @@ import { counted, formatNumber, plural } from '../../state/format.js'
 import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
-/** Texts of Live, Events, Goals, Funnels, Journeys, Retention, Performance and Errors. */
+/** Texts of Live, Events, Goals, Funnels, Journeys, Performance and Errors. */
 export const behaviour = {
   live: {
     sentence: (readers: readonly Quantity<'people' | 'agents'>[], page: unknown): Parts =>
@@ -313,39 +313,5 @@ export const behaviour = {
     frame: 'Top frame',
     noFrame: 'The browser sent no stack.',
     mostOn: 'Most on',
-  },
-  retention: {
-    agents: 'Agents have no visits to come back from: they fetch when they like.',
-    sentence: (when: string, people: Quantity<'people'>, share: string, after: string): Parts => [
-      when,
-      ' ',
-      people.shown,
-      ` came for the first time; ${share} of them came back ${after}.`,
-    ],
-    tooEarly: (when: string, unit: 'day' | 'week' | 'month'): Parts => [
-      when,
-      ` no ${unit} has ended after a first visit, so it is too early to say who came back.`,
-    ],
-    saltChanged: (when: string, unit: 'day' | 'week' | 'month'): Parts => [
-      when,
-      ` people get a new id the next ${unit}, so who came back is not known.`,
-    ],
-    unknown: 'unknown: ids of people change in between',
-    after: { day: 'the day after', week: 'the week after', month: 'the month after' },
-    title: 'People who came back',
-    aside: {
-      day: 'by day of their first visit',
-      week: 'by week of their first visit',
-      month: 'by month of their first visit',
-    },
-    first: { day: 'First visit', week: 'First visit, week of', month: 'First visit' },
-    period: {
-      day: (n: number) => `Day ${n}`,
-      week: (n: number) => `Week ${n}`,
-      month: (n: number) => `Month ${n}`,
-    },
-    asCount: 'As counts',
-    asShare: 'As shares',
-    foot: 'A period that has not ended is empty. A visit counts on the day it began.',
   },
 }
