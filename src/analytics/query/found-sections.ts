@@ -3,6 +3,7 @@ import { raw, type Sql, sql } from '../../storage/sql.js'
 import type { Store } from '../../storage/store.js'
 import { readCountedDays } from './aggregate-split.js'
 import { dailyCounts } from './counted-days.js'
+import { sectionOf } from './group-by-dimension.js'
 import type { Plan } from './plan.js'
 import { folderOf, SectionPattern } from './section-pattern.js'
 
@@ -14,6 +15,8 @@ const MIN_PAGES = 3
 const MAX_FOUND = 30
 /** The time for which all questions get the same sections, in milliseconds. */
 const STEP_MS = 600_000
+/** Pages that are named of those that a pattern fits. */
+const MAX_EXAMPLES = 5
 
 type ReadStore = Pick<Store, 'query' | 'dialect'>
 
@@ -78,3 +81,49 @@ export function createSectionFinder(store: ReadStore) {
 export const listSections = (written: readonly string[], found: readonly string[]): string[] => [
   ...new Set([...written, ...found]),
 ]
+
+interface SectionQuestion {
+  readonly store: ReadStore
+  readonly site: number
+  readonly now: Date
+}
+
+/** Counts the pages of each section, and those outside all, in the days in which sections are found. */
+export async function countSectionPages(
+  { store, site, now }: SectionQuestion,
+  written: readonly string[],
+  found: readonly string[],
+) {
+  const sections = listSections(written, found)
+  const plan = { ...(await sectionPlan(store, site, now)), sections }
+  const rows = await store.query(sql`
+    select section, count(*) as pages
+    from (select ${sectionOf('pathname', plan)} as section from (${readPages(plan)}) p) s group by section`)
+  const counted = new Map(rows.map((row) => [row.section, Number(row.pages)]))
+  const pages = sections.map((pattern) => ({
+    pattern,
+    origin: written.includes(pattern) ? ('written' as const) : ('found' as const),
+    pages: counted.get(pattern) ?? 0,
+  }))
+  return { pages, outside: counted.get(null) ?? 0 }
+}
+
+/** Says which pages of these days a pattern fits: how many, how many of them the written sections take, and the most read. */
+export async function fittingPages({ store, site, now }: SectionQuestion, written: readonly string[], pattern: string) {
+  const plan = await sectionPlan(store, site, now)
+  const [fits, taken] = [[pattern], written.filter((one) => one !== pattern)].map((sections) =>
+    sectionOf('pathname', { ...plan, sections }),
+  )
+  const fitting = sql`
+    select pathname, pageviews + reads as times, case when ${taken ?? raw('null')} is null then 0 else 1 end as taken
+    from (${readPages(plan)}) p where ${fits ?? raw('null')} is not null`
+  const rows = await store.query(sql`
+    select pathname, count(*) over () as pages, sum(taken) over () as taken from (${fitting}) f
+    order by times desc, pathname limit ${MAX_EXAMPLES}`)
+  return {
+    pattern,
+    pages: Number(rows[0]?.pages ?? 0),
+    taken: Number(rows[0]?.taken ?? 0),
+    examples: rows.map(({ pathname }) => String(pathname)),
+  }
+}

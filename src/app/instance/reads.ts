@@ -7,6 +7,7 @@ import { createRecordingLookup } from '../../analytics/query/recording.js'
 import { createPdfDrawer, exportRoutes } from '../../api/export.js'
 import { createBlockedPaths, createReadDependencies, type RouteReadDependencies, readRoutes } from '../../api/reads.js'
 import { realtimeStreamRoute } from '../../api/realtime-stream.js'
+import { sectionRoutes } from '../../api/sections.js'
 import type { ShareGrant } from '../../api/share/access.js'
 import type { Core } from './core.js'
 
@@ -66,6 +67,7 @@ export function createReads(
     draw: createPdfDrawer({ ...read, pdf }, asOperator),
     routes: [
       ...readRoutes(read),
+      ...sectionRoutes(read),
       realtimeStreamRoute({ ...read, workerClient, ended, heartbeat_ms: HEARTBEAT_MS, clock }),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
     ],

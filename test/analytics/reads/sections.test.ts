@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findSections } from '../../../src/analytics/query/found-sections.js'
+import { countSectionPages, findSections, fittingPages } from '../../../src/analytics/query/found-sections.js'
 import { type ReadDependencies, runRead } from '../../../src/analytics/query/prepare-read.js'
 import { reads } from '../../../src/analytics/reads/index.js'
 import { filterQuery, sessionRows } from '../../fixtures/ask-reads.js'
@@ -244,6 +244,31 @@ t.test('sections are found in the pages that were read', async (t) => {
     t.strictSame(await findSections(store, 1, nextStep), ['/b/*', '/edge/*', '/mixed/*', '/soon/*'], `later, ${when}`)
     await store.aggregate(new Date('2026-11-21T11:00:00.000Z'))
   }
+})
+
+t.test('the pages of each section, and of a pattern that is not stored', async (t) => {
+  const { store } = await openSite(t)
+  const asked = { store, site: 1, now: NOW }
+  const found = await findSections(store, 1, NOW)
+  t.strictSame(found, ['/blog/*', '/docs/*'], 'three pages each: those of /docs by two people and an agent')
+  t.strictSame(await countSectionPages(asked, WRITTEN, found), {
+    pages: [
+      { pattern: '/blog/2026/*', origin: 'written', pages: 1 },
+      { pattern: '/blog/*', origin: 'written', pages: 2 },
+      { pattern: "/100%_'[\\/*", origin: 'written', pages: 1 },
+      { pattern: '/docs/*', origin: 'found', pages: 3 },
+    ],
+    outside: 1,
+  })
+  const cases: readonly (readonly [pattern: string, pages: number, taken: number, examples: string[], why: string])[] = [
+    ['/docs/*', 3, 0, ['/docs/c', '/docs/a', '/docs/b'], 'the page that was read most comes first'],
+    ['/blog*', 3, 3, ['/blog/a', '/blog', '/blog/2026/x'], 'written sections take all of them'],
+    ['/*', 8, 4, ['/', '/blog/a', '/docs/c', "/100%_'[\\/x", '/blog'], 'five examples, and what sections take'],
+    ["/100%_'[\\/*", 1, 0, ["/100%_'[\\/x"], 'a section that is stored already'],
+    ["/' or 1=1 --*", 0, 0, [], 'a pattern is text'],
+  ]
+  for (const [pattern, pages, taken, examples, why] of cases)
+    t.strictSame(await fittingPages(asked, WRITTEN, pattern), { pattern, pages, taken, examples }, why)
 })
 
 t.test('of many folders those with the most pages are sections', async (t) => {

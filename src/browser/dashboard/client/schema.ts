@@ -434,6 +434,11 @@ export interface paths {
         };
         post: operations["post_sites_id_ingest_key_rotate"];
     };
+    "/api/sites/{id}/sections": {
+        parameters: {
+        };
+        get: operations["get_sites_id_sections"];
+    };
     "/api/stats/breakdown": {
         parameters: {
         };
@@ -5386,6 +5391,43 @@ export interface operations {
                             ingest_key: string;
                             previous_until?: string;
                             site: number;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_sites_id_sections: {
+        parameters: {
+            query?: {
+                pattern?: string & (unknown & unknown);
+            };
+            path: {
+                id: number;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            fits?: {
+                                examples: string[];
+                                pages: number;
+                                pattern: string;
+                                taken: number;
+                            };
+                            outside: number;
+                            sections: {
+                                /** @enum {string} */
+                                origin: "written" | "found";
+                                pages: number;
+                                pattern: string;
+                            }[];
                         };
                     };
                 };
