@@ -40,7 +40,7 @@ interface Found {
   filters?: readonly FilterNode[]
 }
 
-/** Finds views, settings and goals by name, agents of the catalogue, and pages, events and countries of the last 90 days. */
+/** Finds views, settings and goals by name, agents of the catalogue; pages, sections, events and countries of 90 days. */
 function useFound(text: string): Found[] {
   const { shell } = t()
   const site = siteQuery.value
@@ -58,6 +58,7 @@ function useFound(text: string): Found[] {
     '/api/stats/locations',
     isPerson ? { ...site, range: '90d', limit: 300, audience: 'all' } : undefined,
   )
+  const inEffect = useRead('/api/sites/{id}/sections', isPerson ? {} : undefined, { params: { id: site.site } })
   const catalog = useRead('/api/agents/catalog', ready ? { ...site, range: '90d' } : undefined)
   if (!ready) return []
   const names: Record<string, string> = shell.view
@@ -85,6 +86,10 @@ function useFound(text: string): Found[] {
       label: pathname,
       kind: shell.view.pages,
       path: viewPath('pages', pathname),
+    })),
+    ...matching(inEffect.data?.sections, ({ pattern }) => shownPath(pattern)).map(([{ pattern }, label]) => ({
+      ...{ key: `n${pattern}`, label, kind: t().pages.sections.title, path: viewPath('pages') },
+      filters: [{ dimension: 'section', op: 'is', value: pattern } as const],
     })),
     ...agents.slice(0, 6).map(({ agent_id, name, operator }) => ({
       key: `a${agent_id}`,

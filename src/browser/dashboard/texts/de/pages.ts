@@ -21,6 +21,8 @@ export const pages: Texts['pages'] = {
   sections: {
     title: 'Bereiche',
     none: 'In keinem Bereich',
+    open: (section) => `Die Seiten von ${section}`,
+    others: (pages) => `und ${pages} mehr`,
     empty:
       'Es gibt noch keinen Bereich. Ein Ordner, in dem drei Seiten gelesen wurden, wird einer; weitere schreiben Sie in den Einstellungen der Website.',
   },

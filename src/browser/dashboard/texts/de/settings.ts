@@ -26,6 +26,12 @@ export const settings: Texts['settings'] = {
     sections: 'Bereiche',
     sectionsHint:
       'Ein Muster je Zeile, wie /blog/*; * steht für beliebigen Text. Das erste passende entscheidet. Ordner mit drei gelesenen Seiten folgen von selbst.',
+    sectionFits: (pattern, pages, examples, count) =>
+      count === 0
+        ? `${pattern} passt auf keine Seite, die in den letzten 90 Tagen gelesen wurde.`
+        : `${pattern} passt auf ${pages}, in den letzten 90 Tagen gelesen: ${examples.join(', ')}${count > examples.length ? ' …' : ''}`,
+    sectionTaken: (pages) => `Ein gespeicherter Bereich nimmt davon vorher ${pages}.`,
+    sectionOrigin: { written: 'geschrieben', found: 'gefunden' },
     excluded: 'Pfade, die nicht erfasst werden',
     excludedHint: 'Einer je Zeile; * steht für alles.',
     gpc: 'Menschen nicht erfassen, deren Browser Global Privacy Control sendet',

@@ -22,6 +22,8 @@ export const pages = {
   sections: {
     title: 'Sections',
     none: 'Not in a section',
+    open: (section: string) => `The pages of ${section}`,
+    others: (pages: string) => `and ${pages} more`,
     empty:
       'No sections yet. A folder becomes one when three of its pages were read; write others in the settings of the site.',
   },

@@ -27,6 +27,12 @@ export const settings = {
     sections: 'Sections',
     sectionsHint:
       'One pattern per line, as /blog/*; * stands for any text. The first that fits a page decides. Folders with three read pages follow by themselves.',
+    sectionFits: (pattern: string, pages: string, examples: readonly string[], count: number) =>
+      count === 0
+        ? `${pattern} fits no page that was read in the last 90 days.`
+        : `${pattern} fits ${pages} that were read in the last 90 days: ${examples.join(', ')}${count > examples.length ? ' …' : ''}`,
+    sectionTaken: (pages: string) => `A section that is stored takes ${pages} of them before it.`,
+    sectionOrigin: { written: 'written', found: 'found' },
     excluded: 'Paths that are not recorded',
     excludedHint: 'One per line; * stands for anything.',
     gpc: 'Do not record people whose browser sends Global Privacy Control',

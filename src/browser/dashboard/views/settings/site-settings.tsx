@@ -9,6 +9,7 @@ import { client, send } from '../../state/client.js'
 import { forget, useRead } from '../../state/data.js'
 import { hasRole, loadSession, site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
+import { SectionField } from './section-field.js'
 import { SiteFields, siteOf } from './site-fields.js'
 
 const SALTS = ['day', 'week', 'month', 'never'] as const
@@ -102,7 +103,7 @@ function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecor
   return (
     <Form action={parts.save} submit={edit.store}>
       <SiteFields of={of} />
-      <Lines label={texts.sections} hint={texts.sectionsHint} name="sections" lines={of.sections} />
+      <SectionField site={of.id} lines={of.sections} />
       <h3 class="section-title">{texts.privacy}</h3>
       <Lines label={texts.excluded} hint={texts.excludedHint} name="excluded_paths" lines={of.excluded_paths} />
       <Check label={texts.gpc} name="respect_gpc" defaultChecked={of.respect_gpc} />
