@@ -260,13 +260,14 @@ t.test('the pages of each section, and of a pattern that is not stored', async (
     ],
     outside: 1,
   })
-  const cases: readonly (readonly [pattern: string, pages: number, taken: number, examples: string[], why: string])[] = [
-    ['/docs/*', 3, 0, ['/docs/c', '/docs/a', '/docs/b'], 'the page that was read most comes first'],
-    ['/blog*', 3, 3, ['/blog/a', '/blog', '/blog/2026/x'], 'written sections take all of them'],
-    ['/*', 8, 4, ['/', '/blog/a', '/docs/c', "/100%_'[\\/x", '/blog'], 'five examples, and what sections take'],
-    ["/100%_'[\\/*", 1, 0, ["/100%_'[\\/x"], 'a section that is stored already'],
-    ["/' or 1=1 --*", 0, 0, [], 'a pattern is text'],
-  ]
+  const cases: readonly (readonly [pattern: string, pages: number, taken: number, examples: string[], why: string])[] =
+    [
+      ['/docs/*', 3, 0, ['/docs/c', '/docs/a', '/docs/b'], 'the page that was read most comes first'],
+      ['/blog*', 3, 3, ['/blog/a', '/blog', '/blog/2026/x'], 'written sections take all of them'],
+      ['/*', 8, 4, ['/', '/blog/a', '/docs/c', "/100%_'[\\/x", '/blog'], 'five examples, and what sections take'],
+      ["/100%_'[\\/*", 1, 0, ["/100%_'[\\/x"], 'a section that is stored already'],
+      ["/' or 1=1 --*", 0, 0, [], 'a pattern is text'],
+    ]
   for (const [pattern, pages, taken, examples, why] of cases)
     t.strictSame(await fittingPages(asked, WRITTEN, pattern), { pattern, pages, taken, examples }, why)
 })

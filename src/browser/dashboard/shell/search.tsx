@@ -40,6 +40,11 @@ interface Found {
   filters?: readonly FilterNode[]
 }
 
+const foundSection = ([{ pattern }, label]: [{ pattern: string }, string]): Found => ({
+  ...{ key: `n${pattern}`, label, kind: t().pages.sections.title, path: viewPath('pages') },
+  filters: [{ dimension: 'section', op: 'is', value: pattern }],
+})
+
 /** Finds views, settings and goals by name, agents of the catalogue; pages, sections, events and countries of 90 days. */
 function useFound(text: string): Found[] {
   const { shell } = t()
@@ -87,10 +92,7 @@ function useFound(text: string): Found[] {
       kind: shell.view.pages,
       path: viewPath('pages', pathname),
     })),
-    ...matching(inEffect.data?.sections, ({ pattern }) => shownPath(pattern)).map(([{ pattern }, label]) => ({
-      ...{ key: `n${pattern}`, label, kind: t().pages.sections.title, path: viewPath('pages') },
-      filters: [{ dimension: 'section', op: 'is', value: pattern } as const],
-    })),
+    ...matching(inEffect.data?.sections, ({ pattern }) => shownPath(pattern)).map(foundSection),
     ...agents.slice(0, 6).map(({ agent_id, name, operator }) => ({
       key: `a${agent_id}`,
       label: `${name} · ${operator}`,

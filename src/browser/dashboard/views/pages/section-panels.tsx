@@ -55,7 +55,11 @@ export function SectionPanels() {
 
 interface SectionRowProps {
   of: Audience
-  row: { value?: string | number | boolean | undefined; pageviews?: number | undefined; comparison?: object | undefined }
+  row: {
+    value?: string | number | boolean | undefined
+    pageviews?: number | undefined
+    comparison?: object | undefined
+  }
   most: number
 }
 

@@ -10,7 +10,10 @@ const PAUSE_MS = 300
 
 /** The line of a text in which the caret stands. */
 const lineAt = (text: string, caret: number): string =>
-  text.slice(text.lastIndexOf('\n', caret - 1) + 1).split('\n')[0]?.trim() ?? ''
+  text
+    .slice(text.lastIndexOf('\n', caret - 1) + 1)
+    .split('\n')[0]
+    ?.trim() ?? ''
 
 /** The field of the patterns: it says what the pattern on the line of the caret fits, and which sections are in effect. */
 export function SectionField({ site, lines }: { site: number; lines: readonly string[] | undefined }) {
