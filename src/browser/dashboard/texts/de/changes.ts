@@ -1,3 +1,4 @@
+import { formatNumber } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 
 export const changes: Texts['changes'] = {
@@ -71,7 +72,7 @@ export const changes: Texts['changes'] = {
   rose: 'Gestiegen',
   fell: 'Gefallen',
   allOthers: 'Alle anderen',
-  others: (n) => (n === 0 ? 'Kein anderer Wert' : n === 1 ? '1 anderer Wert' : `${n} andere Werte`),
+  others: (n) => (n === 0 ? 'Kein anderer Wert' : n === 1 ? '1 anderer Wert' : `${formatNumber(n)} andere Werte`),
   together: 'Zusammen',
   name: 'Name',
   change: 'Änderung',

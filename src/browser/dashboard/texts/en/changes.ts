@@ -1,3 +1,4 @@
+import { formatNumber } from '../../state/format.js'
 import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
@@ -94,7 +95,7 @@ export const changes = {
   rose: 'Rose',
   fell: 'Fell',
   allOthers: 'All others',
-  others: (n: number) => (n === 0 ? 'No other' : n === 1 ? '1 other' : `${n} others`),
+  others: (n: number) => (n === 0 ? 'No other' : n === 1 ? '1 other' : `${formatNumber(n)} others`),
   together: 'Together',
   name: 'Name',
   change: 'Change',

@@ -61,6 +61,13 @@ export function Explorer() {
   const asked = { steps: JSON.stringify(steps), compare: undefined }
   const answers = usePair('/api/stats/journeys/steps', () => (steps.length > 0 ? asked : undefined))
   useEffect(() => onKey('Backspace', undo), [])
+  // Chains of another site have other pages.
+  useEffect(
+    () => () => {
+      earlier.value = []
+    },
+    [place.value.path[1]],
+  )
   const choose = (next: readonly string[]) => {
     earlier.value = [...earlier.value, chosen]
     goTo(next)
