@@ -42,7 +42,7 @@ export const decay: Texts['decay'] = {
       'Menschen gingen um ein Viertel oder mehr zurück, ohne den Trend der Website; Agenten um weniger als ein Zehntel.',
     fading: 'Beide gingen zurück.',
     steady: 'Alles andere.',
-    blocked: 'Agenten können sie nicht mehr lesen.',
+    blocked: 'Ein Agent, der sie vorher lesen konnte, kann es nicht mehr.',
     insufficient: 'Unter 28 Tagen, 50 Seitenaufrufen oder 10 Abrufen.',
   },
 }

@@ -49,8 +49,8 @@ export const pages: Texts['pages'] = {
     notAllowed: (some, n, fetches) => [
       '; ',
       some,
-      plural(n, { one: ' durfte', other: ' durften' }),
-      ` es nicht: ${fetches.text}.`,
+      plural(n, { one: ' rief', other: ' riefen' }),
+      ` sie ab, obwohl robots.txt es untersagte: ${fetches.text}.`,
     ],
     allAllowed: '; robots.txt erlaubte es jedem von ihnen.',
     end: '.',

@@ -59,7 +59,7 @@ export const decay = {
     decaying: 'People fell by a quarter or more, the site’s own trend taken out; agents fell by less than a tenth.',
     fading: 'Both fell.',
     steady: 'Anything else.',
-    blocked: 'Agents can no longer read it.',
+    blocked: 'An agent that could read it before no longer can.',
     insufficient: 'Under 28 days, 50 pageviews or 10 fetches.',
   },
 }

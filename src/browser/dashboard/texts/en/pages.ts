@@ -1,4 +1,4 @@
-import { counted, formatNumber, plural } from '../../state/format.js'
+import { counted, formatNumber } from '../../state/format.js'
 import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
@@ -45,11 +45,10 @@ export const pages = {
       ` made ${fetches.text} of this page`,
     ],
     noAgent: (when: string): Parts => [when, ' no agent read this page'],
-    notAllowed: (some: unknown, n: number, fetches: Quantity<'fetches'>): Parts => [
+    notAllowed: (some: unknown, _n: number, fetches: Quantity<'fetches'>): Parts => [
       '; ',
       some,
-      plural(n, { one: ' was ', other: ' were ' }),
-      `not allowed to: ${fetches.text}.`,
+      ` fetched it while robots.txt forbade it: ${fetches.text}.`,
     ],
     allAllowed: '; robots.txt allowed each of them.',
     end: '.',
