@@ -46,11 +46,36 @@ t.test('the frame: keys reach the switch first, search finds records, and the ac
   for (const [text, expected, why] of rows)
     t.match((await find(text)).join(' | '), expected, `${why}; one Esc closes it`)
 
+  const railCount = (view: string) => page.textContent(`.rail a[href*="/${view}"] .count`)
+  const { data } = await app.ask('/api/stats/overview?site=1&range=30d&audience=human')
+  t.equal(await railCount('sessions'), `${data.sessions}`, 'visits stand in the rail')
+  t.equal(await railCount('visitors'), `${data.visitors}`)
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(`${request.url()} ${request.postData() ?? ''}`))
+  await page.click('.rail a[href*="/goals"]')
+  await page.waitForSelector('main .state, main table')
+  t.equal(await railCount('sessions'), `${data.sessions}`, 'they stay on other views')
+  t.same(
+    asked.filter((line) => line.includes('stats/overview')),
+    [],
+    'and no view asks for them',
+  )
+  await page.goto(`${app.admin}/sites/1/`)
   await page.click('button:has-text("Agents")')
   t.equal(await page.locator('.rail a.elsewhere').count(), 9, 'views without agents are grey')
-  await page.goto(`${app.admin}/sites/1/devices?show=agent`)
-  await page.waitForSelector('main .ranked li, main table tr')
-  t.match(await page.textContent('main'), /By operator.*By purpose/s, 'agents have something to show')
+  for (const [view, title, why] of [
+    ['sources', /^By operator$/, 'who sent them'],
+    ['devices', /^By user agent$/, 'what they say they are'],
+    ['events', /^By method$/, 'what they asked for'],
+    ['errors', /^By status$/, 'what they were answered'],
+    ['goals', /^$/, 'one sentence'],
+  ] as const) {
+    await page.goto(`${app.admin}/sites/1/${view}?show=agent`)
+    await page.waitForSelector(`main .absent a${view === 'goals' ? '' : ', main .ranked li'}`)
+    await eventually(`${view}: ${why}`, async () =>
+      title.test((await page.locator('main .cell h2').allTextContents()).join()),
+    )
+  }
 
   await page.click('.bar button[aria-label^="Account: "]')
   const edges = `[document.querySelector('.popover:popover-open').getBoundingClientRect().right, document.body.clientWidth]`

@@ -5,7 +5,7 @@ import { t } from '../texts/index.js'
 import { LinkButton } from './buttons.js'
 import { RankedPanel } from './list-panel.js'
 import { Sheet } from './panel.js'
-import { Absent } from './states.js'
+import { Absent, NoChange } from './states.js'
 
 interface PeopleOnlyProps {
   /** The name of the view for screen readers. */
@@ -14,35 +14,37 @@ interface PeopleOnlyProps {
   why: string
   /** The views that say what agents do instead. */
   instead: readonly ('agents' | 'pages' | 'coverage' | 'citation-gap' | 'policy' | 'violations' | 'decay')[]
-  /** Panels about agents, in place of those by operator and purpose. */
+  /** Panels about agents, of the view itself. */
   agents?: ComponentChildren
+  /** The dimension of agents that is nearest to the view; absent: they have nothing of it. */
+  agentsBy?: 'operator' | 'user_agent' | 'method' | 'status'
   children: () => ComponentChildren
 }
 
-/** The fetches of the agents on screen, with the filters of the view. */
-function AgentsHere({ dimension, title }: { dimension: 'operator' | 'purpose'; title: string }) {
-  const answer = useOne('/api/agents/breakdown', 'agent', { dimension, limit: 12 })
-  const rows = answer.data ?? []
-  const purposes: Readonly<Record<string, string>> = t().parts.purpose
+/** The fetches of the agents on screen by what is nearest to the view, with its filters. */
+function AgentsHere({ by }: { by: NonNullable<PeopleOnlyProps['agentsBy']> }) {
+  const answer = useOne('/api/agents/breakdown', 'agent', { dimension: by, limit: 25 })
   return (
     <RankedPanel
-      span={6}
-      title={title}
+      title={t().parts.agentsBy[by]}
+      aside={t().parts.metric.fetches}
       answer={answer}
       of="agent"
       metric="fetches"
-      rows={rows.map(({ value, fetches = 0 }) => ({
-        label: dimension === 'purpose' ? (purposes[`${value}`] ?? `${value}`) : `${value}`,
+      rows={(answer.data ?? []).map(({ value, fetches, comparison }) => ({
+        label: value === undefined ? t().parts.unknown : `${value}`,
         value: fetches,
-        filter: [dimension, `${value}`],
+        before: comparison?.fetches,
+        filter: value === undefined ? undefined : [by, value],
       }))}
+      below={<NoChange of={[answer.meta]} />}
     />
   )
 }
 
-/** A view about people: with agents alone on screen it says why they have nothing there, and shows who they are. */
-export function PeopleOnly({ title, why, instead, agents: own, children }: PeopleOnlyProps) {
-  const { parts, shell, agents } = t()
+/** A view about people: with agents alone on screen it says why they have nothing there, and shows what is nearest to it. */
+export function PeopleOnly({ title, why, instead, agents: own, agentsBy, children }: PeopleOnlyProps) {
+  const { parts, shell } = t()
   const links = instead.map((name) => (
     <a key={name} href={hrefTo({ path: viewPath(name) })}>
       {shell.view[name]}
@@ -60,12 +62,7 @@ export function PeopleOnly({ title, why, instead, agents: own, children }: Peopl
             <LinkButton onClick={() => go({ show: 'human' })}>{parts.showPeople}</LinkButton>
           </Absent>
         </section>
-        {own ?? (
-          <>
-            <AgentsHere dimension="operator" title={agents.byOperator} />
-            <AgentsHere dimension="purpose" title={agents.byPurpose} />
-          </>
-        )}
+        {own ?? (agentsBy && <AgentsHere by={agentsBy} />)}
       </Sheet>
     )
   return (

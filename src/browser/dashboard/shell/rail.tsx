@@ -4,9 +4,9 @@ import { useEffect } from 'preact/hooks'
 import { Icon, Logo, Mark } from '../parts/marks.js'
 import { type Audience, hrefTo, place, view, viewPath } from '../state/address.js'
 import { type Params, useRead } from '../state/data.js'
-import { formatNumber } from '../state/format.js'
+import { formatNumber, formatShort } from '../state/format.js'
 import { quantity } from '../state/quantity.js'
-import { shareSlug, siteQuery } from '../state/question.js'
+import { audiences, dimensions, envelope, shareSlug, siteQuery, usePair } from '../state/question.js'
 import { t } from '../texts/index.js'
 import { AGENT_VIEWS, CHANGES, isOpenTo, LIVE, OVERVIEW, openViews, pathOf, SITE_VIEWS, type View } from './views.js'
 
@@ -47,8 +47,43 @@ function Item({ name, of, children }: { name: string; of?: Audience | undefined;
   )
 }
 
+/** The numbers of the overview's answers that stand beside views, and the question that they are of. */
+const counts = signal<{ of: string; texts: Readonly<Record<string, string>> } | undefined>(undefined)
+
+/** Keeps the numbers of the overview while the question stays. They are asked with its panels, and on no other view. */
+function useCounts(): Readonly<Record<string, string>> {
+  const { filters } = place.value
+  const isKnown = filters.length === 0 || dimensions.value.length > 0
+  const totals = usePair('/api/stats/overview', () => (isCurrent('overview') && isKnown ? {} : undefined))
+  const of = JSON.stringify(envelope('human'))
+  const [people, agents] = [totals.human, totals.agent]
+  const isWhole = audiences.value.some((each) => totals[each].data !== undefined && !totals[each].stale)
+  useEffect(() => {
+    const count = (name: string, n: number | undefined) => (n === undefined ? [] : [[name, formatShort(n)]])
+    if (isWhole)
+      counts.value = {
+        of,
+        texts: Object.fromEntries([
+          ...count('events', people.data?.events),
+          ...count('sessions', people.data?.sessions),
+          ...count('visitors', people.data?.visitors),
+          ...count('agents', agents.data?.agents),
+        ]),
+      }
+  }, [of, isWhole, people.data, agents.data])
+  return counts.value?.of === of ? counts.value.texts : {}
+}
+
 /** A part of the rail; nothing if the reader may open none of its views. */
-function Group({ title, views }: { title: string; views: readonly View[] }) {
+function Group({
+  title,
+  views,
+  counted,
+}: {
+  title: string
+  views: readonly View[]
+  counted: ReturnType<typeof useCounts>
+}) {
   const open = views.filter(isOpenTo)
   if (open.length === 0) return null
   return (
@@ -56,7 +91,9 @@ function Group({ title, views }: { title: string; views: readonly View[] }) {
       <h2>{title}</h2>
       <ul>
         {open.map(({ name, of }) => (
-          <Item key={name} name={name} of={of} />
+          <Item key={name} name={name} of={of}>
+            {counted[name] !== undefined && <span class="count">{counted[name]}</span>}
+          </Item>
         ))}
       </ul>
     </div>
@@ -67,6 +104,7 @@ function Group({ title, views }: { title: string; views: readonly View[] }) {
 export function Rail() {
   const { shell } = t()
   const now = useRealtime()
+  const counted = useCounts()
   useEffect(() => {
     const onEscape = ({ key }: KeyboardEvent) => {
       if (key === 'Escape') isOpen.value = false
@@ -103,8 +141,8 @@ export function Rail() {
           </Item>
         )}
       </ul>
-      <Group title={shell.site} views={SITE_VIEWS} />
-      <Group title={shell.agents} views={AGENT_VIEWS} />
+      <Group title={shell.site} views={SITE_VIEWS} counted={counted} />
+      <Group title={shell.agents} views={AGENT_VIEWS} counted={counted} />
       {shareSlug.value === undefined && (
         <ul class="last">
           <Item name="settings" />

@@ -60,6 +60,7 @@ export const parts = {
     rows_lost: 'rows were lost',
     clock_changed: 'the clock was changed',
   } as Record<string, string>,
+  agentsBy: { operator: 'By operator', user_agent: 'By user agent', method: 'By method', status: 'By status' },
   noComparison: (from: string, to: string) =>
     `Nothing is recorded from ${from} to ${to}, so there is no change, not even from 0.`,
   nothingBefore: (when: string) => `Nothing is recorded before ${when}.`,

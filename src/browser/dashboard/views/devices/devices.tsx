@@ -22,7 +22,7 @@ export default function Devices() {
   const isPeople = place.value.show !== 'agent'
   const answer = useOne('/api/stats/devices', 'human', { limit: 100 }, isPeople)
   return (
-    <PeopleOnly title={t().shell.view.devices} why={texts.agents} instead={['agents']}>
+    <PeopleOnly title={t().shell.view.devices} why={texts.agents} instead={['agents']} agentsBy="user_agent">
       {() => (
         <>
           <DevicesSentence answer={answer} />

@@ -31,6 +31,7 @@ export default function Errors() {
       title={fingerprint === undefined ? shell.view.errors : undefined}
       why={behaviour.errors.agents}
       instead={['agents', 'coverage']}
+      agentsBy="status"
     >
       {() => (fingerprint === undefined ? <AllErrors /> : <OneError fingerprint={fingerprint} />)}
     </PeopleOnly>

@@ -29,6 +29,7 @@ export default function Events() {
       title={name === undefined ? shell.view.events : undefined}
       why={behaviour.events.agents}
       instead={['pages', 'agents']}
+      agentsBy="method"
     >
       {() => (name === undefined ? <AllEvents /> : <OneEvent name={name} />)}
     </PeopleOnly>

@@ -29,7 +29,12 @@ export default function Sources() {
   const isPeople = place.value.show !== 'agent'
   const answer = useOne('/api/stats/sources', 'human', { limit: 100 }, isPeople)
   return (
-    <PeopleOnly title={t().shell.view.sources} why={texts.agents} instead={['agents', 'citation-gap']}>
+    <PeopleOnly
+      title={t().shell.view.sources}
+      why={texts.agents}
+      instead={['agents', 'citation-gap']}
+      agentsBy="operator"
+    >
       {() => (
         <>
           <SourcesSentence answer={answer} />
