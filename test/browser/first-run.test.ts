@@ -15,6 +15,17 @@ t.test('a site that responds', { timeout: 300_000 }, async (t) => {
   await page.waitForSelector('.first-run')
   t.equal(await page.locator('.setup-steps > li').count(), 5)
   t.equal(await page.locator('.setup-steps input[type=file]').count(), 1, 'old logs can be chosen here')
+  const snippets = () => page.locator('.setup-steps > li:last-child .code').allTextContents()
+  t.match((await snippets()).join(), /npx readership proxy http:/, 'at first the proxy')
+  for (const name of ['Express', 'Hono', 'Node']) {
+    await page.click(`.setup-steps .tabs-line a:text-is("${name}")`)
+    await eventually(`${name} has its program`, async () =>
+      (await snippets()).join().includes(`readership/${name.toLowerCase()}`),
+    )
+    t.match(await snippets(), [/^npm install readership/, /openReadership\({ origin: '/], `the program for ${name}`)
+  }
+  await page.click('.setup-steps .tabs-line a:text-is("Script")')
+  await eventually('the tag of the script', async () => /<script [^>]*src=/.test((await snippets()).join()))
   await page.fill('.setup-steps input[name=name]', 'Slack Water')
   t.equal(
     await page.inputValue('.setup-steps input[name=timezone]'),

@@ -14,7 +14,8 @@ export const firstRun: Texts['firstRun'] = {
     'Jeder Lesezugriff eines Agenten wird nach der robots.txt seines Augenblicks beurteilt. Sie wurde noch nicht abgerufen.',
   robotsLink: 'Was jeder Agent lesen darf',
   logs: 'Alte Protokolle einlesen',
-  install: 'Andere Wege: Express, Hono, Node, andere Server',
+  waysIn: 'Vor Ihre Website stellen',
+  install: 'Alle Wege, auch für andere Server',
   hosts: 'Kommt nichts an?',
   hostsText: (domains) =>
     domains.length === 0

@@ -63,7 +63,6 @@ export const overview: Texts['overview'] = {
     asAgent: 'Die Website als Agent lesen',
     asAgentText:
       'Jeder User-Agent des Katalogs zählt. Dieser kommt von der falschen Adresse und erscheint deshalb, zu Recht, als gefälscht.',
-    script: 'Zeit auf der Seite, Ladezeiten und Fehler messen',
     scriptText:
       'Dafür braucht es das Skript (2,4 KB, keine Cookies). Starten Sie readership mit --inject, oder fügen Sie ein:',
   },

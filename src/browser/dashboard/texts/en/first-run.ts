@@ -12,7 +12,8 @@ export const firstRun = {
   robotsLater: 'Each read by an agent is judged by the robots.txt of its moment. It has not been fetched yet.',
   robotsLink: 'What each agent may read',
   logs: 'Bring in old logs',
-  install: 'Other ways in: Express, Hono, Node, other servers',
+  waysIn: 'Put it in front of your site',
+  install: 'All ways in, also for other servers',
   hosts: 'Does nothing arrive?',
   hostsText: (domains: readonly string[]) =>
     domains.length === 0

@@ -69,7 +69,6 @@ export const overview = {
     asAgent: 'Read it as an agent',
     asAgentText:
       'Any user agent of the catalogue counts. This one comes from the wrong address, so it shows up as spoofed, as it should.',
-    script: 'Measure time on page, vitals and errors',
     scriptText: 'These need the script (2.4 KB, no cookies). Start readership with --inject, or paste:',
   },
 }

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
+import { TabsLine } from '../../parts/agent-side.js'
 import { Code, Form, toast } from '../../parts/dialogs.js'
 import { Input, textOf } from '../../parts/fields.js'
 import { Icon } from '../../parts/marks.js'
 import { OutLink } from '../../parts/names.js'
-import { hrefTo, viewPath } from '../../state/address.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { forget, useRead } from '../../state/data.js'
 import { formatClock } from '../../state/format.js'
@@ -14,6 +15,7 @@ import { hasRole, loadSession, scriptTag, site, siteAddress, timeZone } from '..
 import { whileVisible } from '../../state/visible.js'
 import { t } from '../../texts/index.js'
 import { ImportLogs } from '../settings/imports.js'
+import { PROGRAMS, proxyCommand } from '../settings/snippets.js'
 import '../../styles/settings.css'
 
 /** The first minutes, in any order: whether the site responds, its name, its robots.txt, old logs, the script. Ends by itself. */
@@ -55,12 +57,8 @@ export function FirstRun() {
           <Step title={texts.logs}>
             {hasRole('admin') ? <ImportLogs /> : <p class="muted">{t().parts.needsRole('admin')}</p>}
           </Step>
-          <Step title={empty.script}>
-            <p class="muted">{empty.scriptText}</p>
-            <Code text={scriptTag()} />
-            <p class="muted">
-              <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.install}</a>
-            </p>
+          <Step title={texts.waysIn}>
+            <WaysIn />
           </Step>
         </ol>
         <section class="cell span-4">
@@ -82,6 +80,44 @@ export function FirstRun() {
           <Code text="npm start" />
         </section>
       </div>
+    </>
+  )
+}
+
+const SCRIPT = 'Script'
+
+/** The ways to put readership in front of the site or into it, one at a time: those of the page Install. */
+function WaysIn() {
+  const { firstRun: texts, overview, settings } = t()
+  const { hostname, origin } = new URL(siteAddress() ?? 'https://www.example.com/')
+  const { way = '' } = place.value.own
+  const program = PROGRAMS.find(({ name }) => name === way)
+  return (
+    <>
+      <TabsLine
+        name="way"
+        label={texts.waysIn}
+        tabs={[['', 'Proxy'], ...PROGRAMS.map(({ name }) => [name, name] as const), [SCRIPT, SCRIPT]]}
+      />
+      {program ? (
+        <>
+          <Code text={`npm install readership ${program.packages}`.trim()} />
+          <Code text={program.program(origin)} />
+        </>
+      ) : way === SCRIPT ? (
+        <>
+          <p class="muted">{overview.empty.scriptText}</p>
+          <Code text={scriptTag()} />
+        </>
+      ) : (
+        <>
+          <p class="muted">{settings.install.proxyText}</p>
+          <Code text={proxyCommand(hostname)} />
+        </>
+      )}
+      <p class="muted">
+        <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.install}</a>
+      </p>
     </>
   )
 }
