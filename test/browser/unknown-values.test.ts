@@ -36,6 +36,11 @@ t.test('a time that was not recorded is said to be unknown, and never 0', { time
     return (await page.locator('main').textContent()) ?? ''
   }
   const WHY = /Nothing is recorded from \d+ \w+ to \d+ \w+, so there is no change/
+  const PART =
+    /Only \d\d\.\d% of the time from \d+ \w+ to \d+ \w+ is recorded, so there is no change here\. What changed compares the hours/
+  const daysAgo = (n: number) => new Date(Date.now() - n * 86_400_000).toISOString().slice(0, 10)
+  // Some 20 of the 40 days before these 40 are recorded.
+  const half = `start=${daysAgo(40)}&end=${daysAgo(1)}`
   // The rows are of two months: of the 90 days before 90 days nothing is recorded, of the 7 before 7 everything.
   const rows: [view: string, shown: RegExp | undefined, hidden: RegExp, why: string][] = [
     ['?range=90d', WHY, /[▲▼]/, 'the headlines say why they have no change'],
@@ -43,6 +48,16 @@ t.test('a time that was not recorded is said to be unknown, and never 0', { time
     ['sources?range=90d', WHY, /[▲▼]/, 'a list says it once, above'],
     ['pages/%2F?range=90d', WHY, /\b0 →/, 'the decay of a page has no number before'],
     ['decay?range=90d', WHY, /\b0 →|– →/, 'nor has that of every page'],
+    [`?${half}`, PART, /[▲▼]|\d% (more|less)/, 'a time before that is recorded in part gives no headline a change'],
+    [`sources?${half}`, PART, /[▲▼]/, 'nor a source'],
+    [`agents?${half}`, PART, /[▲▼]/, 'nor an agent'],
+    [`decay?${half}`, PART, /[▲▼]|\d →/, 'nor the decay of a page'],
+    [
+      `changes?${half}`,
+      /Compared are the hours that were recorded in both times/,
+      PART,
+      'what it names compares hours',
+    ],
     [
       'retention?range=90d&by=week',
       /cannot be known: ids of people change in between/,

@@ -53,7 +53,7 @@ function changeSentence(of: Audience, data: Changes, meta: MetaOf<'/api/stats/ch
   const { difference, verdict, cause } = data
   if (difference === undefined) {
     const time = unrecordedComparison(meta)
-    if (!time) return [texts.unknown, ' ']
+    if (!time || time.share > 0) return [texts.unknown, ' ']
     return [t().parts.noComparison(formatDay(time.start), formatDay(new Date(Date.parse(time.end) - 1))), ' ']
   }
   const than = thanText()

@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import type { Audience } from '../state/address.js'
-import { place } from '../state/address.js'
+import { hrefTo, place, viewPath } from '../state/address.js'
 import type { Problem } from '../state/client.js'
 import { unrecordedComparison } from '../state/comparison.js'
 import type { Recorded } from '../state/data.js'
 import { leaves, valuesOf } from '../state/filters.js'
-import { formatDay, formatFullInstant, formatInstant, formatTime } from '../state/format.js'
+import { formatDay, formatFullInstant, formatInstant, formatShare, formatTime } from '../state/format.js'
 import { obstacle, shareSlug } from '../state/question.js'
+import { isReadable } from '../state/shared-scopes.js'
 import { windowOf } from '../state/window.js'
 import { t } from '../texts/index.js'
 import { PlainButton } from './buttons.js'
@@ -98,12 +99,20 @@ const MAX_NAMED_GAPS = 3
 /** Warnings about what no view shows: a metric that a readership never has, a window or comparison that a read does not take. */
 const UNSAID = ['not_for_audience', 'window_fixed', 'comparison_fixed']
 
-/** Says why there are no changes: nothing is recorded of the time that answers are compared with. */
+/** Says why there are no changes: too little is recorded of the time that answers are compared with. */
 export function NoChange({ of }: { of: readonly Parameters<typeof unrecordedComparison>[0][] }) {
   const [time] = of.flatMap((meta) => unrecordedComparison(meta) ?? [])
   if (time === undefined) return null
-  const lastDay = formatDay(new Date(Date.parse(time.end) - 1))
-  return <p class="foot">{t().parts.noComparison(formatDay(time.start), lastDay)}</p>
+  const { parts, changes } = t()
+  const days = [formatDay(time.start), formatDay(new Date(Date.parse(time.end) - 1))] as const
+  if (time.share === 0) return <p class="foot">{parts.noComparison(...days)}</p>
+  return (
+    <p class="foot">
+      {parts.partComparison(...days, formatShare(time.share))}{' '}
+      {isReadable('/api/stats/changes') &&
+        parts.comparedHours(<a href={hrefTo({ path: viewPath('changes') })}>{changes.title}</a>)}
+    </p>
+  )
 }
 
 /** Whether a warning is about a filter on screen, and not about one that a view adds by itself. */

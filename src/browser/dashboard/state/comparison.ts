@@ -1,14 +1,67 @@
-import { windowOf } from './window.js'
-
-interface Meta {
-  comparison?: { start: string; end: string } | undefined
-  recorded?: { since?: string } | undefined
+interface Time {
+  start: string
+  end: string
 }
 
-/** The time that an answer is compared with, if nothing of it is recorded: then there is no change, not even from 0. */
-export function unrecordedComparison(meta: Meta | undefined): { start: string; end: string } | undefined {
-  const time = windowOf(meta?.comparison)
-  if (time === undefined || meta?.recorded === undefined) return undefined
-  const { since } = meta.recorded
-  return since === undefined || Date.parse(since) >= Date.parse(time.end) ? time : undefined
+interface Meta {
+  query?: Readonly<Record<string, unknown>> | undefined
+  comparison?: Time | undefined
+  recorded?:
+    | {
+        since?: string | undefined
+        gaps?: readonly (Time & { joined?: number | undefined })[] | undefined
+        comparison?: readonly (Time & { joined?: number | undefined })[] | undefined
+      }
+    | undefined
+  warnings?: readonly { code: string }[] | undefined
+}
+
+/** The time of a comparison that is recorded too little to be compared with, and the share of it that is recorded. */
+export interface Unrecorded extends Time {
+  share: number
+}
+
+/** The least part of the recorded share of a window that its comparison must reach. */
+const LEAST_RECORDED = 0.95
+
+/**
+ * The time that an answer is compared with, if clearly less of it is recorded than of the window: a change would then show
+ * the recording, not the readers. Another tool's history fills the time before the first row.
+ */
+export function unrecordedComparison(meta: Meta | undefined): Unrecorded | undefined {
+  const { comparison, recorded, query, warnings = [] } = meta ?? {}
+  if (comparison === undefined || recorded === undefined) return undefined
+  if (warnings.some(({ code }) => code === 'imported_history')) return undefined
+  const { start, end } = comparison
+  const share = recordedShare({ start, end }, recorded.since, recorded.comparison)
+  const window =
+    typeof query?.start === 'string' && typeof query.end === 'string'
+      ? { start: query.start, end: query.end }
+      : undefined
+  const own = window === undefined ? 1 : recordedShare(window, recorded.since, recorded.gaps)
+  return share === 0 || share < own * LEAST_RECORDED ? { start, end, share } : undefined
+}
+
+type Gaps = NonNullable<Meta['recorded']>['gaps']
+
+/** Gaps that were joined count as recorded: how much of them was is not known, and they are many and short. */
+function recordedShare(time: Time, since: string | undefined, gaps: Gaps = []): number {
+  if (since === undefined) return 0
+  const [start, end] = [Date.parse(time.start), Date.parse(time.end)]
+  const before = Math.min(Math.max(Date.parse(since) - start, 0), end - start)
+  const missing = gaps
+    .filter(({ joined }) => joined === undefined)
+    .reduce((sum, gap) => sum + Date.parse(gap.end) - Date.parse(gap.start), before)
+  return end > start ? Math.max(0, 1 - missing / (end - start)) : 1
+}
+
+/** Returns data without the numbers of the comparison; those of charts stay, because each has its own time. */
+export function withoutComparison(data: unknown): unknown {
+  if (Array.isArray(data)) return data.map(withoutComparison)
+  if (typeof data !== 'object' || data === null) return data
+  return Object.fromEntries(
+    Object.entries(data)
+      .filter(([name, value]) => name !== 'comparison' || Array.isArray(value))
+      .map(([name, value]) => [name, withoutComparison(value)]),
+  )
 }

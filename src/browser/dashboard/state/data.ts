@@ -3,6 +3,7 @@ import type { DataOf, MetaOf, ReadPath } from '../client/index.js'
 import { root } from './address.js'
 import { askJson } from './batch.js'
 import { type Problem, toProblem } from './client.js'
+import { unrecordedComparison, withoutComparison } from './comparison.js'
 import { isReadable } from './shared-scopes.js'
 import { whileVisible } from './visible.js'
 
@@ -58,7 +59,10 @@ const listeners = new Set<(part: string) => Promise<unknown> | undefined>()
 async function ask(address: string): Promise<Answer> {
   const body = await askJson(address)
   if (typeof body !== 'object' || body === null) throw toProblem(200, body)
-  return { data: Reflect.get(body, 'data'), meta: Reflect.get(body, 'meta'), at: Date.now() }
+  const data: unknown = Reflect.get(body, 'data')
+  const meta: MetaOf<ReadPath> | undefined = Reflect.get(body, 'meta')
+  // No view can show a change that is not true.
+  return { data: unrecordedComparison(meta) ? withoutComparison(data) : data, meta, at: Date.now() }
 }
 
 /** Returns the data of a read, without the cache; throws a `Problem`. */

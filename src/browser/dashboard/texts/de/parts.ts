@@ -65,6 +65,9 @@ export const parts: Texts['parts'] = {
   agentsBy: { operator: 'Nach Betreiber', user_agent: 'Nach User-Agent', method: 'Nach Methode', status: 'Nach Status' },
   noComparison: (from, to) =>
     `Von ${from} bis ${to} ist nichts erfasst; deshalb gibt es keine Veränderung, auch keine von 0.`,
+  partComparison: (from, to, share) =>
+    `Von der Zeit von ${from} bis ${to} sind nur ${share} erfasst; deshalb steht hier keine Veränderung.`,
+  comparedHours: (view) => [view, ' vergleicht die Stunden, die in beiden Zeiten erfasst sind.'],
   nothingBefore: (when) => `Vor ${when} wurde nichts erfasst.`,
   gap: (why, from, to) =>
     `Von ${from} bis ${to} nicht vollständig erfasst: ${why}. Werte dieser Zeit fehlen oder sind zu niedrig.`,

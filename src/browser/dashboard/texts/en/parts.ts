@@ -1,4 +1,5 @@
 import { counted, formatNumber } from '../../state/format.js'
+import type { Parts } from '../rich-text.js'
 
 export const parts = {
   fewer: 'Show fewer',
@@ -63,6 +64,9 @@ export const parts = {
   agentsBy: { operator: 'By operator', user_agent: 'By user agent', method: 'By method', status: 'By status' },
   noComparison: (from: string, to: string) =>
     `Nothing is recorded from ${from} to ${to}, so there is no change, not even from 0.`,
+  partComparison: (from: string, to: string, share: string) =>
+    `Only ${share} of the time from ${from} to ${to} is recorded, so there is no change here.`,
+  comparedHours: (view: unknown): Parts => [view, ' compares the hours that both times have.'],
   nothingBefore: (when: string) => `Nothing is recorded before ${when}.`,
   gap: (why: string, from: string, to: string) =>
     `Not recorded whole from ${from} to ${to}: ${why}. Values of that time are absent or too low.`,

@@ -29,7 +29,9 @@ export default function Decay() {
   const hasBefore = unrecordedComparison(answer.meta) === undefined
   return (
     <Sheet title={texts.title}>
-      <Sentence answers={[answer]}>{() => sentence(rows)}</Sentence>
+      <Sentence answers={[answer]}>
+        {() => (hasBefore || rows.length === 0 ? sentence(rows) : texts.sentenceTooFew)}
+      </Sentence>
       <ListPanel
         title={texts.title}
         aside={texts.against}
@@ -104,7 +106,8 @@ function columns(hasBefore: boolean): Column<Row>[] {
       right: true,
       wide: true,
       width: '10%',
-      cell: (row) => (hasBefore && row[of].before === 0 && row[of].now > 0 ? isNew() : change(row[of].change)),
+      cell: (row) =>
+        hasBefore && row[of].before === 0 && row[of].now > 0 ? isNew() : change(hasBefore ? row[of].change : undefined),
     },
   ]
   return [
@@ -119,7 +122,7 @@ function columns(hasBefore: boolean): Column<Row>[] {
             right: true,
             wide: true,
             width: '13%',
-            cell: ({ people }: Row) => change(people.adjusted),
+            cell: ({ people }: Row) => change(hasBefore ? people.adjusted : undefined),
           },
         ]),
     ...(show === 'human' ? [] : side('agents', texts.agents)),

@@ -45,7 +45,7 @@ export function PageDecay({ filters }: { filters: string }) {
                   of="human"
                   name={texts.people}
                   counts={row.people}
-                  adjusted={row.people.adjusted}
+                  adjusted={hasBefore ? row.people.adjusted : undefined}
                   hasBefore={hasBefore}
                 />
                 <Side of="agent" name={texts.agents} counts={row.agents} hasBefore={hasBefore} />

@@ -1,0 +1,71 @@
+import t from 'tap'
+import { z } from 'zod'
+import { loadDashboardModule } from '../../fixtures/dashboard-module.js'
+
+const { unrecordedComparison, withoutComparison } = z
+  .object({
+    unrecordedComparison: z.custom<(meta: unknown) => { share: number } | undefined>(),
+    withoutComparison: z.custom<(data: unknown) => unknown>(),
+  })
+  .parse(await loadDashboardModule('state/comparison.ts'))
+
+const day = (n: number, month = '09') => `2026-${month}-${`${n}`.padStart(2, '0')}T00:00:00.000Z`
+const time = (from: number, to: number, month?: string) => ({ start: day(from, month), end: day(to, month) })
+const gap = (from: number, to: number, month?: string) => ({ ...time(from, to, month), reason: 'not_running' })
+/** Twenty days from 1 October against twenty from 1 September: a day is 5 %. */
+const meta = (recorded: object | undefined, more: object = {}) => ({
+  query: time(1, 21, '10'),
+  comparison: time(1, 21),
+  recorded,
+  ...more,
+})
+const before = '2026-08-01T00:00:00.000Z'
+
+t.test('a comparison of which clearly less is recorded than of the window', async (t) => {
+  const rows: readonly [meta: unknown, share: number | undefined, why: string][] = [
+    [meta({ since: before, gaps: [] }), undefined, 'both are recorded whole'],
+    [meta({ since: day(11), gaps: [] }), 0.5, 'ten of twenty days'],
+    [meta({ since: day(2), gaps: [] }), undefined, '95 % is enough'],
+    [meta({ since: '2026-09-02T01:00:00.000Z', gaps: [] }), 1 - 25 / 480, 'an hour less is not'],
+    [meta({ since: day(21), gaps: [] }), 0, 'it ended before the first row'],
+    [meta({ gaps: [] }), 0, 'nothing is recorded yet'],
+    [meta({ since: before, gaps: [], comparison: [gap(3, 5), gap(9, 11)] }), 0.8, 'four days were lost'],
+    [meta({ since: day(6), gaps: [], comparison: [gap(9, 14)] }), 0.5, 'five days before the first row, five lost'],
+    [
+      meta({ since: before, gaps: [gap(3, 7, '10')], comparison: [gap(3, 7)] }),
+      undefined,
+      'as much is missing in the window itself',
+    ],
+    [meta({ since: before, gaps: [gap(3, 5, '10')], comparison: [gap(3, 7)] }), 0.8, '80 % of it, 90 % of the window'],
+    [meta({ since: before, gaps: [], comparison: [gap(1, 21)] }), 0, 'all of it was lost'],
+    [
+      meta({ since: before, gaps: [], comparison: [{ ...gap(1, 21), joined: 300 }] }),
+      undefined,
+      'how much lies between joined gaps is not known',
+    ],
+    [meta({ since: day(11), gaps: [] }, { comparison: undefined }), undefined, 'nothing is compared'],
+    [meta(undefined), undefined, 'the read is about no site'],
+    [
+      meta({ since: day(11), gaps: [] }, { warnings: [{ code: 'imported_history' }] }),
+      undefined,
+      'another tool counted the days before the first row',
+    ],
+  ]
+  for (const [of, share, why] of rows) {
+    const found = unrecordedComparison(of)?.share
+    t.equal(found === undefined ? undefined : found.toFixed(6), share?.toFixed(6), why)
+  }
+})
+
+t.test('numbers of the comparison are removed wherever they are, series are not', async (t) => {
+  t.same(
+    withoutComparison({
+      visitors: 9,
+      comparison: { visitors: 4 },
+      rows: [{ key: 'a', comparison: { visitors: 1 }, inner: { comparison: {}, n: null } }],
+      buckets: [{ t: 'x', value: 2 }],
+    }),
+    { visitors: 9, rows: [{ key: 'a', inner: { n: null } }], buckets: [{ t: 'x', value: 2 }] },
+  )
+  t.same(withoutComparison({ comparison: [{ t: 'x', value: 2 }] }), { comparison: [{ t: 'x', value: 2 }] })
+})
