@@ -46,7 +46,7 @@ else {
     )
     const broken = text
       .replace('"operationId":"get_api_sites"', '"operationId":"get_stats_overview"')
-      .replace('get_sites', 'get_stats_overview')
+      .replace('"get_sites"', '"get_stats_overview"')
     t.not((await lintFromString({ source: broken, absoluteRef: '/openapi.json', config })).length, 0, 'it can')
   })
 

@@ -5404,7 +5404,7 @@ export interface operations {
                 pattern?: string & (unknown & unknown);
             };
             path: {
-                id: number;
+                id: components["parameters"]["id"];
             };
         };
         responses: {
