@@ -71,6 +71,7 @@ export const METRIC_NAMES: ReadonlySet<string> = new Set(Object.keys(METRIC_INFO
 
 /** A value of each parameter that only some reports take, for the API document. */
 const EXAMPLES: Readonly<Record<string, string>> = {
+  align: 'ids',
   steps: '/pricing',
   metric: 'pageviews',
   dimension: 'country',

@@ -62,7 +62,12 @@ export const parts: Texts['parts'] = {
     rows_lost: 'Zeilen gingen verloren',
     clock_changed: 'die Uhr wurde verstellt',
   },
-  agentsBy: { operator: 'Nach Betreiber', user_agent: 'Nach User-Agent', method: 'Nach Methode', status: 'Nach Status' },
+  agentsBy: {
+    operator: 'Nach Betreiber',
+    user_agent: 'Nach User-Agent',
+    method: 'Nach Methode',
+    status: 'Nach Status',
+  },
   noComparison: (from, to) =>
     `Von ${from} bis ${to} ist nichts erfasst; deshalb gibt es keine Veränderung, auch keine von 0.`,
   partComparison: (from, to, share) =>
