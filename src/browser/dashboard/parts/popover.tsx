@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { place } from '../state/address.js'
 
 interface PopoverProps {
   /** The button's content and its name for screen readers. */
@@ -21,7 +22,7 @@ export function Popover({ button, label, class: classes, menu, children, id: giv
   const box = useRef<HTMLDivElement>(null)
   const [isOpen, setOpen] = useState(false)
   const close = () => box.current?.hidePopover()
-  const place = () => {
+  const moveBelow = () => {
     const at = opener.current?.getBoundingClientRect()
     const element = box.current
     if (!at || !element) return
@@ -32,10 +33,13 @@ export function Popover({ button, label, class: classes, menu, children, id: giv
   // Its content is drawn, and may change, after it opens.
   useEffect(() => {
     if (!isOpen || !box.current) return
-    const watch = new ResizeObserver(place)
+    const watch = new ResizeObserver(moveBelow)
     watch.observe(box.current)
     return () => watch.disconnect()
   }, [isOpen])
+  // The bar stays when one of a menu's links opens another view.
+  const path = place.value.path.join('/')
+  useEffect(close, [path])
   return (
     <>
       <button
@@ -56,7 +60,7 @@ export function Popover({ button, label, class: classes, menu, children, id: giv
         onBeforeToggle={(event) => event.newState === 'open' && setOpen(true)}
         onToggle={(event) => {
           if (event.newState !== 'open') return setOpen(false)
-          place()
+          moveBelow()
           box.current?.querySelector<HTMLElement>('[autofocus], button, a, input, select')?.focus()
         }}
         onKeyDown={(event) => {
