@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser } from '../fixtures/browser.js'
+import { command } from '../fixtures/command.js'
 import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
 import { eventually } from '../fixtures/instance.js'
 import { COUNT_SHIFTS, SETTLED, SHIFTS, UNREADABLE } from '../fixtures/page-layout.js'
@@ -17,11 +18,17 @@ const RANGE = 'range=90d'
 const MAX_SHIFT = 0.02
 /** The page, its script, what views share, its styles and its view; then the session, the view's questions, and what follows from their answers. */
 const MAX_REQUESTS = 8
-/** A view is loaded at each width, and then resized to the other one. */
+/** A view is loaded at each width, and then resized to the others. */
 const SCREENS = [
-  { width: 390, height: 844, resized: 768 },
-  { width: 1440, height: 900, resized: 1920 },
+  { width: 390, height: 844, resized: [768] },
+  { width: 1440, height: 900, resized: [1280, 1920] },
 ]
+/** From the first width above a tablet's to the last below a desktop's, with both sides of each rule between them. */
+const LAPTOPS = [961, 1100, 1180, 1181, 1240, 1241, 1280, 1366, 1439]
+/** Views whose tables have many headings, which are longer in German. */
+const TABLES = ['', 'citation-gap', 'agents', 'sources']
+/** The longest name of a time. */
+const OWN_TIME = 'start=2026-10-01T10:30:00Z&end=2026-10-31T22:30:00Z'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
@@ -43,8 +50,8 @@ async function isSettled(page: Page, path: string): Promise<void> {
   await eventually(`${path} has its answers`, async () => (await page.evaluate(SETTLED)) === true)
 }
 
-async function open(page: Page, path: string): Promise<void> {
-  await page.goto(`${app.admin}/sites/1/${path}?${RANGE}`)
+async function open(page: Page, path: string, when = RANGE): Promise<void> {
+  await page.goto(`${app.admin}/sites/1/${path}?${when}`)
   await isSettled(page, path)
 }
 
@@ -126,7 +133,7 @@ t.test('every view holds still and can be read', { timeout: 900_000 }, async (t)
       await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
       await isSettled(page, path)
       t.same(await axeFaults(page), [], `${path || 'overview'} at ${width}: axe`)
-      for (const wide of [width, resized]) {
+      for (const wide of [width, ...resized]) {
         await page.setViewportSize({ width: wide, height })
         t.same(await page.evaluate(UNREADABLE), [], `${path || 'overview'} at ${wide}: each text can be read`)
       }
@@ -135,3 +142,25 @@ t.test('every view holds still and can be read', { timeout: 900_000 }, async (t)
   }
   await context.close()
 })
+
+for (const locale of ['en-GB', 'de-DE'])
+  t.test(`on a laptop, in ${locale}, nothing is wider than the screen`, async (t) => {
+    const height = 800
+    await command('sites', 'update', '1', '--data', app.data, '--name', 'The Harbour Gazette')
+    const { context, page } = await signIn(browser, app, { locale, viewport: { width: 1280, height } })
+    for (const when of [RANGE, OWN_TIME]) {
+      await open(page, 'sources', when)
+      for (const width of LAPTOPS) {
+        await page.setViewportSize({ width, height })
+        t.same(await page.evaluate(UNREADABLE), [], `${when} at ${width}`)
+      }
+    }
+    await page.setViewportSize({ width: 1280, height })
+    for (const path of TABLES) {
+      await open(page, path)
+      await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+      await isSettled(page, path)
+      t.same(await page.evaluate(UNREADABLE), [], `${path || 'overview'} at 1280`)
+    }
+    await context.close()
+  })

@@ -16,7 +16,7 @@ export function gapColumns<R extends Gap>(most: number): Column<R>[] {
     {
       key: 'gap',
       head: <GapAxis most={most} label={`${overview.arrived}, ${overview.readBy}`} />,
-      width: '30%',
+      width: '24%',
       cell: ({ fetches, arrivals }) => <Dumbbell people={arrivals} agents={fetches} most={most} />,
     },
     {
@@ -24,10 +24,10 @@ export function gapColumns<R extends Gap>(most: number): Column<R>[] {
       head: overview.perVisit,
       right: true,
       wide: true,
-      width: '16%',
+      width: '92px',
       cell: ({ ratio, arrivals, fetches }) =>
         ratio === undefined ? (
-          <span class="muted small no-wrap">
+          <span class="muted small reason">
             {arrivals === 0 ? overview.noVisits : fetches === 0 ? overview.noReads : '–'}
           </span>
         ) : (

@@ -18,7 +18,7 @@ export interface Column<Row> {
   phoneOnly?: boolean
   /** Left out where the table has little room. */
   rare?: boolean
-  /** The column's share of the width, such as `20%`. */
+  /** The column's share of the width, such as `20%`, or what its longest word needs, such as `90px`. */
   width?: string
   /** The present order by this column, for columns that can be ordered by. */
   sort?: 'ascending' | 'descending' | 'none'

@@ -25,7 +25,7 @@ export function RangePicker() {
       button={
         <>
           <Icon name="calendar" />
-          {windowName()}
+          <span title={windowName()}>{windowName()}</span>
         </>
       }
     >

@@ -114,7 +114,7 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
     {
       key: 'purpose',
       head: texts.purpose,
-      width: '9%',
+      width: '10%',
       cell: ({ purpose }) => (purpose === undefined ? '' : (t().parts.purpose[purpose] ?? purpose)),
     },
     {

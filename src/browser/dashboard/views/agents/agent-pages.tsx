@@ -97,10 +97,10 @@ export function WhatItIgnored({ id, operator, spoofed }: IgnoredProps) {
             rowKey={({ severity, hostname, pathname, line }) => `${severity} ${hostname}${pathname} ${line}`}
             columns={[
               pageColumn(texts.path),
-              lineColumn({ width: '33%' }),
+              lineColumn({ width: '30%' }),
               ...(severities.length > 1 ? [severityColumn({ wide: true, width: '20%' })] : []),
               countColumn('fetches', { width: '10%' }),
-              agoColumn('last_seen', texts.last, { width: '19%', wide: true }),
+              agoColumn('last_seen', texts.last, { width: '22%', wide: true }),
             ]}
           />
           {severities.map((severity) => (

@@ -64,7 +64,7 @@ export default function CitationGap() {
           {
             key: 'verdict',
             head: t().overview.verdict,
-            width: '12%',
+            width: '124px',
             cell: ({ verdict }: Row) => <VerdictTag of={verdict} />,
           },
         ]}
@@ -213,8 +213,8 @@ function shownColumns<R extends Shown>(most: number): Column<R>[] {
   if (!hasPeople()) return [number('fetches', t().overview.pageReads)]
   const [axis, ...more] = gapColumns<R>(most)
   return [
-    { ...number('fetches', t().overview.pageReads), wide: true, width: '11%' },
-    { ...number('arrivals', texts.arrivals), wide: true, width: '11%' },
+    { ...number('fetches', t().overview.pageReads), wide: true, width: '90px' },
+    { ...number('arrivals', texts.arrivals), wide: true, width: '90px' },
     ...(axis ? [{ ...axis, cell: (row: R) => <Below of={axis.cell(row)}>{changesOf(row, changeOf)}</Below> }] : []),
     ...more,
   ]

@@ -193,7 +193,12 @@ function Gap({ span }: { span: 6 | 12 }) {
             columns={[
               pageColumn(),
               ...gapColumns(most),
-              { key: 'verdict', head: texts.verdict, width: '18%', cell: ({ verdict }) => <VerdictTag of={verdict} /> },
+              {
+                key: 'verdict',
+                head: texts.verdict,
+                width: '124px',
+                cell: ({ verdict }) => <VerdictTag of={verdict} />,
+              },
             ]}
           />
           <GapKey />
