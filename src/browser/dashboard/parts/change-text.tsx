@@ -90,7 +90,7 @@ function causeText(cause: Cause, { granularity }: Changes): unknown[] {
   const parts = [...tell(formatNumber(Math.abs(difference)), difference > 0, <CauseLink cause={cause} name={name} />)]
   if (page?.value !== undefined) {
     const isNearlyAll = page.difference / difference >= 0.9
-    const link = <PageLink path={page.value} />
+    const link = <PageLink path={page.value} front={texts.frontPage} />
     parts.push(...(isNearlyAll ? texts.nearlyAll(link) : texts.most(link)))
   }
   if (granularity === 'day' && times.length > 0) {
@@ -107,7 +107,7 @@ function CauseLink({ cause, name }: { cause: Cause; name: string }) {
   if (value === undefined) return <>{name}</>
   const to = changePath(dimension, cause)
   const filters = [...place.value.filters, { dimension, op: 'is', value }]
-  const shown = PAGES.includes(dimension) ? (value === '/' ? t().parts.frontPage : shortPath(name, 80)) : name
+  const shown = PAGES.includes(dimension) ? (value === '/' ? t().changes.frontPage : shortPath(name, 80)) : name
   return (
     <a href={hrefTo(to ? { path: to } : { filters })} title={name.slice(0, 2_000)} dir="auto">
       {shown}

@@ -13,6 +13,9 @@ interface Claim {
 /** The agents that the catalogue does not name: they claim no name. */
 const OTHER = 'other'
 
+/** The name of an operator; the agents that the catalogue does not name have none. */
+export const operatorName = (operator: string): string => (operator === 'Unknown' ? t().parts.unknown : operator)
+
 /** Whether a name is only what the fetches say: they failed the check, or nothing proves that they are the agent's. */
 export function isOnlyClaimed({ severity, verification, verified, fetches, spoofed }: Claim): boolean {
   if (severity !== undefined) return severity === 'unverified' || verified === false

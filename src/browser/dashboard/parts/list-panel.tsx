@@ -1,7 +1,8 @@
 import type { ComponentChildren, ComponentProps } from 'preact'
 import type { Audience } from '../state/address.js'
 import { Ranked } from './lists.js'
-import { Measures } from './measures.js'
+import { type MeasuredRow, Measures } from './measures.js'
+import { metricOf } from './numbers.js'
 import { Paging } from './paging.js'
 import { Panel } from './panel.js'
 import { Lacking, Warnings } from './states.js'
@@ -65,7 +66,7 @@ export const RankedPanel = ({ rows, metric, of, ...panel }: OneListProps & Compo
   <OneList empty={rows.length === 0} {...panel} list={() => <Ranked of={of} metric={metric} rows={rows} />} />
 )
 
-/** A panel with names from people's rows, each with several numbers. */
+/** A panel with names from people's rows, each with several numbers, in the order of the first. */
 export const MeasuresPanel = ({
   rows,
   head,
@@ -75,6 +76,12 @@ export const MeasuresPanel = ({
   <OneList
     empty={rows.length === 0}
     {...panel}
-    list={() => <Measures of="human" label={panel.title} head={head} rows={rows} metrics={metrics} />}
+    list={() => (
+      <Measures of="human" label={panel.title} head={head} rows={inOrder(rows, metrics[0])} metrics={metrics} />
+    )}
   />
 )
+
+/** The API orders rows by people; a list has the order of the number that its bars show. */
+const inOrder = (rows: readonly MeasuredRow[], metric = ''): MeasuredRow[] =>
+  rows.toSorted((a, b) => (metricOf(b.values, metric) ?? 0) - (metricOf(a.values, metric) ?? 0))

@@ -66,9 +66,9 @@ export const PageName = ({ path }: { path: string }) => (
 )
 
 /** A page in a sentence, where a lone slash would be read as a mark between words. Tables show it as the path it is. */
-export const PageLink = ({ path }: { path: string }) => (
+export const PageLink = ({ path, front = t().parts.frontPage }: { path: string; front?: string }) => (
   <a href={hrefTo({ path: viewPath('pages', path) })} title={path.slice(0, 2_000)} dir="ltr">
-    {path === '/' ? t().parts.frontPage : shortPath(path, 80)}
+    {path === '/' ? front : shortPath(path, 80)}
   </a>
 )
 

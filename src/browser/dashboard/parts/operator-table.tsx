@@ -1,6 +1,6 @@
 import { formatShare } from '../state/format.js'
 import { t } from '../texts/index.js'
-import { claimedName } from './claimed-name.js'
+import { claimedName, operatorName } from './claimed-name.js'
 import { changingColumns, countText } from './columns.js'
 import { Mark } from './marks.js'
 import { RowName } from './names.js'
@@ -60,7 +60,9 @@ export function OperatorTable({
           {
             key: 'operator',
             head: overview.operator,
-            cell: (row) => <RowName label={claimedName(row.operator, row)} filter={['operator', row.operator]} />,
+            cell: (row) => (
+              <RowName label={claimedName(operatorName(row.operator), row)} filter={['operator', row.operator]} />
+            ),
           },
           ...(hasAgents ? [agents] : []),
           ...changingColumns('fetches', { width: '13%', changeWidth: '12%' }),

@@ -3,8 +3,8 @@ import type { Texts } from '../shape.js'
 
 export const changes: Texts['changes'] = {
   title: 'Was sich änderte',
-  people: (n, isMore, than) => ['Von Menschen gab es ', n.shown, isMore ? ' mehr' : ' weniger', ` ${than}`],
-  agents: (n, isMore, than) => ['Von Agenten gab es ', n.shown, isMore ? ' mehr' : ' weniger', ` ${than}`],
+  people: (n, isMore, than) => ['Menschen kamen auf ', n.shown, isMore ? ' mehr' : ' weniger', ` ${than}`],
+  agents: (n, isMore, than) => ['Agenten kamen auf ', n.shown, isMore ? ' mehr' : ' weniger', ` ${than}`],
   peopleSame: (than) => `Menschen kamen so oft zu Besuch wie ${than.replace('als ', '')}.`,
   agentsSame: (than) => `Agenten lasen so oft wie ${than.replace('als ', '')}.`,
   than: (days, compare) =>
@@ -27,11 +27,12 @@ export const changes: Texts['changes'] = {
   },
   nearlyAll: (page) => [', fast alle auf ', page],
   most: (page) => [', die meisten auf ', page],
+  frontPage: 'der Startseite',
   onDays: (days) => ` am ${days}`,
   and: 'und',
   spread: {
-    human: 'Die Änderung ist verteilt: keine Seite, keine Quelle und kein Land ragt heraus.',
-    agent: 'Die Änderung ist verteilt: kein Agent, keine Seite und kein Land ragt heraus.',
+    human: 'Die Änderung ist verteilt: keine Seite, keine Quelle und kein Land sticht heraus.',
+    agent: 'Die Änderung ist verteilt: kein Agent, keine Seite und kein Land sticht heraus.',
   },
   chance: 'Das kann Zufall sein, deshalb wird keine Ursache genannt.',
   unknown: 'Weniger als die Hälfte dieser Zeit wurde in beiden Zeiträumen erfasst; deshalb wird nichts verglichen.',

@@ -10,7 +10,7 @@ export const sources: Texts['sources'] = {
     best,
     ` mit ${share}.`,
   ],
-  assistants: (visits, first) => [' KI-Assistenten brachten ', visits.shown, ', zuerst ', first, '.'],
+  assistants: (visits, share, first) => [' KI-Assistenten brachten ', visits.shown, ` (${share}), zuerst `, first, '.'],
   noAssistants: ' Von KI-Assistenten kam, soweit bekannt, kein Besuch.',
   none: (when) => [when, ' kam niemand.'],
   channels: 'Kanäle',

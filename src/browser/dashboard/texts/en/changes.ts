@@ -50,6 +50,8 @@ export const changes = {
   },
   nearlyAll: (page: unknown): Parts => [', nearly all of them at ', page],
   most: (page: unknown): Parts => [', most of them at ', page],
+  /** The front page after the prepositions above. */
+  frontPage: 'the front page',
   onDays: (days: string) => ` on ${days}`,
   and: 'and',
   spread: {

@@ -11,10 +11,10 @@ export const sources = {
     best,
     ` with ${share}.`,
   ],
-  assistants: (visits: Quantity<'visits'>, first: unknown): Parts => [
+  assistants: (visits: Quantity<'visits'>, share: string, first: unknown): Parts => [
     ' AI assistants brought ',
     visits.shown,
-    ', first ',
+    ` (${share}), first `,
     first,
     '.',
   ],

@@ -2,7 +2,7 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import { SparkBars } from '../../charts/spark-bars.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
-import { claimedName } from '../../parts/claimed-name.js'
+import { claimedName, operatorName } from '../../parts/claimed-name.js'
 import { agoColumn, changeColumn, countColumn } from '../../parts/columns.js'
 import { IdentityText } from '../../parts/identity.js'
 import { RowName } from '../../parts/names.js'
@@ -106,7 +106,7 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
             to={viewPath('agents', `${value}`)}
           />
           {operator !== undefined && !operator.startsWith(name ?? operator) && (
-            <span class="muted small cut">{operator}</span>
+            <span class="muted small cut">{operatorName(operator)}</span>
           )}
         </span>
       ),

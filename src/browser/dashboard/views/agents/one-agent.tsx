@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { AgentsLeftOut, showsAgents } from '../../parts/agent-side.js'
 import { TableButton } from '../../parts/buttons.js'
-import { claimedName } from '../../parts/claimed-name.js'
+import { claimedName, operatorName } from '../../parts/claimed-name.js'
 import { Cut, OutLink } from '../../parts/names.js'
 import { Panel, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
@@ -47,7 +47,7 @@ export function OneAgent({ id }: { id: string }) {
     <>
       <p class="crumb">
         <a href={hrefTo({ path: viewPath('agents') })}>{t().shell.view.agents}</a>
-        {operator !== undefined && ` / ${operator}`}
+        {operator !== undefined && ` / ${operatorName(operator)}`}
       </p>
       <div class="title-line" aria-busy={loading || answer.loading}>
         <h1 class="title">

@@ -1,3 +1,4 @@
+import { operatorName } from '../../parts/claimed-name.js'
 import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
@@ -117,7 +118,7 @@ function columns(fetched: ReadonlyMap<string, Fetched>): Column<Entry>[] {
       cell: ({ agent_id, name, operator }) => (
         <span class="row-name">
           <RowName label={name} to={viewPath('agents', agent_id)} />
-          {operator !== name && <span class="muted small cut">{operator}</span>}
+          {operator !== name && <span class="muted small cut">{operatorName(operator)}</span>}
         </span>
       ),
     },

@@ -1,5 +1,5 @@
 import { GapKey, gapColumns } from '../../charts/gap-columns.js'
-import { claimedName, isOnlyClaimed } from '../../parts/claimed-name.js'
+import { claimedName, isOnlyClaimed, operatorName } from '../../parts/claimed-name.js'
 import { pageColumn } from '../../parts/columns.js'
 import { CountryTable, countryRows } from '../../parts/country-table.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
@@ -81,7 +81,7 @@ function Disobeyed() {
             <li key={[row.agent_id, row.severity, row.rule, row.line].join(' ')}>
               <a class="cut" href={hrefTo({ path: viewPath('agents', row.agent_id) })}>
                 <b>{claimedName(row.name, row)}</b>{' '}
-                {!isOnlyClaimed(row) && <span class="muted small">{row.operator}</span>}
+                {!isOnlyClaimed(row) && <span class="muted small">{operatorName(row.operator)}</span>}
               </a>
               <span class="amount">
                 <RowChange metric="fetches" now={row.fetches} before={row.comparison?.fetches} />

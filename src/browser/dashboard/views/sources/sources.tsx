@@ -64,7 +64,9 @@ function SourcesSentence({ answer }: { answer: Sourced }) {
         const share = formatShare((best.sessions ?? 0) / total)
         return [
           ...texts.sentence(whenText(), visits(total), channelName(best.channel), share),
-          ...(sent > 0 && first ? texts.assistants(visits(sent), <b>{first.slice(0, 80)}</b>) : [texts.noAssistants]),
+          ...(sent > 0 && first
+            ? texts.assistants(visits(sent), formatShare(sent / total), <b>{first.slice(0, 80)}</b>)
+            : [texts.noAssistants]),
         ]
       }}
     </Sentence>

@@ -2,7 +2,7 @@ import type { ComponentProps } from 'preact'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
-import { claimedName, isOnlyClaimed } from '../../parts/claimed-name.js'
+import { claimedName, isOnlyClaimed, operatorName } from '../../parts/claimed-name.js'
 import { agoColumn, changeColumn, countColumn, lineColumn, pageColumn, severityColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { RowName } from '../../parts/names.js'
@@ -109,7 +109,7 @@ const evidence = () => [
 const agentName = (name: string, row: Pick<One, 'agent_id' | 'operator' | 'severity'> & { verified?: boolean }) => (
   <span class="row-name">
     <RowName label={claimedName(name, row)} filter={['agent_id', row.agent_id]} to={viewPath('agents', row.agent_id)} />
-    {!isOnlyClaimed(row) && <span class="muted small cut">{row.operator}</span>}
+    {!isOnlyClaimed(row) && <span class="muted small cut">{operatorName(row.operator)}</span>}
   </span>
 )
 
