@@ -94,6 +94,6 @@ t.test('in German', async (t) => {
   await page.waitForSelector('main .chain')
   t.match(
     await page.textContent('main .sentence'),
-    /Von Agenten gab es [\d.]+ Lesezugriffe mehr als in den 7 Tagen davor/,
+    /Agenten kamen auf [\d.]+ Lesezugriffe mehr als in den 7 Tagen davor/,
   )
 })
