@@ -53,8 +53,11 @@ t.test('a chain of contributions adds up, and the sentence names the cause', asy
   t.match(rows, /^CCBot.*\+2,/)
 
   await page.locator('[role=tab][aria-selected=true]').focus()
-  await page.keyboard.press('ArrowLeft')
-  await shows(t, page, texts('[role=tab][aria-selected=true] > span:first-child'), ['Pages'], 'arrows move the tabs')
+  const chosen = texts('[role=tab][aria-selected=true] > span:first-child')
+  for (const tab of ['Sections', 'Pages']) {
+    await page.keyboard.press('ArrowLeft')
+    await shows(t, page, chosen, [tab], 'arrows move the tabs')
+  }
   t.match(page.url(), /by=pages/, 'the tab is in the address')
   t.equal(await page.evaluate('document.activeElement.id'), 'by-pages', 'and have the focus')
   const wave = page.locator('main .chain.agent tr.up th button').first()

@@ -145,7 +145,7 @@ export const RETENTION: Omit<ExpectedRead, 'audiences'> = {
     const best = days < 29 ? 'day' : days < 200 ? 'week' : 'month'
     const granularity = asked ?? best
     const unitOfIds = asked ?? 'week'
-    if (pick % 2 === 1 && unitOfIds !== 'month') {
+    if (pick % 2 === 1 && unitOfIds !== 'month' && q.salt === 'month') {
       const data = retentionByIds(siteView(rows, q), unitOfIds, now, (from, to) => recordedPart(rows, q, [from, to]))
       return { params: `align=ids&granularity=${unitOfIds}`, data }
     }

@@ -16,6 +16,8 @@ export interface ListOptions {
   readonly limit?: number
   /** False: rows get no `comparison`, because they compare two windows already. */
   readonly compare?: boolean
+  /** Reads every row of the other window: there are few, and DuckDB works long on a condition on such a key. */
+  readonly comparesAll?: true
   /** Computes the `metrics` that `build` does not select. */
   readonly late?: LateMetrics | undefined
   /** Selects the number of rows on all pages as `n`, if that is cheaper than counting them with the page. */
@@ -42,7 +44,7 @@ type FindOther = (row: ResultRow, index: number) => ResultRow | undefined
 
 /** Reads the sorted rows of a list: a page of them, or the next rows of a cursor. */
 export function createListReader(options: ListOptions, { current, compared, build, query }: ListSource) {
-  const { key, order, metrics, late, totalQuery } = options
+  const { key, order, metrics, late, totalQuery, comparesAll } = options
   const keys = typeof key === 'string' ? [key] : key
   const sorting = raw([...order, ...keys].map((column) => `${column} nulls last`).join(', '))
   const nameOf = (row: ResultRow) => JSON.stringify(keys.map((column) => row[column] ?? null))
@@ -93,7 +95,9 @@ export function createListReader(options: ListOptions, { current, compared, buil
       const rows = await complete(
         page.map(({ total_rows, ...row }) => row),
         async ({ plan }) => {
-          const others = await query(sql`select * from (${build(plan)}) r where ${keyMatches(keys, page)}`)
+          const others = await query(
+            sql`select * from (${build(plan)}) r where ${comparesAll ? raw('true') : keyMatches(keys, page)}`,
+          )
           const byName = new Map(others.map((row) => [nameOf(row), row]))
           return (row) => byName.get(nameOf(row))
         },

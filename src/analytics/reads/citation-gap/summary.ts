@@ -61,7 +61,13 @@ export default defineRead({
       plan === context.plan ? totalsFromCounts(whole) : citationTotals(plan, of),
     )
     const operators = await context.list(
-      { key: 'operator', order: ['fetches desc', 'arrivals desc'], metrics: METRICS, limit: MAX_OPERATORS },
+      {
+        key: 'operator',
+        order: ['fetches desc', 'arrivals desc'],
+        metrics: METRICS,
+        limit: MAX_OPERATORS,
+        comparesAll: true,
+      },
       (plan) => citationOperators(plan, of),
     )
     const urls = Object.fromEntries(CITATION_VERDICTS.map((verdict) => [verdict, counts.get(verdict) ?? 0]))
