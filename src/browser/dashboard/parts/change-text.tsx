@@ -66,7 +66,9 @@ function changeSentence(of: Audience, data: Changes, meta: MetaOf<'/api/stats/ch
       : texts.agents(quantity('/api/stats/changes pageviews', n, draw), isMore, than)
   if (verdict === 'chance') return [...total, '. ', texts.chance, ' ']
   if (!cause) return [...total, '. ', texts.spread[of], ' ']
-  return [...total, ...causeText(cause, data), '. ']
+  const told = causeText(cause, data)
+  // A German day ends with a point of its own: 25. Nov.
+  return [...total, ...told, String(told.at(-1)).endsWith('.') ? ' ' : '. ']
 }
 
 /** One sentence for each readership; said once if neither has a change. */
