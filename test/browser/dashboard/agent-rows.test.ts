@@ -75,9 +75,9 @@ t.test('one row per agent and deciding line', async (t) => {
     `[...document.querySelectorAll('.violations li')].map((row) => row.innerText.replace(/\\s+/g, ' ').trim())`,
   )
   t.strictSame(list, [
-    'Googlebot Google 5 10 Disallow: /proofs Breach',
-    'Googlebot Google 3 12 Disallow: /pricing Breach',
-    '“GPTBot” 4 12 Disallow: /pricing Unverified',
+    'Googlebot Google New 5 10 Disallow: /proofs Breach',
+    'Googlebot Google New 3 12 Disallow: /pricing Breach',
+    '“GPTBot” New 4 12 Disallow: /pricing Unverified',
   ])
   await context.close()
 })
