@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { Icon, Logo, Mark } from '../parts/marks.js'
 import { type Audience, hrefTo, place, view, viewPath } from '../state/address.js'
 import { type Params, useRead } from '../state/data.js'
+import { segments } from '../state/filters.js'
 import { formatNumber, formatShort } from '../state/format.js'
 import { quantity } from '../state/quantity.js'
 import { audiences, dimensions, envelope, shareSlug, siteQuery, usePair } from '../state/question.js'
@@ -52,8 +53,9 @@ const counts = signal<{ of: string; texts: Readonly<Record<string, string>> } | 
 
 /** Keeps the numbers of the overview while the question stays. They are asked with its panels, and on no other view. */
 function useCounts(): Readonly<Record<string, string>> {
-  const { filters } = place.value
-  const isKnown = filters.length === 0 || dimensions.value.length > 0
+  const { filters, segment } = place.value
+  const isListed = segment === undefined || segments.value.some(({ id }) => id === segment)
+  const isKnown = isListed && ((filters.length === 0 && segment === undefined) || dimensions.value.length > 0)
   const totals = usePair('/api/stats/overview', () => (isCurrent('overview') && isKnown ? {} : undefined))
   const of = JSON.stringify(envelope('human'))
   const [people, agents] = [totals.human, totals.agent]
