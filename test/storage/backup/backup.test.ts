@@ -143,6 +143,8 @@ t.test('every flipped byte and every cut is found, and nothing is restored', asy
       place -= to - from
       return false
     })
+    // The check sum of a header may begin with a zero or a space: that is the same number.
+    if (place === 148) place++
     writeFileSync(damaged, flip(bytes, (range?.from ?? 0) + place))
     const { code, stderr } = await restore(damaged, to)
     t.equal(code, 1, `byte ${(range?.from ?? 0) + place}: ${stderr}`)
