@@ -28,7 +28,12 @@ export function beginHistory(data: string, say: (text: string) => void): (() => 
   }
   if (existsSync(data) && readdirSync(data).length > 0) return undefined
   mkdirSync(data, { recursive: true })
-  writeFileSync(marker, `${process.pid}`)
+  try {
+    // Of two that start at once, the second fails here.
+    writeFileSync(marker, `${process.pid}`, { flag: 'wx' })
+  } catch {
+    throw new Error(`Another npm start is writing the demo's history into ${data}.`)
+  }
   return () => rmSync(marker)
 }
 
