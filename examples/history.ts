@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createDice, type Dice } from './dice.js'
-import { gapOf, paceOn, pagesOn, WAVES } from './past-events.js'
+import { CROWDS, gapOf, paceOn, pagesOn, WAVES } from './past-events.js'
 import { policyChangeOf } from './past-records.js'
 import type { AgentVisitor } from './visitors.js'
 import { createVisits, type Step, TRACK, type Visit } from './visits.js'
@@ -73,6 +73,9 @@ export async function createHistory(options: HistoryOptions): Promise<Entry[]> {
     const people = options.people * (WEEKDAYS[new Date(day).getUTCDay()] ?? 1) * growth * noise
     const past = { pages: pagesOn(ago, options.pages), pace: paceOn(ago) }
     for (let i = 0; i < people; i++) await add(visits.person(past), day, hourOfPerson(random))
+    for (const { share, ...arrival } of CROWDS.filter(({ daysAgo }) => daysAgo === ago))
+      for (let i = 0; i < share * options.people; i++)
+        await add(visits.person({ ...past, arrival }), day, hourOfPerson(random))
     for (let i = 0; i < options.agents * growth * noise; i++) await addAgent(day)
     for (const { visitor, share, ...time } of WAVES.filter(({ daysAgo }) => daysAgo === ago))
       for (let i = 0; i < share * options.agents; i++) await addAgent(day, visitor, time)

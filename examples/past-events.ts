@@ -38,6 +38,21 @@ export const WAVES: readonly Wave[] = [
   { daysAgo: 4, visitor: findAgent(({ network }) => network === SPOOFER), share: 0.6, from: 13, hours: 2 },
 ]
 
+/** People who follow one link on one day. */
+interface Crowd {
+  daysAgo: number
+  /** Visits, as a share of the visits by people on an average day. */
+  share: number
+  referrer: string
+  path: string
+}
+const LINKED = { referrer: 'https://tidewire.example/', path: '/articles/fog-signals' }
+/** A news site links an article, and its readers are gone two days later. */
+export const CROWDS: readonly Crowd[] = [
+  { daysAgo: 13, share: 2.4, ...LINKED },
+  { daysAgo: 12, share: 1.1, ...LINKED },
+]
+
 /** The article that people leave while agents go on reading it, and the days in which they do. */
 const DECAYING = { path: '/articles/two-bulges', from: 40, to: 24 }
 

@@ -29,6 +29,8 @@ interface Past {
   pages: readonly string[]
   /** How many times as long as now a page takes to load. */
   pace: number
+  /** The link that brings a person for the first time; any if absent. */
+  arrival?: { referrer: string; path: string }
 }
 
 interface Visits {
@@ -56,9 +58,9 @@ export function createVisits(
     return createAgentVisit(dice, visitor, visitor.pages ?? allowed)
   }
   const person = (past: Past = { pages, pace: 1 }) => {
-    const back = regulars.length > 20 && random() < 0.35
+    const back = !past.arrival && regulars.length > 20 && random() < 0.35
     const person = back ? dice.pick(regulars) : createPerson(dice, tracked)
-    if (!back) regulars.push(person)
+    if (!back && !past.arrival) regulars.push(person)
     if (regulars.length > 500) regulars.shift()
     return createPersonVisit(dice, person, base, past)
   }
@@ -151,11 +153,22 @@ function addReading(add: AddStep, dice: Dice, { screen }: Person, page: PageOnSc
   return 50
 }
 
-function createPersonVisit(dice: Dice, person: Person, base: string, { pages, pace }: Past): Visit {
+/** Draws the next page of a person's visit. */
+function choosePath(
+  dice: Dice,
+  pages: readonly string[],
+  { first, keen, afterPrices }: { first: boolean; keen: boolean; afterPrices: boolean },
+): string {
+  if (first && dice.random() < 0.3) return keen ? '/pricing' : '/'
+  if (afterPrices && dice.random() < (keen ? 0.8 : 0.4)) return '/subscribe'
+  return dice.random() < 0.015 ? '/articles/the-lost-essay' : dice.popular(pages)
+}
+
+function createPersonVisit(dice: Dice, person: Person, base: string, { pages, pace, arrival }: Past): Visit {
   const { random } = dice
   const steps: Step[] = []
-  const came = dice.weighted(REFERRERS).url
-  const campaign = random() < 0.08 ? `?${dice.popular(CAMPAIGNS)}` : ''
+  const came = arrival?.referrer ?? dice.weighted(REFERRERS).url
+  const campaign = !arrival && random() < 0.08 ? `?${dice.popular(CAMPAIGNS)}` : ''
   // People whom this assistant sends have asked for what the site sells.
   const keen = came === 'https://chatgpt.com/'
   const count = !keen && random() < 0.45 ? 1 : 2 + Math.floor(Math.log(1 - random()) / Math.log(0.68))
@@ -168,15 +181,9 @@ function createPersonVisit(dice: Dice, person: Person, base: string, { pages, pa
   let previous = campaign ? '' : came
   for (let i = 0; i < Math.min(count, 12); i++) {
     const path =
-      i === 0 && random() < 0.3
-        ? keen
-          ? '/pricing'
-          : '/'
-        : previous === `${base}/pricing` && random() < (keen ? 0.8 : 0.4)
-          ? '/subscribe'
-          : random() < 0.015
-            ? '/articles/the-lost-essay'
-            : dice.popular(pages)
+      i === 0 && arrival
+        ? arrival.path
+        : choosePath(dice, pages, { first: i === 0, keen, afterPrices: previous === `${base}/pricing` })
     const query = i === 0 ? campaign : ''
     const page = navigation(previous, i > 0 ? 'same-origin' : previous ? 'cross-site' : 'none')
     const requestHeaders = { referer: base + path }

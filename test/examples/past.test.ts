@@ -53,6 +53,15 @@ t.test('the made-up past has an event for each view', async (t) => {
       .length
   t.ok(decaying(45, 75) > 3 * decaying(0, 30), `a page decays: ${decaying(45, 75)} → ${decaying(0, 30)} pageviews`)
 
+  const sent = views.filter(({ row }) => row.referrer === 'https://tidewire.example/')
+  t.same(
+    [...new Set(sent.map(({ at, row }) => `${daysAgo(at)} ${row.pathname}`))].sort(),
+    ['12 /articles/fog-signals', '13 /articles/fog-signals'],
+    'a news site sends people to one article for two days',
+  )
+  const viewsOn = (day: number) => views.filter(({ at }) => daysAgo(at) === day).length
+  t.ok(viewsOn(13) > 1.5 * viewsOn(20), `which is a spike: ${viewsOn(20)} pageviews a week before, ${viewsOn(13)} then`)
+
   const visitors = new Map<string, { keen: boolean; bought: boolean }>()
   for (const { row } of views) {
     const who = `${row.ip} ${row.user_agent}`
