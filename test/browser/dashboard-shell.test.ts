@@ -115,3 +115,67 @@ t.test('a menu closes when its link opens another view', async (t) => {
   await eventually('a step back closes it too', async () => (await menus.count()) === 0)
   t.same(trouble.lines, [])
 })
+
+t.test('last month from the menu of times: by keyboard, on a phone, in German', async (t) => {
+  const app = await startDashboard(t, { people: 400, agents: 400 })
+  const browser = await openBrowser(t)
+  const { page, trouble } = await signIn(browser, app, { viewport: { width: 1440, height: 900 } })
+  await page.waitForSelector('svg.chart')
+  // The site's zone is Europe/Berlin.
+  const local = (at: number) => new Date(at).toLocaleDateString('sv-SE', { timeZone: 'Europe/Berlin' })
+  const today = local(Date.now())
+  const [year = 0, month = 0] = today.split('-').map(Number)
+  const utcDay = (at: number) => new Date(at).toISOString().slice(0, 10)
+  const lastMonth = { from: utcDay(Date.UTC(year, month - 2, 1)), to: utcDay(Date.UTC(year, month - 1, 0)) }
+  const fields = async () => ({
+    from: await page.inputValue('.popover:popover-open input[name=from]'),
+    to: await page.inputValue('.popover:popover-open input[name=to]'),
+  })
+
+  await page.focus('.range-control')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('.popover:popover-open input[name=from]')
+  t.same(
+    await fields(),
+    { from: utcDay(Date.parse(today) - 29 * 86_400_000), to: today },
+    'own dates begin with the 30 days on screen',
+  )
+  for (let i = 0; i < 8; i++) await page.keyboard.press('ArrowDown')
+  t.match(await page.evaluate('document.activeElement.textContent'), 'Last month', 'eight steps below Today')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(new RegExp(`start=${lastMonth.from}&end=${lastMonth.to}`))
+  const name = () => page.textContent('.range-control')
+  const monthStart = new Date(lastMonth.from)
+  const named = (locale: string, at = monthStart) =>
+    new Intl.DateTimeFormat(locale, { month: 'short', year: 'numeric', timeZone: 'UTC' }).format(at)
+  t.equal((await name())?.trim(), named('en-GB'), 'the time has the name of the month')
+  t.equal(await page.locator('.popover:popover-open').count(), 0)
+
+  await page.click('.rail a[href*="/sources"]')
+  await page.waitForSelector('main .sentence')
+  await page.click('button[aria-label="Share this view"]')
+  const address = await page.textContent('dialog .code')
+  t.match(address, `/sites/1/sources?start=${lastMonth.from}&end=${lastMonth.to}`, 'a link to send keeps the month')
+  await page.keyboard.press('Escape')
+
+  await page.click('.range-control')
+  t.same(await fields(), lastMonth)
+  t.equal((await page.textContent('.popover:popover-open [aria-current=true]'))?.trim(), 'Last month')
+  await page.focus('.popover:popover-open input[name=from]')
+  await page.keyboard.press('ArrowUp')
+  t.not((await fields()).from, lastMonth.from, 'arrows change the date in its field')
+  await page.keyboard.press('Escape')
+  await page.focus('main')
+  await page.keyboard.press('[')
+  const earlierStart = new Date(Date.UTC(year, month - 3, 1))
+  await page.waitForURL(new RegExp(`start=${utcDay(earlierStart.getTime())}&`))
+  t.equal((await name())?.trim(), named('en-GB', earlierStart), 'the month before it is one step back')
+  t.same(trouble.lines, [])
+
+  const phone = await signIn(browser, app, { locale: 'de-DE', viewport: { width: 390, height: 844 } })
+  await phone.page.click('.range-control')
+  await phone.page.click('.popover button:has-text("Letzter Monat")')
+  await phone.page.waitForURL(new RegExp(`start=${lastMonth.from}&end=${lastMonth.to}`))
+  t.equal((await phone.page.textContent('.range-control'))?.trim(), named('de-DE'))
+  t.same(phone.trouble.lines, [])
+})

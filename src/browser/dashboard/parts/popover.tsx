@@ -64,7 +64,9 @@ export function Popover({ button, label, class: classes, menu, children, id: giv
           box.current?.querySelector<HTMLElement>('[autofocus], button, a, input, select')?.focus()
         }}
         onKeyDown={(event) => {
-          if (!menu || (event.key !== 'ArrowDown' && event.key !== 'ArrowUp')) return
+          // In a field of a date these keys change the day.
+          if (!menu || event.target instanceof HTMLInputElement) return
+          if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
           event.preventDefault()
           const items = [...(box.current?.querySelectorAll<HTMLElement>('button, a') ?? [])]
           const now = items.findIndex((item) => item.isSameNode(document.activeElement))

@@ -1,22 +1,41 @@
 import { Icon } from '../parts/marks.js'
 import { Popover } from '../parts/popover.js'
-import { go, place, RANGES } from '../state/address.js'
+import { go, type Move, place, RANGES } from '../state/address.js'
 import { timeZone } from '../state/session.js'
-import { windowName } from '../state/window.js'
-import { dayOf, isDay } from '../state/zone.js'
+import { presentDays, windowName } from '../state/window.js'
+import { dayOf, monthBefore } from '../state/zone.js'
 import { t } from '../texts/index.js'
 
-/** Returns a moment as `<input type=date>` takes it; `before` it by some milliseconds. */
-const toDay = (moment: string, before = 0): string =>
-  isDay(moment) ? moment : dayOf(Date.parse(moment) - before, timeZone.value)
+interface Choice {
+  name: string
+  /** The digit that chooses it anywhere on the page. */
+  digit?: number
+  isChosen: boolean
+  move: Move
+}
 
-/** The API's ranges, and own dates in the site's time zone. */
-export function RangePicker() {
+/** The API's ranges, with the month before this one after the present month. */
+function listChoices(today: string): Choice[] {
   const { shell } = t()
   const { range, start, end } = place.value
-  const from = start === undefined ? '' : toDay(start)
-  const to = end === undefined ? '' : toDay(end, 1)
+  const month = monthBefore(today)
+  const lastMonth = {
+    name: shell.lastMonth,
+    isChosen: start === month.start && end === month.end,
+    move: month,
+  }
+  return RANGES.flatMap((each, i) => {
+    const isChosen = start === undefined && range === each
+    const choice = { name: shell.range[each], digit: (i + 1) % 10, isChosen, move: { range: each } }
+    return each === 'mtd' ? [choice, lastMonth] : [choice]
+  })
+}
+
+/** The ranges, and own dates in the site's time zone. */
+export function RangePicker() {
+  const { shell } = t()
   const today = dayOf(Date.now(), timeZone.value)
+  const shown = presentDays()
   return (
     <Popover
       menu
@@ -31,17 +50,17 @@ export function RangePicker() {
     >
       {(close) => (
         <>
-          {RANGES.map((each, i) => (
+          {listChoices(today).map(({ name, digit, isChosen, move }) => (
             <button
-              key={each}
+              key={name}
               type="button"
-              aria-current={start === undefined && range === each}
+              aria-current={isChosen}
               onClick={() => {
-                go({ range: each })
+                go(move)
                 close()
               }}
             >
-              {shell.range[each]} <kbd>{(i + 1) % 10}</kbd>
+              {name} {digit !== undefined && <kbd>{digit}</kbd>}
             </button>
           ))}
           <hr />
@@ -57,11 +76,11 @@ export function RangePicker() {
           >
             <label class="field">
               <span>{shell.from}</span>
-              <input type="date" name="from" required value={from} max={today} />
+              <input type="date" name="from" required defaultValue={shown?.start} max={today} />
             </label>
             <label class="field">
               <span>{shell.to}</span>
-              <input type="date" name="to" required value={to} max={today} />
+              <input type="date" name="to" required defaultValue={shown?.end} max={today} />
             </label>
             <div class="buttons">
               <button type="submit" class="button">

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
 import { t } from '../texts/index.js'
 import { go, type Move, type Place, place } from './address.js'
-import { formatFullInstant, formatLongDay } from './format.js'
+import { formatFullInstant, formatLongDay, formatMonth } from './format.js'
 import { timeZone } from './session.js'
-import { addDays, dayOf, instantOf, isDay } from './zone.js'
+import { addDays, dayOf, instantOf, isDay, isMonth, monthOf } from './zone.js'
 
 export interface Window {
   start: string
@@ -24,6 +24,7 @@ export function windowName(): string {
   const { start, end, range } = place.value
   if (start === undefined || end === undefined) return t().shell.range[range]
   if (start === end) return formatLongDay(start)
+  if (isMonth(start, end)) return formatMonth(start)
   const write = (moment: string) => (isDay(moment) ? formatLongDay(moment) : formatFullInstant(moment))
   return `${write(start)} – ${write(end)}`
 }
@@ -45,9 +46,19 @@ function presentWindow(): readonly [start: number, end: number] | undefined {
   return shown && [Date.parse(shown.start), Date.parse(shown.end)]
 }
 
+/** The first and the last day of the window, also of a range; undefined until an answer has resolved the range. */
+export function presentDays(): Window | undefined {
+  const present = presentWindow()
+  if (!present) return undefined
+  const [start, end] = present
+  // The end of a range that runs until now lies up to ten seconds later, which may be tomorrow.
+  const last = Math.min(end - 1, Math.max(start, Date.now()))
+  return { start: dayOf(start, timeZone.value), end: dayOf(last, timeZone.value) }
+}
+
 /**
  * Moves the window by its own length; a range becomes a window of its own. Whole days stay whole days, of 23 or 25 hours
- * too. Nothing lies after now.
+ * too, and a month becomes the month beside it. Nothing lies after now.
  */
 export function shiftWindow(by: -1 | 1): void {
   const present = presentWindow()
@@ -60,6 +71,7 @@ export function shiftWindow(by: -1 | 1): void {
   const days = Math.round((Date.parse(last) - Date.parse(first)) / 86_400_000) + 1
   const moved = (instant: number) => new Date(instant + by * (end - start)).toISOString()
   if (dayOf(start - 1, zone) === first) go({ start: moved(start), end: moved(end) })
+  else if (isMonth(first, last)) go(monthOf(addDays(by === 1 ? last : first, by)))
   else go({ start: addDays(first, by * days), end: addDays(last, by * days) })
 }
 

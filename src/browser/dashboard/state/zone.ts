@@ -36,5 +36,18 @@ export const dayOf = (instant: number, zone: string): string => localInput(insta
 export const addDays = (day: string, count: number): string =>
   new Date(Date.parse(`${day}T00:00Z`) + count * 86_400_000).toISOString().slice(0, 10)
 
+/** Returns the first and the last day of the month of a day. */
+export function monthOf(day: string): { start: string; end: string } {
+  const start = `${day.slice(0, 7)}-01`
+  return { start, end: addDays(`${addDays(start, 31).slice(0, 7)}-01`, -1) }
+}
+
+/** Returns the month before the month of a day. */
+export const monthBefore = (day: string): { start: string; end: string } => monthOf(addDays(monthOf(day).start, -1))
+
+/** Whether two days are the first and the last of one month. */
+export const isMonth = (start: string, end: string): boolean =>
+  monthOf(start).start === start && monthOf(start).end === end
+
 /** Whether a moment is a day without a time. */
 export const isDay = (moment: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(moment)

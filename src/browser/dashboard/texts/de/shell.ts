@@ -71,6 +71,7 @@ export const shell: Texts['shell'] = {
     ytd: 'In diesem Jahr',
     all: 'Seit der ersten Zeile',
   },
+  lastMonth: 'Letzter Monat',
   inWindow: 'In dieser Zeit',
   chooseRange: 'Zeitraum',
   from: 'Von',

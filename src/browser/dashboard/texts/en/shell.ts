@@ -70,6 +70,7 @@ export const shell = {
     ytd: 'This year',
     all: 'Since the first row',
   },
+  lastMonth: 'Last month',
   inWindow: 'In this time',
   chooseRange: 'Time range',
   from: 'From',
