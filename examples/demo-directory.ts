@@ -29,7 +29,7 @@ export function beginHistory(data: string, say: (text: string) => void): (() => 
   if (existsSync(data) && readdirSync(data).length > 0) return undefined
   mkdirSync(data, { recursive: true })
   try {
-    // Of two that start at once, the second fails here.
+    // Fails if another demo, started at the same time, created the file.
     writeFileSync(marker, `${process.pid}`, { flag: 'wx' })
   } catch {
     throw new Error(`Another npm start is writing the demo's history into ${data}.`)

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { z } from 'zod'
 import { sourceRows, whereClause } from '../analytics/query/conditions.js'
 import { ENVELOPE_SHAPE, parseParameters, wholeNumber } from '../analytics/query/envelope.js'
@@ -62,6 +63,8 @@ interface StreamDeps extends RouteReadDependencies {
 /** GET /api/stats/realtime/stream: each row of a site as it is committed, for one reader. */
 export function realtimeStreamRoute(deps: StreamDeps): Route {
   const { workerClient, ended, heartbeat_ms, clock, store, catalog, sites } = deps
+  // Each stream listens; over ten, Node warns of a leak on the operator's terminal.
+  setMaxListeners(MAX_STREAMS, ended)
   const streams = createFairShare(MAX_STREAMS)
   const sharedStreams = createFairShare(MAX_SHARED_STREAMS)
   /** Counts a stream of the site's organisation; the returned function ends it. Throws `rate_limited`. */

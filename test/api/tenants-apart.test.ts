@@ -135,6 +135,10 @@ t.test('uploads, imports, undos and streams of one organisation refuse nothing t
   const [keyOfA, keyOfB] = [await a.key(1), await b.key(site)]
   const stream = (key: string, site: number) =>
     open(`${at}/api/stats/realtime/stream?site=${site}&n=0`, { authorization: `Bearer ${key}` })
+  const warnings: string[] = []
+  const warn = ({ name }: Error) => warnings.push(name)
+  process.on('warning', warn)
+  t.teardown(() => process.off('warning', warn))
   const streams = await Promise.all(Array.from({ length: 110 }, () => stream(keyOfA, 1)))
   const statuses = streams.map(({ response }) => response.statusCode)
   t.strictSame(
@@ -146,6 +150,7 @@ t.test('uploads, imports, undos and streams of one organisation refuse nothing t
   t.equal(another.response.statusCode, 429, 'whatever key it uses')
   const ofB = await stream(keyOfB, site)
   t.equal(ofB.response.statusCode, 200)
+  t.same(warnings, [], 'and Node warns of no leak')
   for (const { sent } of [...streams, another, ofB]) sent.destroy()
   await eventually('room after they left', async () => {
     const { response, sent } = await stream(keyOfA, 1)
