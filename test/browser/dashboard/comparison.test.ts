@@ -2,8 +2,9 @@ import t from 'tap'
 import { z } from 'zod'
 import { loadDashboardModule } from '../../fixtures/dashboard-module.js'
 
-const { unrecordedComparison, withoutComparison } = z
+const { pointsBeyondChance, unrecordedComparison, withoutComparison } = z
   .object({
+    pointsBeyondChance: z.custom<(now: object, before: object) => number>(),
     unrecordedComparison: z.custom<(meta: unknown) => { share: number } | undefined>(),
     withoutComparison: z.custom<(data: unknown) => unknown>(),
   })
@@ -68,4 +69,19 @@ t.test('numbers of the comparison are removed wherever they are, series are not'
     { visitors: 9, rows: [{ key: 'a', inner: { n: null } }], buckets: [{ t: 'x', value: 2 }] },
   )
   t.same(withoutComparison({ comparison: [{ t: 'x', value: 2 }] }), { comparison: [{ t: 'x', value: 2 }] })
+})
+
+t.test('a share changes by whole points, if not by chance', async (t) => {
+  const rows: readonly [now: [n: number, of: number], before: [n: number, of: number], points: number, why: string][] =
+    [
+      [[60, 100], [40, 100], 20, 'more'],
+      [[50, 120], [80, 100], -38, 'less'],
+      [[55, 100], [45, 100], 0, 'two samples of one share differ as much'],
+      [[5_500, 10_000], [4_500, 10_000], 10, 'large samples do not'],
+      [[10_010, 20_000], [9_990, 20_000], 0, 'less than a point'],
+      [[6, 10], [0, 0], 0, 'nothing before'],
+      [[5, 5], [9, 9], 0, 'all of both'],
+    ]
+  for (const [[n, of], [m, all], points, why] of rows)
+    t.equal(pointsBeyondChance({ n, of }, { n: m, of: all }), points, why)
 })

@@ -1,6 +1,6 @@
 import type { DataOf, MetaOf } from '../client/index.js'
 import { type Audience, hrefTo, place, viewPath } from '../state/address.js'
-import { unrecordedComparison } from '../state/comparison.js'
+import { type Part, pointsBeyondChance, unrecordedComparison } from '../state/comparison.js'
 import { formatCountry, formatDay, formatNumber, formatShare } from '../state/format.js'
 import { interval } from '../state/interval.js'
 import { shortPath } from '../state/path-name.js'
@@ -45,6 +45,12 @@ const DAYS: Readonly<Record<string, number>> = { '24h': 1, '7d': 7, '30d': 30, '
 function thanText(): string {
   const { range, start, compare } = place.value
   return t().changes.than(start === undefined ? DAYS[range] : undefined, compare)
+}
+
+/** Says by how many points a share changed; nothing without a comparison, or where the change is within chance. */
+export function pointsText(now: Part, before: Part | undefined): string {
+  const points = before === undefined ? 0 : pointsBeyondChance(now, before)
+  return points === 0 ? '' : t().changes.points(t().parts.points(Math.abs(points)), points > 0, thanText())
 }
 
 /** The sentence about one readership: how much changed, what caused it, where and when. */

@@ -82,7 +82,7 @@ const FURTHER_SCOPES: Readonly<Record<string, readonly Scope[]>> = {
   live: ['timeseries', 'agents'],
   pages: ['timeseries', 'breakdown', 'sources', 'agents'],
   sources: ['overview'],
-  devices: ['breakdown'],
+  devices: ['breakdown', 'overview'],
   events: ['overview', 'timeseries'],
   journeys: ['breakdown'],
   agents: ['timeseries', 'sources'],

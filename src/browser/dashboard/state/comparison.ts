@@ -65,3 +65,18 @@ export function withoutComparison(data: unknown): unknown {
       .map(([name, value]) => [name, withoutComparison(value)]),
   )
 }
+
+/** A part of a total. */
+export interface Part {
+  n: number
+  of: number
+}
+
+/** Returns by how many whole points a share changed; 0 if two samples of one share differ as much by chance. */
+export function pointsBeyondChance(now: Part, before: Part): number {
+  if (now.of === 0 || before.of === 0) return 0
+  const difference = now.n / now.of - before.n / before.of
+  const both = (now.n + before.n) / (now.of + before.of)
+  const deviation = Math.sqrt(both * (1 - both) * (1 / now.of + 1 / before.of))
+  return Math.abs(difference) < 2 * deviation ? 0 : Math.round(difference * 100)
+}

@@ -15,6 +15,7 @@ export const changes: Texts['changes'] = {
         : days === 1
           ? 'als am Tag davor'
           : `als in den ${days} Tagen davor`,
+  points: (points, isMore, than) => `, ${points} ${isMore ? 'mehr' : 'weniger'} ${than}`,
   cause: {
     source: (n, isMore, name) => [`; ${n} ${isMore ? '' : 'weniger '}kamen von `, name],
     direct: (n, isMore, name) => [`; ${n} ${isMore ? '' : 'weniger '}kamen `, name],

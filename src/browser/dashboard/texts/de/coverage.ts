@@ -1,3 +1,4 @@
+import { formatNumber } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 
 export const coverage: Texts['coverage'] = {
@@ -5,19 +6,21 @@ export const coverage: Texts['coverage'] = {
   mostRead: 'Meistgelesen',
   longestUnread: 'Am längsten ungelesen',
   sentence: (pages, page, ago) => [
-    'Menschen oder Agenten lasen ',
+    'Agenten lasen alle von ',
     pages.shown,
-    ', oder eine Sitemap führt sie auf. Am längsten ungelesen von Agenten ist ',
+    ', die gelesen wurden oder in einer Sitemap stehen; am längsten ungelesen ist ',
     page,
     `: zuletzt ${ago}.`,
   ],
-  sentenceNever: (pages, page) => [
-    'Menschen oder Agenten lasen ',
+  sentenceNever: (pages, unread, isPart, page) => [
+    'Von ',
     pages.shown,
-    ', oder eine Sitemap führt sie auf. Kein Agent las je ',
+    ', die gelesen wurden oder in einer Sitemap stehen, lasen Agenten ',
+    ...(unread === 1 ? [] : [`${isPart ? 'mindestens ' : ''}${formatNumber(unread)} nie, darunter `]),
     page,
-    '.',
+    ...(unread === 1 ? [' nie.'] : ['.']),
   ],
+  most: (agent, n, all) => [' Am meisten rief ', agent, ` ab: ${formatNumber(n)}-mal; insgesamt: ${all.text}.`],
   sentenceNone: 'In dieser Zeit wurde keine Seite gelesen, und keine Sitemap ist bekannt.',
   people: 'Seitenaufrufe',
   first: 'Zuerst',

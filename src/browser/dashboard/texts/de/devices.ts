@@ -1,8 +1,8 @@
 import type { Texts } from '../shape.js'
 
 export const devices: Texts['devices'] = {
-  sentence: (when, share, type, browser, browserShare) => [
-    `${when} nutzten ${share} der Menschen ${type}; der häufigste Browser war `,
+  sentence: (when, share, type, change, browser, browserShare) => [
+    `${when} nutzten ${share} der Menschen ${type}${change}; der häufigste Browser war `,
     browser,
     ` mit ${browserShare}.`,
   ],

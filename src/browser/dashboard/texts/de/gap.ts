@@ -32,6 +32,14 @@ export const decay: Texts['decay'] = {
   agents: 'Abrufe von Agenten',
   fromTo: (before, now) => `von ${before} auf ${now.text}`,
   sentence: (page, people, agents) => [page, ` verliert Menschen, ${people}, während Agenten weiterlesen, ${agents}.`],
+  lost: (page, people, why) => [page, ` verlor am meisten, ${people}. ${why}`],
+  why: {
+    decaying: '',
+    fading: 'Auch Agenten lasen sie weniger.',
+    steady: 'Ohne den Trend der Website ist das weniger als ein Viertel.',
+    blocked: 'Ein Agent, der sie vorher lesen konnte, kann es nicht mehr.',
+    insufficient: 'Für ein Urteil ist das zu wenig: unter 28 Tagen, 50 Seitenaufrufen oder 10 Abrufen.',
+  },
   sentenceNone: ['Keine Seite verlor Menschen, während Agenten weiterlasen.'],
   sentenceTooFew: [
     'Noch gibt es zu wenig zum Vergleichen: Urteile brauchen 28 Tage, 50 Seitenaufrufe und 10 Abrufe einer Seite in der Zeit davor.',

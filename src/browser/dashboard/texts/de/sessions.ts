@@ -3,8 +3,20 @@ import type { Texts } from '../shape.js'
 
 export const sessions: Texts['sessions'] = {
   sentence: (when, visits) => [`${when}: `, visits.shown, '; die neuesten stehen oben.'],
+  left: (when, visits, share, change, time) => [
+    `${when}: `,
+    visits.shown,
+    `; ${share} endeten nach einer Seite mit unter 10 s Nutzung${change}; im Schnitt dauerte ein Besuch ${time}.`,
+  ],
   none: (when) => [when, ' begann kein Besuch.'],
   visitorsSentence: (when, people) => [`${when}: `, people.shown, '; wer zuletzt da war, steht oben.'],
+  visitorsBack: (when, people, fresh, share, after) => [
+    `${when}: `,
+    people.shown,
+    `; von ${fresh.text} mit erstem Besuch kamen `,
+    share,
+    ` ${after} wieder.`,
+  ],
   visitorsNone: (when) => [when, ' kam niemand.'],
   empty: 'In dieser Zeit begann kein Besuch. Wählen Sie eine längere Zeit, oder entfernen Sie einen Filter.',
   emptyVisitors: 'In dieser Zeit kam niemand. Wählen Sie eine längere Zeit, oder entfernen Sie einen Filter.',

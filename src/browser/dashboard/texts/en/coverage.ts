@@ -1,3 +1,4 @@
+import { formatNumber } from '../../state/format.js'
 import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
@@ -6,18 +7,25 @@ export const coverage = {
   mostRead: 'Most read',
   longestUnread: 'Longest unread',
   sentence: (pages: Quantity<'pages'>, page: unknown, ago: string): Parts => [
-    'People or agents read ',
+    'Agents have read all of ',
     pages.shown,
-    ', or a sitemap lists them. Agents left ',
+    ' that people or agents read or a sitemap lists; they left ',
     page,
     ` unread for longest: the last read was ${ago}.`,
   ],
-  sentenceNever: (pages: Quantity<'pages'>, page: unknown): Parts => [
-    'People or agents read ',
+  /** `isPart`: at least so many are unread. */
+  sentenceNever: (pages: Quantity<'pages'>, unread: number, isPart: boolean, page: unknown): Parts => [
+    'Of ',
     pages.shown,
-    ', or a sitemap lists them. No agent ever read ',
+    ' that people or agents read or a sitemap lists, agents never read ',
+    ...(unread === 1 ? [] : [`${isPart ? 'at least ' : ''}${formatNumber(unread)}, such as `]),
     page,
     '.',
+  ],
+  most: (agent: unknown, n: number, all: Quantity<'fetches'>): Parts => [
+    ' ',
+    agent,
+    ` fetched most: ${formatNumber(n)} of ${all.text}.`,
   ],
   sentenceNone: 'No page was read in this time, and no sitemap is known.',
   people: 'Pageviews',

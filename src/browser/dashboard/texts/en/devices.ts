@@ -1,8 +1,16 @@
 import type { Parts } from '../rich-text.js'
 
 export const devices = {
-  sentence: (when: string, share: string, type: string, browser: unknown, browserShare: string): Parts => [
-    `${when} ${share} of the people used ${type}; the most used browser was `,
+  /** `change` is that of the first share. */
+  sentence: (
+    when: string,
+    share: string,
+    type: string,
+    change: string,
+    browser: unknown,
+    browserShare: string,
+  ): Parts => [
+    `${when} ${share} of people used ${type}${change}; the most used browser was `,
     browser,
     ` with ${browserShare}.`,
   ],

@@ -50,6 +50,15 @@ export const decay = {
     page,
     ` loses people, ${people}, while agents go on reading it, ${agents}.`,
   ],
+  lost: (page: unknown, people: string, why: string): Parts => [page, ` lost most, ${people}. ${why}`],
+  /** After the page that lost most. */
+  why: {
+    decaying: '',
+    fading: 'Agents read it less too.',
+    steady: 'Without the site’s own trend, that is less than a quarter.',
+    blocked: 'An agent that could read it before no longer can.',
+    insufficient: 'That is too little for a verdict: under 28 days, 50 pageviews or 10 fetches.',
+  },
   sentenceNone: ['No page lost people while agents went on reading it.'] as Parts,
   sentenceTooFew: [
     'There is too little to compare yet: verdicts need 28 days, 50 pageviews and 10 fetches of a page in the time before.',

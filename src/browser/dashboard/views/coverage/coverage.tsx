@@ -8,7 +8,7 @@ import { PageLink } from '../../parts/names.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Sentence, Sheet } from '../../parts/panel.js'
 import type { Column } from '../../parts/table.js'
-import { hrefTo, place } from '../../state/address.js'
+import { hrefTo, place, viewPath } from '../../state/address.js'
 import { formatAgo, formatDay, formatFullInstant, formatNumber, formatSeconds } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
@@ -58,26 +58,45 @@ export default function Coverage() {
   )
 }
 
-/** How many URLs there are, and which one agents have left unread for longest. */
+/** How many pages agents never read, or which they left for longest; and which agent fetched most. */
 function CoverageSentence() {
   const texts = t().coverage
-  const stale = useOne('/api/agents/coverage', 'agent', { order: 'stale', limit: 1 })
+  // The first rows of the order "longest unread".
+  const stale = useOne('/api/agents/coverage', 'agent', { order: 'stale', limit: LIMIT, page: 1 })
+  const by = useOne('/api/agents/breakdown', 'agent', { dimension: 'agent_id', limit: 20 }, showsAgents())
+  const totals = useOne('/api/agents/overview', 'agent', {}, showsAgents())
   return (
-    <Sentence answers={[stale]}>
+    <Sentence answers={[stale]} also={showsAgents() ? [by, totals] : []}>
       {() => {
-        const row = stale.data?.[0]
-        const total = stale.meta?.total ?? 0
-        if (row === undefined) return texts.sentenceNone
-        const page = <PageLink path={row.pathname} />
-        const pages = quantity('/api/agents/coverage total', total, (text) => (
+        const rows = stale.data ?? []
+        const [first] = rows
+        if (first === undefined) return texts.sentenceNone
+        const page = <PageLink path={first.pathname} />
+        const pages = quantity('/api/agents/coverage total', stale.meta?.total ?? 0, (text) => (
           <a href={hrefTo({ own: { order: 'stale' } })}>{text}</a>
         ))
-        return row.last_crawl === undefined
-          ? texts.sentenceNever(pages, page)
-          : texts.sentence(pages, page, formatAgo(row.last_crawl))
+        const unread = rows.filter(({ last_crawl }) => last_crawl === undefined).length
+        const lead =
+          first.last_crawl === undefined
+            ? texts.sentenceNever(pages, unread, unread === LIMIT, page)
+            : texts.sentence(pages, page, formatAgo(first.last_crawl))
+        return [...lead, ...mostFetched(by.data, totals.data)]
       }}
     </Sentence>
   )
+}
+
+/** Fetches that did not fail the check of the name, as the table counts them. */
+const genuine = ({ fetches = 0, spoofed = 0 }: { fetches?: number; spoofed?: number } = {}) => fetches - spoofed
+
+function mostFetched(
+  agents: DataOf<'/api/agents/breakdown'> = [],
+  totals: DataOf<'/api/agents/overview'> | undefined,
+): readonly unknown[] {
+  const [most] = agents.filter(({ name }) => name !== undefined).toSorted((a, b) => genuine(b) - genuine(a))
+  if (most === undefined || totals === undefined || genuine(most) === 0) return []
+  const link = <a href={hrefTo({ path: viewPath('agents', `${most.value}`) })}>{most.name}</a>
+  return t().coverage.most(link, genuine(most), quantity('/api/agents/overview fetches', genuine(totals)))
 }
 
 const yes = (is: boolean | undefined, words: { yes: string; no: string }) =>

@@ -24,13 +24,16 @@ type Row = DataOf<'/api/content/decay'>[number]
 /** The pages that lose people while agents go on reading them, against the window before. */
 export default function Decay() {
   const texts = t().decay
-  const answer = useRead('/api/content/decay', { ...mixedEnvelope(), limit: LIMIT, page: pageNumber() })
+  const ask = (page: number) => ({ ...mixedEnvelope(), limit: LIMIT, page })
+  const answer = useRead('/api/content/decay', ask(pageNumber()))
+  // The rows that the sentence is about are on the first page.
+  const top = useRead('/api/content/decay', ask(1))
   const rows = answer.data ?? []
   const hasBefore = unrecordedComparison(answer.meta) === undefined
   return (
     <Sheet title={texts.title}>
-      <Sentence answers={[answer]}>
-        {() => (hasBefore || rows.length === 0 ? sentence(rows) : texts.sentenceTooFew)}
+      <Sentence answers={[top]}>
+        {() => (hasBefore || !top.data?.length ? sentence(top.data ?? []) : texts.sentenceTooFew)}
       </Sentence>
       <ListPanel
         title={texts.title}
@@ -58,16 +61,22 @@ export default function Decay() {
   )
 }
 
+/** The page that loses most people while agents go on reading it; if none does, the page that lost most. */
 function sentence(rows: readonly Row[]): readonly unknown[] {
   const texts = t().decay
-  const [first] = rows
-  if (first === undefined) return texts.sentenceEmpty
-  if (first.verdict !== 'decaying')
-    return rows.every(({ verdict }) => verdict === 'insufficient') ? texts.sentenceTooFew : texts.sentenceNone
-  const page = <PageLink path={first.pathname} />
-  const change = (of: 'people' | 'agents') =>
-    texts.fromTo(formatNumber(first[of].before), quantity(`/api/content/decay ${of}`, first[of].now))
-  return texts.sentence(page, change('people'), change('agents'))
+  if (rows.length === 0) return texts.sentenceEmpty
+  const change = (row: Row, of: 'people' | 'agents') =>
+    texts.fromTo(formatNumber(row[of].before), quantity(`/api/content/decay ${of}`, row[of].now))
+  const decaying = rows.find(({ verdict }) => verdict === 'decaying')
+  if (decaying)
+    return texts.sentence(<PageLink path={decaying.pathname} />, change(decaying, 'people'), change(decaying, 'agents'))
+  const lost = ({ people }: Row) => people.before - people.now
+  // Less is within chance.
+  const [most] = rows
+    .filter((row) => lost(row) > 2 * Math.sqrt(row.people.before + row.people.now))
+    .toSorted((a, b) => lost(b) - lost(a))
+  if (most) return texts.lost(<PageLink path={most.pathname} />, change(most, 'people'), texts.why[most.verdict])
+  return rows.every(({ verdict }) => verdict === 'insufficient') ? texts.sentenceTooFew : texts.sentenceNone
 }
 
 /** A relative change, as `▼ 12 %`. */

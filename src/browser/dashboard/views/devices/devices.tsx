@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
+import { pointsText } from '../../parts/change-text.js'
 import { Choose } from '../../parts/fields.js'
 import { MeasuresPanel } from '../../parts/list-panel.js'
 import { type MeasuredRow, Measures } from '../../parts/measures.js'
@@ -39,21 +40,28 @@ export default function Devices() {
   )
 }
 
+/** The kind of device that most people used, how its share changed, and the browser used most. */
 function DevicesSentence({ answer }: { answer: Devised }) {
   const texts = t().devices
+  const totals = useOne('/api/stats/overview', 'human')
   return (
-    <Sentence answers={[answer]}>
+    <Sentence answers={[answer]} also={[totals]}>
       {() => {
         const types = answer.data?.device_types ?? []
-        const total = types.reduce((sum, { visitors = 0 }) => sum + visitors, 0)
+        const listed = types.reduce((sum, { visitors = 0 }) => sum + visitors, 0)
+        const of = totals.data?.visitors || listed
         const first = types.find(({ device_type }) => device_type !== undefined)
         const browser = answer.data?.browsers?.find((row) => row.browser !== undefined)
-        if (!first?.device_type || !browser?.browser || total === 0) return texts.none(whenText())
-        const share = (visitors = 0) => formatShare(Math.min(1, visitors / total))
+        if (!first?.device_type || !browser?.browser || of === 0) return texts.none(whenText())
+        const share = (n = 0) => formatShare(Math.min(1, n / of))
+        // The list has no type that is in the time before alone, so the total of that time is asked.
+        const [was, all] = [first.comparison?.visitors, totals.data?.comparison?.visitors]
+        const before = was === undefined || all === undefined ? undefined : { n: was, of: all }
         return texts.sentence(
           whenText(),
           share(first.visitors),
           texts.typeInSentence[first.device_type] ?? first.device_type,
+          pointsText({ n: first.visitors ?? 0, of }, before),
           <b>{browser.browser.slice(0, 80)}</b>,
           share(browser.visitors),
         )

@@ -1,10 +1,13 @@
 import '../../styles/sessions.css'
 import { ExportMenu } from '../../charts/export-menu.js'
+import { pointsText } from '../../parts/change-text.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { place, view } from '../../state/address.js'
+import type { Result } from '../../state/data.js'
+import { formatSeconds, formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
@@ -29,21 +32,11 @@ function SessionList() {
     { compare: undefined, limit: ROWS, page: pageNumber() },
     isPeople,
   )
-  const total = answer.meta?.total ?? 0
   return (
     <PeopleOnly title={t().shell.view.sessions} why={texts.agents} instead={['agents']}>
       {() => (
         <>
-          <Sentence answers={[answer]}>
-            {() =>
-              total === 0
-                ? texts.none(whenText())
-                : texts.sentence(
-                    whenText(),
-                    quantity('/api/stats/sessions total', total, (text) => <span class="people">{text}</span>),
-                  )
-            }
-          </Sentence>
+          <SessionsSentence list={answer} />
           <ListPanel
             title={t().shell.view.sessions}
             right={<ExportMenu report="sessions" picture={false} />}
@@ -61,3 +54,27 @@ function SessionList() {
     </PeopleOnly>
   )
 }
+
+/** The share of visits that left after one page, and how long the average visit took. */
+function SessionsSentence({ list }: { list: Result<'/api/stats/sessions'> }) {
+  const texts = t().sessions
+  const totals = useOne('/api/stats/overview', 'human')
+  return (
+    <Sentence answers={[list]} also={[totals]}>
+      {() => {
+        const total = list.meta?.total ?? 0
+        if (total === 0) return texts.none(whenText())
+        const visits = quantity('/api/stats/sessions total', total, (text) => <span class="people">{text}</span>)
+        const now = leftOf(totals.data)
+        const duration = totals.data?.duration
+        if (now === undefined || duration === undefined) return texts.sentence(whenText(), visits)
+        const change = pointsText(now, leftOf(totals.data?.comparison))
+        return texts.left(whenText(), visits, formatShare(now.n / now.of), change, formatSeconds(duration))
+      }}
+    </Sentence>
+  )
+}
+
+/** The visits that left after one page, of all; undefined if no visit began. */
+const leftOf = ({ bounce, sessions = 0 }: { bounce?: number; sessions?: number } = {}) =>
+  bounce === undefined || sessions === 0 ? undefined : { n: bounce * sessions, of: sessions }

@@ -8,12 +8,14 @@ import { pageNumber } from '../../parts/paging.js'
 import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import type { Column } from '../../parts/table.js'
-import { place, view, viewPath } from '../../state/address.js'
-import { formatAgo, formatCountry, formatFullInstant, formatInstant } from '../../state/format.js'
+import { hrefTo, place, view, viewPath } from '../../state/address.js'
+import type { Result } from '../../state/data.js'
+import { formatAgo, formatCountry, formatFullInstant, formatInstant, formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
+import { returnsOf } from '../retention/returns.js'
 import { OneVisitor } from './one-visitor.js'
 
 const ROWS = 50
@@ -33,21 +35,11 @@ function VisitorList() {
     { compare: undefined, limit: ROWS, page: pageNumber() },
     isPeople,
   )
-  const total = answer.meta?.total ?? 0
   return (
     <PeopleOnly title={t().shell.view.visitors} why={texts.agentsVisitors} instead={['agents']}>
       {() => (
         <>
-          <Sentence answers={[answer]}>
-            {() =>
-              total === 0
-                ? texts.visitorsNone(whenText())
-                : texts.visitorsSentence(
-                    whenText(),
-                    quantity('/api/stats/visitors total', total, (text) => <span class="people">{text}</span>),
-                  )
-            }
-          </Sentence>
+          <VisitorsSentence list={answer} />
           <ListPanel
             title={t().shell.view.visitors}
             right={<ExportMenu report="visitors" picture={false} />}
@@ -62,6 +54,35 @@ function VisitorList() {
         </>
       )}
     </PeopleOnly>
+  )
+}
+
+/** How many people visited; and what share of the new ones came back, where that is known. */
+function VisitorsSentence({ list }: { list: Result<'/api/stats/visitors'> }) {
+  const texts = t().sessions
+  const returns = useOne('/api/stats/retention', 'human', {
+    granularity: undefined,
+    align: 'ids',
+    compare: undefined,
+  })
+  return (
+    <Sentence answers={[list]} also={[returns]}>
+      {() => {
+        const total = list.meta?.total ?? 0
+        if (total === 0) return texts.visitorsNone(whenText())
+        const people = quantity('/api/stats/visitors total', total, (text) => <span class="people">{text}</span>)
+        const back = returnsOf(returns.data?.cohorts ?? [])
+        const unit = returns.data?.granularity
+        if (back === undefined || unit === undefined) return texts.visitorsSentence(whenText(), people)
+        return texts.visitorsBack(
+          whenText(),
+          people,
+          quantity('/api/stats/retention size', back.people),
+          <a href={hrefTo({ path: viewPath('retention') })}>{formatShare(back.share)}</a>,
+          t().retention.after[unit],
+        )
+      }}
+    </Sentence>
   )
 }
 
