@@ -82,6 +82,11 @@ t.test('nothing to compare with is said once; the overview has the panel', async
     true,
     'nothing is cut off sideways',
   )
+  const shorter = page.locator('main .sentence a')
+  t.equal(await shorter.textContent(), 'Last 30 days', 'the longest time that can be compared is offered')
+  await shorter.click()
+  await page.waitForSelector('main .chain')
+  t.match(await readSentence(), 'than in the 30 days before', 'and it has a change')
   await page.goto(`${app.admin}/sites/1/?${RANGE}`)
   await page.waitForSelector('main .change-sides .chain.agent')
   t.equal(await page.locator('main .change-sides .chain.agent :is(.up, .down)').count(), 3, 'the top three rows')
@@ -96,4 +101,22 @@ t.test('in German', async (t) => {
   const sentence = await page.textContent('main .sentence')
   t.match(sentence, /Agenten kamen auf [\d.]+ Lesezugriffe mehr als in den 7 Tagen davor/)
   t.notMatch(sentence, /\.\./, 'a day that ends with a point ends the sentence')
+
+  const days = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10)
+  await page.goto(`${app.admin}/sites/1/changes?start=${days(55)}&end=${days(1)}`)
+  const shorter = page.locator('main .sentence a')
+  await shorter.waitFor()
+  t.match(await shorter.getAttribute('href'), `start=${days(30)}&end=${days(1)}`, 'thirty of them')
+  t.notMatch(await page.textContent('main .sentence'), /\.\./)
+
+  await page.goto(`${app.admin}/sites/1/?start=${days(45)}&end=${days(1)}`)
+  await page.waitForSelector('main svg.chart')
+  const main = async () => String(await page.textContent('main'))
+  await eventually('the chart says when recording began', async () => /wurde nichts erfasst/.test(await main()))
+  t.match(
+    await main(),
+    /Vor \p{Lu}\p{Ll}\., \d+\. \S+ \d{4}, \d\d:\d\d wurde nichts erfasst\./u,
+    'as a reader writes a time',
+  )
+  t.notMatch(await main(), /\d{4}-\d\d-\d\dT/, 'not as a program does')
 })

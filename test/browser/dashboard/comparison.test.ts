@@ -2,10 +2,11 @@ import t from 'tap'
 import { z } from 'zod'
 import { loadDashboardModule } from '../../fixtures/dashboard-module.js'
 
-const { pointsBeyondChance, unrecordedComparison, withoutComparison } = z
+const { pointsBeyondChance, unrecordedComparison, withoutComparison, isComparable } = z
   .object({
     pointsBeyondChance: z.custom<(now: object, before: object) => number>(),
     unrecordedComparison: z.custom<(meta: unknown) => { share: number } | undefined>(),
+    isComparable: z.custom<(meta: unknown, start: number, now: number) => boolean>(),
     withoutComparison: z.custom<(data: unknown) => unknown>(),
   })
   .parse(await loadDashboardModule('state/comparison.ts'))
@@ -84,4 +85,46 @@ t.test('a share changes by whole points, if not by chance', async (t) => {
     ]
   for (const [[n, of], [m, all], points, why] of rows)
     t.equal(pointsBeyondChance({ n, of }, { n: m, of: all }), points, why)
+})
+
+t.test('a last part of the window that can be compared by itself', async (t) => {
+  /** All of October and November, against the 61 days before. */
+  const long = (recorded: object | undefined, more: object = {}) => ({
+    query: { start: day(1, '10'), end: day(1, '12') },
+    comparison: { start: day(1, '08'), end: day(1, '10') },
+    recorded,
+    ...more,
+  })
+  const [thirty, ten] = [day(1, '11'), day(21, '11')]
+  const year = { comparison: { start: '2025-10-01T00:00:00.000Z', end: '2025-12-01T00:00:00.000Z' } }
+  const rows: readonly [meta: unknown, start: string, is: boolean, why: string][] = [
+    [long({ since: day(1, '10'), gaps: [] }), thirty, true, 'thirty days, and thirty of the 31 before them'],
+    [long({ since: day(15, '10'), gaps: [] }), thirty, true, 'the last 17 of thirty have a time before'],
+    [long({ since: day(18, '10'), gaps: [] }), thirty, false, '14 of thirty have one'],
+    [long({ since: day(18, '10'), gaps: [] }), ten, true, 'ten days have one'],
+    [long({ since: before, gaps: [gap(2, 17, '11')] }), thirty, false, 'more than half of the part is missing'],
+    [long({ since: before, gaps: [gap(3, 17, '10')] }), thirty, true, '14 days of the time before are'],
+    [
+      long({ since: before, gaps: [gap(3, 12, '10'), gap(18, 26, '11')] }),
+      thirty,
+      false,
+      'nine before and eight other ones',
+    ],
+    [long({ since: before, gaps: [gap(3, 12, '10'), gap(3, 12, '11')] }), thirty, true, 'the same nine in both'],
+    [
+      long({ since: before, gaps: [{ ...gap(1, 30, '11'), joined: 200 }] }),
+      thirty,
+      false,
+      'joined gaps are no promise',
+    ],
+    [long({ since: before, gaps: [] }, year), thirty, false, 'nothing is recorded of the year before'],
+    [long({ since: '2025-11-10T00:00:00.000Z', gaps: [] }, year), thirty, true, 'twenty days of the year before are'],
+    [long({ gaps: [] }), thirty, false, 'nothing is recorded at all'],
+    [long(undefined), thirty, false, 'the read is about no site'],
+    [long({ since: before, gaps: [] }, { comparison: undefined }), thirty, false, 'nothing is compared'],
+  ]
+  const now = Date.parse(day(1, '12'))
+  for (const [of, start, is, why] of rows) t.equal(isComparable(of, Date.parse(start), now), is, why)
+  const today = Date.parse(day(12, '11'))
+  t.equal(isComparable(long({ since: before, gaps: [] }), Date.parse(thirty), today), false, 'most of it lies ahead')
 })

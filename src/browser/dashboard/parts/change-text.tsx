@@ -1,11 +1,15 @@
 import type { DataOf, MetaOf } from '../client/index.js'
-import { type Audience, hrefTo, place, viewPath } from '../state/address.js'
-import { type Part, pointsBeyondChance, unrecordedComparison } from '../state/comparison.js'
-import { formatCountry, formatDay, formatNumber, formatShare } from '../state/format.js'
+import { type Audience, hrefTo, type Move, place, viewPath } from '../state/address.js'
+import { isComparable, type Part, pointsBeyondChance, unrecordedComparison } from '../state/comparison.js'
+import { formatCountry, formatDay, formatDays, formatNumber, formatShare } from '../state/format.js'
 import { interval } from '../state/interval.js'
 import { shortPath } from '../state/path-name.js'
 import { quantity } from '../state/quantity.js'
 import { audiences, type Pair, usePair } from '../state/question.js'
+import { timeZone } from '../state/session.js'
+import { DAY_MS } from '../state/time-units.js'
+import { windowOf } from '../state/window.js'
+import { addDays, dayOf, instantOf } from '../state/zone.js'
 import { t } from '../texts/index.js'
 import { claimedName } from './claimed-name.js'
 import { PageLink } from './names.js'
@@ -42,6 +46,32 @@ export function changePath(dimension: string, { value }: ChangedValue): string[]
 /** The days of a window that a range names; undefined for months and for own times. */
 const DAYS: Readonly<Record<string, number>> = { '24h': 1, '7d': 7, '30d': 30, '90d': 90 }
 
+/** The longest of those ranges that is shorter than the window, ends with it and can be compared; of own times as days. */
+function comparableTime(meta: MetaOf<'/api/stats/changes'> | undefined): { move: Move; name: string } | undefined {
+  const window = windowOf(meta?.query)
+  if (!window) return undefined
+  const isOwn = place.value.start !== undefined
+  const end = Date.parse(window.end)
+  const last = dayOf(end - 1, timeZone.value)
+  const startOf = (day: string) => instantOf(`${day}T00:00`, timeZone.value)
+  for (const range of ['90d', '30d', '7d', '24h'] as const) {
+    const first = addDays(last, 1 - (DAYS[range] ?? 1))
+    const start = range === '24h' && !isOwn ? end - DAY_MS : startOf(first)
+    if (start <= Date.parse(window.start) || !isComparable(meta, start)) continue
+    return isOwn
+      ? { move: { start: first, end: last }, name: formatDays(first, last) }
+      : { move: { range }, name: t().shell.range[range] }
+  }
+  return undefined
+}
+
+/** Leads to a shorter time that has a change; nothing if no time has one. */
+function comparableLink(meta: MetaOf<'/api/stats/changes'> | undefined): readonly unknown[] {
+  const time = comparableTime(meta)
+  if (!time) return []
+  return [...t().changes.comparable(<a href={hrefTo(time.move)}>{time.name}</a>), endOf(time.name)]
+}
+
 function thanText(): string {
   const { range, start, compare } = place.value
   return t().changes.than(start === undefined ? DAYS[range] : undefined, compare)
@@ -59,8 +89,11 @@ function changeSentence(of: Audience, data: Changes, meta: MetaOf<'/api/stats/ch
   const { difference, verdict, cause } = data
   if (difference === undefined) {
     const time = unrecordedComparison(meta)
-    if (!time || time.share > 0) return [texts.unknown, ' ']
-    return [t().parts.noComparison(formatDay(time.start), formatDay(new Date(Date.parse(time.end) - 1))), ' ']
+    const reason =
+      !time || time.share > 0
+        ? texts.unknown
+        : t().parts.noComparison(formatDay(time.start), formatDay(new Date(Date.parse(time.end) - 1)))
+    return [reason, ' ', ...comparableLink(meta)]
   }
   const than = thanText()
   if (difference === 0) return [of === 'human' ? texts.peopleSame(than) : texts.agentsSame(than), ' ']
@@ -73,9 +106,11 @@ function changeSentence(of: Audience, data: Changes, meta: MetaOf<'/api/stats/ch
   if (verdict === 'chance') return [...total, '. ', texts.chance, ' ']
   if (!cause) return [...total, '. ', texts.spread[of], ' ']
   const told = causeText(cause, data)
-  // A German day ends with a point of its own: 25. Nov.
-  return [...total, ...told, String(told.at(-1)).endsWith('.') ? ' ' : '. ']
+  return [...total, ...told, endOf(String(told.at(-1)))]
 }
+
+/** The end of a sentence after its last words; a German day ends with a point of its own: 25. Nov. */
+const endOf = (words: string): string => (words.endsWith('.') ? ' ' : '. ')
 
 /** One sentence for each readership; said once if neither has a change. */
 export function changeSentences(answers: Pair<'/api/stats/changes'>): unknown[] {

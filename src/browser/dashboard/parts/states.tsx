@@ -70,29 +70,34 @@ interface Meta {
   warnings?: readonly Warning[] | undefined
   recorded?: Recorded | undefined
   query?: Readonly<Record<string, unknown>> | undefined
+  comparison?: { start: string; end: string } | undefined
 }
 
 /** A warning in the reader's language and the site's zone; in the API's words if these are all there is. */
-function warningText({ code, message, dimension, value, nearest }: Warning, { recorded, query }: Meta): string {
+function warningText(
+  { code, message, dimension, value, nearest }: Warning,
+  { recorded, query, comparison }: Meta,
+): string {
   const { parts } = t()
   if (code === 'no_such_value' && dimension !== undefined && value !== undefined)
     return parts.noSuchValue(query?.audience, dimensionName(dimension), value, nearest)
   if (code !== 'not_recorded') return parts.warning[code] ?? message
-  const { since, gaps = [] } = recorded ?? {}
+  const { since } = recorded ?? {}
+  if (since === undefined) return `${t().shell.nothingRecorded}.`
+  const gaps = [...(recorded?.gaps ?? []), ...(recorded?.comparison ?? [])]
+  const asked = [windowOf(query), comparison].flatMap((time) => (time ? [Date.parse(time.start)] : []))
   const more = gaps.slice(MAX_NAMED_GAPS).reduce((sum, { joined = 1 }) => sum + joined, 0)
-  const start = windowOf(query)?.start ?? ''
-  const words = [
-    ...(since !== undefined && start !== '' && Date.parse(since) > Date.parse(start)
-      ? [parts.nothingBefore(formatFullInstant(since))]
-      : []),
+  // A read may ask about other times than these two; without a gap the warning is about the time before the first row.
+  const asksBefore = gaps.length === 0 || Date.parse(since) > Math.min(...asked)
+  return [
+    ...(asksBefore ? [parts.nothingBefore(formatFullInstant(since))] : []),
     ...gaps
       .slice(0, MAX_NAMED_GAPS)
       .map((gap) =>
         parts.gap(parts.gapReasons[gap.reason] ?? gap.reason, formatInstant(gap.start), formatInstant(gap.end)),
       ),
     ...(more > 0 ? [parts.moreGaps(more)] : []),
-  ]
-  return words.length > 0 ? words.join(' ') : message
+  ].join(' ')
 }
 const MAX_NAMED_GAPS = 3
 

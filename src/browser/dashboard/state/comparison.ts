@@ -1,3 +1,5 @@
+import { HOUR_MS } from './time-units.js'
+
 interface Time {
   start: string
   end: string
@@ -53,6 +55,32 @@ function recordedShare(time: Time, since: string | undefined, gaps: Gaps = []): 
     .filter(({ joined }) => joined === undefined)
     .reduce((sum, gap) => sum + Date.parse(gap.end) - Date.parse(gap.start), before)
   return end > start ? Math.max(0, 1 - missing / (end - start)) : 1
+}
+
+/**
+ * Whether the last part of a window can be compared by itself: at least half of its hours were recorded in it and in the time
+ * that it is compared with. What is known of the window and its comparison covers both. Gaps that were joined count as missing
+ * as a whole, so that a time that is offered has a change.
+ */
+export function isComparable(meta: Meta | undefined, start: number, now = Date.now()): boolean {
+  const { comparison, recorded, query } = meta ?? {}
+  const [from, end] = [Date.parse(`${query?.start}`), Date.parse(`${query?.end}`)]
+  if (comparison === undefined || recorded?.since === undefined || !(start < end)) return false
+  const isRightBefore = Date.parse(comparison.end) === from
+  const distance = isRightBefore ? end - start : from - Date.parse(comparison.start)
+  const gaps = [...(recorded.gaps ?? []), ...(recorded.comparison ?? [])].map((gap) => ({
+    from: Date.parse(gap.start) - HOUR_MS,
+    to: Date.parse(gap.end) + HOUR_MS,
+  }))
+  const all = [{ from: -Infinity, to: Date.parse(recorded.since) + HOUR_MS }, ...gaps, { from: now, to: Infinity }]
+  const missing = all.flatMap((gap) => [gap, { from: gap.from + distance, to: gap.to + distance }])
+  let [sum, at] = [0, start]
+  for (const gap of missing.sort((a, b) => a.from - b.from)) {
+    const to = Math.min(gap.to, end)
+    sum += Math.max(0, to - Math.max(gap.from, at))
+    at = Math.max(at, to)
+  }
+  return sum * 2 <= end - start
 }
 
 /** Returns data without the numbers of the comparison; those of charts stay, because each has its own time. */

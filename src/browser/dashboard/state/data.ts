@@ -11,7 +11,16 @@ import { whileVisible } from './visible.js'
 export interface Recorded {
   since?: string
   /** `joined`: how many gaps lie in the time, with recorded times between them. */
-  gaps?: readonly { start: string; end: string; reason: string; joined?: number | undefined }[]
+  gaps?: readonly Gap[]
+  /** The same in the time that the answer is compared with. */
+  comparison?: readonly Gap[] | undefined
+}
+
+interface Gap {
+  start: string
+  end: string
+  reason: string
+  joined?: number | undefined
 }
 
 /** The answer of one read as a view draws it. Earlier data stays while a new answer is under way. */

@@ -37,6 +37,7 @@ export const changes: Texts['changes'] = {
   },
   chance: 'Das kann Zufall sein, deshalb wird keine Ursache genannt.',
   unknown: 'Weniger als die Hälfte dieser Zeit wurde in beiden Zeiträumen erfasst; deshalb wird nichts verglichen.',
+  comparable: (time) => ['Eine kürzere Zeit lässt sich vergleichen: ', time],
   comparedPart: (share) => `Verglichen werden die Stunden, die in beiden Zeiten aufgezeichnet wurden: ${share} davon.`,
   fromTo: (before, now) => `${before} → ${now}`,
   when: 'Wann',

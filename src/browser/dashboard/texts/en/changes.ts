@@ -61,6 +61,7 @@ export const changes = {
   },
   chance: 'That is within chance, so no cause is named.',
   unknown: 'Less than half of this time was recorded in both periods, so nothing is compared.',
+  comparable: (time: unknown): Parts => ['A shorter time can be compared: ', time],
   comparedPart: (share: string) => `Compared are the hours that were recorded in both times: ${share} of them.`,
   fromTo: (before: string, now: string) => `${before} → ${now}`,
   when: 'When',
