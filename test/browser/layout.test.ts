@@ -26,7 +26,7 @@ const SCREENS = [
 /** From the first width above a tablet's to the last below a desktop's, with both sides of each rule between them. */
 const LAPTOPS = [961, 1100, 1180, 1181, 1240, 1241, 1280, 1366, 1439]
 /** Views whose tables have many headings, which are longer in German. */
-const TABLES = ['', 'citation-gap', 'agents', 'sources']
+const TABLES = ['', 'citation-gap', 'agents', 'sources', 'coverage', 'sessions', 'catalog']
 /** The longest name of a time. */
 const OWN_TIME = 'start=2026-10-01T10:30:00Z&end=2026-10-31T22:30:00Z'
 

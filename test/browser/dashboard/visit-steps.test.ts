@@ -79,7 +79,7 @@ const CASES: Case[] = [
     'a page of the same path on another host: in use, but not this page',
   ],
   [
-    [view(0, '/'), hit(3, 'custom', '/', { name: 'Signup' }), hit(4, 'vitals', '/')],
+    [view(0, '/'), hit(3, 'custom', '/', { name: 'Signup' }), hit(4, 'web_vitals', '/')],
     [
       [1, undefined, undefined],
       [undefined, undefined, undefined],
@@ -105,7 +105,7 @@ t.test('a visit is its pages with what their reports measured', async (t) => {
     )
   }
   t.same(visitSteps([]), { steps: [], length: 0, inUse: [] }, 'nothing')
-  t.equal(visitSteps([view(0, '/'), hit(3, 'vitals', '/')]).engaged, undefined, 'no report of engagement: not 0')
+  t.equal(visitSteps([view(0, '/'), hit(3, 'web_vitals', '/')]).engaged, undefined, 'no report of engagement: not 0')
 })
 
 t.test('the page in use for longest is named where it had more than half', async (t) => {

@@ -8,7 +8,7 @@ import type { Column } from './table.js'
 import { SeverityTag } from './tags.js'
 
 /** How much room a column has, and where it is left out. */
-type Look = Pick<Column<unknown>, 'width' | 'wide' | 'phone'>
+type Look = Pick<Column<unknown>, 'width' | 'wide' | 'rare' | 'phone'>
 
 /** The column of pages. */
 export const pageColumn = (

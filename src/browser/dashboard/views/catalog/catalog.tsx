@@ -4,8 +4,8 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { TabsLine } from '../../parts/agent-side.js'
 import { IdentityText } from '../../parts/identity.js'
-import { RowName } from '../../parts/names.js'
-import { RowChange } from '../../parts/numbers.js'
+import { Ago, RowName } from '../../parts/names.js'
+import { metricName, RowChange } from '../../parts/numbers.js'
 import { Paging, pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { type Column, Table } from '../../parts/table.js'
@@ -111,6 +111,9 @@ const matches = ({ agent_id, name, operator, purpose, robots_token = '' }: Entry
 
 function columns(fetched: ReadonlyMap<string, Fetched>): Column<Entry>[] {
   const { catalog: texts, agents, parts } = t()
+  const beforeOf = ({ agent_id }: Entry) => fetched.get(agent_id)?.comparison?.fetches
+  const change = (entry: Entry) =>
+    entry.seen && <RowChange metric="fetches" now={entry.seen.fetches} before={beforeOf(entry)} />
   return [
     {
       key: 'agent',
@@ -133,7 +136,7 @@ function columns(fetched: ReadonlyMap<string, Fetched>): Column<Entry>[] {
       key: 'robots',
       head: texts.obeys,
       wide: true,
-      width: '15%',
+      width: '16%',
       cell: ({ respects_robots }) => (
         <span class={respects_robots === 'unknown' ? 'muted' : ''}>{texts.respects[respects_robots]}</span>
       ),
@@ -141,7 +144,7 @@ function columns(fetched: ReadonlyMap<string, Fetched>): Column<Entry>[] {
     {
       key: 'ways',
       head: texts.verification,
-      width: '22%',
+      width: '18%',
       cell: ({ verification }) =>
         verification.length === 0 ? (
           <IdentityText of={{}} />
@@ -154,7 +157,8 @@ function columns(fetched: ReadonlyMap<string, Fetched>): Column<Entry>[] {
       head: texts.ranges,
       right: true,
       wide: true,
-      width: '15%',
+      rare: true,
+      width: '12%',
       cell: ({ ranges }) =>
         ranges && (
           <span title={formatFullInstant(ranges.refreshed_at)}>
@@ -164,19 +168,36 @@ function columns(fetched: ReadonlyMap<string, Fetched>): Column<Entry>[] {
         ),
     },
     {
-      key: 'seen',
-      head: texts.seen,
+      key: 'fetches',
+      head: metricName('fetches'),
       right: true,
-      width: '14%',
-      cell: ({ agent_id, seen }) =>
-        seen === undefined ? (
+      width: '76px',
+      cell: (entry) =>
+        entry.seen === undefined ? (
           <span class="muted small">{texts.notSeen}</span>
         ) : (
-          <span title={formatFullInstant(seen.last_seen)}>
-            {formatNumber(seen.fetches)} <span class="muted small wide-only">{formatAgo(seen.last_seen)}</span>
-            <RowChange metric="fetches" now={seen.fetches} before={fetched.get(agent_id)?.comparison?.fetches} />
-          </span>
+          <>
+            {formatNumber(entry.seen.fetches)}
+            <span class="narrow">{change(entry)}</span>
+          </>
         ),
+    },
+    {
+      key: 'change',
+      head: parts.change,
+      right: true,
+      wide: true,
+      width: '84px',
+      cell: change,
+      isEmpty: (entry) => entry.seen === undefined || beforeOf(entry) === undefined,
+    },
+    {
+      key: 'last',
+      head: agents.lastRead,
+      right: true,
+      wide: true,
+      width: '96px',
+      cell: ({ seen }) => seen && <Ago at={seen.last_seen} />,
     },
   ]
 }

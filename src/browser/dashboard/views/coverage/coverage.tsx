@@ -107,7 +107,7 @@ const listedColumn = (key: string, head: string, isListed: (row: Row) => boolean
   key,
   head,
   wide: true,
-  width: '8%',
+  width: '68px',
   cell: (row) => yes(isListed(row), t().coverage.listed),
 })
 
@@ -119,17 +119,18 @@ function columns(): Column<Row>[] {
     key: 'people',
     head: texts.people,
     right: true,
-    width: '9%',
+    width: '76px',
     cell: ({ pageviews }) => (pageviews === undefined ? <span class="muted">–</span> : formatNumber(pageviews)),
   }
   const agents: Column<Row>[] = [
-    ...changingColumns('fetches', { width: '8%', changeWidth: '8%' }),
+    ...changingColumns('fetches', { width: '64px', changeWidth: '80px' }),
     {
       key: 'agents',
       head: parts.metric.agents,
       right: true,
       wide: true,
-      width: '7%',
+      rare: true,
+      width: '60px',
       cell: ({ agents }) => <span title={agents.join(', ')}>{formatNumber(agents.length)}</span>,
     },
     {
@@ -137,7 +138,8 @@ function columns(): Column<Row>[] {
       head: texts.first,
       right: true,
       wide: true,
-      width: '9%',
+      rare: true,
+      width: '72px',
       cell: ({ first_crawl }) =>
         first_crawl && (
           <span class="muted no-wrap" title={formatFullInstant(first_crawl)}>
@@ -149,7 +151,7 @@ function columns(): Column<Row>[] {
       key: 'age',
       head: texts.age,
       right: true,
-      width: '12%',
+      width: '112px',
       cell: ({ last_crawl, freshness_gap }) =>
         last_crawl === undefined || freshness_gap === undefined ? (
           <b>{texts.never}</b>
@@ -164,14 +166,15 @@ function columns(): Column<Row>[] {
       head: texts.status,
       right: true,
       wide: true,
-      width: '7%',
+      rare: true,
+      width: '56px',
       cell: ({ last_status }) => last_status ?? <span class="muted">–</span>,
     },
     {
       key: 'robots',
       head: <abbr title={texts.robotsHint}>{texts.robots}</abbr>,
       wide: true,
-      width: '12%',
+      width: '116px',
       cell: ({ robots_allowed }) =>
         robots_allowed === false ? (
           <b class="no-wrap">✕ {texts.disallowed}</b>
@@ -179,7 +182,12 @@ function columns(): Column<Row>[] {
           yes(robots_allowed, { yes: texts.allowed, no: '' })
         ),
     },
-    listedColumn('llms', 'llms.txt', ({ llms_listed }) => (llms_listed === undefined ? undefined : llms_listed === 1)),
+    {
+      ...listedColumn('llms', 'llms.txt', ({ llms_listed }) =>
+        llms_listed === undefined ? undefined : llms_listed === 1,
+      ),
+      rare: true,
+    },
   ]
   return [
     pageColumn(),

@@ -14,16 +14,32 @@ type Series = DataOf<'/api/agents/timeseries'>['series'][number]
 const DAY_MS = 86_400_000
 const MAX_AGENTS = 10
 
+interface When {
+  range: string
+  start?: string
+  end?: string
+}
+
+const daysOf = ({ start, end }: When): number | undefined =>
+  start === undefined || end === undefined ? undefined : (Date.parse(end) - Date.parse(start)) / DAY_MS
+
+/** Whether the window has so few weeks that a quarter of the sheet shows all of them. */
+export function hasFewWeeks(when: When): boolean {
+  const days = daysOf(when)
+  return days === undefined ? when.range === '30d' : days > 14 && days <= 31
+}
+
 /** Weeks, or what fits on a screen where the window is short or long. */
-function unitOf({ range, start, end }: { range: string; start?: string; end?: string }): Unit {
-  const days = start === undefined || end === undefined ? undefined : (Date.parse(end) - Date.parse(start)) / DAY_MS
+function unitOf(when: When): Unit {
+  const { range } = when
+  const days = daysOf(when)
   if (days !== undefined) return days <= 14 ? 'day' : days <= 120 ? 'week' : 'month'
   if (['today', 'yesterday', '24h', '7d'].includes(range)) return 'day'
   return ['12mo', 'ytd', 'all'].includes(range) ? 'month' : 'week'
 }
 
 /** The weeks in which each of the agents that fetch most fetched at all. Agents have names and no ids, so nothing is unknown. */
-export function AgentWeeks({ span }: { span: 5 | 12 }) {
+export function AgentWeeks({ span }: { span: 3 | 5 | 12 }) {
   const texts = t().retention
   const granularity = unitOf(place.value)
   const answer = useOne('/api/agents/timeseries', 'agent', { compare: undefined, granularity, limit: MAX_AGENTS })

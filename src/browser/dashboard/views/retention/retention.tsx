@@ -12,7 +12,7 @@ import { useOne } from '../../state/question.js'
 import { hasRole, site } from '../../state/session.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
-import { AgentWeeks } from './agent-weeks.js'
+import { AgentWeeks, hasFewWeeks } from './agent-weeks.js'
 import { CohortKey, CohortTable, cohortName, type Unit } from './cohort-table.js'
 import { type Cohort, columnsOf, recordedFrom, returnsOf, stateOf } from './returns.js'
 
@@ -28,19 +28,20 @@ function unitsOf(): readonly Unit[] {
 export default function Retention() {
   const { shell, retention } = t()
   const isBoth = place.value.show === 'both'
+  const agentSpan = hasFewWeeks(place.value) ? 3 : 5
   return (
     <PeopleOnly
       title={shell.view.retention}
       why={retention.agents}
       instead={['agents', 'coverage']}
-      agents={<AgentWeeks span={isBoth ? 5 : 12} />}
+      agents={<AgentWeeks span={isBoth ? agentSpan : 12} />}
     >
-      {() => <Grid span={isBoth ? 7 : 12} />}
+      {() => <Grid span={isBoth ? (agentSpan === 3 ? 9 : 7) : 12} />}
     </PeopleOnly>
   )
 }
 
-function Grid({ span }: { span: 7 | 12 }) {
+function Grid({ span }: { span: 7 | 9 | 12 }) {
   const texts = t().retention
   const chosen = unitsOf().find((unit) => unit === place.value.own.by)
   const answer = useOne('/api/stats/retention', 'human', { granularity: chosen, align: 'ids', compare: undefined })

@@ -15,7 +15,7 @@ export function sessionColumns(): Column<Session>[] {
     {
       key: 'started',
       head: texts.started,
-      width: '132px',
+      width: '116px',
       cell: ({ id, started_at }) => (
         <a
           class="cut"
@@ -35,7 +35,7 @@ export function sessionColumns(): Column<Session>[] {
       cell: ({ exit_page }) => <Path of="exit_page" path={exit_page} />,
     },
     countColumn('pageviews', { width: '64px' }, t().shell.view.pages),
-    countColumn('events', { width: '72px', wide: true }, t().parts.metric.events),
+    countColumn('events', { width: '72px', wide: true, rare: true }, t().parts.metric.events),
     {
       key: 'duration',
       head: texts.duration,
@@ -43,12 +43,13 @@ export function sessionColumns(): Column<Session>[] {
       width: '84px',
       cell: ({ duration }) => <span class="no-wrap">{formatSeconds(duration)}</span>,
     },
-    { key: 'source', head: texts.source, wide: true, width: '13%', cell: (row) => <From row={row} /> },
+    { key: 'source', head: texts.source, wide: true, width: '12%', cell: (row) => <From row={row} /> },
     {
       key: 'country',
       head: t().parts.country,
       wide: true,
-      width: '12%',
+      rare: true,
+      width: '10%',
       cell: ({ country }) =>
         country === undefined ? (
           <span class="muted">{t().parts.unknown}</span>
@@ -56,7 +57,7 @@ export function sessionColumns(): Column<Session>[] {
           <RowName label={formatCountry(country)} filter={['country', country]} />
         ),
     },
-    { key: 'device', head: t().devices.typeHead, wide: true, width: '14%', cell: (row) => <Device row={row} /> },
+    { key: 'device', head: t().devices.typeHead, wide: true, width: '12%', cell: (row) => <Device row={row} /> },
   ]
 }
 
@@ -77,7 +78,7 @@ const Device = ({ row }: { row: Session }) => {
   return (
     <span class="row-name">
       <RowName label={browser} filter={['browser', browser]} />
-      {os && <span class="muted small no-wrap">{os.slice(0, 40)}</span>}
+      {os && <span class="muted small no-wrap rare">{os.slice(0, 40)}</span>}
     </span>
   )
 }

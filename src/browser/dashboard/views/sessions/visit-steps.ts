@@ -35,7 +35,7 @@ export interface VisitSteps {
 }
 
 /** Kinds of hits that belong to the step of their page. */
-const REPORTS = ['engagement', 'vitals']
+const REPORTS = ['engagement', 'web_vitals']
 
 /**
  * Returns the steps of a visit. The script reports when a page is hidden or left, so the time in use ends at the report
