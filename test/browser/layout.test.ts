@@ -99,6 +99,8 @@ t.test('the first screen takes few requests', async (t) => {
   const { context, page } = await signIn(browser, app, { viewport: { width: 1440, height: 900 } })
   const session = await context.newCDPSession(page)
   await session.send('Network.setCacheDisabled', { cacheDisabled: true })
+  // The page after the sign-in asks too, and is left here.
+  await page.goto('about:blank')
   const asked: string[] = []
   page.on('request', (request) => asked.push(`${request.method()} ${request.url()} ${request.postData() ?? ''}`))
   await open(page, '')
