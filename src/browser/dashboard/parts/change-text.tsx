@@ -16,6 +16,8 @@ import { PageLink } from './names.js'
 
 export type Changes = DataOf<'/api/stats/changes'>
 type Cause = NonNullable<Changes['cause']>
+/** A value with the dimension that it is of. */
+type Named = ChangedValue & { dimension: string }
 /** One value of a dimension with its counts. */
 export type ChangedValue = Changes['dimensions'][number]['rose'][number]
 
@@ -104,13 +106,41 @@ function changeSentence(of: Audience, data: Changes, meta: MetaOf<'/api/stats/ch
       ? texts.people(quantity('/api/stats/changes sessions', n, draw), isMore, than)
       : texts.agents(quantity('/api/stats/changes pageviews', n, draw), isMore, than)
   if (verdict === 'chance') return [...total, '. ', texts.chance, ' ']
-  if (!cause) return [...total, '. ', texts.spread[of], ' ']
+  if (!cause) return [...total, '. ', ...spreadText(data), ' ']
   const told = causeText(cause, data)
   return [...total, ...told, endOf(String(told.at(-1)))]
 }
 
 /** The end of a sentence after its last words; a German day ends with a point of its own: 25. Nov. */
 const endOf = (words: string): string => (words.endsWith('.') ? ' ' : '. ')
+
+/** Countries and sections hold most of everything, so the largest part is looked for among the others. */
+const COARSE: readonly string[] = ['country', 'section']
+/** From this share of the change on, a part says what it had before. */
+const LARGE = 0.3
+
+/** The value that changed most in the direction of the whole, if it is not the whole. */
+export const largestPart = ({ dimensions, now, before, difference = 0 }: Changes): Named | undefined =>
+  dimensions
+    .filter(({ dimension }) => !COARSE.includes(dimension))
+    .flatMap(({ dimension, rose, fell }) =>
+      (difference > 0 ? rose : fell).map((part): Named => ({ ...part, dimension })),
+    )
+    .filter((part) => part.value !== undefined && !(part.now === now && part.before === before))
+    .toSorted((a, b) => Math.abs(b.difference) - Math.abs(a.difference))[0]
+
+/** Says that no value explains a change, and which part is the largest: the rows below it begin with that part. */
+function spreadText(data: Changes): readonly unknown[] {
+  const texts = t().changes
+  const largest = largestPart(data)
+  if (largest === undefined) return texts.spread
+  const [part, all] = [Math.abs(largest.difference), Math.abs(data.difference ?? 0)]
+  const link = <CauseLink cause={largest} name={changeName(largest.dimension, largest)} />
+  // One part may be more than the whole, if others changed the other way.
+  const size = part <= all ? texts.partOf(formatNumber(part), formatNumber(all)) : signed(largest.difference)
+  const had = part >= LARGE * all && data.before ? texts.had(formatShare(largest.before / data.before)) : ''
+  return texts.spreadLargest(texts.by[largest.dimension] ?? '', link, size, had)
+}
 
 /** One sentence for each readership; said once if neither has a change. */
 export function changeSentences(answers: Pair<'/api/stats/changes'>): unknown[] {
@@ -145,7 +175,7 @@ function causeText(cause: Cause, { granularity }: Changes): unknown[] {
 }
 
 /** A cause leads to its view, or to the question about it alone. */
-function CauseLink({ cause, name }: { cause: Cause; name: string }) {
+function CauseLink({ cause, name }: { cause: Named; name: string }) {
   const { dimension, value } = cause
   if (value === undefined) return <>{name}</>
   const to = changePath(dimension, cause)

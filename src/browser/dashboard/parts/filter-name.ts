@@ -1,5 +1,6 @@
-import { type FilterNode, isFilter } from '../state/address.js'
+import { type FilterNode, isFilter, place } from '../state/address.js'
 import { useRead } from '../state/data.js'
+import { leaves } from '../state/filters.js'
 import { formatCountry, formatLanguage } from '../state/format.js'
 import { shownPath } from '../state/path-name.js'
 import { shareSlug, siteQuery } from '../state/question.js'
@@ -53,4 +54,15 @@ export function describeFilter(node: FilterNode): string {
   if (node.and) return node.and.map(describeFilter).join(` ${shell.and} `)
   if (node.not) return `${shell.not} (${describeFilter(node.not)})`
   return JSON.stringify(node)
+}
+
+/** The dimensions of the filters on screen. */
+export const filteredBy = (): readonly string[] => [
+  ...new Set(place.value.filters.flatMap(leaves).map(({ dimension }) => dimension)),
+]
+
+/** The foot of a list of AI visits: with a filter by page it counts other visits than the citation gap. */
+export function aiVisitsFoot(): string {
+  const { aiFoot, aiOfPage } = t().overview
+  return filteredBy().includes('pathname') ? `${aiOfPage} ${aiFoot}` : aiFoot
 }

@@ -4,15 +4,15 @@ import type { Texts } from '../shape.js'
 export const agents: Texts['agents'] = {
   leftOut: 'Agenten sind ausgeblendet.',
   showBoth: 'Beide zeigen',
-  areVerified: (n) => `${formatNumber(n)} bestätigt`,
+  areVerified: (n, share) => `${formatNumber(n)} bestätigt (${share})`,
   areSpoofed: (n) => `${formatNumber(n)} unter fremdem Namen`,
   unchecked: (n) => `${formatNumber(n)} nicht prüfbar`,
-  sentence: (fetches, verified, spoofed, unchecked) => [
-    `${fetches.text}, davon `,
+  sentence: (fetches, checked, verified, spoofed, unchecked) => [
+    `${fetches.text}, davon ${unchecked}; von ${checked} geprüften `,
     verified,
-    ', ',
+    ' und ',
     spoofed,
-    ` und ${unchecked}.`,
+    '.',
   ],
   sentenceNone: (when) => [when, ' hat kein Agent diese Website gelesen.'],
   sentencePeople: (when, visits) => [when, ' gab es ', visits.shown, '.'],
@@ -30,6 +30,7 @@ export const agents: Texts['agents'] = {
   ownScale: (window) => `${window}, je eigener Maßstab`,
   barsOf: (name) => `Abrufe von ${name} im Lauf der Zeit`,
   verified: 'bestätigt',
+  identityHead: 'Identität, von geprüften',
   cannotVerify: 'nicht prüfbar',
   notChecked: 'noch nicht geprüft',
   spoofed: (n) => `${formatNumber(n)} gefälscht`,
@@ -43,7 +44,9 @@ export const agents: Texts['agents'] = {
       ? counted(n, 'Regelbruch', 'Regelbrüche')
       : `${formatNumber(n)} ${{ grace: 'in Frist', unbound: 'ungebunden', unclear: 'unklar', unverified: 'unbestätigt' }[severity] ?? severity}`,
   verifiedBy: (share, ways) =>
-    ways.length === 0 ? `${share} bestätigt` : `${share} bestätigt durch ${ways.join(' oder ')}`,
+    ways.length === 0
+      ? `${share} der geprüften bestätigt`
+      : `${share} der geprüften bestätigt durch ${ways.join(' oder ')}`,
   ways: { ranges: 'veröffentlichte Adressen', rdns: 'Reverse-DNS', web_bot_auth: 'Signatur' },
   docs: 'Dokumentation des Betreibers',
   history: 'Kannte er die Regeln?',

@@ -2,19 +2,26 @@ import { plural } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 
 export const overview: Texts['overview'] = {
-  both: (when, people, agents) => [when, ' lasen ', people.shown, ' und ', agents.shown, ' diese Website.'],
-  onlyPeople: (when, people) => [
+  both: (when, people, agents, what) => [when, ' lasen ', people.shown, ' und ', agents.shown, ' ', what, '.'],
+  onlyPeople: (when, people, what) => [
     when,
     plural(people.n, { one: ' sah ', other: ' sahen ' }),
     people.shown,
-    ' diese Website an.',
+    ' ',
+    what,
+    ' an.',
   ],
-  onlyAgents: (when, agents, fetches) => [
+  onlyAgents: (when, agents, fetches, what) => [
     when,
     plural(agents.n, { one: ' las ', other: ' lasen ' }),
     agents.shown,
-    ` diese Website: ${fetches.text}.`,
+    ' ',
+    what,
+    `: ${fetches.text}.`,
   ],
+  thisSite: 'diese Website',
+  filteredBy: (names) => `diese Website (gefiltert nach ${names})`,
+  aSegment: 'einem Segment',
   fetchedMore: (share) => [' Agenten riefen ', share, ' mehr ab als davor.'],
   fetchedLess: (share) => [' Agenten riefen ', share, ' weniger ab als davor.'],
   breached: (agents, fetches) => [' Regelbrüche: ', agents.shown, `, ${fetches.text}.`],
@@ -51,6 +58,7 @@ export const overview: Texts['overview'] = {
   arrived: 'KI-Besuche: Besuche, die von einem Assistenten kamen',
   readBy: 'Lesezugriffe von Assistenten und KI-Suche',
   aiSources: 'KI-Besuche nach Assistent',
+  aiOfPage: 'Besuche, die die Seite ansahen, wo auch immer sie begannen; die Zitierlücke hat die, die dort begannen.',
   aiFoot: 'Eine Untergrenze: Apps senden keinen Referrer.',
   aiNone: 'In dieser Zeit kam kein Besuch von einem KI-Assistenten. Apps senden keinen Referrer.',
   visits: 'Besuche',

@@ -91,7 +91,11 @@ export const pages: Texts['pages'] = {
     means: {
       gap: ': Diese Seite wird viel gelesen und wenig zitiert.',
       earning: ': Diese Seite wird oft zitiert, gemessen daran, wie oft sie gelesen wird.',
-      balanced: ': Diese Seite wird etwa so oft zitiert wie andere.',
+    },
+    balanced: {
+      alike: () => ': Diese Seite wird etwa so oft zitiert wie andere.',
+      more: (factor) => `: Gemessen an den Lesezugriffen wird diese Seite ${factor}-mal so oft zitiert wie im Median.`,
+      less: (factor) => `: Gemessen an den Lesezugriffen wird im Median ${factor}-mal so oft zitiert wie diese Seite.`,
     },
     blocked: 'robots.txt untersagt sie jedem Agenten, der sie zitieren könnte.',
     insufficient: 'Zu selten gelesen für ein Urteil.',
@@ -123,6 +127,7 @@ export const pages: Texts['pages'] = {
     all: 'Der ganze Text dieser ersten Fassung',
   },
   cameFrom: 'Woher ihre Leserinnen und Leser kamen',
+  cameFromAside: 'Menschen, die sie ansahen, wo auch immer ihr Besuch begann',
   noSources: 'Niemand sah diese Seite in dieser Zeit an.',
   decayNone: 'Niemand sah diese Seite in dieser Zeit oder in der davor an.',
 }

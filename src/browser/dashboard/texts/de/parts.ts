@@ -160,7 +160,7 @@ export const parts: Texts['parts'] = {
     events: 'Ereignisse',
     fetches: 'Abrufe',
     agents: 'Agenten',
-    verified: 'Bestätigt',
+    verified: 'Bestätigt von Geprüften',
     verified_fetches: 'Bestätigte Abrufe',
     spoofed: 'Gefälscht',
     bytes: 'Gesendet',

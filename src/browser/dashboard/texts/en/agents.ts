@@ -5,16 +5,17 @@ import type { Parts } from '../rich-text.js'
 export const agents = {
   leftOut: 'Agents are switched off.',
   showBoth: 'Show both',
-  areVerified: (n: number) => counted(n, 'is verified', 'are verified'),
+  areVerified: (n: number, share: string) => `${counted(n, 'is verified', 'are verified')} (${share})`,
   areSpoofed: (n: number) => counted(n, 'used a name that is not its own', 'used a name that is not theirs'),
   unchecked: (n: number) => `${formatNumber(n)} cannot be checked`,
-  sentence: (fetches: Quantity<'fetches'>, verified: unknown, spoofed: unknown, unchecked: string): Parts => [
-    `Of ${fetches.text}, `,
-    verified,
-    ', ',
-    spoofed,
-    ` and ${unchecked}.`,
-  ],
+  /** `checked` is how many were verified or spoofed. */
+  sentence: (
+    fetches: Quantity<'fetches'>,
+    checked: string,
+    verified: unknown,
+    spoofed: unknown,
+    unchecked: string,
+  ): Parts => [`Of ${fetches.text}, ${unchecked}; of ${checked} checked, `, verified, ' and ', spoofed, '.'],
   sentenceNone: (when: string): Parts => [when, ' no agent read this site.'],
   sentencePeople: (when: string, visits: Quantity<'aiVisits'>): Parts => [
     when,
@@ -36,6 +37,7 @@ export const agents = {
   ownScale: (window: string) => `${window}, each on its own scale`,
   barsOf: (name: string) => `Fetches of ${name} over time`,
   verified: 'verified',
+  identityHead: 'Identity, of checked',
   cannotVerify: 'cannot be verified',
   notChecked: 'not checked yet',
   spoofed: (n: number) => `${formatNumber(n)} spoofed`,
@@ -51,7 +53,7 @@ export const agents = {
         ? `${formatNumber(n)} in grace`
         : `${formatNumber(n)} ${severity}`,
   verifiedBy: (share: string, ways: readonly string[]) =>
-    ways.length === 0 ? `${share} verified` : `${share} verified by ${ways.join(' or ')}`,
+    ways.length === 0 ? `${share} of checked verified` : `${share} of checked verified by ${ways.join(' or ')}`,
   ways: {
     ranges: 'published ranges',
     rdns: 'reverse DNS',

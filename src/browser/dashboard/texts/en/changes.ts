@@ -55,10 +55,22 @@ export const changes = {
   frontPage: 'the front page',
   onDays: (days: string) => ` on ${days}`,
   and: 'and',
-  spread: {
-    human: 'The change is spread out: no page, source or country stands out.',
-    agent: 'The change is spread out: no agent, page or country stands out.',
-  },
+  spread: ['The change is spread out.'] as Parts,
+  /** `by` is the kind of part, `had` what a large one had before. */
+  spreadLargest: (by: string, name: unknown, size: string, had: string): Parts => [
+    `The change is spread out; by ${by}, the largest part is `,
+    name,
+    ` with ${size}${had}.`,
+  ],
+  by: {
+    source: 'source',
+    entry_page: 'first page',
+    utm_campaign: 'campaign',
+    agent_id: 'agent',
+    pathname: 'page',
+  } as Record<string, string>,
+  partOf: (n: string, all: string) => `${n} of ${all}`,
+  had: (share: string) => `; it had ${share} of all before`,
   chance: 'That is within chance, so no cause is named.',
   unknown: 'Less than half of this time was recorded in both periods, so nothing is compared.',
   comparable: (time: unknown): Parts => ['A shorter time can be compared: ', time],

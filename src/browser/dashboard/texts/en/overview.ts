@@ -2,21 +2,36 @@ import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
 export const overview = {
-  both: (when: string, people: Quantity<'people'>, agents: Quantity<'agents'>): Parts => [
+  /** `what` was read: the site, or a page. */
+  both: (when: string, people: Quantity<'people'>, agents: Quantity<'agents'>, what: unknown): Parts => [
     when,
     ' ',
     people.shown,
     ' and ',
     agents.shown,
-    ' read this site.',
+    ' read ',
+    what,
+    '.',
   ],
-  onlyPeople: (when: string, people: Quantity<'people'>): Parts => [when, ' ', people.shown, ' viewed this site.'],
-  onlyAgents: (when: string, agents: Quantity<'agents'>, fetches: Quantity<'fetches'>): Parts => [
+  onlyPeople: (when: string, people: Quantity<'people'>, what: unknown): Parts => [
+    when,
+    ' ',
+    people.shown,
+    ' viewed ',
+    what,
+    '.',
+  ],
+  onlyAgents: (when: string, agents: Quantity<'agents'>, fetches: Quantity<'fetches'>, what: unknown): Parts => [
     when,
     ' ',
     agents.shown,
-    ` read this site, in ${fetches.text}.`,
+    ' read ',
+    what,
+    `, in ${fetches.text}.`,
   ],
+  thisSite: 'this site',
+  filteredBy: (names: string) => `this site, filtered by ${names}`,
+  aSegment: 'a segment',
   fetchedMore: (share: unknown): Parts => [' Agents fetched ', share, ' more than before.'],
   fetchedLess: (share: unknown): Parts => [' Agents fetched ', share, ' less than before.'],
   breached: (agents: Quantity<'agents'>, fetches: Quantity<'fetches'>): Parts => [
@@ -57,6 +72,7 @@ export const overview = {
   arrived: 'AI visits: visits that came from an assistant',
   readBy: 'Reads by assistants and AI search',
   aiSources: 'AI visits by assistant',
+  aiOfPage: 'Visits that viewed the page, wherever they began; the citation gap has those that began there.',
   aiFoot: 'A lower bound: native apps send no referrer.',
   aiNone: 'No visit came from an AI assistant in this time. Native apps send no referrer.',
   visits: 'visits',

@@ -89,8 +89,13 @@ export const pages = {
     means: {
       gap: ', so this page is read a lot and cited little.',
       earning: ', so this page is cited a lot for what is read.',
-      balanced: ', so this page is cited about as often as others.',
-    } as Record<string, string>,
+    },
+    /** For as many reads. */
+    balanced: {
+      alike: () => ', so this page is cited about as often as others.',
+      more: (factor: string) => `, so for its reads this page is cited ${factor} times as often as the median page.`,
+      less: (factor: string) => `, so for its reads the median page is cited ${factor} times as often as this page.`,
+    },
     blocked: 'robots.txt disallows it for every agent that could cite it.',
     insufficient: 'Too few reads to judge.',
     scale: (ratio: string, zone: string, median: string) =>
@@ -122,6 +127,7 @@ export const pages = {
     all: 'The whole text of this first version',
   },
   cameFrom: 'Where its readers came from',
+  cameFromAside: 'people who viewed it, wherever their visit began',
   noSources: 'No person viewed this page in this time.',
   decayNone: 'No person viewed this page in this time or the one before.',
 }

@@ -120,7 +120,7 @@ export const parts = {
     events: 'Events',
     fetches: 'Fetches',
     agents: 'Agents',
-    verified: 'Verified',
+    verified: 'Verified of checked',
     verified_fetches: 'Verified fetches',
     spoofed: 'Spoofed',
     bytes: 'Sent',

@@ -131,7 +131,7 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
     changeColumn('fetches', { phone: 'below-end', width: '9%' }),
     {
       key: 'identity',
-      head: t().overview.identity,
+      head: t().agents.identityHead,
       phone: 'below',
       width: '20%',
       cell: (row) => <IdentityText of={row} />,

@@ -1,7 +1,7 @@
 import { Sentence } from '../../parts/panel.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
-import { formatShare } from '../../state/format.js'
+import { formatNumber, formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { mixedEnvelope, useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
@@ -56,6 +56,7 @@ function IdentitySentence() {
             {text}
           </a>
         )
+        const share = formatShare(verified_fetches / Math.max(1, verified_fetches + spoofed))
         const unknown = indeterminate + unverifiable
         const byAi = PURPOSE_TABS.flatMap((tab) => (purposes.data ?? []).filter(({ value }) => value === tab))
         const shares = byAi.map(({ value, fetches: n = 0 }) => ({
@@ -69,7 +70,8 @@ function IdentitySentence() {
         return [
           ...texts.sentence(
             quantity('/api/agents/overview fetches', fetches),
-            only('verified', texts.areVerified(verified_fetches), 'agents'),
+            formatNumber(verified_fetches + spoofed),
+            only('verified', texts.areVerified(verified_fetches, share), 'agents'),
             only('spoofed', texts.areSpoofed(spoofed), spoofed > 0 ? 'alert' : ''),
             texts.unchecked(unknown),
           ),

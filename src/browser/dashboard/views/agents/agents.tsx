@@ -1,5 +1,6 @@
 import '../../styles/agents.css'
 import { AgentsLeftOut, showsAgents } from '../../parts/agent-side.js'
+import { aiVisitsFoot } from '../../parts/filter-name.js'
 import { Later } from '../../parts/later.js'
 import { RankedPanel } from '../../parts/list-panel.js'
 import { OperatorTable } from '../../parts/operator-table.js'
@@ -46,7 +47,7 @@ function AssistantsPanel() {
       answer={answer}
       empty={rows.length === 0 && answer.data !== undefined}
       emptyText={t().overview.aiNone}
-      foot={t().overview.aiFoot}
+      foot={aiVisitsFoot()}
       lacking="human"
       of="human"
       metric="sessions"

@@ -1,5 +1,5 @@
 import { Chain } from '../../parts/change-chain.js'
-import { changeSentences, useChanges } from '../../parts/change-text.js'
+import { changeSentences, largestPart, useChanges } from '../../parts/change-text.js'
 import { More } from '../../parts/names.js'
 import { Panel } from '../../parts/panel.js'
 import { audiences } from '../../state/question.js'
@@ -13,7 +13,8 @@ export function ChangesPanel() {
   const answers = useChanges()
   const drawn = audiences.value.flatMap((of) => {
     const { data } = answers[of]
-    const wanted = data?.cause?.dimension ?? (of === 'human' ? 'source' : 'agent_id')
+    const named = data && (data.cause ?? largestPart(data))
+    const wanted = named?.dimension ?? (of === 'human' ? 'source' : 'agent_id')
     const dimension = data?.dimensions.find((one) => one.dimension === wanted)
     if (data?.difference === undefined || !dimension) return []
     return [{ of, dimension, totals: { now: data.now ?? 0, before: data.before ?? 0, difference: data.difference } }]

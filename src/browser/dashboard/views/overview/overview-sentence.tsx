@@ -1,7 +1,8 @@
 import type { DataOf } from '../../client/index.js'
+import { dimensionName, filteredBy } from '../../parts/filter-name.js'
 import { PageLink } from '../../parts/names.js'
 import { Sentence } from '../../parts/panel.js'
-import { hrefTo, viewPath } from '../../state/address.js'
+import { hrefTo, isFilter, place, viewPath } from '../../state/address.js'
 import { formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { askable, type Pair, useOne } from '../../state/question.js'
@@ -38,12 +39,12 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
         ))
         if (people === undefined && agents === undefined) return texts.notRecorded(whenText())
         if (!people && !agents) return texts.nobody(whenText())
-        if (show === 'human') return texts.onlyPeople(whenText(), shownPeople)
+        if (show === 'human') return texts.onlyPeople(whenText(), shownPeople, whatWasRead())
         const fetches = quantity('/api/stats/overview fetches', agent?.fetches ?? 0)
         return [
           ...(show === 'both'
-            ? texts.both(whenText(), shownPeople, shownAgents)
-            : texts.onlyAgents(whenText(), shownAgents, fetches)),
+            ? texts.both(whenText(), shownPeople, shownAgents, whatWasRead())
+            : texts.onlyAgents(whenText(), shownAgents, fetches, whatWasRead())),
           ...fetchedChange(agent),
           ...breaches(violations.data),
           ...mostRead(gap.data?.[0]),
@@ -51,6 +52,18 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
       }}
     </Sentence>
   )
+}
+
+/** The site; the page that the question is filtered to; or the site with what else it is filtered by. */
+function whatWasRead(): unknown {
+  const texts = t().overview
+  const { filters, segment } = place.value
+  const [only] = filters
+  const isPage = filters.length === 1 && segment === undefined && only !== undefined && isFilter(only)
+  if (isPage && only.dimension === 'pathname' && only.op === 'is' && typeof only.value === 'string')
+    return <PageLink path={only.value} />
+  const names = [...filteredBy().map(dimensionName), ...(segment === undefined ? [] : [texts.aSegment])]
+  return names.length === 0 ? texts.thisSite : texts.filteredBy(names.join(', '))
 }
 
 function fetchedChange(agent: DataOf<'/api/stats/overview'> | undefined): readonly unknown[] {

@@ -3,6 +3,7 @@ import { claimedName, isOnlyClaimed, operatorName } from '../../parts/claimed-na
 import { pageColumn } from '../../parts/columns.js'
 import { CountryTable, countryRows } from '../../parts/country-table.js'
 import { DecidingLine } from '../../parts/deciding-line.js'
+import { aiVisitsFoot } from '../../parts/filter-name.js'
 import { RankedPanel } from '../../parts/list-panel.js'
 import { Butterfly, type ButterflyRow, joinSides } from '../../parts/lists.js'
 import { More } from '../../parts/names.js'
@@ -235,7 +236,7 @@ function Sources() {
         answer={answer}
         empty={assistants.length === 0}
         emptyText={texts.aiNone}
-        foot={texts.aiFoot}
+        foot={aiVisitsFoot()}
         of="human"
         metric="sessions"
         rows={assistants.map(({ source = t().parts.unknown, sessions, comparison }) => ({

@@ -154,6 +154,7 @@ function PageSources({ filters }: { filters: string }) {
     <RankedPanel
       span={place.value.show === 'human' ? 12 : 5}
       title={texts.cameFrom}
+      aside={texts.cameFromAside}
       right={<More to="sources">{t().shell.view.sources}</More>}
       answer={answer}
       emptyText={texts.noSources}

@@ -3,6 +3,7 @@ import type { DataOf } from '../../client/index.js'
 import { Ranked } from '../../parts/lists.js'
 import { Panel } from '../../parts/panel.js'
 import { VerdictTag } from '../../parts/tags.js'
+import { citedAgainst } from '../../state/citation.js'
 import type { Result } from '../../state/data.js'
 import { formatRatio, formatShort } from '../../state/format.js'
 import { t } from '../../texts/index.js'
@@ -57,7 +58,10 @@ function Drawn({ gap, verdict }: { gap: Gap; verdict: string | undefined }) {
       <p class="gap-words">
         <b>{fetches === 0 ? texts.noReads : shownRatio}</b> {verdict === 'blocked' && texts.blocked}
         {verdict === 'insufficient' && texts.insufficient}
-        {isJudged && (median === undefined ? texts.noMedian : `${texts.median(short(median))}${texts.means[verdict]}`)}
+        {isJudged &&
+          (median === undefined
+            ? texts.noMedian
+            : `${texts.median(short(median))}${meaningOf(verdict, ratio, median)}`)}
       </p>
       {isJudged && median !== undefined && median > 0 && (
         <ZoneScale
@@ -83,4 +87,12 @@ function Drawn({ gap, verdict }: { gap: Gap; verdict: string | undefined }) {
       )}
     </>
   )
+}
+
+/** Says what the ratio means for the page; for a balanced one also by which factor it is off the median. */
+function meaningOf(verdict: 'gap' | 'earning' | 'balanced', ratio: number | undefined, median: number): string {
+  const texts = t().pages.gap
+  if (verdict !== 'balanced') return texts.means[verdict]
+  const { kind, factor } = citedAgainst(ratio ?? median, median)
+  return texts.balanced[kind](formatRatio(factor))
 }

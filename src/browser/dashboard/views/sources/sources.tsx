@@ -1,5 +1,6 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
+import { aiVisitsFoot } from '../../parts/filter-name.js'
 import { MeasuresPanel, RankedPanel } from '../../parts/list-panel.js'
 import type { MeasuredRow } from '../../parts/measures.js'
 import { More } from '../../parts/names.js'
@@ -117,7 +118,7 @@ function Assistants({ answer }: { answer: Sourced }) {
       right={<More to="citation-gap">{t().shell.view['citation-gap']}</More>}
       answer={answer}
       emptyText={t().overview.aiNone}
-      foot={rows.length > 0 && t().overview.aiFoot}
+      foot={rows.length > 0 && aiVisitsFoot()}
       of="human"
       metric="sessions"
       rows={rows.map((row) => {
