@@ -22,6 +22,19 @@ const signed = (n: number) => (n > 0 ? `+${count(n)}` : n < 0 ? `−${count(-n)}
 const differences = (of: string) => `[...document.querySelectorAll('main .chain.${of} .amount b')]
   .map(({ textContent }) => Number(textContent.replaceAll(',', '').replace('−', '-')))`
 
+/**
+ * The pixels between the end of each bar of a chain and the beginning of the next, less than 2.5 as no bar is narrower
+ * than two: a bar that fell runs to the left.
+ */
+const gapsIn = (of: string) => `[...document.querySelectorAll('main .chain.${of} tr:has(.run)')]
+  .filter((row) => row.className !== 'total')
+  .map((row) => {
+    const { left, right } = row.querySelector('.run').getBoundingClientRect()
+    const fell = row.querySelector('.amount b').textContent.startsWith('−')
+    return fell ? { from: right, to: left } : { from: left, to: right }
+  })
+  .map(({ from }, i, bars) => from - (i > 0 ? bars[i - 1].to : from))`
+
 t.test('a chain of contributions adds up, and the sentence names the cause', async (t) => {
   const { page, trouble } = await signIn(browser, app, { viewport: { width: 1440, height: 1000 } })
   await page.goto(`${app.admin}/sites/1/changes?${RANGE}`)
@@ -47,6 +60,12 @@ t.test('a chain of contributions adds up, and the sentence names the cause', asy
       total,
       `${of}: the rows of the list make its last row`,
     )
+  }
+  for (const of of ['human', 'agent']) {
+    const gaps = z.array(z.number()).parse(await page.evaluate(gapsIn(of)))
+    t.ok(gaps.length > 3 && gaps.every((gap) => Math.abs(gap) < 2.5), `${of}: each bar begins where the last one ends`, {
+      gaps,
+    })
   }
   const rows = await page.locator('main .chain.agent tr.up').first().textContent()
   t.match(rows, /^CCBot.*\+2,/)

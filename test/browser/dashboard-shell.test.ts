@@ -2,13 +2,20 @@ import t from 'tap'
 import { openBrowser } from '../fixtures/browser.js'
 import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
 import { eventually } from '../fixtures/instance.js'
-import { agentRow } from '../fixtures/rows.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
 
 t.test('the frame: keys reach the switch first, search finds records, and the account has a name', async (t) => {
   const fetches = [
     agentRow({ timestamp: new Date('2026-10-29T10:00:00Z'), hostname: 'one.example', pathname: '/%E6%97%A5%E6%9C%AC' }),
   ]
-  const app = await startDashboard(t, { people: 400, agents: 400, fetches })
+  const at = (hour: number) => new Date(Date.parse('2026-10-29T10:00:00Z') + hour * 3_600_000)
+  const visits = [0, 5, 9].map((hour) =>
+    eventRow({
+      ...{ timestamp: at(hour), hostname: 'one.example', visitor_id: 7_000_001n },
+      session_id: BigInt(7_000_100 + hour),
+    }),
+  )
+  const app = await startDashboard(t, { people: 400, agents: 400, fetches, visits })
   const browser = await openBrowser(t)
   const { page, trouble } = await signIn(browser, app, { viewport: { width: 1440, height: 900 } })
   await page.waitForSelector('svg.chart')
@@ -48,6 +55,7 @@ t.test('the frame: keys reach the switch first, search finds records, and the ac
 
   const railCount = (view: string) => page.textContent(`.rail a[href*="/${view}"] .count`)
   const { data } = await app.ask('/api/stats/overview?site=1&range=30d&audience=human')
+  t.not(data.sessions, data.visitors, 'a person who came three times is one')
   t.equal(await railCount('sessions'), `${data.sessions}`, 'visits stand in the rail')
   t.equal(await railCount('visitors'), `${data.visitors}`)
   const asked: string[] = []
