@@ -133,3 +133,20 @@ t.test('lists of AI visits say which visits of a page they count', async (t) => 
   await page.waitForSelector('main :text("people who viewed it, wherever their visit began")')
   await context.close()
 })
+
+t.test('each mark of a note has its text', async (t) => {
+  const { context, page } = await signIn(browser, app, { viewport: { width: 1440, height: 900 } })
+  await askSingly(page)
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+  const texts = ['A text that is much longer than the room that its mark has', 'Second', 'Third']
+  const data = [6, 4, 3.99].map((days, i) => ({
+    ...{ id: i + 1, site: 1, at: daysAgo(days), text: texts[i], kind: 'note', by: 'Ada', version: 1 },
+  }))
+  await page.route('**/api/annotations?*', (route) => route.fulfill({ json: { data, meta: {} } }))
+  await open(page, '?range=30d')
+  await eventually('the notes are there', async () => (await page.locator('g.note').count()) === 3)
+  const tips = await page.locator('g.note title').allTextContents()
+  for (const [i, text] of texts.entries()) t.match(tips[i] ?? '', `: ${text}`)
+  t.same(await page.locator('svg text.halo[aria-hidden]').allTextContents(), ['A text…', 'Third'], 'cut, or left out')
+  await context.close()
+})

@@ -7,6 +7,10 @@ import { eventually } from '../fixtures/instance.js'
 /** All panels have their answers. */
 const SETTLED = `!document.querySelector('[aria-busy="true"], .skeleton')`
 const RANGE = 'range=90d'
+/** The views that links of the content lead to, and those that the reader may choose. */
+const viewsOf = (part: string) => `[...new Set([...document.querySelectorAll('${part} a[href*="/share/"]')]
+  .map(({ pathname }) => pathname.split('/')[3] ?? 'overview'))]`
+const [LINKED_VIEWS, LISTED_VIEWS] = [viewsOf('main'), viewsOf('nav')]
 /** Views that a scope alone opens beside the overview, where it is not one. */
 const VIEWS_OF: Readonly<Record<string, number>> = { overview: 0, timeseries: 0, breakdown: 0, agents: 7 }
 /** Scopes whose views show more than one read. `VIEWS=all` visits those of every scope, in three minutes. */
@@ -29,7 +33,7 @@ t.test('a page of a share link asks only for what the link opens', { timeout: 40
   const guest = await context.newPage()
   const { lines } = watch(guest, app.admin)
   const isWhole = process.env.VIEWS === 'all'
-  const ALL: [string, readonly string[], number] = ['everything', SHARE_SCOPES, 18]
+  const ALL: [string, readonly string[], number] = ['everything', SHARE_SCOPES, 21]
   const rows: [name: string, scopes: readonly string[], views: number][] = [
     ...(isWhole ? SHARE_SCOPES : MIXED).map((scope): (typeof rows)[number] => [scope, [scope], VIEWS_OF[scope] ?? 1]),
     ...(isWhole ? [ALL] : []),
@@ -41,6 +45,13 @@ t.test('a page of a share link asks only for what the link opens', { timeout: 40
       await guest.waitForSelector('main h1, main h2')
       await eventually(`${name}: ${path} has its answers`, async () => (await guest.evaluate(SETTLED)) === true)
       t.same(lines.splice(0), [], `${name}: ${path.replace(address, '')}: nothing is refused`)
+      const led: string[] = await guest.evaluate(LINKED_VIEWS)
+      const open: string[] = await guest.evaluate(LISTED_VIEWS)
+      t.same(
+        led.filter((view) => !open.includes(view)),
+        [],
+        `${name}: ${path.replace(address, '')}: each link leads to a view that is open`,
+      )
     }
     await visit(`${address}?${RANGE}`)
     const links: string[] = await guest.evaluate(

@@ -4,6 +4,12 @@ import { t } from '../texts/index.js'
 import type { Note } from './notes.js'
 import type { TimeScale } from './scale.js'
 
+const MIN_LETTERS = 5
+
+/** The beginning of a text that fits; empty if a few letters do not. */
+const cutTo = (text: string, letters: number): string =>
+  letters < MIN_LETTERS + 1 ? '' : `${text.slice(0, Math.floor(letters) - 1).trimEnd()}…`
+
 interface NoteLaneProps {
   notes: readonly Note[]
   scale: TimeScale
@@ -15,7 +21,7 @@ interface NoteLaneProps {
 
 /**
  * The notes below the axis: a filled square is readership's, a hollow one a person's. A label that does not fit is
- * shortened to the kind of the note, then it vanishes; its mark stays.
+ * shortened to the kind of the note, then cut; where a few letters have no room, the mark's tooltip has the text.
  */
 export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) {
   const shown = notes.filter(({ at }) => {
@@ -29,7 +35,7 @@ export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) 
         const next = shown[i + 1]
         const room = (next ? scale.at(Date.parse(next.at)) : scale.right + 14) - x - 22
         const labels = [note.text, t().parts.note.kinds[note.kind] ?? '']
-        const label = labels.find((text) => text.length * 6 < room) ?? ''
+        const label = labels.find((text) => text !== '' && text.length * 6 < room) ?? cutTo(note.text, room / 6)
         const fits = label !== ''
         const isOpen = note.id === open
         return (
@@ -66,6 +72,7 @@ export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) 
                 stroke="var(--ink)"
                 stroke-width="1.6"
               />
+              <title>{`${formatDay(note.at)}: ${note.text.slice(0, 500)}`}</title>
               <rect x={x - 12} y={y - 15} width={fits ? label.length * 6.4 + 24 : 24} height="24" fill="transparent" />
             </g>
           </g>

@@ -7,6 +7,7 @@ import { shortPath } from '../state/path-name.js'
 import { quantity } from '../state/quantity.js'
 import { audiences, type Pair, usePair } from '../state/question.js'
 import { timeZone } from '../state/session.js'
+import { isOpenPath } from '../state/shared-scopes.js'
 import { DAY_MS } from '../state/time-units.js'
 import { windowOf } from '../state/window.js'
 import { addDays, dayOf, instantOf } from '../state/zone.js'
@@ -178,7 +179,8 @@ function causeText(cause: Cause, { granularity }: Changes): unknown[] {
 function CauseLink({ cause, name }: { cause: Named; name: string }) {
   const { dimension, value } = cause
   if (value === undefined) return <>{name}</>
-  const to = changePath(dimension, cause)
+  const path = changePath(dimension, cause)
+  const to = path && isOpenPath(path) ? path : undefined
   const filters = [...place.value.filters, { dimension, op: 'is', value }]
   const shown = PAGES.includes(dimension) ? (value === '/' ? t().changes.frontPage : shortPath(name, 80)) : name
   return (

@@ -3,6 +3,7 @@ import { hrefTo, viewPath } from '../state/address.js'
 import { isFiltered, toggleFilter } from '../state/filters.js'
 import { formatAgo, formatFullInstant } from '../state/format.js'
 import { shortPath, shownPath } from '../state/path-name.js'
+import { isOpenPath, isOpenView } from '../state/shared-scopes.js'
 import { t } from '../texts/index.js'
 import { Icon } from './marks.js'
 import { AnyText } from './path-text.js'
@@ -26,7 +27,8 @@ interface NameProps {
 }
 
 /** The name of a row: a click filters by it, the arrow opens its page. */
-export function RowName({ label, filter, to }: NameProps) {
+export function RowName({ label, filter, to: target }: NameProps) {
+  const to = target && isOpenPath(target) ? target : undefined
   const pressed = filter !== undefined && isFiltered(...filter)
   return (
     <span class="row-name">
@@ -65,19 +67,41 @@ export const PageName = ({ path }: { path: string }) => (
   <RowName label={path} filter={['pathname', path]} to={viewPath('pages', path)} />
 )
 
+interface ViewLinkProps {
+  /** The view's name, and what follows it in the path. */
+  to: readonly [name: string, ...parts: (string | number)[]]
+  class?: string
+  title?: string
+  dir?: 'ltr' | 'auto'
+  children: ComponentChildren
+}
+
+/** A link to a view; its text alone where a share link does not open the view. */
+export function ViewLink({ to, children, ...more }: ViewLinkProps) {
+  if (!isOpenView(to[0])) return <span {...more}>{children}</span>
+  return (
+    <a href={hrefTo({ path: viewPath(...to) })} {...more}>
+      {children}
+    </a>
+  )
+}
+
 /** A page in a sentence, where a lone slash would be read as a mark between words. Tables show it as the path it is. */
 export const PageLink = ({ path, front = t().parts.frontPage }: { path: string; front?: string }) => (
-  <a href={hrefTo({ path: viewPath('pages', path) })} title={path.slice(0, 2_000)} dir="ltr">
+  <ViewLink to={['pages', path]} title={path.slice(0, 2_000)} dir="ltr">
     {path === '/' ? front : shortPath(path, 80)}
-  </a>
+  </ViewLink>
 )
 
-/** A link to a view beside the title of a panel; `to` is the view's name, or the parts of its path. */
-export const More = ({ to, children }: { to: string | readonly (string | number)[]; children: ComponentChildren }) => (
-  <a class="more" href={hrefTo({ path: viewPath(...[to].flat()) })}>
-    {children}
-  </a>
-)
+/** A link to a view beside the title of a panel; nothing where a share link does not open the view. */
+export const More = ({ to, children }: { to: ViewLinkProps['to'] | string; children: ComponentChildren }) => {
+  const [name, ...parts] = typeof to === 'string' ? ([to] as const) : to
+  return isOpenView(name) ? (
+    <ViewLink class="more" to={[name, ...parts]}>
+      {children}
+    </ViewLink>
+  ) : null
+}
 
 /** How long ago something happened; the tooltip has the instant. */
 export const Ago = ({ at }: { at: string }) => (

@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact'
-import { go, hrefTo, place, viewPath } from '../state/address.js'
+import { go, place } from '../state/address.js'
 import { useOne } from '../state/question.js'
+import { isOpenView } from '../state/shared-scopes.js'
 import { t } from '../texts/index.js'
 import { LinkButton } from './buttons.js'
 import { RankedPanel } from './list-panel.js'
+import { ViewLink } from './names.js'
 import { Sheet } from './panel.js'
 import { Absent, NoChange } from './states.js'
 
@@ -45,10 +47,10 @@ function AgentsHere({ by }: { by: NonNullable<PeopleOnlyProps['agentsBy']> }) {
 /** A view about people: with agents alone on screen it says why they have nothing there, and shows what is nearest to it. */
 export function PeopleOnly({ title, why, instead, agents: own, agentsBy, children }: PeopleOnlyProps) {
   const { parts, shell } = t()
-  const links = instead.map((name) => (
-    <a key={name} href={hrefTo({ path: viewPath(name) })}>
+  const links = instead.filter(isOpenView).map((name) => (
+    <ViewLink key={name} to={[name]}>
       {shell.view[name]}
-    </a>
+    </ViewLink>
   ))
   if (place.value.show === 'agent')
     return (
@@ -56,9 +58,11 @@ export function PeopleOnly({ title, why, instead, agents: own, agentsBy, childre
         <section class="cell">
           <Absent of="agent">
             {why}{' '}
-            <span class="legend inline">
-              {parts.lookAt} {links}
-            </span>{' '}
+            {links.length > 0 && (
+              <span class="legend inline">
+                {parts.lookAt} {links}
+              </span>
+            )}{' '}
             <LinkButton onClick={() => go({ show: 'human' })}>{parts.showPeople}</LinkButton>
           </Absent>
         </section>

@@ -1,11 +1,7 @@
 import type { FunctionComponent } from 'preact'
-import type { DataOf } from '../client/index.js'
 import { type Audience, viewPath } from '../state/address.js'
-import { share } from '../state/shared-scopes.js'
+import { isOpenView, type Scope, VIEW_SCOPES } from '../state/shared-scopes.js'
 import { lazy } from './lazy.js'
-
-/** A right that a share link may give. */
-type Scope = DataOf<'/api/shares'>[number]['scopes'][number]
 
 /** One view of a site: its name in the address and its component, which is loaded on first use. */
 export interface View {
@@ -24,46 +20,45 @@ const view = (
   name: string,
   letter: string,
   load: () => Promise<{ default: FunctionComponent }>,
-  scope?: Scope,
   of?: Audience,
 ): View => ({
   name,
   letter,
   ...lazy(load),
-  ...(scope === undefined ? {} : { scope }),
+  ...(VIEW_SCOPES[name] === undefined ? {} : { scope: VIEW_SCOPES[name] }),
   ...(of === undefined ? {} : { of }),
 })
 
-export const OVERVIEW = view('overview', 'o', () => import('../views/overview/overview.js'), 'overview')
-export const CHANGES = view('changes', 'h', () => import('../views/changes/changes.js'), 'changes')
-export const LIVE = view('live', 'l', () => import('../views/live/live.js'), 'realtime')
+export const OVERVIEW = view('overview', 'o', () => import('../views/overview/overview.js'))
+export const CHANGES = view('changes', 'h', () => import('../views/changes/changes.js'))
+export const LIVE = view('live', 'l', () => import('../views/live/live.js'))
 const SETTINGS = view('settings', ',', () => import('../views/settings/settings.js'))
 
 /** The views of a site, in the order of the rail. */
 export const SITE_VIEWS: readonly View[] = [
-  view('pages', 'p', () => import('../views/pages/pages.js'), 'pages'),
-  view('sources', 's', () => import('../views/sources/sources.js'), 'sources', 'human'),
-  view('places', 'w', () => import('../views/places/places.js'), 'locations'),
-  view('devices', 'd', () => import('../views/devices/devices.js'), 'devices', 'human'),
-  view('events', 'e', () => import('../views/events/events.js'), 'events', 'human'),
-  view('goals', 'g', () => import('../views/goals/goals.js'), 'goals', 'human'),
-  view('funnels', 'f', () => import('../views/funnels/funnels.js'), 'funnel', 'human'),
-  view('journeys', 'j', () => import('../views/journeys/journeys.js'), 'journeys'),
-  view('hours', 'y', () => import('../views/hours/hours.js'), 'hours'),
-  view('retention', 'r', () => import('../views/retention/retention.js'), 'retention'),
-  view('sessions', 't', () => import('../views/sessions/sessions.js'), undefined, 'human'),
-  view('visitors', 'u', () => import('../views/visitors/visitors.js'), undefined, 'human'),
-  view('performance', 'm', () => import('../views/performance/performance.js'), 'performance', 'human'),
-  view('errors', 'x', () => import('../views/errors/errors.js'), 'errors', 'human'),
+  view('pages', 'p', () => import('../views/pages/pages.js')),
+  view('sources', 's', () => import('../views/sources/sources.js'), 'human'),
+  view('places', 'w', () => import('../views/places/places.js')),
+  view('devices', 'd', () => import('../views/devices/devices.js'), 'human'),
+  view('events', 'e', () => import('../views/events/events.js'), 'human'),
+  view('goals', 'g', () => import('../views/goals/goals.js'), 'human'),
+  view('funnels', 'f', () => import('../views/funnels/funnels.js'), 'human'),
+  view('journeys', 'j', () => import('../views/journeys/journeys.js')),
+  view('hours', 'y', () => import('../views/hours/hours.js')),
+  view('retention', 'r', () => import('../views/retention/retention.js')),
+  view('sessions', 't', () => import('../views/sessions/sessions.js'), 'human'),
+  view('visitors', 'u', () => import('../views/visitors/visitors.js'), 'human'),
+  view('performance', 'm', () => import('../views/performance/performance.js'), 'human'),
+  view('errors', 'x', () => import('../views/errors/errors.js'), 'human'),
 ]
 export const AGENT_VIEWS: readonly View[] = [
-  view('agents', 'a', () => import('../views/agents/agents.js'), 'agents', 'agent'),
-  view('coverage', 'c', () => import('../views/coverage/coverage.js'), 'agents', 'agent'),
-  view('citation-gap', 'q', () => import('../views/citation-gap/citation-gap.js'), 'agents'),
-  view('policy', 'b', () => import('../views/policy/policy.js'), 'agents', 'agent'),
-  view('violations', 'v', () => import('../views/violations/violations.js'), 'agents', 'agent'),
-  view('decay', 'k', () => import('../views/decay/decay.js'), 'agents'),
-  view('catalog', 'n', () => import('../views/catalog/catalog.js'), 'agents', 'agent'),
+  view('agents', 'a', () => import('../views/agents/agents.js'), 'agent'),
+  view('coverage', 'c', () => import('../views/coverage/coverage.js'), 'agent'),
+  view('citation-gap', 'q', () => import('../views/citation-gap/citation-gap.js')),
+  view('policy', 'b', () => import('../views/policy/policy.js'), 'agent'),
+  view('violations', 'v', () => import('../views/violations/violations.js'), 'agent'),
+  view('decay', 'k', () => import('../views/decay/decay.js')),
+  view('catalog', 'n', () => import('../views/catalog/catalog.js'), 'agent'),
 ]
 
 const VIEWS: readonly View[] = [OVERVIEW, CHANGES, LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, SETTINGS]
@@ -96,8 +91,7 @@ export const scopesOf = ({ name, scope }: View): readonly Scope[] =>
   scope === undefined ? [] : [scope, ...(FURTHER_SCOPES[name] ?? [])]
 
 /** Whether the reader may open a view: through a share link only those of its scopes. */
-export const isOpenTo = ({ scope }: View): boolean =>
-  share.value === undefined || (scope !== undefined && share.value.scopes.includes(scope))
+export const isOpenTo = ({ name }: View): boolean => isOpenView(name)
 
 /** The views that the reader may open. */
 export const openViews = (): readonly View[] => VIEWS.filter(isOpenTo)

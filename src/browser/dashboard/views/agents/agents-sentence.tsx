@@ -1,5 +1,6 @@
+import { ViewLink } from '../../parts/names.js'
 import { Sentence } from '../../parts/panel.js'
-import { hrefTo, place, viewPath } from '../../state/address.js'
+import { hrefTo, place } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber, formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
@@ -17,9 +18,9 @@ export function ArrivalsSentence() {
         t().agents.sentencePeople(
           whenText(),
           quantity('/api/citation-gap arrivals', arrivals, (text) => (
-            <a class="people" href={hrefTo({ path: viewPath('citation-gap') })}>
+            <ViewLink class="people" to={['citation-gap']}>
               {text}
-            </a>
+            </ViewLink>
           )),
         )
       }

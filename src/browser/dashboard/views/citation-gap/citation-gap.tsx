@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { type Gap, GapKey, gapColumns } from '../../charts/gap-columns.js'
 import { pageColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
+import { ViewLink } from '../../parts/names.js'
 import { formatRatio } from '../../state/format.js'
 import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
@@ -13,7 +14,7 @@ import { pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { type Column, Table } from '../../parts/table.js'
 import { VerdictTag } from '../../parts/tags.js'
-import { go, hrefTo, place, viewPath } from '../../state/address.js'
+import { go, place } from '../../state/address.js'
 import { type Result, useRead } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
@@ -90,14 +91,14 @@ function GapSentence({
       {() => {
         const { fetches = 0, arrivals = 0, ratio, median } = summary.data ?? {}
         const reads = quantity('/api/citation-gap fetches', fetches, (text) => (
-          <a class="agents" href={hrefTo({ path: viewPath('agents') })}>
+          <ViewLink class="agents" to={['agents']}>
             {text}
-          </a>
+          </ViewLink>
         ))
         const visits = quantity('/api/citation-gap arrivals', arrivals, (text) => (
-          <a class="people" href={hrefTo({ path: viewPath('sources') })}>
+          <ViewLink class="people" to={['sources']}>
             {text}
-          </a>
+          </ViewLink>
         ))
         const who = operator || texts.assistants
         if (!hasAgents()) return texts.onlyPeople(whenText(), who, visits)

@@ -1,9 +1,9 @@
 import { Butterfly, joinSides } from '../../parts/lists.js'
 import { Mark, MarkKey } from '../../parts/marks.js'
-import { PageLink } from '../../parts/names.js'
+import { PageLink, ViewLink } from '../../parts/names.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Lacking } from '../../parts/states.js'
-import { type Audience, hrefTo, viewPath } from '../../state/address.js'
+import { type Audience, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatNumber } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
@@ -133,13 +133,9 @@ function OpenPages({ now, asked }: { now: Moment; asked: readonly Moment[Audienc
 function readers(of: Audience, n: number | undefined) {
   if (n === undefined) return []
   const link = (text: string) => (
-    <a
-      key={of}
-      class={of === 'human' ? 'people' : 'agents'}
-      href={hrefTo({ path: viewPath(of === 'human' ? 'visitors' : 'agents') })}
-    >
+    <ViewLink key={of} class={of === 'human' ? 'people' : 'agents'} to={[of === 'human' ? 'visitors' : 'agents']}>
       {text}
-    </a>
+    </ViewLink>
   )
   return [quantity(of === 'human' ? '/api/stats/realtime people' : '/api/stats/realtime agents', n, link)]
 }

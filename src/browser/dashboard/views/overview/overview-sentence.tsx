@@ -1,8 +1,8 @@
 import type { DataOf } from '../../client/index.js'
 import { dimensionName, filteredBy } from '../../parts/filter-name.js'
-import { PageLink } from '../../parts/names.js'
+import { PageLink, ViewLink } from '../../parts/names.js'
 import { Sentence } from '../../parts/panel.js'
-import { hrefTo, isFilter, place, viewPath } from '../../state/address.js'
+import { hrefTo, isFilter, place } from '../../state/address.js'
 import { formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { askable, type Pair, useOne } from '../../state/question.js'
@@ -33,9 +33,9 @@ export function OverviewSentence({ totals }: { totals: Totals }) {
           </a>
         ))
         const shownAgents = quantity('/api/stats/overview agents', agents ?? 0, (text) => (
-          <a class="agents" href={hrefTo({ path: viewPath('agents') })}>
+          <ViewLink class="agents" to={['agents']}>
             {text}
-          </a>
+          </ViewLink>
         ))
         if (people === undefined && agents === undefined) return texts.notRecorded(whenText())
         if (!people && !agents) return texts.nobody(whenText())
@@ -69,7 +69,7 @@ function whatWasRead(): unknown {
 function fetchedChange(agent: DataOf<'/api/stats/overview'> | undefined): readonly unknown[] {
   const [now, before] = [agent?.fetches, agent?.comparison?.fetches]
   if (!now || !before || Math.abs(now - before) / before < 0.02) return []
-  const share = <a href={hrefTo({ path: viewPath('agents') })}>{formatShare(Math.abs(now - before) / before)}</a>
+  const share = <ViewLink to={['agents']}>{formatShare(Math.abs(now - before) / before)}</ViewLink>
   return now > before ? t().overview.fetchedMore(share) : t().overview.fetchedLess(share)
 }
 
@@ -81,9 +81,9 @@ function breaches(found: DataOf<'/api/policy/violations/agents'> | undefined): r
   const fetches = rows.reduce((sum, row) => sum + row.fetches, 0)
   return texts.breached(
     quantity('/api/policy/violations/agents agent_id', agents, (text) => (
-      <a class="alert" href={hrefTo({ path: viewPath('violations') })}>
+      <ViewLink class="alert" to={['violations']}>
         {text}
-      </a>
+      </ViewLink>
     )),
     quantity('/api/policy/violations/agents fetches', fetches),
   )
@@ -92,7 +92,7 @@ function breaches(found: DataOf<'/api/policy/violations/agents'> | undefined): r
 function mostRead(row: DataOf<'/api/citation-gap'>[number] | undefined): readonly unknown[] {
   if (!row || row.fetches === 0) return []
   const texts = t().overview
-  const gap = (text: string) => <a href={hrefTo({ path: viewPath('citation-gap') })}>{text}</a>
+  const gap = (text: string) => <ViewLink to={['citation-gap']}>{text}</ViewLink>
   return texts.assistants(
     <PageLink path={row.pathname} />,
     quantity('/api/citation-gap fetches', row.fetches, gap),

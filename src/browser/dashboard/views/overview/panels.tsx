@@ -6,14 +6,14 @@ import { DecidingLine } from '../../parts/deciding-line.js'
 import { aiVisitsFoot } from '../../parts/filter-name.js'
 import { RankedPanel } from '../../parts/list-panel.js'
 import { Butterfly, type ButterflyRow, joinSides } from '../../parts/lists.js'
-import { More } from '../../parts/names.js'
+import { More, ViewLink } from '../../parts/names.js'
 import { RowChange } from '../../parts/numbers.js'
 import { OperatorTable } from '../../parts/operator-table.js'
 import { Panel } from '../../parts/panel.js'
 import { Absent } from '../../parts/states.js'
 import { Table } from '../../parts/table.js'
 import { DisallowedTag, SeverityTag, VerdictTag } from '../../parts/tags.js'
-import { type Audience, hrefTo, place, viewPath } from '../../state/address.js'
+import { type Audience, place, viewPath } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatNumber } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
@@ -80,10 +80,10 @@ function Disobeyed() {
         <ul class="violations">
           {rows.map((row) => (
             <li key={[row.agent_id, row.severity, row.rule, row.line].join(' ')}>
-              <a class="cut" href={hrefTo({ path: viewPath('agents', row.agent_id) })}>
+              <ViewLink class="cut" to={['agents', row.agent_id]}>
                 <b>{claimedName(row.name, row)}</b>{' '}
                 {!isOnlyClaimed(row) && <span class="muted small">{operatorName(row.operator)}</span>}
-              </a>
+              </ViewLink>
               <span class="amount">
                 <RowChange metric="fetches" now={row.fetches} before={row.comparison?.fetches} />
                 <span>{formatNumber(row.fetches)}</span>

@@ -3,7 +3,7 @@ import { Diff } from '../../parts/diff.js'
 import { Later } from '../../parts/later.js'
 import { RankedPanel } from '../../parts/list-panel.js'
 import { Icon } from '../../parts/marks.js'
-import { More, OutLink } from '../../parts/names.js'
+import { More, OutLink, ViewLink } from '../../parts/names.js'
 import { Figures, Headline, metricOf } from '../../parts/numbers.js'
 import { Panel, Sheet } from '../../parts/panel.js'
 import { type Audience, hrefTo, place, viewPath } from '../../state/address.js'
@@ -37,7 +37,7 @@ export function OnePage({ pathname }: { pathname: string }) {
   return (
     <>
       <p class="crumb">
-        <a href={hrefTo({ path: viewPath('pages') })}>{t().shell.view.pages}</a>
+        <ViewLink to={['pages']}>{t().shell.view.pages}</ViewLink>
         {hostname && ` / ${hostname}`}
       </p>
       <div class="title-line" aria-busy={[coverage, ...agents.answers].some((one) => one.loading)}>
@@ -45,10 +45,10 @@ export function OnePage({ pathname }: { pathname: string }) {
           {shownPath(pathname.slice(0, 1_000))}
         </h1>
         {agents.disallowed > 0 && (
-          <a class="tag" href={hrefTo({ path: viewPath('violations') })}>
+          <ViewLink class="tag" to={['violations']}>
             <Icon name="noEntry" />
             {texts.whileDisallowed(quantity('/api/policy/violations/agents fetches', agents.disallowed))}
-          </a>
+          </ViewLink>
         )}
         {page?.llms_listed === 0 && <span class="tag">{texts.notInLlms}</span>}
         {hostname && (
@@ -88,7 +88,7 @@ function Numbers({ of, page, loaded, agents }: NumbersProps) {
   const texts = t().pages
   const picked = pickedMetrics({ human: 'visitors', agent: 'fetches' })
   const before = page?.comparison
-  const install = <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.needsScript}</a>
+  const install = <ViewLink to={['settings', 'install']}>{texts.needsScript}</ViewLink>
   return (
     <>
       {METRICS[of].map(({ metric, charted, measured }, i) => {

@@ -1,13 +1,13 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import { Amount, Bar } from '../../parts/lists.js'
 import { Mark } from '../../parts/marks.js'
-import { Ago, PageLink, PageName } from '../../parts/names.js'
+import { Ago, PageLink, PageName, ViewLink } from '../../parts/names.js'
 import { metricName, metricOf, writeMetric } from '../../parts/numbers.js'
 import { Paging } from '../../parts/paging.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Lacking, Warnings } from '../../parts/states.js'
 import { DisallowedTag } from '../../parts/tags.js'
-import { type Audience, go, hrefTo, place, viewPath } from '../../state/address.js'
+import { type Audience, go, place } from '../../state/address.js'
 import { filtersWith } from '../../state/filters.js'
 import { quantity } from '../../state/quantity.js'
 import { askable, audiences, usePair } from '../../state/question.js'
@@ -54,8 +54,7 @@ export function PageList() {
             <Paging total={pages[lead].meta?.total} limit={ROWS} />
             {sides.includes('human') && hasNoScript && (
               <p class="foot">
-                {texts.noScript}{' '}
-                <a href={hrefTo({ path: viewPath('settings', 'install') })}>{t().settings.sections.install}</a>
+                {texts.noScript} <ViewLink to={['settings', 'install']}>{t().settings.sections.install}</ViewLink>
               </p>
             )}
             {show === 'agent' && <Warnings of={[pages.agent.meta]} />}
@@ -86,7 +85,7 @@ function ListSentence({ pages, rows }: ReturnType<typeof usePageRows>) {
           quantity('/api/stats/pages total', n, (text) => <span class={SENTENCE_CLASS[of]}>{text}</span>)
         const disobeyed = disallowed.agent.meta?.total ?? 0
         const violations = quantity('/api/stats/pages total', disobeyed, (text) => (
-          <a href={hrefTo({ path: viewPath('violations') })}>{text}</a>
+          <ViewLink to={['violations']}>{text}</ViewLink>
         ))
         return [
           ...(show === 'both'

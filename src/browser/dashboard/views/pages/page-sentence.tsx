@@ -1,6 +1,7 @@
 import type { DataOf } from '../../client/index.js'
+import { ViewLink } from '../../parts/names.js'
 import { Sentence } from '../../parts/panel.js'
-import { hrefTo, viewPath } from '../../state/address.js'
+import { hrefTo } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
 import { quantity } from '../../state/quantity.js'
 import { askable, type Pair } from '../../state/question.js'
@@ -63,9 +64,9 @@ function permission(agents: ReturnType<typeof useAgentsOfPage>): readonly unknow
   if (disobeyed.length === 0) return [agents.judged && agents.policy?.robots ? texts.one.allAllowed : texts.one.end]
   const isBreach = disobeyed.some(({ severity }) => severity === 'breach')
   const some = (
-    <a class={isBreach ? 'alert' : ''} href={hrefTo({ path: viewPath('violations') })}>
+    <ViewLink class={isBreach ? 'alert' : ''} to={['violations']}>
       {texts.one.ofThem(disobeyed.length)}
-    </a>
+    </ViewLink>
   )
   const fetches = quantity('/api/policy/violations/agents fetches', agents.disallowed)
   return texts.one.notAllowed(some, disobeyed.length, fetches)

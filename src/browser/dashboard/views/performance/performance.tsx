@@ -2,13 +2,13 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { Choices } from '../../parts/buttons.js'
 import { ListPanel } from '../../parts/list-panel.js'
-import { RowName } from '../../parts/names.js'
+import { RowName, ViewLink } from '../../parts/names.js'
 import { changeText, RowChange } from '../../parts/numbers.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { Lacking } from '../../parts/states.js'
-import { go, hrefTo, place, viewPath } from '../../state/address.js'
+import { go, place, viewPath } from '../../state/address.js'
 import { formatCountry, formatMilliseconds, formatNumber } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
@@ -66,7 +66,7 @@ function Vitals() {
         empty={measured.length === 0}
         emptyText={
           <>
-            {texts.empty} <a href={hrefTo({ path: viewPath('settings', 'install') })}>{texts.install}</a>
+            {texts.empty} <ViewLink to={['settings', 'install']}>{texts.install}</ViewLink>
           </>
         }
         right={<ExportMenu report="performance" only="human" more={{ dimension }} picture={false} />}

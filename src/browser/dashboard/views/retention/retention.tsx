@@ -1,3 +1,4 @@
+import { ViewLink } from '../../parts/names.js'
 import '../../styles/behaviour.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import { Choices, LinkButton } from '../../parts/buttons.js'
@@ -5,7 +6,7 @@ import { Mark } from '../../parts/marks.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { Lacking, Warnings } from '../../parts/states.js'
-import { go, hrefTo, place, viewPath } from '../../state/address.js'
+import { go, place } from '../../state/address.js'
 import { formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
@@ -115,7 +116,7 @@ function sentence(cohorts: readonly Cohort[], unit: Unit): readonly unknown[] {
       : texts.tooEarly(whenText(), unit)
   }
   const people = quantity('/api/stats/retention size', back.people, (text) => (
-    <a href={hrefTo({ path: viewPath('visitors') })}>{text}</a>
+    <ViewLink to={['visitors']}>{text}</ViewLink>
   ))
   const share = <span class="people">{formatShare(back.share)}</span>
   const { outlier } = back
@@ -140,7 +141,7 @@ function WhyHatched({ cohorts }: { cohorts: readonly Cohort[] }) {
   )
   if (salt === 'never' || (!isUnknown && salt !== 'day')) return null
   const name = texts.howLong
-  const link = hasRole('admin') ? <a href={hrefTo({ path: viewPath('settings', 'site') })}>{name}</a> : name
+  const link = hasRole('admin') ? <ViewLink to={['settings', 'site']}>{name}</ViewLink> : name
   return (
     <>
       <h3 class="section-title">{texts.why}</h3>
