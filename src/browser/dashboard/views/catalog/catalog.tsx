@@ -111,9 +111,6 @@ const matches = ({ agent_id, name, operator, purpose, robots_token = '' }: Entry
 
 function columns(fetched: ReadonlyMap<string, Fetched>): Column<Entry>[] {
   const { catalog: texts, agents, parts } = t()
-  const beforeOf = ({ agent_id }: Entry) => fetched.get(agent_id)?.comparison?.fetches
-  const change = (entry: Entry) =>
-    entry.seen && <RowChange metric="fetches" now={entry.seen.fetches} before={beforeOf(entry)} />
   return [
     {
       key: 'agent',
@@ -167,6 +164,17 @@ function columns(fetched: ReadonlyMap<string, Fetched>): Column<Entry>[] {
           </span>
         ),
     },
+    ...seenColumns(fetched),
+  ]
+}
+
+/** Columns of the fetches that the site has seen of an agent. */
+function seenColumns(fetched: ReadonlyMap<string, Fetched>): Column<Entry>[] {
+  const { catalog: texts, agents, parts } = t()
+  const beforeOf = ({ agent_id }: Entry) => fetched.get(agent_id)?.comparison?.fetches
+  const change = (entry: Entry) =>
+    entry.seen && <RowChange metric="fetches" now={entry.seen.fetches} before={beforeOf(entry)} />
+  return [
     {
       key: 'fetches',
       head: metricName('fetches'),

@@ -113,8 +113,7 @@ const listedColumn = (key: string, head: string, isListed: (row: Row) => boolean
 
 /** The columns of the readerships on screen. */
 function columns(): Column<Row>[] {
-  const { coverage: texts, parts } = t()
-  const hasPeople = place.value.show !== 'agent'
+  const texts = t().coverage
   const people: Column<Row> = {
     key: 'people',
     head: texts.people,
@@ -122,7 +121,17 @@ function columns(): Column<Row>[] {
     width: '76px',
     cell: ({ pageviews }) => (pageviews === undefined ? <span class="muted">–</span> : formatNumber(pageviews)),
   }
-  const agents: Column<Row>[] = [
+  return [
+    pageColumn(),
+    ...(place.value.show === 'agent' ? [] : [people]),
+    ...(showsAgents() ? agentColumns() : []),
+    listedColumn('sitemap', texts.sitemap, ({ in_sitemap }) => in_sitemap),
+  ]
+}
+
+function agentColumns(): Column<Row>[] {
+  const { coverage: texts, parts } = t()
+  return [
     ...changingColumns('fetches', { width: '64px', changeWidth: '80px' }),
     {
       key: 'agents',
@@ -188,11 +197,5 @@ function columns(): Column<Row>[] {
       ),
       rare: true,
     },
-  ]
-  return [
-    pageColumn(),
-    ...(hasPeople ? [people] : []),
-    ...(showsAgents() ? agents : []),
-    listedColumn('sitemap', texts.sitemap, ({ in_sitemap }) => in_sitemap),
   ]
 }
