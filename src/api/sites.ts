@@ -3,6 +3,7 @@ import { HexId } from '../analytics/reads/shapes.js'
 import { ApiError } from '../base/errors.js'
 import { DailyDrops, type Drops } from '../manage/drops.js'
 import { IngestKey, type IngestKeys } from '../manage/ingest-keys.js'
+import { RefusedHostname, type RefusedHostnames } from '../manage/refused-hostnames.js'
 import { ErasureResult, type Removals } from '../manage/removals.js'
 import { ManagedSite, NewSite, SiteChange, type Sites } from '../manage/sites.js'
 import { auditContext, canReachSite } from './auth.js'
@@ -127,8 +128,14 @@ const DropsQuery = z.object({
   days: z.coerce.number().int().min(1).max(366).default(30).describe('Number of UTC days, today included.'),
 })
 
+interface DropRoutesDeps {
+  sites: Pick<Sites, 'get'>
+  drops: Pick<Drops, 'list'>
+  refusedHostnames: Pick<RefusedHostnames, 'list'>
+}
+
 /** The counts of hits that were not recorded. The track endpoints answer all drops alike; the site's owner sees why. */
-export const dropRoutes = ({ sites, drops }: { sites: Pick<Sites, 'get'>; drops: Pick<Drops, 'list'> }): Route[] => [
+export const dropRoutes = ({ sites, drops, refusedHostnames }: DropRoutesDeps): Route[] => [
   routeMaker('sites')('get', '/api/sites/{id}/drops', 'manage:read', {
     summary: 'Count hits of a site that were not recorded, by day, endpoint and reason',
     query: DropsQuery,
@@ -139,6 +146,12 @@ export const dropRoutes = ({ sites, drops }: { sites: Pick<Sites, 'get'>; drops:
       const { id } = await requireSite(call, sites, pathId(call))
       return drops.list(id, days)
     },
+  }),
+  routeMaker('sites')('get', '/api/sites/{id}/refused-hostnames', 'manage:read', {
+    summary: 'List the hostnames that were refused since the start because no site lists them, at most 10',
+    data: z.array(RefusedHostname),
+    meta: TotalMeta,
+    run: async (call) => refusedHostnames.list((await requireSite(call, sites, pathId(call))).id),
   }),
 ]
 

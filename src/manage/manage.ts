@@ -17,6 +17,7 @@ import { createMembers } from './members.js'
 import { createOrgs } from './orgs.js'
 import { createHistories } from './other-tools.js'
 import { createPeople } from './people.js'
+import { createRefusedHostnames } from './refused-hostnames.js'
 import { createReports } from './reports.js'
 import { createSegments } from './segments.js'
 import { createShares } from './shares.js'
@@ -90,6 +91,7 @@ export function createManage({ records, isWriter = () => true, now, random, onSi
     histories,
     managed,
     drops: createDrops({ records, now, isWriter }),
+    refusedHostnames: createRefusedHostnames({ sites: sites.list, orgs: orgs.list, now }),
     people: createPeople({ sessions, users, members, orgs }),
     lock,
     /** Hourly clean-up: deletes organisations whose grace period has ended and prunes expired records. */

@@ -69,7 +69,7 @@ async function open(t: Test, more: readonly Route[] = []) {
     ...readRoutes({ store: workerClient.events, now, catalog: listAgents(loadCatalog()), sites }),
     ...serviceRoutes(service),
     ...trackRoutes(endpoints),
-    ...dropRoutes({ sites, drops }),
+    ...dropRoutes({ sites, drops, refusedHostnames: { list: async () => [] } }),
   ]
   const app = createApp({
     routes: [...table, ...more],

@@ -2,7 +2,7 @@ import t from 'tap'
 import { sql } from '../../src/storage/sql.js'
 import { edgeService } from '../fixtures/edge-service.js'
 
-const { workerClient, post, fetched, viewed, fresh, key, drops } = await edgeService(t)
+const { workerClient, post, fetched, viewed, fresh, key, drops, foreign } = await edgeService(t)
 
 t.test('rows of hostnames that the site does not list are refused alone', async (t) => {
   fresh()
@@ -26,6 +26,11 @@ t.test('rows of hostnames that the site does not list are refused alone', async 
   t.match(answer, { status: 202, data: { agent_events: 3, events: 1 } }, 'the others are stored')
   t.strictSame(answer.data?.refused, [...refused('agent_events', 3, 4, 5, 6), ...refused('events', 1, 2, 3, 4)])
   t.strictSame(drops, [[2, 'foreign_host', 8]], 'and the refused ones are counted')
+  t.strictSame(
+    [...new Set(foreign)],
+    ['2 evil.example', '2 one.example', '2 ', '2 three.example'],
+    'with their hostnames',
+  )
   const stored = sql`select distinct hostname from (select site_id, hostname from events union all
     select site_id, hostname from agent_events) b where site_id = 2 order by hostname`
   t.strictSame(await workerClient.events.query(stored), [{ hostname: 'two.example' }, { hostname: 'www.two.example' }])

@@ -332,4 +332,7 @@ t.test('the ingest endpoints answer as specified', { timeout: 300_000 }, async (
     },
     'the owner sees what was dropped',
   )
+  const refused = await operator('/api/sites/1/refused-hostnames')
+  t.match(refused, [{ hostname: 'c.example' }], 'and the hostname that no site lists')
+  t.equal(z.array(z.unknown()).parse(refused).length, 1, 'without those of another site')
 })

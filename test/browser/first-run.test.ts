@@ -1,5 +1,7 @@
+import { get } from 'node:http'
 import t from 'tap'
 import { openBrowser } from '../fixtures/browser.js'
+import { command } from '../fixtures/command.js'
 import { signIn } from '../fixtures/dashboard-service.js'
 import { dataDir, eventually, freePort, startInstance, startOrigin } from '../fixtures/instance.js'
 
@@ -65,5 +67,45 @@ t.test('a site that is not running', { timeout: 300_000 }, async (t) => {
   )
   if (process.env.PICTURES)
     await page.screenshot({ path: `${process.env.PICTURES}/firstrun-refused.png`, fullPage: true })
+  await context.close()
+})
+
+/** Requests the front page under a hostname, as a client may that chooses the header. */
+const request = (url: string, host: string) =>
+  new Promise<void>((resolve, reject) => {
+    const headers = { host, 'user-agent': 'GPTBot/1.3' }
+    get(url, { headers }, (response) => response.resume().on('end', resolve)).on('error', reject)
+  })
+
+t.test('a hostname that the site does not list', { timeout: 300_000 }, async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const app = await startInstance(origin.url, dataDir(t))
+  t.teardown(() => app.stop())
+  await command('sites', 'update', '1', '--data', app.data, '--domain', 'www.one.example')
+  const { context, page, trouble } = await signIn(browser, app, { viewport: { width: 390, height: 844 } })
+  await page.waitForSelector('.first-run')
+  await request(app.site, '<script>alert(1)</script>')
+  await request(app.site, '-rf')
+  await request(app.site, 'staging.one.example:8080')
+  const expected = 'readership sites update 1 --domain www.one.example --domain staging.one.example'
+  const commands = async () =>
+    (await page.locator('main .code > span').allTextContents()).filter((one) => /sites/.test(one))
+  await eventually('the page has the command that adds it', async () => (await commands()).length > 0)
+  t.strictSame(await commands(), [expected], 'for the hostname that can be one, alone')
+  t.match(await page.textContent('main'), 'Visits of staging.one.example arrive and are refused')
+  t.equal(
+    await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'),
+    true,
+    'nothing is wider than the phone',
+  )
+  await page.goto(`${app.admin}/sites/1/settings/install`)
+  await eventually('the page of installation has it too', async () => (await commands()).includes(expected))
+  await page.goto(`${app.admin}/sites/1/`)
+  await page.waitForSelector('.first-run')
+  await command(...expected.split(' ').slice(1), '--data', app.data)
+  await request(app.site, 'staging.one.example')
+  await page.waitForSelector('.first-run', { state: 'detached' })
+  t.same(trouble.lines, [])
   await context.close()
 })

@@ -6,6 +6,7 @@ import { dropRoutes } from '../../src/api/sites.js'
 import { createDrops } from '../../src/manage/drops.js'
 import { createKeys } from '../../src/manage/keys.js'
 import { bootstrap } from '../../src/manage/orgs.js'
+import { createRefusedHostnames } from '../../src/manage/refused-hostnames.js'
 import { createSites } from '../../src/manage/sites.js'
 import { raw, sql } from '../../src/storage/sql.js'
 import type { Records } from '../../src/storage/store.js'
@@ -144,7 +145,16 @@ t.test('drops are readable only with access to the site', async (t) => {
   )
   const sites = createSites(records)
   const keys = createKeys({ records, sites, now, random: randomBytes })
-  const app = createApp({ routes: dropRoutes({ sites, drops }), credentials: { keys }, version: '0', log: () => {} })
+  const refusedHostnames = createRefusedHostnames({ sites: sites.list, orgs: async () => [{ id: 1 }, { id: 2 }], now })
+  refusedHostnames.add(1, 'one.example')
+  refusedHostnames.add(2, 'two.example')
+  refusedHostnames.add(undefined, 'unknown.example')
+  const app = createApp({
+    routes: dropRoutes({ sites, drops, refusedHostnames }),
+    credentials: { keys },
+    version: '0',
+    log: () => {},
+  })
   drops.add(1, 'track', 'foreign_host', 2)
   drops.add(2, 'track', 'malformed')
   const org = (await keys.create({ org: 1, name: 'org', scopes: ['manage:read'] }, deed)).secret
@@ -164,6 +174,13 @@ t.test('drops are readable only with access to the site', async (t) => {
     ['x/drops', org, 404, undefined, 'no id'],
     ['1/drops', stats, 403, undefined, 'without the scope'],
     ['1/drops', undefined, 401, undefined, 'nobody'],
+    ['1/refused-hostnames', org, 200, 1, 'its own, without those that name no site'],
+    ['2/refused-hostnames', other, 200, 1, "the other organisation's"],
+    ['3/refused-hostnames', other, 200, 0, 'none'],
+    ['2/refused-hostnames', org, 404, undefined, "another organisation's"],
+    ['1/refused-hostnames', other, 404, undefined, 'the other way'],
+    ['1/refused-hostnames', stats, 403, undefined, 'without the scope'],
+    ['1/refused-hostnames', undefined, 401, undefined, 'without a key'],
     ['1/drops?days=0', org, 422, 'days', 'no day'],
     ['1/drops?days=367', org, 422, 'days', 'over a year'],
     ['1/drops?days=x', org, 422, 'days', 'no number'],

@@ -38,6 +38,8 @@ export interface EdgeDeps {
   readonly decode: DecodePayload
   /** Counts hits that became no row. */
   readonly drop: (site: number, reason: DropReason, count: number) => void
+  /** Counts a hostname that the site does not list. */
+  readonly refuse: (site: number, hostname: string) => void
   readonly now: () => Date
   readonly after: After
 }
@@ -246,6 +248,10 @@ async function packRows(
   const now = edge.now().getTime()
   const drops = new Map<DropReason, number>()
   const drop = (reason: DropReason) => drops.set(reason, (drops.get(reason) ?? 0) + 1)
+  const refuse = (hostname: string) => {
+    drop('foreign_host')
+    edge.refuse(site_id, hostname)
+  }
   const each = (
     name: string,
     rows: readonly unknown[] | null | undefined,
@@ -271,7 +277,7 @@ async function packRows(
   const addOwn = (observation: Observation, [list, i]: PropertyKey[]) => {
     if (owns(observation.hostname)) return packer.add(observation)
     refused.push({ row: `${String(list)}[${String(i)}]`, reason: 'foreign_host' })
-    drop('foreign_host')
+    refuse(observation.hostname)
   }
   each('agent_events', agent_events, (row, at) => addOwn(readAgent(row, at, site_id, now), at))
   each('events', events, (row, at) => addOwn(readPerson(row, at, site_id, now), at))
@@ -279,7 +285,7 @@ async function packRows(
     const hit = readHit(row, at, edge.decode, now)
     if (hit === undefined) drop('malformed')
     else if (hit.site !== site_id) drop('unknown_site')
-    else if (siteOf(hit.hostname)?.id !== site_id) drop('foreign_host')
+    else if (siteOf(hit.hostname)?.id !== site_id) refuse(hit.hostname)
     else packer.add(hit)
   })
   return { packed: packer.take(), drops, refused }

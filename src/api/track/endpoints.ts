@@ -58,6 +58,8 @@ interface TrackDeps {
   record(hit: Hit): void
   /** Counts dropped hits; `site` is undefined if the payload names no existing site. */
   drop(site: number | undefined, endpoint: IngestEndpoint, reason: DropReason, count?: number): void
+  /** Counts a hostname that the site does not list. Absent where a collector decides. */
+  refuse?(site: number, hostname: string): void
   limit: RateLimit
   /** Milliseconds since 1970. */
   now(): number
@@ -135,6 +137,7 @@ function createIntake(deps: TrackDeps, sender: TrackSender, sites: SiteDirectory
     const site = payload && sites.get(payload.site)
     if (payload === undefined) refuse(namedSite(value, sites), 'malformed')
     else if (site === undefined || !sites.owns(site, payload.hostname, sender.host)) {
+      if (site !== undefined) deps.refuse?.(site.id, payload.hostname)
       refuse(site?.id, site === undefined ? 'unknown_site' : 'foreign_host')
       isForeign = true
     } else {

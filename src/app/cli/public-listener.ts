@@ -62,7 +62,7 @@ interface PublicListenerDeps {
   origin: URL
   trust: Trust
   certificate: TlsCertificate | undefined
-  instance: Pick<Instance, 'record' | 'siteOf' | 'policySeen'>
+  instance: Pick<Instance, 'record' | 'siteOf' | 'policySeen'> & Partial<Pick<Instance, 'noteHostname'>>
   /** Responds to a request under the base path. */
   serve(req: Incoming, res: Outgoing, client: ServiceClient): void
   log: Log
@@ -80,7 +80,10 @@ export function createPublicListener(config: Config, deps: PublicListenerDeps): 
     return address(req)
   }
   const trusts = (peer: string) => isTrusted(peer, trust)
-  const record: Instance['record'] = (observation) => instance.record(observation)
+  const record: Instance['record'] = (observation) => {
+    instance.record(observation)
+    instance.noteHostname?.(observation.hostname)
+  }
   const scriptFor = (hostname: string) => {
     const site = instance.siteOf(hostname)
     return site === undefined ? undefined : `${config.base_path}/${scriptName()}?site=${site}`

@@ -93,11 +93,11 @@ export async function compose(
   )
   const notes = startNotes(core)
   const timers = startTimers(core)
-  const { recorder } = core
   const script = createScriptHandler()
   const notePolicy = createPolicyNotes(workerClient)
   return {
-    record: (observation) => recorder.record(observation),
+    record: (observation) => core.recorder.record(observation),
+    noteHostname: createHostnameNotes(core),
     hit: (req, res, to) => workerClient.isWriter() && ingest.hit(req, res, to),
     fetch: async (request, { ip }) => script(request) ?? app(request, { ip, operator: false }),
     control: (request) => app(request, { ip: '', operator: true }),
@@ -114,18 +114,25 @@ export async function compose(
       await Promise.all([timers.stop(), notes.stop(), backups.stop()])
       await Promise.all([notify.close(), mail.post.close()])
       mail.close()
-      const stored = recorder.close()
+      const stored = core.recorder.close()
       await waitAtMost(DRAIN_TIMEOUT_MS, stored)
       await timers.flush()
-      const { fault: before = 0 } = recorder.stats().drops
+      const { fault: before = 0 } = core.recorder.stats().drops
       await workerClient.close()
       // The worker client has given up the rows that the store did not accept.
       await stored
-      const { fault = 0 } = recorder.stats().drops
+      const { fault = 0 } = core.recorder.stats().drops
       if (fault > before) log.error({ rows: fault - before }, 'rows that waited for the store are lost')
     },
   }
 }
+
+/** Returns a function that counts the hostname of a request if no site takes it. */
+const createHostnameNotes =
+  ({ siteOf, manage }: Core) =>
+  (hostname: string): void => {
+    if (siteOf(hostname.toLowerCase()) === undefined) manage.refusedHostnames.add(undefined, hostname)
+  }
 
 interface Areas {
   core: Core
@@ -154,6 +161,7 @@ function createServiceApp(
     people,
     users,
     drops,
+    refusedHostnames,
     managed,
     annotations,
     flags,
@@ -202,7 +210,7 @@ function createServiceApp(
     }),
     ...importRoutes({ sites, imports, jobs: importJobs }),
     ...importControlRoutes({ jobs: importJobs, sites }),
-    ...dropRoutes({ sites, drops }),
+    ...dropRoutes({ sites, drops, refusedHostnames }),
     ...historyRoutes({ sites, histories }),
     ...accounts.routes,
     ...visitorRoutes({ sites, removals }),

@@ -21,13 +21,14 @@ const Country = z.string().nullable()
 
 /** The endpoints that accept data: from the tracker, from other servers, and exposures of flags. */
 export function createIngest({ workerClient, manage, recorder, log, now, clock, after, newLimit }: Core) {
-  const { sites, ingestKeys, drops, flags } = manage
+  const { sites, ingestKeys, drops, refusedHostnames, flags } = manage
   const hits = newLimit()
   const rejected = newLimit({ per: MAX_INVALID_SIGNATURES })
   const endpoints = createTrackEndpoints({
     sites: sites.list,
     record: (hit) => recorder.record(hit),
     drop: drops.add,
+    refuse: refusedHostnames.add,
     limit: hits,
     now: clock,
     log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
@@ -52,6 +53,7 @@ export function createIngest({ workerClient, manage, recorder, log, now, clock, 
       rejected: { spent: (ip) => rejected.isExhausted(0, ip), add: (ip) => void rejected.take(0, ip) },
       decode: readPayload,
       drop: (site, reason, count) => drops.add(site, 'edge', reason, count),
+      refuse: refusedHostnames.add,
     }),
     evaluationRoute: evaluationRoute({
       sites: sites.list,

@@ -16,6 +16,8 @@ export interface Instance extends Required<Omit<OpenReadership, 'mounted'>> {
   policySeen(hostname: string, path: string, at: number): void
   /** Returns the id of the site that a hostname (lower case, without port) belongs to, at most ten seconds old. */
   siteOf(hostname: string): number | undefined
+  /** Counts the hostname of a request if no site takes it. */
+  noteHostname(hostname: string): void
   /** Stores what another process of the site has packed; rejects if it is lost. */
   recordBatch(batch: PackedBatch): Promise<void>
   /** Counts hits that another process of the site dropped; `site` is undefined if they name no existing site. */

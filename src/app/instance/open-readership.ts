@@ -66,6 +66,7 @@ export async function openReadership({ log = toConsole, ...options }: Readership
         // readership asks the application for robots.txt and llms.txt: these requests are not the site's traffic.
         if (observation.user_agent === USER_AGENT && isLoopbackHost(observation.ip)) return
         instance.record(observation)
+        instance.noteHostname(observation.hostname)
       },
       fetch: (request, peer) => instance.fetch(request, peer),
       hit: (req, res, to) => instance.hit(req, res, to),

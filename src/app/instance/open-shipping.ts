@@ -87,6 +87,8 @@ export async function openShipping(
     hit: createNodeTrackHandler(endpoints),
     fetch: async (request, { ip }) => script(request) ?? app(request, { ip, operator: false }),
     siteOf: () => site,
+    // The collector decides.
+    noteHostname() {},
     async recordBatch(batch) {
       for (const packed of unpackBatch(batch)) {
         const evidence = readEvidence(packed)

@@ -89,6 +89,7 @@ export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps)
     control: (request) => answer(request, (opened) => opened.control(request)),
     policySeen: (hostname, path, at) => instance?.policySeen(hostname, path, at),
     siteOf: (hostname) => instance?.siteOf(hostname),
+    noteHostname: (hostname) => instance?.noteHostname(hostname),
     recordBatch: store,
     countDrop: (site, door, reason, count) => instance?.countDrop(site, door, reason, count),
     watchSites(listener) {

@@ -434,6 +434,11 @@ export interface paths {
         };
         post: operations["post_sites_id_ingest_key_rotate"];
     };
+    "/api/sites/{id}/refused-hostnames": {
+        parameters: {
+        };
+        get: operations["get_sites_id_refused_hostnames"];
+    };
     "/api/sites/{id}/sections": {
         parameters: {
         };
@@ -5391,6 +5396,33 @@ export interface operations {
                             ingest_key: string;
                             previous_until?: string;
                             site: number;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_sites_id_refused_hostnames: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            count: number;
+                            hostname: string;
+                            last_at: string;
+                        }[];
+                        meta: {
+                            total: number;
                         };
                     };
                 };

@@ -21,6 +21,11 @@ export const firstRun: Texts['firstRun'] = {
     domains.length === 0
       ? 'Die Website hat noch keine Domain, deshalb zählen Besuche jedes Hostnamens.'
       : `Besuche anderer Hostnamen als ${domains.join(', ')} werden nicht erfasst. Ergänzen Sie einen in den Einstellungen der Website.`,
+  refused: (hostname) => [
+    'Besuche von ',
+    hostname,
+    ' kommen an und werden abgewiesen, weil die Website diesen Hostnamen nicht führt. Wenn er Ihnen gehört, ergänzt ihn dieser Befehl:',
+  ],
   demo: 'Nur schauen?',
   demoText:
     'In einem Checkout von readership startet dies eine erfundene Website mit 75 Tagen Vergangenheit. Sie bleibt für sich.',

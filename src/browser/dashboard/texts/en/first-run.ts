@@ -1,3 +1,5 @@
+import type { Parts } from '../rich-text.js'
+
 export const firstRun = {
   title: (name: string) => `Set up ${name}`,
   text: 'readership is running. Do these in any order; the dashboard opens by itself with the first visit or read.',
@@ -19,6 +21,11 @@ export const firstRun = {
     domains.length === 0
       ? 'The site has no domain yet, so visits of every hostname are taken.'
       : `Visits of other hostnames than ${domains.join(', ')} are not recorded. Add a hostname in the settings of the site.`,
+  refused: (hostname: unknown): Parts => [
+    'Visits of ',
+    hostname,
+    ' arrive and are refused, because the site does not list it. If that hostname is yours, this adds it:',
+  ],
   demo: 'Only looking?',
   demoText: 'In a checkout of readership, this starts a made-up site with 75 days of past. It keeps to itself.',
 }

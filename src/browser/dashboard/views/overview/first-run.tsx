@@ -15,6 +15,7 @@ import { hasRole, loadSession, scriptTag, site, siteAddress, timeZone } from '..
 import { whileVisible } from '../../state/visible.js'
 import { t } from '../../texts/index.js'
 import { ImportLogs } from '../settings/imports.js'
+import { RefusedHostnames } from '../settings/refused-hostnames.js'
 import { PROGRAMS, proxyCommand } from '../settings/snippets.js'
 import '../../styles/settings.css'
 
@@ -75,6 +76,7 @@ export function FirstRun() {
           <Code text={`curl -A "GPTBot/1.3" ${address}`} />
           <h3 class="section-title">{texts.hosts}</h3>
           <p class="muted">{texts.hostsText(site.value?.domains ?? [])}</p>
+          <RefusedHostnames />
           <h3 class="section-title">{texts.demo}</h3>
           <p class="muted">{texts.demoText}</p>
           <Code text="npm start" />

@@ -9,6 +9,7 @@ import { quantity } from '../../state/quantity.js'
 import { siteQuery } from '../../state/question.js'
 import { hasRole, scriptTag, site, siteAddress } from '../../state/session.js'
 import { t } from '../../texts/index.js'
+import { RefusedHostnames } from './refused-hostnames.js'
 import { PROGRAMS, proxyCommand } from './snippets.js'
 
 /** Snippets with the site's own values, and a check that tells whether data arrives. */
@@ -82,30 +83,33 @@ function Arrived() {
   return (
     <Panel title={texts.check} answers={[people, agents]}>
       {() => (
-        <div role="status">
-          {since === undefined && pageviews + fetches === 0 ? (
-            <p>
-              <span class="pulse" /> {texts.waiting}
-            </p>
-          ) : (
-            <p>
-              <Icon name="check" />{' '}
-              {texts.arrived(
-                quantity('/api/stats/overview pageviews', pageviews),
-                quantity('/api/stats/overview fetches', fetches),
-              )}{' '}
-              {since && <span class="muted">{t().shell.recordedSince(formatInstant(since))}</span>}
-            </p>
-          )}
-          {live.data && (
-            <p class="muted small">
-              {texts.now(
-                quantity('/api/stats/realtime people', live.data.people ?? 0),
-                quantity('/api/stats/realtime agents', live.data.agents ?? 0),
-              )}
-            </p>
-          )}
-        </div>
+        <>
+          <div role="status">
+            {since === undefined && pageviews + fetches === 0 ? (
+              <p>
+                <span class="pulse" /> {texts.waiting}
+              </p>
+            ) : (
+              <p>
+                <Icon name="check" />{' '}
+                {texts.arrived(
+                  quantity('/api/stats/overview pageviews', pageviews),
+                  quantity('/api/stats/overview fetches', fetches),
+                )}{' '}
+                {since && <span class="muted">{t().shell.recordedSince(formatInstant(since))}</span>}
+              </p>
+            )}
+            {live.data && (
+              <p class="muted small">
+                {texts.now(
+                  quantity('/api/stats/realtime people', live.data.people ?? 0),
+                  quantity('/api/stats/realtime agents', live.data.agents ?? 0),
+                )}
+              </p>
+            )}
+          </div>
+          <RefusedHostnames />
+        </>
       )}
     </Panel>
   )
