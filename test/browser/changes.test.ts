@@ -63,9 +63,13 @@ t.test('a chain of contributions adds up, and the sentence names the cause', asy
   }
   for (const of of ['human', 'agent']) {
     const gaps = z.array(z.number()).parse(await page.evaluate(gapsIn(of)))
-    t.ok(gaps.length > 3 && gaps.every((gap) => Math.abs(gap) < 2.5), `${of}: each bar begins where the last one ends`, {
-      gaps,
-    })
+    t.ok(
+      gaps.length > 3 && gaps.every((gap) => Math.abs(gap) < 2.5),
+      `${of}: each bar begins where the last one ends`,
+      {
+        gaps,
+      },
+    )
   }
   const rows = await page.locator('main .chain.agent tr.up').first().textContent()
   t.match(rows, /^CCBot.*\+2,/)

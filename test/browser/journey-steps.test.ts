@@ -1,5 +1,7 @@
 import t from 'tap'
+import { z } from 'zod'
 import { openBrowser } from '../fixtures/browser.js'
+import { shows } from '../fixtures/dashboard-page.js'
 import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
 import { eventually } from '../fixtures/instance.js'
 import { SETTLED } from '../fixtures/page-layout.js'
@@ -8,6 +10,15 @@ import { SETTLED } from '../fixtures/page-layout.js'
 
 const app = await startDashboard(t, { people: 1_500, agents: 1_500 })
 const browser = await openBrowser(t)
+const Neighbours = z.array(z.object({ kind: z.string(), pathname: z.string().optional() }))
+const Answer = z.object({ data: z.object({ before: Neighbours, after: Neighbours }) })
+const titlesIn = (side: string) =>
+  `[...document.querySelector('.path-band').querySelectorAll('.${side} li button')].map(({ title }) => title)`
+/** The pages that the API names on one side of /p/1, for people. */
+const named = async (side: 'before' | 'after') => {
+  const asked = `/api/stats/journeys/steps?site=1&range=90d&audience=human&steps=${encodeURIComponent('["/p/1"]')}`
+  return Answer.parse(await app.ask(asked)).data[side].flatMap(({ pathname }) => pathname ?? [])
+}
 /** Pictures of the view are written here, if it is set. */
 const PICTURES = process.env.PICTURES
 
@@ -28,6 +39,8 @@ for (const [name, width, colorScheme, locale] of [
     await settled()
     t.equal(await page.locator('.path-band').count(), 2, 'both readerships')
     const after = page.locator('.path-band').first().locator('.after li button')
+    for (const side of ['before', 'after'] as const)
+      await shows(t, page, titlesIn(side), await named(side), `the pages ${side} stand on their side`)
     const next = (await after.first().getAttribute('title')) ?? ''
     await after.first().click()
     await settled()

@@ -30,6 +30,7 @@ t.test('channels have the order of the number shown, and the sentence the share 
   await page.waitForSelector('main .measures tbody tr')
   const channels = `main section.cell:has(.measures):nth-of-type(1) tbody tr th`
   await shows(t, page, texts(channels), ['Direct', 'Organic Search', 'AI Assistants'], 'by visits, not by people')
+  t.match(await page.textContent('main .sentence'), 'the largest channel was Direct with 54.5%')
   t.match(await page.textContent('main .sentence'), 'AI assistants brought 1 visit (9.1%), first ChatGPT.')
   t.same(trouble.lines, [])
 })
