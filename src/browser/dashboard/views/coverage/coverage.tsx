@@ -118,6 +118,7 @@ function columns(): Column<Row>[] {
     key: 'people',
     head: texts.people,
     right: true,
+    wide: true,
     width: '76px',
     cell: ({ pageviews }) => (pageviews === undefined ? <span class="muted">–</span> : formatNumber(pageviews)),
   }
