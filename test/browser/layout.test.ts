@@ -26,7 +26,10 @@ const SCREENS = [
 /** From the first width above a tablet's to the last below a desktop's, with both sides of each rule between them. */
 const LAPTOPS = [961, 1100, 1180, 1181, 1240, 1241, 1280, 1366, 1439]
 /** Views whose tables have many headings, which are longer in German. */
-const TABLES = ['', 'citation-gap', 'agents', 'sources', 'coverage', 'sessions', 'catalog']
+const TABLES = [
+  ...['', 'citation-gap', 'agents', 'sources', 'coverage', 'sessions', 'catalog'],
+  ...['decay', 'violations', 'goals', 'performance'],
+]
 /** The longest name of a time. */
 const OWN_TIME = 'start=2026-10-01T10:30:00Z&end=2026-10-31T22:30:00Z'
 
@@ -157,12 +160,15 @@ for (const locale of ['en-GB', 'de-DE'])
         t.same(await page.evaluate(UNREADABLE), [], `${when} at ${width}`)
       }
     }
-    await page.setViewportSize({ width: 1280, height })
     for (const path of TABLES) {
+      await page.setViewportSize({ width: 1280, height })
       await open(page, path)
       await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
       await isSettled(page, path)
-      t.same(await page.evaluate(UNREADABLE), [], `${path || 'overview'} at 1280`)
+      for (const width of [1280, 1024]) {
+        await page.setViewportSize({ width, height })
+        t.same(await page.evaluate(UNREADABLE), [], `${path || 'overview'} at ${width}`)
+      }
     }
     await context.close()
   })

@@ -114,6 +114,7 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
     {
       key: 'purpose',
       head: texts.purpose,
+      rare: true,
       width: '10%',
       cell: ({ purpose }) => (purpose === undefined ? '' : (t().parts.purpose[purpose] ?? purpose)),
     },
@@ -121,7 +122,7 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
       key: 'time',
       head: texts.ownScale(windowName()),
       phone: 'trend',
-      width: '17%',
+      width: '15%',
       cell: ({ value, name }) => {
         const own = series.find(({ agent_id }) => agent_id === `${value}`)
         return own && <SparkBars label={texts.barsOf(name ?? `${value}`)} buckets={own.buckets} />
@@ -140,13 +141,13 @@ function columns(series: readonly Series[], disobeyed: readonly Disobeyed[] | un
       key: 'robots',
       head: 'robots.txt',
       phone: 'beside',
-      width: '12%',
+      width: '132px',
       cell: ({ value }) => {
         const found = worst(`${value}`)
         if (found) return <SeverityTag of={found.severity} count={found.fetches} />
         return disobeyed && <span class="muted small">{texts.nothingForbidden}</span>
       },
     },
-    agoColumn('last_seen', texts.lastRead, { width: '10%' }),
+    agoColumn('last_seen', texts.lastRead, { width: '96px' }),
   ]
 }

@@ -130,11 +130,12 @@ function columns(hasBefore: boolean): Column<Row>[] {
             head: texts.adjusted,
             right: true,
             wide: true,
+            rare: true,
             width: '13%',
             cell: ({ people }: Row) => change(hasBefore ? people.adjusted : undefined),
           },
         ]),
     ...(show === 'human' ? [] : side('agents', texts.agents)),
-    { key: 'verdict', head: t().overview.verdict, width: '11%', cell: ({ verdict }) => <VerdictTag of={verdict} /> },
+    { key: 'verdict', head: t().overview.verdict, width: '108px', cell: ({ verdict }) => <VerdictTag of={verdict} /> },
   ]
 }

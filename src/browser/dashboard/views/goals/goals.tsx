@@ -128,7 +128,7 @@ function goalColumns(
     {
       key: 'match',
       head: texts.counts,
-      width: '28%',
+      width: '26%',
       wide: true,
       cell: ({ id }) => {
         const goal = goalOf(id)
@@ -148,6 +148,7 @@ function goalColumns(
       head: texts.conversions,
       right: true,
       wide: true,
+      rare: true,
       width: '112px',
       cell: ({ conversions }) => countText(conversions),
     },
@@ -156,7 +157,7 @@ function goalColumns(
       key: 'do',
       head: <span class="visually-hidden">{parts.edit}</span>,
       right: true,
-      width: '72px',
+      width: '84px',
       cell: ({ id }) => {
         const goal = goalOf(id)
         if (!goal || !onOpen) return null

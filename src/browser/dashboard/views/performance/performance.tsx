@@ -214,10 +214,12 @@ function ByDimension({
             />
           ),
         },
-        ...VITALS.map((vital) => ({
+        ...VITALS.map((vital, i) => ({
           key: vital.name,
           head: <abbr title={texts.names[vital.name]}>{vital.name.toUpperCase()}</abbr>,
           right: true,
+          // The first three are the core vitals.
+          rare: i > 2,
           width: '92px',
           cell: (row: Row) => <Cell vital={vital} figures={row[vital.name]} at={percentile} />,
         })),
@@ -251,7 +253,7 @@ function ByDimension({
           head: texts.samplesHead,
           right: true,
           phone: 'end',
-          width: '72px',
+          width: '92px',
           cell: (row) => <span class="muted">{formatNumber(row.lcp?.samples ?? row.ttfb?.samples ?? 0)}</span>,
         },
       ]}

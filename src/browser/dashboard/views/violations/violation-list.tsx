@@ -102,7 +102,7 @@ const evidence = () => [
   lineColumn({ phone: 'below', width: '22%' }),
   countColumn('fetches', { phone: 'end', width: '10%' }),
   changeColumn('fetches', { phone: 'below-end', width: '11%' }),
-  agoColumn('last_seen', t().agents.last, { width: '11%', wide: true }),
+  agoColumn('last_seen', t().agents.last, { width: '11%', wide: true, rare: true }),
 ]
 
 /** The name of an agent and its operator, which is not named if the fetches may be of another client. */
