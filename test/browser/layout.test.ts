@@ -43,6 +43,16 @@ const LABEL_RULE = 'label-content-name-mismatch'
 const app = await startDashboard(t, { people: 1_500, agents: 1_500 })
 const browser = await openBrowser(t)
 
+/** The headings of panels in whose row the sheet is not filled. */
+const HOLES = `(() => {
+  const [sheet] = document.querySelectorAll('.sheet')
+  const cells = [...sheet.querySelectorAll(':scope > .cell')].map((cell) => ({ cell, box: cell.getBoundingClientRect() }))
+  return cells.filter(({ box }) => {
+    const row = cells.filter((other) => Math.abs(other.box.top - box.top) < 2)
+    return row.reduce((sum, other) => sum + other.box.width, 0) < sheet.clientWidth - 4 * row.length
+  }).map(({ cell }) => cell.querySelector('h2')?.textContent ?? cell.textContent.slice(0, 60))
+})()`
+
 /** Links of the site within a part of the page, as paths below the site. */
 const linksIn = async (page: Page, part: string): Promise<string[]> =>
   page.evaluate(`[...new Set([...document.querySelectorAll('${part} a[href*="/sites/1"]')]
@@ -168,6 +178,7 @@ for (const locale of ['en-GB', 'de-DE'])
       for (const width of [1280, 1024]) {
         await page.setViewportSize({ width, height })
         t.same(await page.evaluate(UNREADABLE), [], `${path || 'overview'} at ${width}`)
+        t.same(await page.evaluate(HOLES), [], `${path || 'overview'} at ${width}: no hole beside a panel`)
       }
     }
     await context.close()

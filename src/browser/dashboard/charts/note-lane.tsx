@@ -35,7 +35,7 @@ export function NoteLane({ notes, scale, top, y, open, onOpen }: NoteLaneProps) 
         const next = shown[i + 1]
         const room = (next ? scale.at(Date.parse(next.at)) : scale.right + 14) - x - 22
         const labels = [note.text, t().parts.note.kinds[note.kind] ?? '']
-        const label = labels.find((text) => text !== '' && text.length * 6 < room) ?? cutTo(note.text, room / 6)
+        const label = labels.find((text) => text !== '' && text.length * 6 < room) ?? cutTo(note.text, room / 7)
         const fits = label !== ''
         const isOpen = note.id === open
         return (
