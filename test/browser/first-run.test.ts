@@ -3,7 +3,7 @@ import t from 'tap'
 import { openBrowser } from '../fixtures/browser.js'
 import { command } from '../fixtures/command.js'
 import { signIn } from '../fixtures/dashboard-service.js'
-import { dataDir, eventually, freePort, startInstance, startOrigin } from '../fixtures/instance.js'
+import { CHROME, dataDir, eventually, freePort, startInstance, startOrigin } from '../fixtures/instance.js'
 
 /** The first screen of a new owner: whether the site responds, its name, robots.txt, old logs; and it ends by itself. */
 const browser = await openBrowser(t)
@@ -52,6 +52,25 @@ t.test('a site that responds', { timeout: 300_000 }, async (t) => {
   await fetch(app.site, { headers: { 'user-agent': 'GPTBot/1.3' } })
   await page.waitForSelector('.first-run', { state: 'detached' })
   t.equal(await page.locator('main h1').textContent(), 'Overview', 'the dashboard opens by itself with the first fetch')
+  await page.goto(`${app.admin}/sites/1/settings/install`)
+  const arrivals = async () => (await page.locator('.arrivals > li').allTextContents()).join(' | ')
+  const arrives = (what: RegExp) => eventually(`${what}`, async () => what.test(await arrivals()))
+  await arrives(/An agent came: .?GPTBot.?\d\d:\d\d:\d\d, the front page, 200\./)
+  t.match(await arrivals(), /Waiting for the first person \| Script: not seen in 24 hours/)
+  await fetch(`${app.site}/about`, { headers: { 'user-agent': CHROME, accept: 'text/html' } })
+  await arrives(/A person came\d\d:\d\d:\d\d, \/about, 200\.\s+\| Script: not seen/)
+  const hit = { s: 1, u: `${app.site}/about`, w: 1440 }
+  const headers = { 'user-agent': CHROME, 'content-type': 'application/json' }
+  await fetch(`${app.site}/_readership/api/track`, { method: 'POST', headers, body: JSON.stringify(hit) })
+  await arrives(/The script reports$/)
+  t.equal(
+    await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'),
+    true,
+    'nothing is wider than the phone',
+  )
+  await picture('install-phone')
+  await page.click('main a:text-is("See the numbers")')
+  await page.waitForURL(/\/sites\/1\/?$/)
   await context.close()
 })
 

@@ -26,6 +26,13 @@ export const firstRun: Texts['firstRun'] = {
     hostname,
     ' kommen an und werden abgewiesen, weil die Website diesen Hostnamen nicht führt. Wenn er Ihnen gehört, ergänzt ihn dieser Befehl:',
   ],
+  arrivals: {
+    agent: { seen: 'Ein Agent kam', waiting: 'Noch kein Agent' },
+    person: { seen: 'Ein Mensch kam', waiting: 'Noch kein Mensch' },
+    script: { seen: 'Das Skript meldet sich', waiting: 'Skript: in 24 Stunden nicht gesehen' },
+    spoofed: 'Er nennt sich nur so: Die Adresse gehört nicht dem Betreiber. Bei Ihrem eigenen Test ist das so.',
+    needsScript: 'Zeit auf der Seite, Vitals und Fehler brauchen es; das Zählen der Seiten nicht.',
+  },
   demo: 'Nur schauen?',
   demoText:
     'In einem Checkout von readership startet dies eine erfundene Website mit 75 Tagen Vergangenheit. Sie bleibt für sich.',

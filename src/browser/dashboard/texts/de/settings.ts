@@ -51,6 +51,7 @@ export const settings: Texts['settings'] = {
     arrived: (pageviews, fetches) =>
       `Ja: ${pageviews.text} von Menschen und ${fetches.text} von Agenten in 24 Stunden.`,
     now: (people, agents) => `In den letzten fünf Minuten: ${people.text}, ${agents.text}.`,
+    numbers: 'Zu den Zahlen',
     proxy: 'Vor einer Website',
     proxyAside: 'jeder Server, keine Änderung an der Website',
     proxyText: 'readership steht zwischen den Besuchern und der Website und sieht beide Leserschaften.',

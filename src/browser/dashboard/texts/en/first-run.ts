@@ -26,6 +26,13 @@ export const firstRun = {
     hostname,
     ' arrive and are refused, because the site does not list it. If that hostname is yours, this adds it:',
   ],
+  arrivals: {
+    agent: { seen: 'An agent came', waiting: 'Waiting for the first agent' },
+    person: { seen: 'A person came', waiting: 'Waiting for the first person' },
+    script: { seen: 'The script reports', waiting: 'Script: not seen in 24 hours' },
+    spoofed: 'It only claims that name: its address is not the operator’s. With your own test this is so.',
+    needsScript: 'Time on page, vitals and errors need it; counting pages does not.',
+  },
   demo: 'Only looking?',
   demoText: 'In a checkout of readership, this starts a made-up site with 75 days of past. It keeps to itself.',
 }

@@ -53,6 +53,7 @@ export const settings = {
       `Yes: ${pageviews.text} of people and ${fetches.text} of agents in 24 hours.`,
     now: (people: Quantity<'people'>, agents: Quantity<'agents'>) =>
       `In the last five minutes: ${people.text}, ${agents.text}.`,
+    numbers: 'See the numbers',
     proxy: 'In front of a site',
     proxyAside: 'any server, no change to the site',
     proxyText: 'readership stands between the visitors and the site, and sees both readerships.',

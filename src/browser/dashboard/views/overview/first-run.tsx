@@ -14,6 +14,7 @@ import { siteQuery } from '../../state/question.js'
 import { hasRole, loadSession, scriptTag, site, siteAddress, timeZone } from '../../state/session.js'
 import { whileVisible } from '../../state/visible.js'
 import { t } from '../../texts/index.js'
+import { Arrivals } from '../settings/arrivals.js'
 import { ImportLogs } from '../settings/imports.js'
 import { RefusedHostnames } from '../settings/refused-hostnames.js'
 import { PROGRAMS, proxyCommand } from '../settings/snippets.js'
@@ -64,6 +65,7 @@ export function FirstRun() {
         </ol>
         <section class="cell span-4">
           <h2>{t().settings.install.check}</h2>
+          <Arrivals hasPeople={false} hasAgents={false} />
           <h3 class="section-title">{empty.asPerson}</h3>
           <p class="muted">{empty.asPersonText}</p>
           <p class="title-line">

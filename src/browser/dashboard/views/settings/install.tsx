@@ -2,13 +2,14 @@ import { useState } from 'preact/hooks'
 import { Code } from '../../parts/dialogs.js'
 import { Icon } from '../../parts/marks.js'
 import { Panel } from '../../parts/panel.js'
-import { root } from '../../state/address.js'
+import { hrefTo, root, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatInstant } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { siteQuery } from '../../state/question.js'
 import { hasRole, scriptTag, site, siteAddress } from '../../state/session.js'
 import { t } from '../../texts/index.js'
+import { Arrivals } from './arrivals.js'
 import { RefusedHostnames } from './refused-hostnames.js'
 import { PROGRAMS, proxyCommand } from './snippets.js'
 
@@ -96,7 +97,8 @@ function Arrived() {
                   quantity('/api/stats/overview pageviews', pageviews),
                   quantity('/api/stats/overview fetches', fetches),
                 )}{' '}
-                {since && <span class="muted">{t().shell.recordedSince(formatInstant(since))}</span>}
+                {since && <span class="muted">{t().shell.recordedSince(formatInstant(since))}. </span>}
+                <a href={hrefTo({ path: viewPath() })}>{texts.numbers}</a>
               </p>
             )}
             {live.data && (
@@ -108,6 +110,7 @@ function Arrived() {
               </p>
             )}
           </div>
+          <Arrivals hasPeople={pageviews > 0} hasAgents={fetches > 0} />
           <RefusedHostnames />
         </>
       )}
