@@ -71,6 +71,9 @@ t.test('a site that responds', { timeout: 300_000 }, async (t) => {
   await picture('install-phone')
   await page.click('main a:text-is("See the numbers")')
   await page.waitForURL(/\/sites\/1\/?$/)
+  await eventually('the line below says since when', async () =>
+    /^Recorded since /.test((await page.textContent('.foot-line')) ?? ''),
+  )
   await context.close()
 })
 

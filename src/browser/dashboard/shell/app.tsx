@@ -20,7 +20,7 @@ import { Bar } from './bar.js'
 import { Chips } from './chips.js'
 import { KeysDialog, showingKeys } from './keys.js'
 import { lazy } from './lazy.js'
-import { Rail, realtimeQuery, Tabs } from './rail.js'
+import { Rail, REALTIME_MS, realtimeQuery, Tabs } from './rail.js'
 import { Search, searching } from './search.js'
 import { SessionEnded } from './session-ended.js'
 import { isOpenTo, LIVE, openViews, pathOf, type View, viewOf } from './views.js'
@@ -80,8 +80,8 @@ function NotShared({ of }: { of: View }) {
 
 function Footer() {
   const { shell } = t()
-  // The rail asks the same. Where no share link opens it, the overview says since when the site is recorded too.
-  const live = useRead('/api/stats/realtime', realtimeQuery())
+  // The rail asks the same as often, so that a new site's first row shows in both at once. Where no share link opens it, the overview says since when the site is recorded too.
+  const live = useRead('/api/stats/realtime', realtimeQuery(), { every: REALTIME_MS })
   const day = useRead(
     '/api/stats/overview',
     isOpenTo(LIVE) || siteQuery.value.site === undefined

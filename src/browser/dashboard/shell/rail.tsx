@@ -14,6 +14,9 @@ import { AGENT_VIEWS, CHANGES, isOpenTo, LIVE, OVERVIEW, openViews, pathOf, SITE
 /** Whether the rail covers the page, on phones. */
 const isOpen = signal(false)
 
+/** Milliseconds between two questions who reads now. */
+export const REALTIME_MS = 15_000
+
 /** The question about the readers of this moment; undefined where it may not be asked. */
 export const realtimeQuery = (): Params | undefined =>
   siteQuery.value.site !== undefined && isOpenTo(LIVE) ? { ...siteQuery.value, audience: 'all' } : undefined
@@ -22,7 +25,7 @@ export const realtimeQuery = (): Params | undefined =>
  * The people and agents of the last five minutes, refreshed while the page is visible; nothing before anything is recorded,
  * because then they are not known.
  */
-function useRealtime(every = 15_000) {
+function useRealtime(every = REALTIME_MS) {
   const { data, meta } = useRead('/api/stats/realtime', realtimeQuery(), { every })
   return meta?.recorded?.since === undefined ? undefined : data
 }
