@@ -4,9 +4,11 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser } from '../fixtures/browser.js'
 import { command } from '../fixtures/command.js'
+import { shows } from '../fixtures/dashboard-page.js'
 import { signIn, startDashboard } from '../fixtures/dashboard-service.js'
 import { eventually } from '../fixtures/instance.js'
 import { COUNT_SHIFTS, SETTLED, SHIFTS, UNREADABLE } from '../fixtures/page-layout.js'
+import { agentRow } from '../fixtures/rows.js'
 
 /**
  * Every view of the rail, the settings, and one page of each detail, over two months of rows: each view
@@ -25,10 +27,10 @@ const SCREENS = [
 ]
 /** From the first width above a tablet's to the last below a desktop's, with both sides of each rule between them. */
 const LAPTOPS = [961, 1100, 1180, 1181, 1240, 1241, 1280, 1366, 1439]
-/** Views whose tables have many headings, which are longer in German. */
+/** Views with tables of many headings, or with tags, which are longer in German. */
 const TABLES = [
   ...['', 'citation-gap', 'agents', 'sources', 'coverage', 'sessions', 'catalog'],
-  ...['decay', 'violations', 'goals', 'performance'],
+  ...['decay', 'violations', 'goals', 'performance', 'agents/gptbot'],
 ]
 /** The longest name of a time. */
 const OWN_TIME = 'start=2026-10-01T10:30:00Z&end=2026-10-31T22:30:00Z'
@@ -40,7 +42,14 @@ const COLOUR_RULES = ['color-contrast']
 /** Not among the standard's rules of axe: what a reader sees of a control is in the name by which they call it. */
 const LABEL_RULE = 'label-content-name-mismatch'
 
-const app = await startDashboard(t, { people: 1_500, agents: 1_500 })
+/** An agent of whose fetches three of four are verified: the longest tag of a title. */
+const fetches = [true, true, true, false].map((verified) =>
+  agentRow({
+    ...{ verified, timestamp: new Date('2026-10-29T10:00:00Z') },
+    verification: verified ? 'verified' : 'spoofed',
+  }),
+)
+const app = await startDashboard(t, { people: 1_500, agents: 1_500, fetches })
 const browser = await openBrowser(t)
 
 /** The headings of panels in whose row the sheet is not filled. */
@@ -159,7 +168,7 @@ t.test('every view holds still and can be read', { timeout: 900_000 }, async (t)
 })
 
 for (const locale of ['en-GB', 'de-DE'])
-  t.test(`on a laptop, in ${locale}, nothing is wider than the screen`, async (t) => {
+  t.test(`on a laptop and a phone, in ${locale}, nothing is wider than the screen`, async (t) => {
     const height = 800
     await command('sites', 'update', '1', '--data', app.data, '--name', 'The Harbour Gazette')
     const { context, page } = await signIn(browser, app, { locale, viewport: { width: 1280, height } })
@@ -175,10 +184,10 @@ for (const locale of ['en-GB', 'de-DE'])
       await open(page, path)
       await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
       await isSettled(page, path)
-      for (const width of [1280, 1024]) {
+      for (const width of [390, 1280, 1024]) {
         await page.setViewportSize({ width, height })
-        t.same(await page.evaluate(UNREADABLE), [], `${path || 'overview'} at ${width}`)
-        t.same(await page.evaluate(HOLES), [], `${path || 'overview'} at ${width}: no hole beside a panel`)
+        await shows(t, page, UNREADABLE, [], `${path || 'overview'} at ${width}`)
+        await shows(t, page, HOLES, [], `${path || 'overview'} at ${width}: no hole beside a panel`)
       }
     }
     await context.close()
