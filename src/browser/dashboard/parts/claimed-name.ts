@@ -11,7 +11,7 @@ interface Claim {
 }
 
 /** The agents that the catalogue does not name: they claim no name. */
-const OTHER = 'other'
+export const OTHER = 'other'
 
 /** The name of an operator; the agents that the catalogue does not name have none. */
 export const operatorName = (operator: string): string => (operator === 'Unknown' ? t().parts.unknown : operator)

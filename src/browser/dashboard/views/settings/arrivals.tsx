@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { claimedName } from '../../parts/claimed-name.js'
+import { claimedName, OTHER } from '../../parts/claimed-name.js'
 import { Icon } from '../../parts/marks.js'
 import { Cut, PageLink } from '../../parts/names.js'
 import { addressOf, useRead } from '../../state/data.js'
@@ -24,8 +24,11 @@ export function Arrivals({ hasPeople, hasAgents }: ArrivalsProps) {
   const agent = rows.find(({ audience }) => audience === 'agent')
   const person = rows.find(({ audience }) => audience === 'human')
   const names = useRead('/api/agents/catalog', agent && { ...siteQuery.value, range: '24h', limit: 1_000 })
-  const known = names.data?.find(({ agent_id }) => agent_id === agent?.agent_id)
-  const name = agent?.agent_id === undefined ? undefined : claimedName(known?.name ?? agent.agent_id, agent)
+  const entry = names.data?.find(({ agent_id }) => agent_id === agent?.agent_id)
+  const name =
+    agent?.agent_id === undefined || agent.agent_id === OTHER
+      ? undefined
+      : claimedName(entry?.name ?? agent.agent_id, agent)
   // The script has no row of its own in the feed, but it alone reports the width of screens.
   const devices = useRead(
     '/api/stats/devices',
@@ -34,20 +37,18 @@ export function Arrivals({ hasPeople, hasAgents }: ArrivalsProps) {
   )
   const hasScript = devices.data?.screen_classes?.some(({ screen_class }) => screen_class !== undefined) === true
   return (
-    <div role="status">
-      <ul class="arrivals">
-        <Arrival isSeen={hasAgents || agent !== undefined} words={texts.agent} name={name}>
-          {agent && <Request row={agent} />}
-          {agent?.verification === 'spoofed' && texts.spoofed}
-        </Arrival>
-        <Arrival isSeen={hasPeople || person !== undefined} words={texts.person}>
-          {person && <Request row={person} />}
-        </Arrival>
-        <Arrival isSeen={hasScript} words={texts.script}>
-          {!hasScript && texts.needsScript}
-        </Arrival>
-      </ul>
-    </div>
+    <ul class="arrivals">
+      <Arrival isSeen={hasAgents || agent !== undefined} words={texts.agent} name={name}>
+        {agent && <Request row={agent} />}
+        {agent?.verification === 'spoofed' && texts.spoofed}
+      </Arrival>
+      <Arrival isSeen={hasPeople || person !== undefined} words={texts.person}>
+        {person && <Request row={person} />}
+      </Arrival>
+      <Arrival isSeen={hasScript} words={texts.script}>
+        {!hasScript && texts.needsScript}
+      </Arrival>
+    </ul>
   )
 }
 

@@ -15,6 +15,7 @@ export function RefusedHostnames() {
     every: 5_000,
   })
   const refused = (answer.data ?? []).slice(0, MAX_SHOWN)
+  if (refused.length === 0) return null
   return (
     <div role="status">
       {refused.map(({ hostname }) => (
