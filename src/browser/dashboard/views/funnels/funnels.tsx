@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { LinkButton } from '../../parts/buttons.js'
 import { Confirm, toast } from '../../parts/dialogs.js'
 import { Icon } from '../../parts/marks.js'
-import { Panel } from '../../parts/panel.js'
+import { Panel, Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { go, hrefTo, place, view, viewPath } from '../../state/address.js'
 import { forget, type Result, useRead } from '../../state/data.js'
@@ -39,9 +39,21 @@ function Chosen() {
   const id = word !== undefined && /^\d+$/.test(word) ? Number(word) : list.data?.[0]?.id
   return (
     <>
-      {id !== undefined && <FunnelResult key={id} id={id} />}
-      {/* The chosen funnel stands above the list, and may be known by the list alone. */}
+      {/* The chosen funnel stands above the list, and may be known by the list alone: its room is kept until then. */}
+      {id !== undefined ? <FunnelResult key={id} id={id} /> : list.loading && <FunnelRoom list={list} />}
       {(id !== undefined || !list.loading) && <FunnelList list={list} current={id} />}
+    </>
+  )
+}
+
+/** The sentence and the bars of a funnel while it is not known which one is shown. */
+function FunnelRoom({ list: { meta: _, ...list } }: { list: Result<'/api/funnels'> }) {
+  return (
+    <>
+      <Sentence answers={[list]}>{() => ''}</Sentence>
+      <Panel title={t().behaviour.funnels.title} answers={[list]} skeleton={8}>
+        {() => null}
+      </Panel>
     </>
   )
 }
