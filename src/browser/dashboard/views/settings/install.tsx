@@ -82,7 +82,7 @@ function Arrived() {
   const { pageviews = 0 } = people.data ?? {}
   const { fetches = 0 } = agents.data ?? {}
   return (
-    <Panel title={texts.check} answers={[people, agents]}>
+    <Panel title={texts.check} answers={[people, agents]} also={[people, agents, live]} skeleton={8}>
       {() => (
         <>
           <div role="status">
