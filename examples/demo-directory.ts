@@ -31,7 +31,8 @@ export function beginHistory(data: string, say: (text: string) => void): (() => 
   try {
     // Fails if another demo, started at the same time, created the file.
     writeFileSync(marker, `${process.pid}`, { flag: 'wx' })
-  } catch {
+  } catch (error) {
+    if (!existsSync(marker)) throw error
     throw new Error(`Another npm start is writing the demo's history into ${data}.`)
   }
   return () => rmSync(marker)

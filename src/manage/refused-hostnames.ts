@@ -6,7 +6,7 @@ import type { ManagedSite } from './sites.js'
 
 /** A hostname whose requests, hits and rows are refused, because no site lists it. */
 export const RefusedHostname = z.object({
-  hostname: z.string().describe('As the client sent it, in ASCII and lower case: anybody may send any.'),
+  hostname: z.string().describe('As the client sent it, in ASCII and lower case; a client may send any.'),
   count: z.int().describe('Number of requests, hits and rows.'),
   last_at: z.iso.datetime().describe('When the last of them came.'),
 })

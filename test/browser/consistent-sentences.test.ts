@@ -150,3 +150,27 @@ t.test('each mark of a note has its text', async (t) => {
   t.same(await page.locator('svg text.halo[aria-hidden]').allTextContents(), ['A text…', 'Third'], 'cut, or left out')
   await context.close()
 })
+
+t.test('a panel says nothing before it has its own answer', async (t) => {
+  const { context, page } = await signIn(browser, app, { viewport: { width: 1440, height: 2_000 } })
+  await askSingly(page)
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route('**/api/policy/violations/rules?*', async (route) => {
+    await held
+    await route.continue()
+  })
+  const totals = page.waitForResponse(/violations\/agents/)
+  await page.goto(`${app.admin}/sites/1/?range=30d`)
+  await totals
+  await page.waitForSelector('main .sentence a')
+  const panel = page.locator('section.cell', { hasText: 'What disobeyed robots.txt' })
+  await panel.waitFor()
+  t.equal(await panel.getAttribute('aria-busy'), 'true', 'it waits')
+  t.notMatch(await panel.textContent(), 'No agent fetched')
+  release()
+  await eventually('its rows are there', async () => (await panel.locator('.violations > li').count()) > 0)
+  await context.close()
+})

@@ -49,14 +49,16 @@ function DevicesSentence({ answer }: { answer: Devised }) {
       {() => {
         const types = answer.data?.device_types ?? []
         const listed = types.reduce((sum, { visitors = 0 }) => sum + visitors, 0)
-        const of = totals.data?.visitors || listed
+        // Days of another tool are in the totals alone.
+        const all = totals.meta?.warnings?.some(({ code }) => code === 'imported_history') ? undefined : totals.data
+        const of = all?.visitors || listed
         const first = types.find(({ device_type }) => device_type !== undefined)
         const browser = answer.data?.browsers?.find((row) => row.browser !== undefined)
         if (!first?.device_type || !browser?.browser || of === 0) return texts.none(whenText())
         const share = (n = 0) => formatShare(Math.min(1, n / of))
         // The list has no type that is in the time before alone, so the total of that time is asked.
-        const [was, all] = [first.comparison?.visitors, totals.data?.comparison?.visitors]
-        const before = was === undefined || all === undefined ? undefined : { n: was, of: all }
+        const [was, wereAll] = [first.comparison?.visitors, all?.comparison?.visitors]
+        const before = was === undefined || wereAll === undefined ? undefined : { n: was, of: wereAll }
         return texts.sentence(
           whenText(),
           share(first.visitors),
@@ -173,6 +175,7 @@ function Versions({ of, answer }: { of: 'browser' | 'os'; answer: Devised }) {
         </label>
       }
       answers={[answer, versions]}
+      also={[versions]}
       empty={rows.length === 0}
       foot={of === 'os' && texts.frozen}
     >

@@ -62,7 +62,8 @@ function Disobeyed() {
       span={4}
       title={texts.disobeyed}
       right={<More to="violations">{t().agents.all}</More>}
-      answers={[answer, totals]}
+      answers={[answer]}
+      also={[totals]}
       empty={rows.length === 0}
       emptyText={texts.disobeyedNone}
       foot={

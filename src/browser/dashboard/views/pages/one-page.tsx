@@ -187,6 +187,7 @@ function PageVersions({ agents }: { agents: ReturnType<typeof useAgentsOfPage> }
       title={texts.title}
       right={<More to="policy">{t().shell.view.policy}</More>}
       answers={[...agents.answers, answer]}
+      also={[answer]}
       empty={versions.length === 0}
       emptyText={texts.none}
     >
