@@ -56,7 +56,7 @@ t.test('a site that responds', { timeout: 300_000 }, async (t) => {
   const arrivals = async () => (await page.locator('.arrivals > li').allTextContents()).join(' | ')
   const arrives = (what: RegExp) => eventually(`${what}`, async () => what.test(await arrivals()))
   await arrives(/An agent came: .?GPTBot.?\d\d:\d\d:\d\d, the front page, 200\./)
-  t.match(await arrivals(), /Waiting for the first person \| Script: not seen in 24 hours/)
+  t.match(await arrivals(), /Waiting for a person \| Script: not seen in 24 hours/)
   await fetch(`${app.site}/about`, { headers: { 'user-agent': CHROME, accept: 'text/html' } })
   await arrives(/A person came\d\d:\d\d:\d\d, \/about, 200\.\s+\| Script: not seen/)
   const hit = { s: 1, u: `${app.site}/about`, w: 1440 }
@@ -110,12 +110,12 @@ t.test('a hostname that the site does not list', { timeout: 300_000 }, async (t)
   await request(app.site, '<script>alert(1)</script>')
   await request(app.site, '-rf')
   await request(app.site, 'staging.one.example:8080')
-  const expected = 'readership sites update 1 --domain www.one.example --domain staging.one.example'
+  const expected = 'npx readership sites update 1 --domain www.one.example --domain staging.one.example'
   const commands = async () =>
     (await page.locator('main .code > span').allTextContents()).filter((one) => /sites/.test(one))
   await eventually('the page has the command that adds it', async () => (await commands()).length > 0)
   t.strictSame(await commands(), [expected], 'for the hostname that can be one, alone')
-  t.match(await page.textContent('main'), 'Visits of staging.one.example arrive and are refused')
+  t.match(await page.textContent('main'), 'Requests for staging.one.example arrive and are refused')
   t.equal(
     await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'),
     true,
@@ -125,7 +125,7 @@ t.test('a hostname that the site does not list', { timeout: 300_000 }, async (t)
   await eventually('the page of installation has it too', async () => (await commands()).includes(expected))
   await page.goto(`${app.admin}/sites/1/`)
   await page.waitForSelector('.first-run')
-  await command(...expected.split(' ').slice(1), '--data', app.data)
+  await command(...expected.split(' ').slice(2), '--data', app.data)
   await request(app.site, 'staging.one.example')
   await page.waitForSelector('.first-run', { state: 'detached' })
   t.same(trouble.lines, [])

@@ -127,7 +127,11 @@ export const largestPart = ({ dimensions, now, before, difference = 0 }: Changes
     .flatMap(({ dimension, rose, fell }) =>
       (difference > 0 ? rose : fell).map((part): Named => ({ ...part, dimension })),
     )
-    .filter((part) => part.value !== undefined && !(part.now === now && part.before === before))
+    // Most visits have no campaign; a visit without a source came directly.
+    .filter(
+      (part) =>
+        (part.value !== undefined || part.dimension === 'source') && !(part.now === now && part.before === before),
+    )
     .toSorted((a, b) => Math.abs(b.difference) - Math.abs(a.difference))[0]
 
 /** Says that no value explains a change, and which part is the largest: the rows below it begin with that part. */

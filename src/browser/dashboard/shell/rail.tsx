@@ -14,7 +14,7 @@ import { AGENT_VIEWS, CHANGES, isOpenTo, LIVE, OVERVIEW, openViews, pathOf, SITE
 /** Whether the rail covers the page, on phones. */
 const isOpen = signal(false)
 
-/** Milliseconds between two questions who reads now. */
+/** Milliseconds between two questions about the readers of this moment. */
 export const REALTIME_MS = 15_000
 
 /** The question about the readers of this moment; undefined where it may not be asked. */

@@ -71,8 +71,11 @@ export function shiftWindow(by: -1 | 1): void {
   const days = Math.round((Date.parse(last) - Date.parse(first)) / 86_400_000) + 1
   const moved = (instant: number) => new Date(instant + by * (end - start)).toISOString()
   if (dayOf(start - 1, zone) === first) go({ start: moved(start), end: moved(end) })
-  else if (isMonth(first, last)) go(monthOf(addDays(by === 1 ? last : first, by)))
-  else go({ start: addDays(first, by * days), end: addDays(last, by * days) })
+  else if (isMonth(first, last)) {
+    const month = monthOf(addDays(by === 1 ? last : first, by))
+    // The days after today would be compared as if nothing came.
+    go(month.end > dayOf(Date.now(), zone) ? { range: 'mtd' } : month)
+  } else go({ start: addDays(first, by * days), end: addDays(last, by * days) })
 }
 
 /** The windows before each zoom, and the window that it led to, so that Esc can undo it. */

@@ -14,6 +14,7 @@ export const agents: Texts['agents'] = {
     spoofed,
     '.',
   ],
+  sentenceUnchecked: (fetches, unchecked) => [`${fetches.text}, davon ${unchecked}.`],
   sentenceNone: (when) => [when, ' hat kein Agent diese Website gelesen.'],
   sentencePeople: (when, visits) => [when, ' gab es ', visits.shown, '.'],
   purposes: (shares) => [

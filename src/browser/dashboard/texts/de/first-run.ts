@@ -22,13 +22,13 @@ export const firstRun: Texts['firstRun'] = {
       ? 'Die Website hat noch keine Domain, deshalb zählen Besuche jedes Hostnamens.'
       : `Besuche anderer Hostnamen als ${domains.join(', ')} werden nicht erfasst. Ergänzen Sie einen in den Einstellungen der Website.`,
   refused: (hostname) => [
-    'Besuche von ',
+    'Anfragen an ',
     hostname,
     ' kommen an und werden abgewiesen, weil die Website diesen Hostnamen nicht führt. Wenn er Ihnen gehört, ergänzt ihn dieser Befehl:',
   ],
   arrivals: {
-    agent: { seen: 'Ein Agent kam', waiting: 'Noch kein Agent' },
-    person: { seen: 'Ein Mensch kam', waiting: 'Noch kein Mensch' },
+    agent: { seen: 'Ein Agent kam', waiting: 'Warten auf einen Agenten' },
+    person: { seen: 'Ein Mensch kam', waiting: 'Warten auf einen Menschen' },
     script: { seen: 'Das Skript meldet sich', waiting: 'Skript: in 24 Stunden nicht gesehen' },
     spoofed: 'Er nennt sich nur so: Die Adresse gehört nicht dem Betreiber. Bei Ihrem eigenen Test ist das so.',
     needsScript: 'Zeit auf der Seite, Vitals und Fehler brauchen es; das Zählen der Seiten nicht.',

@@ -2,7 +2,7 @@ import type { Texts } from '../shape.js'
 
 export const gap: Texts['gap'] = {
   assistants: 'Assistenten und KI-Suche',
-  sentence: (when, who, reads, visits) => [`${when}: `, reads.shown, ` durch ${who}; von dort `, visits.shown, '.'],
+  sentence: (when, who, reads, visits) => [`${when}: `, reads.shown, ` durch ${who}; sie brachten `, visits.shown, '.'],
   onlyPeople: (when, who, visits) => [`${when}: `, visits.shown, ` durch ${who}.`],
   onlyAgents: (when, who, reads) => [`${when}: `, reads.shown, ` durch ${who}.`],
   ratio: (ratio) => [' Lesezugriffe je KI-Besuch: ', ratio, '.'],

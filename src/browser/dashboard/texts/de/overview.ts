@@ -30,7 +30,7 @@ export const overview: Texts['overview'] = {
     page,
     ' (',
     reads.shown,
-    '); von dort kamen ',
+    ') und brachten ihr ',
     visits.shown,
     '.',
   ],

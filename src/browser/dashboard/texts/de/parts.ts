@@ -29,8 +29,8 @@ export const parts: Texts['parts'] = {
       ? 'Nichts passt in dieser Zeit. Entfernen Sie einen Filter oder wählen Sie eine längere Zeit.'
       : 'Nichts in dieser Zeit.',
   lacks: {
-    human: (dimension) => `Menschen haben kein „${dimension}“, deshalb steht hier nichts über sie.`,
-    agent: (dimension) => `Agenten haben kein „${dimension}“, deshalb steht hier nichts über sie.`,
+    human: (dimension) => `„${dimension}“ gibt es bei Menschen nicht, deshalb steht hier nichts über sie.`,
+    agent: (dimension) => `„${dimension}“ gibt es bei Agenten nicht, deshalb steht hier nichts über sie.`,
   },
   lookAt: 'Sehen Sie stattdessen',
   showPeople: 'Menschen zeigen',
@@ -160,7 +160,7 @@ export const parts: Texts['parts'] = {
     events: 'Ereignisse',
     fetches: 'Abrufe',
     agents: 'Agenten',
-    verified: 'Bestätigt von Geprüften',
+    verified: 'Bestätigt (der geprüften)',
     verified_fetches: 'Bestätigte Abrufe',
     spoofed: 'Gefälscht',
     bytes: 'Gesendet',

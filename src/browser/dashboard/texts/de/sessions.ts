@@ -6,14 +6,14 @@ export const sessions: Texts['sessions'] = {
   left: (when, visits, share, change, time) => [
     `${when}: `,
     visits.shown,
-    `; ${share} endeten nach einer Seite mit unter 10 s Nutzung${change}; im Schnitt dauerte ein Besuch ${time}.`,
+    `; ${share} sprangen ab${change}; im Schnitt dauerte ein Besuch ${time}.`,
   ],
   none: (when) => [when, ' begann kein Besuch.'],
   visitorsSentence: (when, people) => [`${when}: `, people.shown, '; wer zuletzt da war, steht oben.'],
   visitorsBack: (when, people, fresh, share, after) => [
     `${when}: `,
     people.shown,
-    `; von ${fresh.text} mit erstem Besuch kamen `,
+    `; von ${fresh.text} mit erstem Besuch, deren Wiederkehr bekannt ist, kamen `,
     share,
     ` ${after} wieder.`,
   ],

@@ -190,7 +190,7 @@ export const settings: Texts['settings'] = {
   },
   dropped: {
     days: '30 Tage',
-    none: 'Alles, was in 30 Tagen ankam, wurde erfasst.',
+    none: 'Alles, was in 30 Tagen für ihre Hostnamen ankam, wurde erfasst.',
     reason: 'Warum',
     track: 'Browsern und dem Proxy',
     edge: 'anderen Servern',

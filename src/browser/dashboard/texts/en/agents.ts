@@ -16,6 +16,7 @@ export const agents = {
     spoofed: unknown,
     unchecked: string,
   ): Parts => [`Of ${fetches.text}, ${unchecked}; of ${checked} checked, `, verified, ' and ', spoofed, '.'],
+  sentenceUnchecked: (fetches: Quantity<'fetches'>, unchecked: string): Parts => [`Of ${fetches.text}, ${unchecked}.`],
   sentenceNone: (when: string): Parts => [when, ' no agent read this site.'],
   sentencePeople: (when: string, visits: Quantity<'aiVisits'>): Parts => [
     when,

@@ -27,7 +27,7 @@ export const changes = {
         : days === 1
           ? 'than in the day before'
           : `than in the ${days} days before`,
-  points: (points: string, isMore: boolean, than: string) => `, ${points} ${isMore ? 'more' : 'less'} ${than}`,
+  points: (points: string, isMore: boolean, than: string) => `, ${points} ${isMore ? 'higher' : 'lower'} ${than}`,
   /** `n` is how many came more, or fewer; `name` is a link. */
   cause: {
     source: (n: string, isMore: boolean, name: unknown): Parts => [`; ${n} ${isMore ? '' : 'fewer '}came from `, name],

@@ -17,7 +17,7 @@ export const coverage = {
   sentenceNever: (pages: Quantity<'pages'>, unread: number, isPart: boolean, page: unknown): Parts => [
     'Of ',
     pages.shown,
-    ' that people or agents read or a sitemap lists, agents never read ',
+    ' that people or agents read or a sitemap lists, agents have not read ',
     ...(unread === 1 ? [] : [`${isPart ? 'at least ' : ''}${formatNumber(unread)}, such as `]),
     page,
     '.',

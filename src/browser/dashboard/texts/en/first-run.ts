@@ -22,13 +22,13 @@ export const firstRun = {
       ? 'The site has no domain yet, so visits of every hostname are taken.'
       : `Visits of other hostnames than ${domains.join(', ')} are not recorded. Add a hostname in the settings of the site.`,
   refused: (hostname: unknown): Parts => [
-    'Visits of ',
+    'Requests for ',
     hostname,
     ' arrive and are refused, because the site does not list it. If that hostname is yours, this adds it:',
   ],
   arrivals: {
-    agent: { seen: 'An agent came', waiting: 'Waiting for the first agent' },
-    person: { seen: 'A person came', waiting: 'Waiting for the first person' },
+    agent: { seen: 'An agent came', waiting: 'Waiting for an agent' },
+    person: { seen: 'A person came', waiting: 'Waiting for a person' },
     script: { seen: 'The script reports', waiting: 'Script: not seen in 24 hours' },
     spoofed: 'It only claims that name: its address is not the operator’s. With your own test this is so.',
     needsScript: 'Time on page, vitals and errors need it; counting pages does not.',

@@ -13,7 +13,7 @@ export const sessions = {
     when,
     ' ',
     visits.shown,
-    ` began: ${share} left after one page, under 10 s in use${change}; on average, a visit took ${time}.`,
+    ` began: ${share} bounced${change}; on average, a visit took ${time}.`,
   ],
   none: (when: string): Parts => [when, ' no visit began.'],
   visitorsSentence: (when: string, people: Quantity<'people'>): Parts => [
@@ -32,7 +32,7 @@ export const sessions = {
     when,
     ' ',
     people.shown,
-    ` visited; of ${fresh.text} whose first visit it was, `,
+    ` visited; of ${fresh.text} who were new and whose return is known, `,
     share,
     ` came back ${after}.`,
   ],

@@ -189,7 +189,7 @@ export const settings = {
   },
   dropped: {
     days: '30 days',
-    none: 'Everything that arrived in 30 days was recorded.',
+    none: 'All that arrived for its hostnames in 30 days was recorded.',
     reason: 'Why',
     track: 'browsers and the proxy',
     edge: 'other servers',

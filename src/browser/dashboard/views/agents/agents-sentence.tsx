@@ -68,14 +68,18 @@ function IdentitySentence() {
             </a>
           ),
         }))
+        const checked = verified_fetches + spoofed
+        const all = quantity('/api/agents/overview fetches', fetches)
         return [
-          ...texts.sentence(
-            quantity('/api/agents/overview fetches', fetches),
-            formatNumber(verified_fetches + spoofed),
-            only('verified', texts.areVerified(verified_fetches, share), 'agents'),
-            only('spoofed', texts.areSpoofed(spoofed), spoofed > 0 ? 'alert' : ''),
-            texts.unchecked(unknown),
-          ),
+          ...(checked === 0
+            ? texts.sentenceUnchecked(all, texts.unchecked(unknown))
+            : texts.sentence(
+                all,
+                formatNumber(checked),
+                only('verified', texts.areVerified(verified_fetches, share), 'agents'),
+                only('spoofed', texts.areSpoofed(spoofed), spoofed > 0 ? 'alert' : ''),
+                texts.unchecked(unknown),
+              )),
           ...(shares.length > 0 ? texts.purposes(shares) : []),
         ]
       }}

@@ -33,7 +33,7 @@ export default function Decay() {
   return (
     <Sheet title={texts.title}>
       <Sentence answers={[top]}>
-        {() => (hasBefore || !top.data?.length ? sentence(top.data ?? []) : texts.sentenceTooFew)}
+        {() => (hasBefore || !top.data?.length ? sentence(top.data ?? [], top.meta?.total) : texts.sentenceTooFew)}
       </Sentence>
       <ListPanel
         title={texts.title}
@@ -62,7 +62,7 @@ export default function Decay() {
 }
 
 /** The page that loses most people while agents go on reading it; if none does, the page that lost most. */
-function sentence(rows: readonly Row[]): readonly unknown[] {
+function sentence(rows: readonly Row[], total = rows.length): readonly unknown[] {
   const texts = t().decay
   if (rows.length === 0) return texts.sentenceEmpty
   const change = (row: Row, of: 'people' | 'agents') =>
@@ -75,7 +75,9 @@ function sentence(rows: readonly Row[]): readonly unknown[] {
   const [most] = rows
     .filter((row) => lost(row) > 2 * Math.sqrt(row.people.before + row.people.now))
     .toSorted((a, b) => lost(b) - lost(a))
-  if (most) return texts.lost(<PageLink path={most.pathname} />, change(most, 'people'), texts.why[most.verdict])
+  // Verdicts come before losses in the order of the rows, so that the first rows do not show who lost most of all.
+  if (most && total <= rows.length)
+    return texts.lost(<PageLink path={most.pathname} />, change(most, 'people'), texts.why[most.verdict])
   return rows.every(({ verdict }) => verdict === 'insufficient') ? texts.sentenceTooFew : texts.sentenceNone
 }
 

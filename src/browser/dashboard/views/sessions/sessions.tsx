@@ -7,6 +7,7 @@ import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { place, view } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
+import { leaves } from '../../state/filters.js'
 import { formatSeconds, formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
@@ -67,13 +68,20 @@ function SessionsSentence({ list }: { list: Result<'/api/stats/sessions'> }) {
         const visits = quantity('/api/stats/sessions total', total, (text) => <span class="people">{text}</span>)
         const now = leftOf(totals.data)
         const duration = totals.data?.duration
-        if (now === undefined || duration === undefined) return texts.sentence(whenText(), visits)
+        if (now === undefined || duration === undefined || !isOfTheseVisits(totals.meta))
+          return texts.sentence(whenText(), visits)
         const change = pointsText(now, leftOf(totals.data?.comparison))
         return texts.left(whenText(), visits, formatShare(now.n / now.of), change, formatSeconds(duration))
       }}
     </Sentence>
   )
 }
+
+/** Whether the totals are of the visits in the list: another tool's are not in it, and of a page only entries bounce. */
+const isOfTheseVisits = (meta: { warnings?: readonly { code: string }[] } | undefined): boolean =>
+  place.value.segment === undefined &&
+  !place.value.filters.flatMap(leaves).some(({ dimension }) => ['pathname', 'section'].includes(dimension)) &&
+  !meta?.warnings?.some(({ code }) => code === 'imported_history')
 
 /** The visits that left after one page, of all; undefined if no visit began. */
 const leftOf = ({ bounce, sessions = 0 }: { bounce?: number; sessions?: number } = {}) =>
