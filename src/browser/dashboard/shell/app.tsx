@@ -80,7 +80,8 @@ function NotShared({ of }: { of: View }) {
 
 function Footer() {
   const { shell } = t()
-  // The rail asks the same as often, so that a new site's first row shows in both at once. Where no share link opens it, the overview says since when the site is recorded too.
+  // The rail asks the same as often, so that a new site's first row shows in both at once. Where no share link opens it,
+  // the overview also says since when the site is recorded.
   const live = useRead('/api/stats/realtime', realtimeQuery(), { every: REALTIME_MS })
   const day = useRead(
     '/api/stats/overview',

@@ -1,13 +1,13 @@
 import '../../styles/sessions.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import { pointsText } from '../../parts/change-text.js'
+import { filteredBy } from '../../parts/filter-name.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Sentence } from '../../parts/panel.js'
 import { PeopleOnly } from '../../parts/people-only.js'
 import { place, view } from '../../state/address.js'
 import type { Result } from '../../state/data.js'
-import { leaves } from '../../state/filters.js'
 import { formatSeconds, formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
@@ -80,7 +80,7 @@ function SessionsSentence({ list }: { list: Result<'/api/stats/sessions'> }) {
 /** Whether the totals are of the visits in the list: another tool's are not in it, and of a page only entries bounce. */
 const isOfTheseVisits = (meta: { warnings?: readonly { code: string }[] } | undefined): boolean =>
   place.value.segment === undefined &&
-  !place.value.filters.flatMap(leaves).some(({ dimension }) => ['pathname', 'section'].includes(dimension)) &&
+  !filteredBy().some((dimension) => ['pathname', 'section'].includes(dimension)) &&
   !meta?.warnings?.some(({ code }) => code === 'imported_history')
 
 /** The visits that left after one page, of all; undefined if no visit began. */
