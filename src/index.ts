@@ -1,4 +1,5 @@
-export { openReadership, type ReadershipOptions } from './app/instance/open-readership.js'
+export { openReadership } from './app/instance/open-readership.js'
+export type { ReadershipOptions } from './app/instance/readership-options.js'
 export { clientAddress, parseTrust, type Trust } from './base/address.js'
 export { ApiError } from './base/errors.js'
 export type { Log } from './base/log.js'

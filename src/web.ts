@@ -3,10 +3,10 @@ import { Agent } from './agents/agent.js'
 import catalog from './agents/catalog.json' with { type: 'json' }
 import { describeUnknownOption } from './base/option-names.js'
 import { createWebClient } from './site/shipping/web/web-client.js'
-import { createWebShipper, type WebShipper } from './site/shipping/web/web-shipper.js'
+import type { WebReadership } from './site/shipping/web/web-readership.js'
+import { createWebShipper } from './site/shipping/web/web-shipper.js'
 
-export type { WebShipperStats } from './site/shipping/web/web-shipper.js'
-export type WebReadership = WebShipper
+export type { WebReadership, WebShipperStats } from './site/shipping/web/web-readership.js'
 
 /** The collector that rows are shipped to. */
 export interface WebOptions {
@@ -44,7 +44,7 @@ export function webReadership(options: WebOptions): WebReadership {
   }
   const { collector, site, ingest_key } = parsed.data
   const now = () => Date.now()
-  let shipper: WebShipper | undefined
+  let shipper: WebReadership | undefined
   const getShipper = () => {
     shipper ??= createWebShipper({
       site,

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { ApiError, expectation } from '../base/errors.js'
+import { ApiError } from '../base/errors.js'
+import { expectation } from '../base/expectation.js'
 
 /** Writes a path of keys as error bodies do: `rows[3].name`. */
 const formatFieldPath = (path: readonly PropertyKey[]): string =>

@@ -9,20 +9,26 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { brotliCompressSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { minify } from 'terser'
 import { z } from 'zod'
 import { compileGeoFile } from '../worker/ingest/place/geo-compiler.js'
 import { encodeGeoFile, GEO_FILE_FORMAT } from '../worker/ingest/place/geo-file.js'
 import { buildDashboard } from './dashboard.js'
+import { copyTypes } from './library.js'
 import { buildPrograms } from './programs.js'
 
 /** The part of `npm run build` that is not compilation: copies data files next to the code that reads them. */
 cpSync('src', 'dist/src', {
   recursive: true,
-  filter: (file) => !/\.tsx?$|\.md$|\/tsconfig\.json$|^src\/browser\/dashboard$/.test(file),
+  filter: (file) => !/\.tsx?$|\.md$|\.json$|^src\/browser\/dashboard$/.test(file),
 })
+for (const file of readdirSync('src', { recursive: true, encoding: 'utf8' }))
+  if (/\.json$/.test(file) && !file.startsWith('browser/'))
+    writeFileSync(`dist/src/${file}`, JSON.stringify(JSON.parse(readFileSync(`src/${file}`, 'utf8'))))
 await buildPrograms()
+copyTypes(['hono', 'ipaddr.js', 'openapi-fetch'])
 // npm marks the program executable when it links it, but each build writes a new file.
 chmodSync('dist/bin/readership.js', 0o755)
 buildGeo('dist/data')
@@ -30,13 +36,11 @@ await buildScript('dist/src/browser/tracker')
 await buildDashboard()
 // The recorded calls of the API document, which stand next to the test that records them.
 cpSync('test/api/api-examples.json', 'dist/data/api-examples.json')
-// The fonts of PDFs, with the licence that every copy must carry.
-for (const [from, to] of [
-  ['ttf/DejaVuSansCondensed.ttf', 'DejaVuSansCondensed.ttf'],
-  ['ttf/DejaVuSansCondensed-Bold.ttf', 'DejaVuSansCondensed-Bold.ttf'],
-  ['LICENSE', 'DejaVu-LICENSE.txt'],
-])
-  cpSync(`node_modules/dejavu-fonts-ttf/${from}`, `dist/data/${to}`)
+// The fonts of PDFs, with the licence that every copy must carry. Compressed, because they are a tenth of the package.
+for (const name of ['DejaVuSansCondensed.ttf', 'DejaVuSansCondensed-Bold.ttf'])
+  if (!existsSync(`dist/data/${name}.br`))
+    writeFileSync(`dist/data/${name}.br`, brotliCompressSync(readFileSync(`node_modules/dejavu-fonts-ttf/ttf/${name}`)))
+cpSync('node_modules/dejavu-fonts-ttf/LICENSE', 'dist/data/DejaVu-LICENSE.txt')
 
 /** Bundles and minifies the tracker into the one file that browsers load. */
 async function buildScript(folder: string): Promise<void> {

@@ -6,18 +6,24 @@ import { publint } from 'publint'
 import t, { type Test } from 'tap'
 import * as tar from 'tar'
 import { z } from 'zod'
+import { REPOSITORY_FILES } from '../../src/base/repository.js'
 import { directory } from '../fixtures/files.js'
 
 const root = resolve('.')
 const Package = z.object({
-  exports: z.record(z.string(), z.object({ types: z.string(), default: z.string() })),
+  exports: z.record(z.string(), z.union([z.object({ types: z.string(), default: z.string() }), z.string()])),
   dependencies: z.record(z.string(), z.string()),
   peerDependencies: z.record(z.string(), z.string()),
+  repository: z.object({ url: z.string() }),
 })
-const { exports, dependencies, peerDependencies } = Package.parse(
+const { exports, dependencies, peerDependencies, repository } = Package.parse(
   JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')),
 )
-const entries = Object.keys(exports).map((name) => name.replace(/^\./, 'readership'))
+const entries = Object.keys(exports)
+  .filter((name) => name !== './package.json')
+  .map((name) => name.replace(/^\./, 'readership'))
+/** The entry points without the packages of the store. */
+const light = ['readership/web', 'readership/client', 'readership/tracker', 'readership/hono']
 
 /** The package as npm would publish it. */
 const tarballs = directory(t)
@@ -25,12 +31,13 @@ execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination
 const tarball = join(tarballs, String(readdirSync(tarballs)[0]))
 
 /** A project that has the package and what it depends on, and nothing else of ours but `types`. */
-function project(t: Test, types: readonly string[] = ['@types/node', '@types/express']): string {
+function project(t: Test, types: readonly string[] = ['@types/node', '@types/express'], without = /^$/): string {
   const at = directory(t)
   const own = join(at, 'node_modules', 'readership')
   mkdirSync(own, { recursive: true })
   tar.extract({ file: tarball, cwd: own, strip: 1, sync: true })
   for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), ...types]) {
+    if (without.test(name)) continue
     mkdirSync(dirname(join(at, 'node_modules', name)), { recursive: true })
     symlinkSync(join(root, 'node_modules', name), join(at, 'node_modules', name))
   }
@@ -51,9 +58,55 @@ function compile(at: string, compiler: string): string {
   }
 }
 
+const Flag = z.boolean().optional()
+const Lock = z.object({
+  packages: z.record(z.string(), z.object({ dev: Flag, optional: Flag, peer: Flag, devOptional: Flag })),
+})
+
+/** Names and sizes in bytes of what is published. */
+const contents = new Map<string, number>()
+tar.list({
+  file: tarball,
+  sync: true,
+  onReadEntry: ({ path, size }) => contents.set(path.replace('package/', ''), size),
+})
+
+t.test('the package is small', async (t) => {
+  const bytes = [...contents.values()].reduce((a, b) => a + b, 0)
+  t.ok(bytes <= 10e6, `${bytes} bytes unpacked, at most 10 MB`)
+  const lock = Lock.parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')))
+  const installed = Object.entries(lock.packages).filter(
+    ([path, { dev, optional, peer }]) => path !== '' && !(dev || optional || peer),
+  )
+  t.ok(installed.length <= 35, `${installed.length} packages are installed everywhere, at most 35`)
+})
+
+t.test('messages name pages of the repository in package.json', async (t) => {
+  t.equal(`git+${REPOSITORY_FILES.replace('/blob/main', '.git')}`, repository.url)
+})
+
+t.test('two packs have the same bytes', async (t) => {
+  const again = directory(t)
+  execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', again], { stdio: 'pipe' })
+  t.ok(readFileSync(join(again, String(readdirSync(again)[0]))).equals(readFileSync(tarball)))
+})
+
+t.test('each file that NOTICE or a message names is in the package', async (t) => {
+  for (const [path] of readFileSync(join(root, 'NOTICE'), 'utf8').matchAll(/\bdist\/[\w./<>-]*\w/g))
+    t.ok(
+      [...contents.keys()].some((file) => file === path || file.replace(/geo-[\d.-]+bin$/, 'geo-<date>.bin') === path),
+      path,
+    )
+  for (const file of contents.keys())
+    if (/^dist\/(bin|chunks|lib|src)\/.*\.js$/.test(file))
+      for (const [, path = ''] of readFileSync(join(root, file), 'utf8').matchAll(
+        /(?<![\w/.-])((?:src|examples|test)\/[\w/.-]+\.md)/g,
+      ))
+        t.fail(`${file} names ${path}, which is not published: name its address`)
+})
+
 t.test('what is published', async (t) => {
-  const files: string[] = []
-  tar.list({ file: tarball, sync: true, onReadEntry: ({ path }) => files.push(path) })
+  const files = [...contents.keys()].map((path) => `package/${path}`)
   for (const name of ['LICENSE', 'NOTICE', 'README.md', 'package.json', 'dist/bin/readership.js'])
     t.ok(files.includes(`package/${name}`), name)
   t.same(
@@ -162,6 +215,7 @@ await openReadership({ dta: 'x' })
   writeFileSync(join(at, 'client.ts'), CLIENT_PROGRAM)
   const programs = ['all.ts', 'site.ts', 'client.ts']
   for (const [compiler, module, resolution, files] of [
+    ['typescript-7', 'nodenext', 'nodenext', programs],
     ['typescript-7', 'node16', 'node16', programs],
     ['typescript-7', 'esnext', 'bundler', programs],
     ['typescript', 'esnext', 'bundler', ['client.ts']],
@@ -188,6 +242,13 @@ handler({}, {}, () => {})
   const compilerOptions = { ...options, types: ['node'], lib: ['es2023'] }
   writeFileSync(join(at, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['site.ts'] }))
   t.equal(compile(at, 'typescript-7'), '')
+})
+
+t.test('what a browser, a worker or a client loads needs no store', async (t) => {
+  const at = project(t, [], /^(@duckdb|@node-rs|pdfkit|fontkit)/)
+  const script = `for (const name of ${JSON.stringify(light)}) console.log(name, Object.keys(await import(name)).length > 0)`
+  const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: at, encoding: 'utf8' })
+  t.equal(said, light.map((name) => `${name} true\n`).join(''))
 })
 
 t.test('every entry point loads there, and the command runs', async (t) => {

@@ -22,8 +22,8 @@ const dataFile = (name: string): string => fileURLToPath(new URL(`../../../data/
 export function createPdfRenderer(font: string | undefined) {
   if (font !== undefined) checkFont(font)
   const fonts: Fonts = {
-    regular: dataFile('DejaVuSansCondensed.ttf'),
-    bold: dataFile('DejaVuSansCondensed-Bold.ttf'),
+    regular: dataFile('DejaVuSansCondensed.ttf.br'),
+    bold: dataFile('DejaVuSansCondensed-Bold.ttf.br'),
     fallback: font,
   }
   const slots = createSlots(MAX_CONCURRENT_PDFS)

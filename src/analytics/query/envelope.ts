@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { ApiError, expectation } from '../../base/errors.js'
+import { ApiError } from '../../base/errors.js'
+import { expectation } from '../../base/expectation.js'
 import { nearestName } from '../../base/nearest-name.js'
 import { GRANULARITIES } from '../../storage/sql.js'
 import { type LocalDay, parseDay, parseInstant, parseTimeZone, startOfDay } from './calendar.js'

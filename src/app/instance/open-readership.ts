@@ -7,35 +7,39 @@ import { describeUnknownOption } from '../../base/option-names.js'
 import { userAgent } from '../../base/outbound/guarded-outbound.js'
 import type { MountPoint, OpenReadership } from '../../capture/readership-interface.js'
 import { BASE_PATH } from '../../site/proxy/node-handler.js'
-import { type Config, ConfigError, isShipping, loadConfig } from '../config.js'
+import { ConfigError, isShipping, loadConfig, type SettingName } from '../config.js'
 import { openInstance } from './open-instance.js'
 import { openShipping } from './open-shipping.js'
+import type { ReadershipOptions } from './readership-options.js'
 
-const OPTIONS = [
-  ...([
-    'data',
-    'domain',
-    'memory_limit',
-    'min_free_disk',
-    'max_disk',
-    'backup_dir',
-    'backup_keep',
-    'geoip',
-    'pdf_font',
-    'ranges',
-    'offline',
-    'origin',
-  ] as const),
-  ...(['spam_referrers', 'trusted_referrers'] as const),
-  ...(['cors_origins', 'public_url', 'smtp', 'mail_from', 'disable_registration', 'private_webhooks'] as const),
-  ...(['collector', 'site', 'ingest_key', 'ingest_key_file', 'spool_limit'] as const),
-] as const
-
-/** The settings that an application may pass to `openReadership`; the defaults are those of the command line. */
-export type ReadershipOptions = Partial<Pick<Config, (typeof OPTIONS)[number]>> & {
-  /** Receives warnings and errors; the default writes them to the console. */
-  log?: Log
-}
+/** Each option is a setting of the command line; the compiler refuses this list if an option is missing here or there. */
+const OPTIONS = {
+  data: true,
+  domain: true,
+  memory_limit: true,
+  min_free_disk: true,
+  max_disk: true,
+  backup_dir: true,
+  backup_keep: true,
+  geoip: true,
+  pdf_font: true,
+  ranges: true,
+  offline: true,
+  origin: true,
+  spam_referrers: true,
+  trusted_referrers: true,
+  cors_origins: true,
+  public_url: true,
+  smtp: true,
+  mail_from: true,
+  disable_registration: true,
+  private_webhooks: true,
+  collector: true,
+  site: true,
+  ingest_key: true,
+  ingest_key_file: true,
+  spool_limit: true,
+} satisfies Record<Exclude<keyof ReadershipOptions, 'log'>, true> & Partial<Record<SettingName, true>>
 
 /**
  * Opens readership inside an application, for the adapters. The store is opened in `data`, and the command line reaches
@@ -43,7 +47,7 @@ export type ReadershipOptions = Partial<Pick<Config, (typeof OPTIONS)[number]>> 
  * Throws `ConfigError` for a wrong option, and an error of one line where the store or the spool cannot be opened.
  */
 export async function openReadership({ log = toConsole, ...options }: ReadershipOptions = {}): Promise<OpenReadership> {
-  const unknown = describeUnknownOption('openReadership', options, [...OPTIONS, 'log'])
+  const unknown = describeUnknownOption('openReadership', options, [...Object.keys(OPTIONS), 'log'])
   if (unknown !== undefined) throw new ConfigError(unknown, 'options')
   const config = loadConfig({ flags: options, env: {}, read: () => undefined })
   const socket = socketPath(config.data)

@@ -1,5 +1,6 @@
 import type { HistoryDay } from '../../analytics/query/histories.js'
 import { UnusableSetting } from '../../base/errors.js'
+import { REPOSITORY_FILES } from '../../base/repository.js'
 import { createDayFigures } from './day-figures.js'
 import { openExports } from './files.js'
 import { TOOL_NAMES, type Tool } from './formats.js'
@@ -35,7 +36,7 @@ export async function collectHistory(
   const [tool] = tools
   if (tool === undefined)
     throw new UnusableSetting(
-      `${unused.join(', ') || 'The archive'}: no file has the columns of an export with figures by day. src/history/other-tools/README.md lists them.`,
+      `${unused.join(', ') || 'The archive'}: no file has the columns of an export with figures by day. They are listed at ${REPOSITORY_FILES}/src/history/other-tools/README.md`,
     )
   if (tools.length > 1)
     throw new UnusableSetting(

@@ -1,4 +1,5 @@
-import type { OutgoingRow, RowList } from './outgoing-row.js'
+import type { OutgoingRow } from './outgoing-row.js'
+import type { RowList } from './row-list.js'
 import type { SpooledRow } from './spool-line.js'
 
 /** Rows of each array in one delivery. */

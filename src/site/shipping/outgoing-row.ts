@@ -4,9 +4,7 @@ import { memoize } from '../../base/cache.js'
 import { MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
 import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../../capture/observation.js'
 import { createResponseReader, isNavigation, isPrefetch } from '../../capture/response-type.js'
-
-/** The arrays of a delivery; `hits` came in at the sidecar's own tracker endpoint. */
-export type RowList = 'agent_events' | 'events' | 'hits'
+import type { RowList, UnshippedReason } from './row-list.js'
 
 /** A row to ship: the array it belongs to, and its JSON. */
 export interface OutgoingRow {
@@ -24,9 +22,6 @@ export interface RawHit {
   headers?: Observation['headers']
   payload: unknown
 }
-
-/** The reason why an observation is not shipped, in the words of the store's drop reasons. */
-export type UnshippedReason = 'not_a_page' | 'prefetch' | 'opted_out' | 'fault'
 
 /**
  * Counts the rows of a shipper. `add` gives the row that `make` returns to `take`, or counts the reason that it returns;

@@ -4,16 +4,10 @@ import { loadCatalog } from '../../agents/catalog.js'
 import type { Observation } from '../../capture/observation.js'
 import { type DeliveryOptions, startDelivery } from './delivery-loop.js'
 import { lockDirectory } from './directory-lock.js'
-import {
-  createRowBuilder,
-  createRowCounts,
-  type OutgoingRow,
-  type RawHit,
-  type RowList,
-  type UnshippedReason,
-} from './outgoing-row.js'
+import { createRowBuilder, createRowCounts, type OutgoingRow, type RawHit } from './outgoing-row.js'
 import { openProgress } from './progress-file.js'
 import { createRefusedRows } from './refused-rows.js'
+import type { RowList, UnshippedReason } from './row-list.js'
 import { createQueue } from './row-queue.js'
 import { openSpool, type SpoolOptions } from './spool.js'
 

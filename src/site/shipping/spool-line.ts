@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
-import type { OutgoingRow, RowList } from './outgoing-row.js'
+import type { OutgoingRow } from './outgoing-row.js'
+import type { RowList } from './row-list.js'
 
 /** A row with its number in the order of all rows of this spool, from 1. */
 export interface SpooledRow extends OutgoingRow {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '../../base/errors.js'
+import { REPOSITORY_FILES } from '../../base/repository.js'
 import {
   type BackupLine,
   BackupProgress,
@@ -13,8 +14,7 @@ const PROGRESS_INTERVAL_MS = 500
 const POLL_MS = 100
 const MAX_WAIT_MS = 5_000
 
-export const ON_SERVERS =
-  'This readership keeps its data on servers: back them up with BACKUP of ClickHouse and pg_dump of PostgreSQL (examples/fleet/README.md).'
+export const ON_SERVERS = `This readership keeps its data on servers: back them up with BACKUP of ClickHouse and pg_dump of PostgreSQL (${REPOSITORY_FILES}/examples/fleet/README.md).`
 
 export type Backups = ReturnType<typeof createBackups>
 

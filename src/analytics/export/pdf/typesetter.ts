@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { brotliDecompressSync } from 'node:zlib'
 import { create, type Font } from 'fontkit'
 import PDFDocument from 'pdfkit'
 
@@ -9,7 +10,7 @@ export interface Style {
   readonly colour?: string
 }
 
-/** Font files. */
+/** Font files. One whose name ends in `.br` is compressed. */
 export interface Fonts {
   readonly regular: string
   readonly bold: string
@@ -34,8 +35,8 @@ export function createTypesetter(fonts: Fonts, info: Record<string, string | Dat
     [openFace('regular', fonts.regular), openFace('bold', fonts.bold)].map((face) => [face.name, face]),
   )
   const more = fonts.fallback === undefined ? undefined : openFace('more', fonts.fallback)
-  for (const { name, file, member } of [...faces.values(), ...(more ? [more] : [])])
-    doc.registerFont(name, file, member)
+  for (const { name, bytes, member } of [...faces.values(), ...(more ? [more] : [])])
+    doc.registerFont(name, bytes, member)
 
   const preferredFace = (weight: Weight | undefined): Face => faces.get(weight ?? 'regular') ?? fail()
   /** Returns the face that has the character, if any. */
@@ -80,7 +81,7 @@ export function createTypesetter(fonts: Fonts, info: Record<string, string | Dat
 
 interface Face {
   readonly name: string
-  readonly file: string
+  readonly bytes: Buffer
   /** The font's name in a file that holds several. */
   readonly member: string | undefined
   has(character: string): boolean
@@ -89,7 +90,9 @@ interface Face {
 }
 
 function openFace(name: string, file: string): Face {
-  const opened = create(readFileSync(file))
+  const content = readFileSync(file)
+  const bytes = file.endsWith('.br') ? brotliDecompressSync(content) : content
+  const opened = create(bytes)
   const font: Font | undefined = 'fonts' in opened ? opened.fonts[0] : opened
   if (!font) fail()
   const widths = new Map<string, number | undefined>()
@@ -104,7 +107,7 @@ function openFace(name: string, file: string): Face {
   }
   return {
     name,
-    file,
+    bytes,
     member: 'fonts' in opened ? font.postscriptName : undefined,
     has: (character) => widthOf(character) !== undefined,
     width: (character) => widthOf(character) ?? 0,

@@ -1,29 +1,11 @@
 import type { Agent } from '../../../agents/agent.js'
 import type { Observation } from '../../../capture/observation.js'
 import { formatBody } from '../delivery-body.js'
-import { createRowBuilder, createRowCounts, type RowList, type UnshippedReason } from '../outgoing-row.js'
+import { createRowBuilder, createRowCounts } from '../outgoing-row.js'
 import type { DeliveryOutcome } from '../response-outcome.js'
 import { createRowBuffer, type WebBatch } from './row-buffer.js'
 import type { SendBody } from './web-client.js'
-
-/** The reason why a row never reaches the collector; counted by name. */
-type WebLossReason =
-  | UnshippedReason
-  /** The buffer was full, and the oldest rows were deleted. */
-  | 'memory_full'
-  /** The collector refused the row. */
-  | 'refused'
-
-export interface WebShipperStats {
-  /** Rows that the collector has committed. */
-  shipped: Readonly<Record<RowList, number>>
-  waiting: number
-  losses: Readonly<Partial<Record<WebLossReason, number>>>
-  /** The reason why the collector accepted no rows in the last attempt. */
-  trouble?: string
-}
-
-export type WebShipper = ReturnType<typeof createWebShipper>
+import type { WebLossReason, WebReadership, WebShipperStats } from './web-readership.js'
 
 /** Collects the rows of concurrent requests in one delivery, because the collector accepts 600 a minute. */
 const BATCH_WINDOW_MS = 1_000
@@ -52,7 +34,7 @@ interface WebShipperDeps {
  * Ships rows from platforms without a disk and without a process that outlives its requests. Rows wait in memory, and each
  * flush finishes its own deliveries, because a request must not await the work of another.
  */
-export function createWebShipper(deps: WebShipperDeps) {
+export function createWebShipper(deps: WebShipperDeps): WebReadership {
   const { site, send, now, random, sleep, log } = deps
   const items = createRowBuilder({ agents: deps.agents })
   const { shipped, losses, lose, add } = createRowCounts<WebLossReason>()
@@ -100,12 +82,7 @@ export function createWebShipper(deps: WebShipperDeps) {
   }
 
   return {
-    /** Buffers a row for an observation. Never throws, never waits. */
     record: (observation: Observation): void => add(() => items.of(observation), waiting.add),
-    /**
-     * Sends buffered rows for at most half a minute; pass its promise to `waitUntil`. Rows that could not be sent wait for
-     * the next flush. Never rejects.
-     */
     async flush(): Promise<void> {
       const end = now() + LAST_ATTEMPT_MS
       await sleep(BATCH_WINDOW_MS)
