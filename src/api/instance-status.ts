@@ -54,12 +54,14 @@ export const InstanceStatus = z.object({
     /** The worker's process, absent while it does not run. */
     worker: z.object({ pid: z.int() }).optional(),
   }),
-  /** Engines of rows and records, with their sizes on a server; absent while the worker does not respond, and with a collector. */
+  /** Engines of rows and records, with the schema of a file or the size on a server; absent while the worker does not respond, and with a collector. */
   engines: z
     .object({
       rows: z.string(),
+      rows_schema: z.int().optional(),
       rows_bytes: z.number().optional(),
       records: z.string(),
+      records_schema: z.int().optional(),
       records_bytes: z.number().optional(),
     })
     .optional(),

@@ -195,9 +195,14 @@ export function createMetrics(sources: MetricSources): Metrics {
 
 const Lease = z.object({ held: z.boolean(), epoch: z.number(), age_seconds: z.number() })
 
-/** The engines and the lease, as the worker describes them. */
+/** The engines, with the versions of the schemas of those that are files, and the lease, as the worker describes them. */
 export const FleetStatus = z.object({
-  engines: z.object({ rows: z.string(), records: z.string() }),
+  engines: z.object({
+    rows: z.string(),
+    rows_schema: z.int().optional(),
+    records: z.string(),
+    records_schema: z.int().optional(),
+  }),
   lease: Lease.optional(),
 })
 

@@ -39,6 +39,8 @@ interface SettingInfo {
   list?: true
   /** The value never appears in a message. */
   secret?: true
+  /** For a setting that a later release removes: the words that say what takes its place. */
+  deprecated?: string
 }
 const settingInfo = z.registry<SettingInfo>()
 
@@ -242,10 +244,11 @@ const flagName = (name: SettingName): string => `--${name.replaceAll('_', '-')}`
 
 /** All settings in the order of `--help` and src/app/cli/README.md. */
 export const SETTINGS = SETTING_NAMES.map((name) => {
-  const { doc, value, list, switch: bare } = settingInfo.get(Settings.shape[name]) ?? { doc: '' }
+  const { value, list, switch: bare, ...info } = settingInfo.get(Settings.shape[name]) ?? { doc: '' }
   return {
     name,
-    doc,
+    doc: info.doc,
+    deprecated: info.deprecated,
     env: variableName(name),
     /** In commander's notation; undefined for the origin, which is an argument. */
     flag: value ? `${flagName(name)} <${value}>` : bare ? flagName(name) : undefined,
@@ -257,7 +260,6 @@ export const SETTINGS = SETTING_NAMES.map((name) => {
 const ENV_PREFIX = 'READERSHIP_'
 /** A second variable of the setting `disable_registration`. */
 const ENV_DISABLE_REGISTRATION = 'SERVICE_DISABLE_REGISTRATION'
-/** Names the settings file. */
 const ENV_CONFIG = 'READERSHIP_CONFIG'
 /** Variables of the repository's tests, which start programs with their own environment. */
 const TEST_PREFIX = 'READERSHIP_TEST_'

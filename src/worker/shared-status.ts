@@ -1,4 +1,6 @@
+import { EVENTS_SCHEMA } from '../storage/duckdb/events-schema.js'
 import type { EventStore } from '../storage/event-store.js'
+import { RECORDS_SCHEMA } from '../storage/records/records-schema.js'
 import type { RecordStore } from '../storage/store.js'
 import type { WorkerOptions } from '../worker-client/protocol.js'
 import type { WorkerStores } from './open-stores.js'
@@ -20,8 +22,11 @@ export const createSharedApi = ({
 }) => ({
   fleet_status: async () => ({
     engines: {
-      rows: options.store === undefined ? 'DuckDB' : 'ClickHouse',
-      records: options.control === undefined ? 'DuckDB' : 'PostgreSQL',
+      // A file that is open has been migrated to the version of this program.
+      ...(options.store === undefined ? { rows: 'DuckDB', rows_schema: EVENTS_SCHEMA.length } : { rows: 'ClickHouse' }),
+      ...(options.control === undefined
+        ? { records: 'DuckDB', records_schema: RECORDS_SCHEMA.length }
+        : { records: 'PostgreSQL' }),
     },
     lease: held?.lease.status(),
   }),

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { formatAge } from '../../analytics/export/format.js'
 import { DISK_WARNING_SHARE, type InstanceStatus, MAX_BACKUP_AGE_S } from '../../api/instance-status.js'
 import { formatBytes } from '../../base/format-bytes.js'
+import type { ExaminedFile } from '../../storage/duckdb/examine.js'
 import { type inspectMachine, readMemoryLimit } from '../../worker-client/machine.js'
 import type { Config } from '../config.js'
 import { byteSize } from '../config-values.js'
@@ -219,17 +220,27 @@ export function checkGrowth({ size, data }: Pick<InstanceStatus, 'size' | 'data'
 const restoreHint = ({ backup_dir = 'BACKUP' }: Pick<Config, 'backup_dir'>): string =>
   `readership restore ${backup_dir} --data NEW`
 
+export type { ExaminedFile } from '../../storage/duckdb/examine.js'
+
+/** Examines the files of a store; none if the store is on servers. A file that an instance has open has no version. */
+export async function examineStore({
+  data,
+  store,
+  control,
+}: Pick<Config, 'data' | 'store' | 'control'>): Promise<ExaminedFile[]> {
+  if (store !== undefined || control !== undefined) return []
+  // Loaded here, because every command loads this file.
+  const { examineFiles } = await import('../../storage/duckdb/examine.js')
+  return examineFiles(data)
+}
+
 /**
  * Checks that both files are there and can be opened: a start without one of them, or with a damaged one, creates an empty
  * one, and then a decision is needed.
  */
-export async function checkFiles(config: Config): Promise<Finding[]> {
-  const { data, store, control } = config
-  if (store !== undefined || control !== undefined) return []
-  // Loaded here, because every command loads this file.
-  const { examineFiles } = await import('../../storage/duckdb/examine.js')
-  const files = await examineFiles(data)
+export function checkFiles(config: Pick<Config, 'data' | 'backup_dir'>, files: readonly ExaminedFile[]): Finding[] {
   if (!files.some(({ exists }) => exists)) return []
+  const { data } = config
   const hint = restoreHint(config)
   return files.flatMap(({ name, exists, fault }): Finding[] => {
     if (!exists)

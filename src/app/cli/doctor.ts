@@ -15,6 +15,8 @@ import {
   checkKeyFiles,
   checkMemory,
   checkSetAside,
+  type ExaminedFile,
+  examineStore,
   STORED_DATA,
 } from './doctor-files.js'
 import {
@@ -55,13 +57,17 @@ export const doctor = defineCommand({
   flags: z.object({ json: JSON_FLAG }),
   async run(call) {
     const { flags, terminal } = call
-    const findings = await examine(call, () => Date.now())
-    if (flags.json) printJson(terminal, findings)
-    else for (const finding of findings) terminal.out(formatFinding(terminal, finding))
-    const failed = findings.filter(({ state }) => state === 'fail').length
-    if (failed > 0) throw new Failure(`${failed} of ${findings.length} checks failed.`)
+    printFindings(terminal, await examine(call, () => Date.now()), flags.json)
   },
 })
+
+/** Prints findings, or JSON of them; throws `Failure` if a check failed. */
+export function printFindings(terminal: Terminal, findings: readonly Finding[], isJson: boolean): void {
+  if (isJson) printJson(terminal, findings)
+  else for (const finding of findings) terminal.out(formatFinding(terminal, finding))
+  const failed = findings.filter(({ state }) => state === 'fail').length
+  if (failed > 0) throw new Failure(`${failed} of ${findings.length} checks failed.`)
+}
 
 function formatFinding(terminal: Terminal, { check, state, says, mend }: Finding): string {
   const mark = { ok: ['green', '✓'], warn: ['yellow', '!'], fail: ['red', '✗'] } as const
@@ -108,24 +114,26 @@ async function examine(call: CommandCall<unknown>, now: () => number): Promise<F
   ]
 }
 
-interface RunningInstance {
+export interface RunningInstance {
   isRunning: boolean
   findings: Finding[]
+  /** The files of the store, if no instance has them open. */
+  files?: ExaminedFile[]
   status?: InstanceStatus
   ranges?: RangesStatus[]
 }
 
 /** Checks the running instance; also returns its state and its ranges. */
-async function checkInstance({ config, terminal }: CommandCall<unknown>): Promise<RunningInstance> {
-  if (!(await isRunning(config.data)))
-    return {
-      isRunning: false,
-      findings: [
-        ok('instance', `none runs on ${config.data}`),
-        ...(await checkFiles(config)),
-        ...(await checkSetAside(config)),
-      ],
-    }
+export async function checkInstance({ config, terminal }: CommandCall<unknown>): Promise<RunningInstance> {
+  if (!(await isRunning(config.data))) {
+    const files = await examineStore(config)
+    const findings = [
+      ok('instance', `none runs on ${config.data}`),
+      ...checkFiles(config, files),
+      ...(await checkSetAside(config)),
+    ]
+    return { isRunning: false, files, findings }
+  }
   try {
     return await withClient({ config, terminal }, async (client): Promise<RunningInstance> => {
       const status = await client.read(InstanceStatus, 'GET', '/control/status')

@@ -28,6 +28,7 @@ import { status } from './status.js'
 import { storeAccept, storeAssign, storeStatus, storeVacuum } from './store.js'
 import { tail } from './tail.js'
 import { Failure, type Terminal } from './terminal.js'
+import { upgrade } from './upgrade.js'
 import { usersCreate, usersDisableTotp, usersList, usersResetPassword } from './users.js'
 
 const COMMANDS_WITHOUT_COMPLETION: readonly Command[] = [
@@ -75,6 +76,7 @@ const COMMANDS_WITHOUT_COMPLETION: readonly Command[] = [
   restore,
   exportRows,
   doctor,
+  upgrade,
 ]
 
 /** All commands in the order of `--help`. */

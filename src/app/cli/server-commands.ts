@@ -34,12 +34,10 @@ const SERVER_SETTINGS: readonly SettingName[] = [
 
 // `servers.js` is loaded when one of these runs, so that every other command starts faster.
 
-export const proxy: Command = {
-  name: 'proxy',
-  summary: 'proxy a site, record its people and agents, and serve the API',
-  arguments: [{ syntax: '[origin-url]', doc: 'site to proxy, such as http://localhost:3000' }],
-  settings: [
-    ...SERVER_SETTINGS,
+/** Settings of a proxy: all that a server takes. */
+export const PROXY_SETTINGS: readonly SettingName[] = [
+  ...SERVER_SETTINGS,
+  ...([
     'origin',
     'admin_host',
     'admin_port',
@@ -56,7 +54,14 @@ export const proxy: Command = {
     'ingest_key',
     'ingest_key_file',
     'spool_limit',
-  ],
+  ] as const),
+]
+
+export const proxy: Command = {
+  name: 'proxy',
+  summary: 'proxy a site, record its people and agents, and serve the API',
+  arguments: [{ syntax: '[origin-url]', doc: 'site to proxy, such as http://localhost:3000' }],
+  settings: PROXY_SETTINGS,
   flags: z.object({}),
   run: async (call) => (await import('./servers.js')).runProxy(call),
 }

@@ -18,25 +18,33 @@ const FILES = [
   { name: 'events.duckdb', known: EVENTS_SCHEMA.length, scope: 'start' },
 ] as const
 
+export interface ExaminedFile {
+  name: string
+  exists: boolean
+  /** The version of its schema; undefined if the file cannot be read, or is in use. */
+  stored?: number | undefined
+  /** The version of this program. */
+  known: number
+  fault?: FileFault
+}
+
 /** Examines the files of a data directory as a start does, and changes nothing. A file in use, or without a fault, has none. */
-export const examineFiles = (
-  data: string,
-): Promise<{ name: string; exists: boolean; fault: FileFault | undefined }[]> =>
+export const examineFiles = (data: string): Promise<ExaminedFile[]> =>
   Promise.all(
     FILES.map(async ({ name, known, scope }) => {
       const file = join(data, name)
-      return { name, exists: existsSync(file), fault: await findFault(file, known, scope) }
+      return { name, exists: existsSync(file), known, ...(await examineFile(file, known, scope)) }
     }),
   )
 
 /** Never rejects. */
-async function findFault(
+async function examineFile(
   file: string,
   programVersion: number,
   scope: Parameters<typeof checkFile>[2],
-): Promise<FileFault | undefined> {
-  if (!existsSync(file) || isOpenHere(file)) return undefined
-  if (isOtherThanFile(file)) return { kind: 'damaged', why: 'it is not a file' }
+): Promise<Pick<ExaminedFile, 'stored' | 'fault'>> {
+  if (!existsSync(file) || isOpenHere(file)) return {}
+  if (isOtherThanFile(file)) return { fault: { kind: 'damaged', why: 'it is not a file' } }
   try {
     const instance = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY', threads: '1' })
     const connection = await instance.connect()
@@ -44,18 +52,16 @@ async function findFault(
       await checkFile(connection, file, scope)
       const versions = await connection.runAndReadAll('select coalesce(max(version), 0)::integer from schema_versions')
       const version = Number(versions.value(0, 0))
-      if (version <= programVersion) return undefined
-      return {
-        kind: 'later',
-        why: `schema version ${version}, and this readership knows versions up to ${programVersion}`,
-      }
+      if (version <= programVersion) return { stored: version }
+      const why = `schema version ${version}, and this readership knows versions up to ${programVersion}`
+      return { stored: version, fault: { kind: 'later', why } }
     } finally {
       connection.disconnectSync()
       instance.closeSync()
     }
   } catch (error) {
     const why = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
-    if (OTHER_VERSION.test(why)) return { kind: 'later', why }
-    return isDamage(error) && !REPLAY_ERROR.test(why) ? { kind: 'damaged', why } : undefined
+    if (OTHER_VERSION.test(why)) return { fault: { kind: 'later', why } }
+    return isDamage(error) && !REPLAY_ERROR.test(why) ? { fault: { kind: 'damaged', why } } : {}
   }
 }
