@@ -51,6 +51,7 @@ t.test('what is written can be typed', async (t) => {
   const files = [
     'README.md',
     'src/app/cli/README.md',
+    ...['versions', 'privacy', 'uninstall'].map((page) => `src/docs/${page}.md`),
     'examples/nginx-systemd/readership.service',
     'examples/nginx-systemd/nginx.conf',
     'examples/container/Dockerfile',

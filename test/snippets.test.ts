@@ -31,6 +31,10 @@ const WHO_RUNS: Readonly<Record<string, string>> = {
   'examples/README.md: import { createReadershipClient': 'below',
   'examples/fleet/README.md: export READERSHIP_STORE=cli': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
   'examples/fleet/README.md: export READERSHIP_TO=clickh': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
+  'src/docs/privacy.md: <button onclick': 'test/browser/tracker: the call opts out',
+  'src/docs/uninstall.md: npx readership': 'test/package/pages.test.ts',
+  'src/docs/uninstall.md: npm uninstall ': 'test/package/pages.test.ts',
+  'src/docs/versions.md: npx readership ': 'test/package/pages.test.ts, but for npm install',
   'test/README.md: npm run test:one test/analyt': 'test/one.test.ts',
   'test/README.md: npm test': 'the jobs of the project, which run this test',
 }
