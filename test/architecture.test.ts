@@ -104,6 +104,7 @@ const HOME: Record<string, readonly string[]> = {
   fontkit: ['src/analytics/export/pdf/'],
   fzstd: ['src/history/access-logs/zstd.ts'],
   // Used by the build only.
+  '@cyclonedx/cyclonedx-library': ['src/build/sbom.ts'],
   rolldown: ['src/build/main.ts', 'src/build/programs.ts', 'src/build/licences.ts'],
   terser: ['src/build/main.ts'],
   '@node-rs/argon2': ['src/manage/passwords.ts'],

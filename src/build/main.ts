@@ -18,6 +18,7 @@ import { encodeGeoFile, GEO_FILE_FORMAT } from '../worker/ingest/place/geo-file.
 import { buildDashboard } from './dashboard.js'
 import { copyTypes } from './library.js'
 import { buildPrograms } from './programs.js'
+import { writeSbom } from './sbom.js'
 
 /** The part of `npm run build` that is not compilation: copies data files next to the code that reads them. */
 cpSync('src', 'dist/src', {
@@ -41,6 +42,7 @@ for (const name of ['DejaVuSansCondensed.ttf', 'DejaVuSansCondensed-Bold.ttf'])
   if (!existsSync(`dist/data/${name}.br`))
     writeFileSync(`dist/data/${name}.br`, brotliCompressSync(readFileSync(`node_modules/dejavu-fonts-ttf/ttf/${name}`)))
 cpSync('node_modules/dejavu-fonts-ttf/LICENSE', 'dist/data/DejaVu-LICENSE.txt')
+writeSbom('dist/sbom.cdx.json')
 
 /** Bundles and minifies the tracker into the one file that browsers load. */
 async function buildScript(folder: string): Promise<void> {

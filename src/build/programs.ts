@@ -20,6 +20,8 @@ const EXTERNAL = [
   /^@clickhouse\//,
   /^@duckdb\//,
   /^@node-rs\//,
+  // follow-redirects works without it; it is here only because tools of development depend on it.
+  /^debug$/,
   /^fontkit$/,
   /^ipaddr\.js$/,
   /^openapi-fetch$/,
