@@ -97,6 +97,8 @@ export type ToWorker =
   | { type: 'close' }
 
 export type FromWorker =
+  /** The store is being opened, which takes long where a file is migrated: its stage in a few words. */
+  | { type: 'opening'; stage: string }
   /** The store is open; batches up to the position are stored. A process that is not the writer takes no batches. */
   | { type: 'ready'; position: CommitPosition; losses: readonly string[]; writer: boolean }
   /** The URL of the process that writes, for one that only reads; without it none writes at present. */

@@ -26,6 +26,8 @@ export interface WorkerClientOptions
   data: string
   /** Writes what records must contain before rows are stored; called each time they were opened, as they may be new. */
   prepare?: (records: Records) => Promise<void>
+  /** Called with the stage of a long opening, in a few words. */
+  onStage?: ((stage: string) => void) | undefined
   log: Log
   /** The options below have defaults that only tests change: the worker's program, and its heap in MB. */
   entry?: URL
@@ -87,7 +89,7 @@ export async function startWorkerClient(options: WorkerClientOptions) {
     beat_ms,
   })
   const subscriptions = createSubscriptions(supervisor)
-  const progress = createProgress({ onCommit: ({ sequence }) => outbox.acknowledge(sequence) })
+  const progress = createProgress(options, ({ sequence }) => outbox.acknowledge(sequence))
   const { records, events } = createStores(calls, options)
   await supervisor.start().catch((error) => {
     watch.stop()
@@ -175,13 +177,17 @@ function createRole({ store, control }: WorkerClientOptions) {
 }
 
 /** How far the worker has come, across its restarts. */
-function createProgress({ onCommit }: { onCommit: (position: CommitPosition) => void }) {
+function createProgress(
+  { onStage }: Pick<WorkerClientOptions, 'onStage'>,
+  onCommit: (position: CommitPosition) => void,
+) {
   const commitDurations: number[] = []
   const losses: string[] = []
   let position: CommitPosition = { run: randomBytes(8).toString('hex'), sequence: 0, human: 0, agent: 0, drops: {} }
   return {
     position: () => position,
     receive(message: FromWorker): void {
+      if (message.type === 'opening') onStage?.(message.stage)
       if (message.type === 'ready') losses.push(...message.losses)
       if (message.type === 'committed') {
         commitDurations.push(message.ms)

@@ -29,6 +29,8 @@ export interface WorkerStores {
 
 interface Hooks {
   log: Log
+  /** The opening has come to another stage. */
+  onStage?: (stage: string) => void
   /** A file had to be repaired while the worker was running. */
   onRepaired: () => void
   /** Another process has written records. */
@@ -60,12 +62,13 @@ export async function openWorkerStores(options: WorkerOptions, hooks: Hooks): Pr
   }
 }
 
-const fileOptions = (options: WorkerOptions, { log, onRepaired }: Hooks) => {
+const fileOptions = (options: WorkerOptions, { log, onStage, onRepaired }: Hooks) => {
   const settings = { memory_limit: options.memory_limit, threads: options.threads, temp_limit: '4GB' }
   return {
     now: () => new Date(),
     clock,
     log,
+    onStage,
     onRepaired,
     limits: options.limits,
     lock_ms: options.lock_ms ?? LOCK_WAIT_MS,

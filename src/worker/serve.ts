@@ -47,7 +47,8 @@ export async function serve(port: ParentPort, options: WorkerOptions, createPart
     post({ type: 'role_changed', reason: 'another process has become the writer' })
     port.exit(0)
   }
-  const hooks = { log, onRepaired: () => port.exit(0), onRecordsChange: changes.add, onLeaseLost }
+  const onStage = (stage: string) => post({ type: 'opening', stage })
+  const hooks = { log, onStage, onRepaired: () => port.exit(0), onRecordsChange: changes.add, onLeaseLost }
   const stores = await openWorkerStores(options, hooks)
   const sites = await openSites(stores.records)
   changes.open(sites.reload)

@@ -60,6 +60,10 @@ const en = {
     join: 'Create account and accept',
     openMail: (email: string) => `Open the link in the mail to ${email}: it proves that the address is yours.`,
   },
+  opening: {
+    title: 'The store is being opened',
+    text: 'After an upgrade its files may have to be migrated, which can take minutes. This page loads again by itself.',
+  },
   /** Texts in place of the API's own, by code and field; the API's message stands where none is listed. */
   problems: {
     unauthorized: { totp: 'A valid code of your authenticator or a recovery code is needed; each works once.' },
@@ -135,6 +139,10 @@ const de: PageTexts = {
     withoutAccount: 'Ohne Konto',
     join: 'Konto anlegen und annehmen',
     openMail: (email) => `Öffnen Sie den Link in der E-Mail an ${email}: Er beweist, dass die Adresse Ihnen gehört.`,
+  },
+  opening: {
+    title: 'Die Daten werden geöffnet',
+    text: 'Nach einem Upgrade werden sie womöglich umgestellt, was Minuten dauern kann. Diese Seite lädt sich von selbst neu.',
   },
   problems: {
     unauthorized: {

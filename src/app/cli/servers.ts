@@ -6,7 +6,6 @@ import type { Log } from '../../base/log.js'
 import { ON_SERVERS } from '../../storage/backup/backups.js'
 import { type Config, isShipping } from '../config.js'
 import type { Instance, InstanceDeps } from '../instance/instance.js'
-import { openInstance } from '../instance/open-instance.js'
 import { createOpeningInstance } from '../instance/opening-instance.js'
 import {
   dashboardUrl,
@@ -73,11 +72,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       address: () => networkUrl(config),
     }
     const control = createControl(socket)
-    const onOpen = async (opened: Instance) => {
-      await control.open(opened)
-      // Not awaited: requests of the service need not wait for the link.
-      void logSignInLink(opened, log).catch((error) => log.error({ err: error }, 'no sign-in link could be made'))
-    }
+    const onOpen = createOnOpen(control, log)
     const instance: Instance & { open?(): Promise<void> } = isShipping(config)
       ? await openSpool(config, deps)
       : createOpeningInstance(config, { ...deps, onOpen })
@@ -151,9 +146,13 @@ const judgedSettings = (config: Config) => {
 /** Runs `readership serve` until a signal stops it. */
 export async function runServe({ config, terminal }: CommandCall): Promise<void> {
   if (isShipping(config)) throw new Failure('serve stores rows itself: remove the setting collector.', 2)
-  await runUntilStopped({ config, terminal }, async (log, socket, addClose) => {
+  await runUntilStopped({ config, terminal }, async (log, socket, addClose, fail) => {
     const service = { ...config, admin_host: config.host, admin_port: config.port }
-    const instance = await openInstance(config, {
+    const control = createControl(socket)
+    // Listens at once, so that a supervisor sees a process that migrates its files as alive, and not as ready.
+    const instance = createOpeningInstance(config, {
+      isTriedOnce: true,
+      onOpen: createOnOpen(control, log),
       log,
       version: terminal.version,
       status: () => ({
@@ -166,14 +165,20 @@ export async function runServe({ config, terminal }: CommandCall): Promise<void>
     })
     addClose('the store', () => instance.close())
     logUncaughtErrors(terminal, log)
-    const control = createControl(socket)
     addClose('the control socket', control.close)
     const url = await openServiceListener(instance, service, addClose)
     addClose('the streams', async () => instance.endStreams())
-    await control.open(instance)
+    void instance.open().catch(fail)
     log.info({ pid: terminal.pid }, `listening: dashboard and API ${url}/, data ${config.data}`)
-    await logSignInLink(instance, log)
   })
+}
+
+/** Returns the function that opens the operator's socket and logs a link to sign in, once the store is open. */
+const createOnOpen = (control: ReturnType<typeof createControl>, log: Log) => async (opened: Instance) => {
+  await control.open(opened)
+  log.info({}, 'the store is open')
+  // Not awaited: requests of the service need not wait for the link.
+  void logSignInLink(opened, log).catch((error) => log.error({ err: error }, 'no sign-in link could be made'))
 }
 
 const describeStore = ({ data, store, control }: Config): string => {

@@ -32,6 +32,8 @@ export async function openInstance(
     /** A recorder that exists already; its batches are for the worker client that `onWorkerClient` gets. */
     recorder?: Recorder
     onWorkerClient?(workerClient: WorkerClient): void
+    /** Called with the stage of a long opening, in a few words. */
+    onStage?(stage: string): void
     /** The origin is the application that opens this instance. */
     inApplication?: boolean
   },
@@ -61,6 +63,7 @@ export async function openInstance(
     in_application: deps.inApplication === true,
     version,
     log,
+    onStage: deps.onStage,
     prepare: async (records) => (await parts).prepare(records),
   })
   const workerClient = await starting

@@ -14,6 +14,7 @@ import { createWaitingRows } from './waiting-rows.js'
 
 /** Requests of the service wait this long for a store that is being opened. */
 const OPENING_TIMEOUT_MS = 10_000
+const HEALTH_PATH = /^\/(?:healthz|readyz)$/
 const FIRST_RETRY_MS = 1_000
 const MAX_RETRY_MS = 10_000
 
@@ -22,18 +23,22 @@ interface OpeningDeps extends InstanceDeps {
   onOpen?(instance: Instance): Promise<void>
   /** Opens the store; tests give another. */
   openStore?: typeof openInstance
+  /** A store that cannot be opened is not tried again: `open` rejects. */
+  isTriedOnce?: boolean
 }
 
 /**
  * Returns an instance whose store is opened by `open`, while the site is served already: observations wait in the
  * recorder and, after a second, on disk; and requests of the service wait until the store is open. A store that cannot be
- * opened is logged and tried again for as long as the process runs, but not where a setting is at fault.
+ * opened is logged and tried again for as long as the process runs, but not where a setting is at fault. While a file is
+ * migrated, requests do not wait.
  */
 export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps): Instance & { open(): Promise<void> } {
-  const { log, now = () => new Date(), openStore = openInstance } = deps
+  const { log, now = () => new Date(), openStore = openInstance, isTriedOnce = false } = deps
   const ending = new AbortController()
   let instance: Instance | undefined
   let failure: string | undefined
+  let stage: string | undefined
   let opening: Promise<void> = Promise.resolve()
   const siteListeners: Parameters<Instance['watchSites']>[0][] = []
   const rows = createRowIntake(config.data, () => now().getTime(), log)
@@ -44,6 +49,9 @@ export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps)
     const opened = await openStore(config, {
       ...deps,
       recorder,
+      onStage: (begun) => {
+        stage = begun
+      },
       onWorkerClient: (running) => {
         started = running
       },
@@ -59,7 +67,7 @@ export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps)
       try {
         await openOnce()
       } catch (error) {
-        if (error instanceof UnusableSetting) throw error
+        if (isTriedOnce || error instanceof UnusableSetting) throw error
         const reason = error instanceof Error ? error.message : String(error)
         if (reason !== failure)
           log.error({ reason }, 'the store cannot be opened and is tried again; the site is served, and rows wait')
@@ -71,14 +79,13 @@ export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps)
   const script = createScriptHandler()
   const answer = async (request: Request, pass: (opened: Instance) => Promise<Response>): Promise<Response> => {
     if (instance) return pass(instance)
-    const health = respondToHealthCheck(request, failure !== undefined)
-    if (health) return health
-    if (failure === undefined) await waitAtMost(OPENING_TIMEOUT_MS, opening)
-    return instance ? pass(instance) : errorResponse('database_error', STORE_CLOSED)
+    const mayOpenSoon = failure === undefined && stage === undefined
+    if (mayOpenSoon && !HEALTH_PATH.test(new URL(request.url).pathname)) await waitAtMost(OPENING_TIMEOUT_MS, opening)
+    return instance ? pass(instance) : respondMeanwhile(request, stage, failure !== undefined)
   }
 
   return {
-    /** Resolves when the store is open or was closed before; rejects with `UnusableSetting`, for which no retry helps. */
+    /** Resolves when the store is open or was closed before; rejects where it is not tried again. */
     open() {
       opening = openRepeatedly()
       return opening
@@ -134,13 +141,20 @@ function createRowIntake(data: string, now: () => number, log: Log) {
   }
 }
 
-/** Responds to a health check while the store is being opened; returns undefined for any other request. */
-function respondToHealthCheck({ url }: Request, hasFailed: boolean): Response | undefined {
-  const { pathname } = new URL(url)
-  if (pathname === '/healthz') return new Response('ok\n')
-  if (pathname !== '/readyz') return undefined
-  const state = hasFailed ? { state: 'degraded', reason: STORE_CLOSED } : { state: 'starting' }
-  return Response.json({ data: state }, { status: 503 })
+/** Responds while the store is not open: to health checks, and to all else with 503; a page loads itself again. */
+async function respondMeanwhile(request: Request, stage: string | undefined, hasFailed: boolean): Promise<Response> {
+  const [path] = HEALTH_PATH.exec(new URL(request.url).pathname) ?? []
+  if (path === '/healthz') return new Response('ok\n')
+  if (path === '/readyz') {
+    const reason = hasFailed ? STORE_CLOSED : stage
+    const data = { state: hasFailed ? 'degraded' : 'starting', ...(reason !== undefined && { reason }) }
+    return Response.json({ data }, { status: 503 })
+  }
+  if (hasFailed) return errorResponse('database_error', STORE_CLOSED)
+  if (request.headers.get('accept')?.includes('text/html'))
+    return (await import('../../api/account/opening-page.js')).openingPage(request, stage)
+  const why = stage === undefined ? '' : `: ${stage}`
+  return errorResponse('database_error', `The store is being opened${why}. Try again in a few seconds.`)
 }
 
 /** The reason is in the log alone: it names files and processes, and `/readyz` may be exposed. */

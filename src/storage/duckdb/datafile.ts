@@ -27,6 +27,8 @@ export interface DataFileOptions {
   onRepaired?: () => void
   /** Called when the file was opened again. */
   onReopen?: () => void
+  /** Called when a step of a migration begins, with a few words that name no directory. */
+  onStage?: ((stage: string) => void) | undefined
   /** The extent to which the file is read before it counts as whole; `start` by default. */
   check?: CheckScope
 }
@@ -42,7 +44,7 @@ export type DataFile = Awaited<ReturnType<typeof openDataFile>>
  * with one line for the operator.
  */
 export async function openDataFile(options: DataFileOptions) {
-  const { file, migrations, settings, log, check = 'start' } = options
+  const { file, migrations, settings, log, check = 'start', onStage } = options
   // Absolute: with a relative path Node's `mkdir` never ends in a working directory that was deleted.
   mkdirSync(dirname(resolve(file)), { recursive: true, mode: 0o700 })
   const connect = async (scope: CheckScope): Promise<Connections> => {
@@ -66,11 +68,17 @@ export async function openDataFile(options: DataFileOptions) {
   if (isOld) {
     // Copied while it is closed: reading it here would drop DuckDB's lock.
     opened.close()
+    onStage?.(`${basename(file)} is copied before it is migrated`)
     copyBeforeMigration(options, version)
   }
   const connections = isOld ? (await open()).connections : opened
   try {
-    await migrate(connections.writer, version, migrations)
+    const step = (of: string) => {
+      if (!isOld) return
+      log('info', `${file} is migrated, ${of}`)
+      onStage?.(`${basename(file)} is migrated, ${of}`)
+    }
+    await migrate(connections.writer, version, migrations, step)
     if (repairs.length > 0) await connections.writer.run('checkpoint')
   } catch (error) {
     connections.close()
@@ -176,13 +184,21 @@ function deleteOldCopies({ file, now, log }: DataFileOptions): void {
  * Migrates a file to the last version: each step in its own transaction, with the row that records it, and a checkpoint
  * after all of them, because a schema change must not be replayed from the log.
  */
-async function migrate(connection: DuckDBConnection, version: number, migrations: readonly Migration[]) {
+async function migrate(
+  connection: DuckDBConnection,
+  version: number,
+  migrations: readonly Migration[],
+  onStep: (of: string) => void,
+) {
   for (const [index, statements] of migrations.entries()) {
     if (index < version) continue
+    onStep(`step ${index + 1 - version} of ${migrations.length - version}`)
     await inTransaction(connection, async () => {
       for (const statement of statements) await connection.run(statement)
       await connection.run(`insert into schema_versions values (${index + 1}, now()::timestamp)`)
     })
   }
-  if (version < migrations.length) await connection.run('checkpoint')
+  if (version === migrations.length) return
+  onStep('all steps are done and are written')
+  await connection.run('checkpoint')
 }
