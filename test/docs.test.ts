@@ -53,7 +53,7 @@ t.test('what is written can be typed', async (t) => {
     'src/app/cli/README.md',
     ...['versions', 'privacy', 'uninstall'].map((page) => `src/docs/${page}.md`),
     'examples/nginx-systemd/readership.service',
-    'examples/nginx-systemd/nginx.conf',
+    'examples/servers/README.md',
     'examples/container/Dockerfile',
     'examples/container/compose.yaml',
     'examples/fleet/README.md',

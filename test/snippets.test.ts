@@ -31,6 +31,7 @@ const WHO_RUNS: Readonly<Record<string, string>> = {
   'examples/README.md: import { createReadershipClient': 'below',
   'examples/fleet/README.md: export READERSHIP_STORE=cli': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
   'examples/fleet/README.md: export READERSHIP_TO=clickh': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
+  'examples/servers/README.md: npx readership proxy': 'test/examples/front-servers.test.ts, with other ports',
   'src/docs/privacy.md: <button onclick': 'test/browser/tracker: the call opts out',
   'src/docs/uninstall.md: npx readership': 'test/package/pages.test.ts',
   'src/docs/uninstall.md: npm uninstall ': 'test/package/pages.test.ts',
