@@ -99,8 +99,10 @@ export function createMetricRegistry(refresh?: MetricSources['refresh']) {
   }
 }
 export type MetricRegistry = ReturnType<typeof createMetricRegistry>
+/** The functions that add a metric, each with its name, its description and its labels. */
+export type MetricAdder = Omit<MetricRegistry, 'render'>
 
-export const addIngestDrops = ({ add }: MetricRegistry, ingestDrops: MetricSources['ingestDrops']) =>
+export const addIngestDrops = ({ add }: MetricAdder, ingestDrops: MetricSources['ingestDrops']) =>
   add(
     'readership_door_drops_total',
     'Received hits and rows that became no row, by ingest endpoint and reason; those that the worker dropped are also in readership_drops_total.',
@@ -108,7 +110,7 @@ export const addIngestDrops = ({ add }: MetricRegistry, ingestDrops: MetricSourc
     () => (ingestDrops?.() ?? []).map(({ count, ...labels }) => [labels, count]),
   )
 
-export function addProxyMetrics({ addEach, addOne }: MetricRegistry, proxy: MetricSources['proxy']) {
+export function addProxyMetrics({ addEach, addOne }: MetricAdder, proxy: MetricSources['proxy']) {
   const statuses = () => Object.entries(proxy()?.statuses ?? {})
   addEach('readership_requests_total', 'Responses of the proxy, by class of status.', 'status', statuses)
   const failures = () => Object.entries(proxy()?.failures ?? {})
@@ -117,7 +119,7 @@ export function addProxyMetrics({ addEach, addOne }: MetricRegistry, proxy: Metr
 }
 
 /** Adds the sizes of a store in a file. */
-function addSizeMetrics({ addEach }: MetricRegistry, read: NonNullable<MetricSources['size']>) {
+function addSizeMetrics({ addEach }: MetricAdder, read: NonNullable<MetricSources['size']>) {
   const ofTables = (key: 'bytes' | 'growth_bytes') => async () =>
     ((await read())?.tables ?? []).map((one) => [one.table, one[key]] as const)
   addEach('readership_table_bytes', 'Blocks of the file that a table takes.', 'table', ofTables('bytes'))
@@ -135,7 +137,7 @@ function addSizeMetrics({ addEach }: MetricRegistry, read: NonNullable<MetricSou
 }
 
 /** Adds the daily backups. */
-function addBackupMetrics({ addOne }: MetricRegistry, read: NonNullable<MetricSources['backups']>) {
+function addBackupMetrics({ addOne }: MetricAdder, read: NonNullable<MetricSources['backups']>) {
   addOne(
     'readership_backup_last_success_timestamp_seconds',
     'When the newest backup in --backup-dir was taken, in seconds since 1970.',
@@ -152,7 +154,13 @@ function addBackupMetrics({ addOne }: MetricRegistry, read: NonNullable<MetricSo
 /** The metrics of one instance with a store. */
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = createMetricRegistry(sources.refresh)
-  const { addEach, addOne, render } = registry
+  addInstanceMetrics(registry, sources)
+  return { render: registry.render }
+}
+
+/** Adds all metrics of an instance with a store. */
+export function addInstanceMetrics(registry: MetricAdder, sources: MetricSources): void {
+  const { addEach, addOne } = registry
   const { health, recorder, proxy } = sources
   addEach('readership_rows_total', 'Rows committed, by audience.', 'audience', () => Object.entries(health().rows))
   addEach('readership_drops_total', 'Observations that became no row, by reason.', 'reason', () => {
@@ -190,7 +198,6 @@ export function createMetrics(sources: MetricSources): Metrics {
   if (sources.size) addSizeMetrics(registry, sources.size)
   if (sources.backups) addBackupMetrics(registry, sources.backups)
   if (sources.shared) addSharedMetrics(registry, sources.shared, () => performance.now())
-  return { render }
 }
 
 const Lease = z.object({ held: z.boolean(), epoch: z.number(), age_seconds: z.number() })
@@ -248,7 +255,7 @@ function createStatusCache(read: () => Promise<unknown>, clock: () => number) {
 
 /** Adds the metrics of what several processes share. `read` returns the worker's `shared_status`, and may reject. */
 export function addSharedMetrics(
-  { addEach, addOne }: MetricRegistry,
+  { addEach, addOne }: MetricAdder,
   read: () => Promise<unknown>,
   clock: () => number,
 ): void {

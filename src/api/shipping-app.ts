@@ -2,7 +2,13 @@ import { ApiError } from '../base/errors.js'
 import type { ShipperStats } from '../site/shipping/shipper.js'
 import type { App } from './app.js'
 import { renderError } from './error-response.js'
-import { addIngestDrops, addProxyMetrics, createMetricRegistry, type MetricSources, type Metrics } from './metrics.js'
+import {
+  addIngestDrops,
+  addProxyMetrics,
+  createMetricRegistry,
+  type MetricAdder,
+  type MetricSources,
+} from './metrics.js'
 import type { Peer } from './route.js'
 import { textResponse } from './service-routes.js'
 
@@ -17,7 +23,8 @@ interface ShippingSources extends Pick<MetricSources, 'ingestDrops' | 'proxy' | 
 
 /** The service of an instance without a store: health and metrics. All other paths refer to the collector with 404. */
 export function createShippingApp(source: ShippingSources): App {
-  const metrics = createShippingMetrics(source)
+  const metrics = createMetricRegistry(source.refresh)
+  addShippingMetrics(metrics, source)
   const health = () => {
     const { state, reason, trouble } = source.shipping()
     return { state, ...(reason === undefined ? {} : { reason }), ...(trouble === undefined ? {} : { trouble }) }
@@ -54,9 +61,12 @@ export function createShippingApp(source: ShippingSources): App {
   }
 }
 
-function createShippingMetrics({ shipping, ingestDrops, proxy, refresh }: ShippingSources): Metrics {
-  const registry = createMetricRegistry(refresh)
-  const { addEach, addOne, render } = registry
+/** Adds all metrics of an instance that ships its rows. */
+export function addShippingMetrics(
+  registry: MetricAdder,
+  { shipping, ingestDrops, proxy }: Pick<ShippingSources, 'shipping' | 'ingestDrops' | 'proxy'>,
+): void {
+  const { addEach, addOne } = registry
   const of = (name: 'shipped' | 'losses' | 'attempts') => () => Object.entries(shipping()[name])
   addEach('readership_shipped_rows_total', 'Rows that the collector has committed.', 'list', of('shipped'))
   const drops = 'Observations that became no row, and rows lost, by reason.'
@@ -70,5 +80,4 @@ function createShippingMetrics({ shipping, ingestDrops, proxy, refresh }: Shippi
   addOne('readership_collector_ready', '0 while the collector accepts no rows.', isAccepted)
   addIngestDrops(registry, ingestDrops)
   addProxyMetrics(registry, proxy)
-  return { render }
 }
