@@ -26,7 +26,7 @@ const MAY: Record<string, readonly string[]> = {
     // `readership agents` and `geoip` explain what the worker would decide, and `migrate` runs parts of it.
     'worker',
   ],
-  build: ['worker/ingest/place'],
+  build: ['worker/ingest/place', 'app/cli/man-page'],
   mount: ['site/proxy/node-handler', 'site/proxy/observe-web'],
   web: ['base', 'agents', 'site/shipping/web'],
   client: ['browser/dashboard/client'],

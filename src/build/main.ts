@@ -13,6 +13,7 @@ import { brotliCompressSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { minify } from 'terser'
 import { z } from 'zod'
+import { formatManPage } from '../app/cli/man-page.js'
 import { compileGeoFile } from '../worker/ingest/place/geo-compiler.js'
 import { encodeGeoFile, GEO_FILE_FORMAT } from '../worker/ingest/place/geo-file.js'
 import { buildDashboard } from './dashboard.js'
@@ -32,6 +33,7 @@ await buildPrograms()
 copyTypes(['hono', 'ipaddr.js', 'openapi-fetch'])
 // npm marks the program executable when it links it, but each build writes a new file.
 chmodSync('dist/bin/readership.js', 0o755)
+writeFileSync('dist/readership.1', formatManPage(readVersion('package.json')))
 buildGeo('dist/data')
 await buildScript('dist/src/browser/tracker')
 await buildDashboard()
@@ -95,9 +97,7 @@ function buildGeo(folder: string): void {
 /** Opens a data package. Its version ends in the day and hour of the data: 2.3.2026061719. */
 function source(name: string) {
   const folder = `node_modules/@ip-location-db/${name}`
-  const { version } = z
-    .object({ version: z.string() })
-    .parse(JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')))
+  const version = readVersion(`${folder}/package.json`)
   const [, year, month, day] = /\.(\d{4})(\d{2})(\d{2})\d{2}$/.exec(version) ?? []
   if (!day) throw new Error(`${folder}: no date in version ${version}`)
   return {
@@ -105,4 +105,8 @@ function source(name: string) {
     date: `${year}-${month}-${day}`,
     read: (file: string) => readFileSync(`${folder}/${file}`, 'utf8'),
   }
+}
+
+function readVersion(file: string): string {
+  return z.object({ version: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8'))).version
 }

@@ -85,12 +85,14 @@ export const COMMANDS: readonly Command[] = [
   createCompletion(COMMANDS_WITHOUT_COMPLETION),
 ]
 
+export const DESCRIPTION = 'Web analytics that counts people and AI agents separately.'
+
 /**
  * Runs one command line. Returns its exit code; one line on standard error explains a failure.
  */
 export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new Parser('readership')
-    .description('Web analytics that counts people and AI agents separately.')
+    .description(DESCRIPTION)
     .version(terminal.version)
     .exitOverride()
     .configureHelp(HELP_FORMAT)
@@ -151,7 +153,7 @@ const createOption = (syntax: string, doc: string, repeatable: boolean) => {
   return repeatable ? option.argParser((value: string, before: string[] = []) => [...before, value]) : option
 }
 
-const formatDefault = (value: unknown): string =>
+export const formatDefault = (value: unknown): string =>
   value === undefined || value === false || (Array.isArray(value) && value.length === 0) ? '' : ` (default ${value})`
 
 /** Loads the settings: the command's flags over environment and file. */
