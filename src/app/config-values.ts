@@ -48,6 +48,9 @@ export const pageOrigin = originUrl.transform((value, context) => {
   if (hostname.includes('*')) context.addIssue('must be one origin, not a pattern')
   return origin
 })
+const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
+/** The levels of the log, each with all before it. */
+export const logLevel = z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
 /** Accepts a timeout of up to a day, in seconds. */
 export const timeoutSeconds = wholeNumber(1, 86_400)
 /** A size with its unit, such as `512MB` or `1.5GiB`. */

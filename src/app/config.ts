@@ -6,6 +6,7 @@ import {
   databaseUrl,
   hostname,
   listOf,
+  logLevel,
   nonEmptyText,
   originUrl,
   pageOrigin,
@@ -26,8 +27,6 @@ export class ConfigError extends Error {
     this.name = 'ConfigError'
   }
 }
-
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 interface SettingInfo {
   /** One line for `--help` and src/app/cli/README.md. */
@@ -224,8 +223,8 @@ const Settings = z.strictObject({
   ),
   log_level: setting(
     'level',
-    'minimum log level',
-    z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }).default('info'),
+    'log lines of this level and above: error, warn, info, or debug with each commit',
+    logLevel.default('info'),
   ),
 })
 

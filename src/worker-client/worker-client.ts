@@ -178,7 +178,7 @@ function createRole({ store, control }: WorkerClientOptions) {
 
 /** How far the worker has come, across its restarts. */
 function createProgress(
-  { onStage }: Pick<WorkerClientOptions, 'onStage'>,
+  { log, onStage }: Pick<WorkerClientOptions, 'log' | 'onStage'>,
   onCommit: (position: CommitPosition) => void,
 ) {
   const commitDurations: number[] = []
@@ -192,6 +192,8 @@ function createProgress(
       if (message.type === 'committed') {
         commitDurations.push(message.ms)
         if (commitDurations.length > MAX_COMMIT_DURATIONS) commitDurations.shift()
+        const { sequence, human, agent } = message.position
+        log.debug?.({ sequence, human, agent, ms: message.ms }, 'rows are stored')
       }
       if (message.type === 'ready' || message.type === 'committed') {
         position = message.position

@@ -94,7 +94,7 @@ t.test('an unknown or invalid setting is named in one line', async (t) => {
     [{ flags: { base_path: '/' } }, 'base_path', /^--base-path must be a path/],
     [{ flags: { memory_limit: 'lots' } }, 'memory_limit', /^--memory-limit must be a size/],
     [{ flags: { min_free_disk: 'x' } }, 'min_free_disk', /^--min-free-disk must be a size/],
-    [{ flags: { log_level: 'loud' } }, 'log_level', /^--log-level must be one of trace, debug/],
+    [{ flags: { log_level: 'loud' } }, 'log_level', /^--log-level must be one of error, warn, info, debug/],
     [{ flags: { tls_cert: 'a' } }, 'tls_key', /--tls-cert and --tls-key must be set together/],
     [{ flags: { backup_keep: '0', backup_dir: 'b' } }, 'backup_keep', /^--backup-keep must be at least 1/],
     [{ flags: { backup_keep: '3' } }, 'backup_keep', /^--backup-keep needs --backup-dir\.$/],

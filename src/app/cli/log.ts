@@ -8,7 +8,7 @@ import { style, type Terminal } from './terminal.js'
 type LogTerminal = Pick<Terminal, 'out' | 'columns' | 'colour'>
 
 /** Logs one JSON object a line; on a terminal, one readable line with time, level and message. */
-export function createLog(terminal: LogTerminal, level: Config['log_level']): Log {
+export function createLog(terminal: LogTerminal, level: Config['log_level'] | 'silent'): Log {
   const lines: DestinationStream = {
     write: (line) => terminal.out(terminal.columns === undefined ? line : formatForPerson(terminal, line)),
   }

@@ -10,6 +10,7 @@ export function rememberLastError(log: Log, now: () => Date): { log: Log; last()
   let last: LoggedError | undefined
   return {
     log: {
+      debug: (details, message) => log.debug?.(details, message),
       info: (details, message) => log.info(details, message),
       warn: (details, message) => log.warn(details, message),
       error(details, message) {
