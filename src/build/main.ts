@@ -13,7 +13,6 @@ import { brotliCompressSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { minify } from 'terser'
 import { z } from 'zod'
-import { formatManPage } from '../app/cli/man-page.js'
 import { compileGeoFile } from '../worker/ingest/place/geo-compiler.js'
 import { encodeGeoFile, GEO_FILE_FORMAT } from '../worker/ingest/place/geo-file.js'
 import { buildDashboard } from './dashboard.js'
@@ -33,6 +32,8 @@ await buildPrograms()
 copyTypes(['hono', 'ipaddr.js', 'openapi-fetch'])
 // npm marks the program executable when it links it, but each build writes a new file.
 chmodSync('dist/bin/readership.js', 0o755)
+// Imported here: it reads some of the data files.
+const { formatManPage } = await import('../app/cli/man-page.js')
 writeFileSync('dist/readership.1', formatManPage(readVersion('package.json')))
 buildGeo('dist/data')
 await buildScript('dist/src/browser/tracker')
