@@ -26,7 +26,7 @@ const MAY: Record<string, readonly string[]> = {
     // `readership agents` and `geoip` explain what the worker would decide, and `migrate` runs parts of it.
     'worker',
   ],
-  build: ['worker/ingest/place', 'app/cli/man-page'],
+  build: ['worker/ingest/place', 'app/cli/man-page', 'browser/docs/index-options'],
   mount: ['site/proxy/node-handler', 'site/proxy/observe-web'],
   web: ['base', 'agents', 'site/shipping/web'],
   client: ['browser/dashboard/client'],
@@ -105,7 +105,8 @@ const HOME: Record<string, readonly string[]> = {
   fzstd: ['src/history/access-logs/zstd.ts'],
   // Used by the build only.
   '@cyclonedx/cyclonedx-library': ['src/build/sbom.ts'],
-  rolldown: ['src/build/main.ts', 'src/build/programs.ts', 'src/build/licences.ts'],
+  rolldown: ['src/build/main.ts', 'src/build/programs.ts', 'src/build/licences.ts', 'src/build/docs/site.ts'],
+  marked: ['src/build/docs/markdown.ts'],
   terser: ['src/build/main.ts'],
   '@node-rs/argon2': ['src/manage/passwords.ts'],
   nodemailer: ['src/manage/notify/smtp-mailer.ts'],
@@ -122,6 +123,8 @@ const HOME: Record<string, readonly string[]> = {
   'world-atlas': ['src/browser/dashboard/views/'],
   'openapi-fetch': ['src/browser/dashboard/client/'],
   vite: ['src/build/dashboard.ts'],
+  // The documentation site: its index is made by the build and searched in the browser.
+  minisearch: ['src/browser/docs/', 'src/build/docs/site.ts'],
 }
 
 /** The types of the API for its client, written by `npm run client`. */

@@ -52,6 +52,8 @@ t.test('what is written can be typed', async (t) => {
     'README.md',
     'src/app/cli/README.md',
     ...['versions', 'privacy', 'uninstall'].map((page) => `src/docs/${page}.md`),
+    'src/docs/coming-from.md',
+    'src/docs/operations.md',
     'examples/nginx-systemd/readership.service',
     'examples/servers/README.md',
     'examples/container/Dockerfile',

@@ -36,6 +36,9 @@ const WHO_RUNS: Readonly<Record<string, string>> = {
   'src/docs/uninstall.md: npx readership': 'test/package/pages.test.ts',
   'src/docs/uninstall.md: npm uninstall ': 'test/package/pages.test.ts',
   'src/docs/versions.md: npx readership ': 'test/package/pages.test.ts, but for npm install',
+  'src/docs/coming-from.md: npx readership': 'test/docs-pages.test.ts',
+  'src/docs/operations.md: npx readership doctor': 'test/app/cli/doctor-setups.test.ts and status.test.ts',
+  'src/docs/operations.md: npx readership backup': 'test/storage/backup/',
   'test/README.md: npm run test:one test/analyt': 'test/one.test.ts',
   'test/README.md: npm test': 'the jobs of the project, which run this test',
 }

@@ -9,6 +9,7 @@ import { PAGE_STYLE } from './account/html.js'
 import { languageOf } from './account/page-language.js'
 import { authorize, type Credentials } from './auth.js'
 import type { Dashboard } from './dashboard-files.js'
+import type { Docs } from './docs-files.js'
 import { DOCS_STYLE, docsPage } from './docs-page.js'
 import { errorResponse, renderError } from './error-response.js'
 import { loadExamples } from './examples.js'
@@ -91,6 +92,8 @@ export function createApp(deps: {
   cors_origins?: readonly string[]
   /** Serves the addresses that belong to no route. */
   dashboard?: Dashboard
+  /** Serves the documentation site. */
+  docs?: Docs
   log(error: unknown): void
 }): App {
   const app = new Hono<{ Bindings: Peer; Variables: { route?: Route } }>()
@@ -145,16 +148,18 @@ export function createApp(deps: {
   }
   // Made on first use: it takes longer than the rest of a start.
   const document = memoize(() => createOpenApiDocument(deps.routes, deps.version, loadExamples()))
-  const docs = { en: memoize(() => docsPage(document(), 'en')), de: memoize(() => docsPage(document(), 'de')) }
+  const reference = { en: memoize(() => docsPage(document(), 'en')), de: memoize(() => docsPage(document(), 'de')) }
   app.get('/api/openapi.json', (c) => c.json(document()))
-  app.get('/api/docs', (c) => c.html(docs[languageOf(c.req.raw)]()))
+  app.get('/api/docs', (c) => c.html(reference[languageOf(c.req.raw)]()))
   app.notFound(() => renderError(notFound(), deps.log))
   app.onError((error) => renderError(error, deps.log))
   // Programs use what lies below these; an unknown address there is JSON for every client.
   const areas = new Set(['api', ...deps.routes.map(({ path }) => firstSegment(path))])
   return async (request, peer) => {
     const { pathname } = new URL(request.url)
-    const page = areas.has(firstSegment(pathname)) ? undefined : await deps.dashboard?.(request)
+    const page = areas.has(firstSegment(pathname))
+      ? undefined
+      : ((await deps.docs?.(request)) ?? (await deps.dashboard?.(request)))
     return page ?? direct.get(pathname)?.(request, peer) ?? waitForTurn().then(() => app.fetch(request, peer))
   }
 }

@@ -145,7 +145,7 @@ export function docsPage(document: OpenApiDocument, language: Language): Html {
       )}</ul>`,
   )}<h2>${texts.reference}</h2><ul><li><a href="#parameters">${texts.parameters}</a></li><li><a href="#filters">${texts.filters}</a></li><li><a href="#meta">Meta</a></li><li><a href="#failures">${texts.errors}</a></li></ul></nav>
 <main id="main"><h1>readership API</h1>
-<p><span lang="en">${info.description}</span> ${texts.version} ${info.version}. ${texts.alsoOpenApi} <a href="openapi.json">openapi.json</a>.</p>
+<p><span lang="en">${info.description}</span> ${texts.version} ${info.version}. ${texts.alsoOpenApi} <a href="openapi.json">openapi.json</a>. <a href="../docs/">${texts.guide}</a></p>
 <p>${inlineCode(texts.createKey)}</p>
 <pre tabindex="0" role="region" aria-label="${texts.request}">SERVICE=http://127.0.0.1:8081 # ${texts.ownAddress}
 curl -H "Authorization: Bearer $KEY" "$SERVICE/api/stats/overview?site=1&amp;range=7d"</pre>

@@ -1,3 +1,8 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+
 /** Responses may be cached permanently where the name of a file has the hash of its content. */
 export const CACHE_IMMUTABLE = 'public, max-age=31536000, immutable'
 
@@ -11,3 +16,128 @@ export const acceptsEncoding = (header: string | null, encoding: string): boolea
     const [coding = '', ...parameters] = one.split(';').map((part) => part.trim().toLowerCase())
     return coding === encoding && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
   })
+
+/** Files beyond this sum are read from disk for each request. */
+const MAX_CACHED_BYTES = 16 * 1024 * 1024
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.json': 'application/json',
+  '.webmanifest': 'application/manifest+json',
+  '.gz': 'application/gzip',
+  '.txt': 'text/plain; charset=utf-8',
+}
+/** Shorter texts fit into the first packet as they are. */
+const MIN_PACKED_BYTES = 1024
+/** The encodings that the build may have written beside a file, the smaller one first. */
+const ENCODINGS = [
+  { encoding: 'br', ending: '.br' },
+  { encoding: 'gzip', ending: '.gz' },
+] as const
+
+/** Headers of every file and page. */
+export const COMMON_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+interface NegotiatedFile {
+  readonly content: Buffer
+  readonly encoding: string | undefined
+}
+
+/** The listed files of a folder, each read on first use. */
+export function createFiles(folder: string) {
+  const cache = new Map<string, Buffer>()
+  let cached = 0
+  let names: ReadonlySet<string> | undefined
+  const list = async (): Promise<ReadonlySet<string>> => {
+    if (names) return names
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+    const found = entries.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
+    const listed = new Set(found.map((path) => path.slice(join(folder, '/').length).replaceAll('\\', '/')))
+    // A folder that is missing may be there later: the build runs beside a server in development.
+    if (listed.size > 0) names = listed
+    return listed
+  }
+  const keep = (name: string, make: () => Buffer): Buffer => {
+    const known = cache.get(name)
+    if (known) return known
+    const content = make()
+    if (cached + content.length <= MAX_CACHED_BYTES) {
+      cached += content.length
+      cache.set(name, content)
+    }
+    return content
+  }
+  /** Returns the content of a file, and undefined for a name that is not listed. */
+  const read = async (name: string): Promise<Buffer | undefined> => {
+    if (!(await list()).has(name)) return undefined
+    const known = cache.get(name)
+    if (known) return known
+    const content = await readFile(join(folder, name))
+    return keep(name, () => content)
+  }
+  return {
+    read,
+    /**
+     * Returns a file in the smallest encoding that `Accept-Encoding` allows. A text without a copy from the build is
+     * compressed once, when it is first requested: 0.5 ms for a page of 12 KB.
+     */
+    async negotiate(name: string, acceptEncoding: string | null): Promise<NegotiatedFile | undefined> {
+      const listed = await list()
+      const { encoding, ending } = ENCODINGS.find(
+        (one) => acceptsEncoding(acceptEncoding, one.encoding) && listed.has(name + one.ending),
+      ) ?? { encoding: undefined, ending: '' }
+      const content = listed.has(name) ? await read(name + ending) : undefined
+      if (content === undefined || encoding !== undefined) return content && { content, encoding }
+      const isText = MEDIA_TYPES[extname(name)]?.startsWith('text/') && content.length >= MIN_PACKED_BYTES
+      return isText && acceptsEncoding(acceptEncoding, 'gzip')
+        ? { content: keep(`${name}.gz`, () => gzipSync(content)), encoding: 'gzip' }
+        : { content, encoding }
+    },
+  }
+}
+
+/** Returns the weak entity tag of a content. */
+export const etagOf = (content: string | Buffer): string =>
+  `W/"${createHash('sha256').update(content).digest('hex').slice(0, 16)}"`
+
+/** Responds with a body and its headers, or with 304 if the client has the same body. */
+export function bodyResponse(
+  { method, headers: requestHeaders }: Request,
+  body: Buffer,
+  headers: Readonly<Record<string, string>>,
+  status = 200,
+): Response {
+  const { etag } = headers
+  if (etag !== undefined && status === 200 && matchesEtag(requestHeaders.get('if-none-match'), etag))
+    return new Response(null, { status: 304, headers })
+  return new Response(method === 'HEAD' ? null : Uint8Array.from(body), {
+    status,
+    headers: { ...headers, 'content-length': `${body.length}` },
+  })
+}
+
+/** Responds with a file: cached permanently below `assets/`, where names have a hash, and revalidated elsewhere. */
+export function fileResponse(
+  request: Request,
+  name: string,
+  { content, encoding }: NegotiatedFile,
+  moreHeaders: Readonly<Record<string, string>> = {},
+): Response {
+  const isHashed = name.startsWith('assets/')
+  return bodyResponse(request, content, {
+    ...COMMON_HEADERS,
+    'content-type': MEDIA_TYPES[extname(name)] ?? 'application/octet-stream',
+    'content-security-policy': "default-src 'none'",
+    vary: 'Accept-Encoding',
+    ...(isHashed ? { 'cache-control': CACHE_IMMUTABLE } : { 'cache-control': 'no-cache', etag: etagOf(content) }),
+    ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
+    ...moreHeaders,
+  })
+}

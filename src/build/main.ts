@@ -16,6 +16,7 @@ import { z } from 'zod'
 import { compileGeoFile } from '../worker/ingest/place/geo-compiler.js'
 import { encodeGeoFile, GEO_FILE_FORMAT } from '../worker/ingest/place/geo-file.js'
 import { buildDashboard } from './dashboard.js'
+import { buildDocs } from './docs/site.js'
 import { copyTypes } from './library.js'
 import { buildPrograms } from './programs.js'
 import { writeSbom } from './sbom.js'
@@ -23,7 +24,7 @@ import { writeSbom } from './sbom.js'
 /** The part of `npm run build` that is not compilation: copies data files next to the code that reads them. */
 cpSync('src', 'dist/src', {
   recursive: true,
-  filter: (file) => !/\.tsx?$|\.md$|\.json$|^src\/browser\/dashboard$/.test(file),
+  filter: (file) => !/\.tsx?$|\.md$|\.json$|^src\/(?:browser\/(?:dashboard|docs)|docs)$/.test(file),
 })
 for (const file of readdirSync('src', { recursive: true, encoding: 'utf8' }))
   if (/\.json$/.test(file) && !file.startsWith('browser/'))
@@ -38,6 +39,7 @@ writeFileSync('dist/readership.1', formatManPage(readVersion('package.json')))
 buildGeo('dist/data')
 await buildScript('dist/src/browser/tracker')
 await buildDashboard()
+await buildDocs()
 // The recorded calls of the API document, which stand next to the test that records them.
 cpSync('test/api/api-examples.json', 'dist/data/api-examples.json')
 // The fonts of PDFs, with the licence that every copy must carry. Compressed, because they are a tenth of the package.

@@ -55,7 +55,7 @@ const nameOf = (path: string): string => path.replace(/^.*node_modules\//, '')
 
 /** The packages that the bundles and data files contain, as their lists of licences name them. */
 function bundledPackages(): { name: string; version: string }[] {
-  const lists = ['dist/LICENSES.txt', 'dist/dashboard/LICENSES.txt'].map((file) => readFileSync(file, 'utf8'))
+  const lists = ['dist', 'dist/dashboard', 'dist/docs'].map((folder) => readFileSync(`${folder}/LICENSES.txt`, 'utf8'))
   const named = [...lists.join('\n').matchAll(/^(\S+) (\d\S*) \([^)\n]+\)$/gm)].map(
     ([, name = '', version = '']) => `${name} ${version}`,
   )

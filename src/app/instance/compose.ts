@@ -5,6 +5,7 @@ import { annotationRoutes } from '../../api/annotations.js'
 import { createApp } from '../../api/app.js'
 import { batchRoute } from '../../api/batch.js'
 import { createDashboard } from '../../api/dashboard-files.js'
+import { createDocs } from '../../api/docs-files.js'
 import { flagRoutes } from '../../api/flags.js'
 import { historyRoutes } from '../../api/histories.js'
 import { importControlRoutes, importRoutes } from '../../api/imports.js'
@@ -40,6 +41,8 @@ export type ServiceConfig = Partial<
 
 /** The folder into which the build writes the dashboard. */
 const DASHBOARD = new URL('../../../dashboard/', import.meta.url)
+/** The documentation site, which the build writes beside it. */
+const DOCS = new URL('../docs/', DASHBOARD)
 /** Milliseconds that `close` waits for buffered rows; a full store accepts none, and the worker client has a timeout of its own. */
 const DRAIN_TIMEOUT_MS = 5_000
 /** Policy changes on their way to the worker. Beyond this bound the worker finds changes at its own interval. */
@@ -223,6 +226,7 @@ function createServiceApp(
     now,
     cors_origins,
     dashboard: createDashboard(fileURLToPath(deps.dashboard ?? DASHBOARD), accounts.shareAccess.embedOrigins),
+    docs: createDocs(fileURLToPath(DOCS)),
     log: (error) => log.error({ err: error }, 'a request failed'),
   })
 }

@@ -174,6 +174,9 @@ function PersonMenu() {
           {shareSlug.value === undefined && (
             <>
               <hr />
+              <a href="docs/" data-leave>
+                {shell.docs}
+              </a>
               <a href="api/docs" data-leave>
                 {shell.apiDocs}
               </a>

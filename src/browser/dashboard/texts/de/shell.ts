@@ -11,6 +11,7 @@ export const shell: Texts['shell'] = {
   site: 'Website',
   agents: 'Agenten',
   signOut: 'Abmelden',
+  docs: 'Dokumentation',
   apiDocs: 'API',
   chooseSite: 'Website wählen',
   addSite: 'Website hinzufügen',

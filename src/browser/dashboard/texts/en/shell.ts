@@ -10,6 +10,7 @@ export const shell = {
   site: 'Site',
   agents: 'Agents',
   signOut: 'Sign out',
+  docs: 'Documentation',
   apiDocs: 'API',
   chooseSite: 'Choose a site',
   addSite: 'Add a site',

@@ -1,0 +1,4 @@
+import { buildDocs } from './site.js'
+
+// The last step of `npm run docs`.
+await buildDocs()
