@@ -61,51 +61,82 @@ const SPA = `<style>body{margin:0}</style><main style="height:1440px">words</mai
     document.querySelector('main').style.height = height + 'px'
   }</script>`
 
-t.test('a single-page application reports each page', async (t) => {
-  const { origin, told } = await trackedSite(t, { '/a': SPA + TAG })
-  const { tab, said } = await newTab()
-  const turns: [string, object[], string][] = [
-    ["app('/b', 7200)", [{ u: '/b', r: '/a', d: 'some', sc: 50 }], 'push: half of /a was on screen'],
-    ["app('/b', 7200)", [], 'the current URL'],
-    ["app('/b#part', 7200)", [], 'a fragment within the page'],
-    ["app('/b?q=1', 7200, 'replaceState')", [], 'a replaced state is not a page'],
-    ["app('/b?q=1', 7200)", [], 'the URL of the replaced state'],
-    ["app('/b?q=2', 7200)", [{ u: '/b?q=2', r: '/b', d: 'some', sc: 10 }], 'another query is another page'],
-    ["app('/c', 720, 'replaceState')", [{ u: '/c', r: '/b?q=2', d: 'some', sc: 10 }], 'replaced by another path'],
-    ['history.back()', [{ u: '/b?q=1', r: '/c', d: 'some', sc: 100 }], 'back to the state that replaced'],
-    ['history.go(-3)', [{ u: '/b', r: '/b?q=1', d: 'some', sc: 100 }], 'many back; the same height as /c'],
-    [
-      "scrollTo(0, 0); app('/d', 720); app('/e', 720)",
+const WITHOUT_NAVIGATION = '<script>Object.defineProperty(window, "navigation", { value: undefined })</script>'
+for (const [kind, before] of Object.entries({ today: '', before2022: WITHOUT_NAVIGATION }))
+  t.test(`a single-page application reports each page in a browser of ${kind}`, async (t) => {
+    const { origin, told } = await trackedSite(t, { '/a': before + SPA + TAG })
+    const { tab, said } = await newTab()
+    const turns: [string, object[], string][] = [
+      ["app('/b', 7200)", [{ u: '/b', r: '/a', d: 'some', sc: 50 }], 'push: half of /a was on screen'],
+      ["app('/b', 7200)", [], 'the current URL'],
+      ["app('/b#part', 7200)", [], 'a fragment within the page'],
+      ["app('/b?q=1', 7200, 'replaceState')", [], 'a replaced state is not a page'],
+      ["app('/b?q=1', 7200)", [], 'the URL of the replaced state'],
+      ["app('/b?q=2', 7200)", [{ u: '/b?q=2', r: '/b', d: 'some', sc: 10 }], 'another query is another page'],
+      ["app('/c', 720, 'replaceState')", [{ u: '/c', r: '/b?q=2', d: 'some', sc: 10 }], 'replaced by another path'],
+      ['history.back()', [{ u: '/b?q=1', r: '/c', d: 'some', sc: 100 }], 'back to the state that replaced'],
+      ['history.go(-3)', [{ u: '/b', r: '/b?q=1', d: 'some', sc: 100 }], 'many back; the same height as /c'],
       [
-        { u: '/d', r: '/b', d: 'some', sc: 100 },
-        { u: '/e', r: '/d', d: 'SOME OR 0', sc: 'SOME OR 0' },
+        "scrollTo(0, 0); app('/d', 720); app('/e', 720)",
+        [
+          { u: '/d', r: '/b', d: 'some', sc: 100 },
+          { u: '/e', r: '/d', d: 'SOME OR 0', sc: 'SOME OR 0' },
+        ],
+        'two at once',
       ],
-      'two at once',
-    ],
-  ]
+    ]
+    await tab.goto(`${origin}/a`)
+    await told(1)
+    await painted(tab)
+    for (const [code, expected, why] of turns) {
+      await tab.evaluate(code)
+      const got = await told(expected.length)
+      if (why === 'two at once') {
+        t.same(
+          got.map(({ u, r }) => [u, r]),
+          [
+            ['/d', '/b'],
+            ['/e', '/d'],
+          ],
+          why,
+        )
+      } else t.same(got, hits(...expected), `${code}: ${why}`)
+    }
+    await tab.goto(`${origin}/away`)
+    t.same(
+      await told(2),
+      hits({ t: 'engagement', u: '/e', d: 'some', sc: 100 }, { t: 'web_vitals', u: '/a', e: VITALS }),
+      'vitals belong to the page that was loaded',
+    )
+    t.same(said, [])
+  })
+
+t.test('a router that the tracker cannot wrap is heard', async (t) => {
+  const early = `<script>
+    const [push, replace] = [history.pushState, history.replaceState].map((act) => act.bind(history, {}, ''))
+    navigation.addEventListener('navigate', (event) => event.intercept())</script>`
+  const { origin, told } = await trackedSite(t, { '/a': early + TAG })
+  const { tab, said } = await newTab()
   await tab.goto(`${origin}/a`)
   await told(1)
-  await painted(tab)
+  const turns: [string, string[], string][] = [
+    ["push('/b')", ['/a > /b'], 'a function that was kept before the tracker loaded'],
+    ["push('/b#part')", [], 'a fragment within the page'],
+    ["replace('/b?q=1')", [], 'a replaced state is not a page'],
+    ["replace('/c')", ['/b > /c'], 'replaced by another path'],
+    ["navigation.navigate('/d').finished", ['/c > /d'], 'the Navigation API'],
+    ["navigation.navigate('/d?q=1', { history: 'replace' }).finished", [], 'a state that it replaces'],
+    ["history.pushState({}, '', '/e')", ['/d > /e'], 'a function that the tracker wrapped counts once'],
+    ['navigation.back().finished', ['/e > /d?q=1'], 'back'],
+  ]
   for (const [code, expected, why] of turns) {
-    await tab.evaluate(code)
-    const got = await told(expected.length)
-    if (why === 'two at once') {
-      t.same(
-        got.map(({ u, r }) => [u, r]),
-        [
-          ['/d', '/b'],
-          ['/e', '/d'],
-        ],
-        why,
-      )
-    } else t.same(got, hits(...expected), `${code}: ${why}`)
+    await tab.evaluate(`Promise.resolve(${code}).then(() => {})`)
+    t.same(
+      (await told(expected.length)).map(({ r, u }) => `${r} > ${u}`),
+      expected,
+      `${code}: ${why}`,
+    )
   }
-  await tab.goto(`${origin}/away`)
-  t.same(
-    await told(2),
-    hits({ t: 'engagement', u: '/e', d: 'some', sc: 100 }, { t: 'web_vitals', u: '/a', e: VITALS }),
-    'vitals belong to the page that was loaded',
-  )
   t.same(said, [])
 })
 

@@ -3,6 +3,7 @@
 interface Window {
   /** The tracker's API once it runs; before that an array of calls, or any other value of the page under this name. */
   readership?: { readonly track?: unknown }
+  readonly LayoutShift?: unknown
 }
 interface WindowEventMap {
   /** A document event that passes the window while it is captured. */

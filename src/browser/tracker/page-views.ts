@@ -14,32 +14,23 @@ const show = (): void => {
     unseen = false
     // The first view of a document has no `d`: so the server knows that its own row is the same view.
     const before = { r: page || document.referrer || undefined, ...(page && takeEngagement()) }
-    page = current = currentUrl()
     sendView(before)
+    page = current = currentUrl()
     restart()
   }
   // After the view, so that the time before it was visible is not counted.
   tick()
 }
 
-/** Handles a change of the address; a change of the `ignored` part alone is not a new page. */
-const onAddressChange = (ignored: string | RegExp): void => {
+/** Handles a change of the address. Replacing only the query saves a state of the same page. */
+const changed = swallowErrors(({ navigationType }: Partial<NavigationCurrentEntryChangeEvent>): void => {
+  const ignored = navigationType !== 'replace' ? '' : /\?[^#]*/
   const before = current.replace(ignored, '')
   current = currentUrl()
   if (current.replace(ignored, '') === before) return
   unseen = true
   show()
-}
-
-/** Wraps a history function: the browser's own runs first and may throw; the tracker's part never does. */
-const wrapHistory = (name: 'pushState' | 'replaceState', ignored: string | RegExp): void => {
-  const original = history[name]
-  const changed = swallowErrors(onAddressChange)
-  history[name] = (...args) => {
-    original.apply(history, args)
-    changed(ignored)
-  }
-}
+})
 
 const onLeave = (): void => {
   if (unseen) return
@@ -61,8 +52,17 @@ export const watchPages = (): void => {
     unseen = true
   })
   listen('pageshow', show)
-  listen('popstate', () => onAddressChange(''))
-  wrapHistory('pushState', '')
-  // Replacing only the query saves a state.
-  wrapHistory('replaceState', /\?[^#]*/)
+  listen('popstate', changed)
+  for (const navigationType of ['push', 'replace'] as const) {
+    const name = `${navigationType}State` as const
+    const original = history[name]
+    // The browser's own function runs first and may throw; the tracker's part never does.
+    history[name] = (...args) => {
+      original.apply(history, args)
+      changed({ navigationType })
+    }
+  }
+  // Also reports navigations without a history function, and routers that kept `pushState` before it was wrapped. Last,
+  // because a browser without the Navigation API throws here.
+  navigation.addEventListener('currententrychange', changed)
 }

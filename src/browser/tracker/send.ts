@@ -40,11 +40,8 @@ export const currentUrl = (): string => location.href.replace(hasRouteInFragment
  * Sends one hit as text, which needs no preflight and outlives the page. It is never retried. After an opt-out it renews
  * the cookie instead, because cookies expire sooner than storage.
  */
-const post = (fields: Fields): void => {
-  if (optedOut()) {
-    setServerOptOut(true)
-    return
-  }
+const post = (fields: Fields) => {
+  if (optedOut()) return setServerOptOut(true)
   const body = JSON.stringify({
     s: site,
     u: currentUrl(),

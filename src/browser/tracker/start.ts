@@ -22,7 +22,7 @@ export const start = (site: number, endpoint: string | URL, hash?: boolean): voi
   window.readership = api
   configure(site, endpoint, hash)
   // If `before` is something else, such as an element with this name, only this call fails.
-  for (const call of Object([]).concat(before)) api.push(call)
+  for (const call of Array(0).concat(before)) api.push(call)
   watchEngagement()
   watchClicks()
   watchErrors()

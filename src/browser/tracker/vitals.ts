@@ -49,26 +49,26 @@ export const watchVitals = (): void => {
  */
 export const reportVitals = (): void => {
   hidden = Math.min(hidden, performance.now())
-  const navigation: Partial<PerformanceEntry> = performance.getEntriesByType('navigation')[0] || {}
-  const { activationStart = 0, responseStart, loadEventEnd } = navigation
-  if (measured || !loadEventEnd) return
-  measured = true
-  observer.takeRecords().forEach(note)
-  const sinceActivation = (time: number | undefined) => time && Math.round(Math.max(0, time - activationStart))
-  const fcp = sinceActivation(painted['first-contentful-paint'])
-  const longest = Object.values(interactions).sort((a, b) => b - a)
-  const count = performance.interactionCount || longest.length
-  send({
-    t: 'web_vitals',
-    u: landing,
-    e: {
-      lcp: sinceActivation(painted['largest-contentful-paint']),
-      // Ignore layout shift if nothing was painted.
-      cls: fcp && 'LayoutShift' in window ? largestShift : undefined,
-      // The longest interaction, leaving out one outlier in fifty.
-      inp: longest[~~(count / 50)] || longest.pop(),
-      fcp,
-      ttfb: sinceActivation(responseStart),
-    },
-  })
+  const { activationStart = 0, responseStart, loadEventEnd } = Object(performance.getEntriesByType('navigation')[0])
+  if (!measured && loadEventEnd) {
+    measured = true
+    observer.takeRecords().forEach(note)
+    const sinceActivation = (time: number | undefined) => time && Math.max(0, Math.round(time - activationStart))
+    const fcp = sinceActivation(painted['first-contentful-paint'])
+    const longest = Object.values(interactions).sort((a, b) => b - a)
+    const count = performance.interactionCount || longest.length
+    send({
+      t: 'web_vitals',
+      u: landing,
+      e: {
+        lcp: sinceActivation(painted['largest-contentful-paint']),
+        // Ignore layout shift if nothing was painted.
+        cls: fcp && window.LayoutShift ? largestShift : undefined,
+        // The longest interaction, leaving out one outlier in fifty.
+        inp: longest[~~(count / 50)] || longest.pop(),
+        fcp,
+        ttfb: sinceActivation(responseStart),
+      },
+    })
+  }
 }
