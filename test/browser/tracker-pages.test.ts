@@ -22,7 +22,7 @@ t.test('a visit to a plain site reports views, engagement and vitals', async (t)
   const { tab, said } = await newTab()
   await tab.goto(`${origin}/one?x=1#top`)
   const view = { s: 7, u: `${origin}/one?x=1`, w: 1280, h: 720, vw: 1280, vh: 720, l: 'en-US', tz: 'Europe/Berlin' }
-  t.same(await raw(1), [{ ...view, v: '0.1.0' }], 'a view is reported at once and without the fragment')
+  t.same(await raw(1), [{ ...view, v: '1.0.0' }], 'a view is reported at once and without the fragment')
   await painted(tab)
   await tab.evaluate('scrollTo(0, 1440)')
   await framed(tab)

@@ -1,2 +1,2 @@
 /** The package's version, the key `v` of every hit. A test compares it with package.json, which browsers cannot read. */
-export const VERSION = '0.1.0'
+export const VERSION = '1.0.0'
