@@ -129,7 +129,7 @@ function metricPromises(): string[] {
   return [...new Set(lines)]
 }
 
-/** What each published module exports, and the members of its public types. */
+/** Lists what each published module exports, and the members of its public types. */
 function exportPromises(): string[] {
   const files = Object.entries(PUBLISHED_MODULES).map(([name, file]) => ({
     name: name === 'index' ? 'readership' : `readership/${name}`,
