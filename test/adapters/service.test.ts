@@ -101,6 +101,9 @@ for (const [name, start, host, pages, why] of [
       t.match([page.status, page.headers.get('content-type')], [200, /^text\/html/], 'and the address works')
       const root = await fetch(`${url}/_readership`)
       t.match([root.status, root.url], [200, `${url}/_readership/`], 'the path works without a slash')
+      const docs = await fetch(`${url}/_readership/docs`)
+      t.match([docs.url, await docs.text()], [`${url}/_readership/docs/`, /href="agents\.html"/], 'the documentation')
+      t.notMatch(await (await fetch(`${url}/docs`)).text(), /agents\.html/, "the site's own /docs")
     },
   )
 

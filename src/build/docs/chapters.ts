@@ -1,5 +1,10 @@
 import { existsSync } from 'node:fs'
 
+/** The folder of the site, that of its scripts and style, and the dashboard's colours, which it has too. */
+export const TARGET = 'dist/docs'
+export const SCRIPTS = 'src/browser/docs'
+export const TOKENS = 'src/browser/dashboard/styles/tokens.css'
+
 /** A page of the documentation site: a Markdown file of the repository. */
 export interface DocsPage {
   /** The path of the file in the repository. */
@@ -78,6 +83,7 @@ export const CHAPTERS: readonly Chapter[] = [
     page('src/storage/postgres/README.md', 'postgres', 'PostgreSQL'),
     page('src/storage/migrate/README.md', 'migrate', 'Another engine'),
     page('src/manage/notify/README.md', 'notify', 'Alerts, reports and webhooks'),
+    page('examples/container/README.md', 'container', 'Containers and Kubernetes'),
     page('examples/grafana/README.md', 'grafana', 'Grafana and Prometheus'),
   ),
   chapter('Faults and promises', page('src/site/faults.md', 'faults', 'Promises and faults')),
@@ -88,7 +94,7 @@ export const CHAPTERS: readonly Chapter[] = [
   ),
   chapter(
     'Coming from other tools',
-    page('src/docs/coming-from.md', 'coming-from', 'Plausible, Umami, Matomo, GoAccess, Cloudflare'),
+    page('src/docs/coming-from.md', 'coming-from', 'Coming from Plausible, Umami, Matomo, GoAccess, Cloudflare'),
     page('src/history/other-tools/README.md', 'other-tools', 'Exports of other tools'),
     page('src/history/log-import/README.md', 'log-import', 'Import of access logs'),
     page('src/worker/import/README.md', 'imported-rows', 'What an imported line becomes'),

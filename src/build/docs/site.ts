@@ -6,42 +6,23 @@ import MiniSearch from 'minisearch'
 import { rolldown } from 'rolldown'
 import { z } from 'zod'
 import { INDEX_OPTIONS, type Section } from '../../browser/docs/index-options.js'
-import { listFiles, whenChanged } from '../files.js'
 import { listLicences } from '../licences.js'
-import { type DocsPage, listPages } from './chapters.js'
+import { type DocsPage, SCRIPTS, TARGET, TOKENS } from './chapters.js'
 import { drawPage } from './frame.js'
 import { createLinker, hrefOf } from './links.js'
 import { type RenderedPage, renderMarkdown } from './markdown.js'
 
-const TARGET = 'dist/docs'
-const SCRIPTS = 'src/browser/docs'
-const TOKENS = 'src/browser/dashboard/styles/tokens.css'
 /** Characters of a section that a search result shows. */
 const START_LENGTH = 110
 
-/** Writes the documentation site into `dist/docs`, unless its sources are those of the last build. */
-export function buildDocs(): Promise<void> {
-  const pages = listPages()
-  const sources = [
-    ...pages.map(({ file }) => file),
-    ...[SCRIPTS, 'src/build/docs'].flatMap(listFiles),
-    ...[TOKENS, 'package.json', 'package-lock.json'],
-  ]
-  return whenChanged(`${TARGET}/.sources`, sources, () => writeSite(pages))
-}
+const Package = z.object({ version: z.string(), repository: z.object({ url: z.string() }) })
 
-const Package = z.object({
-  version: z.string(),
-  repository: z.union([z.string(), z.object({ url: z.string() })]).default('https://github.com/readership/readership'),
-})
-
-async function writeSite(pages: readonly DocsPage[]): Promise<void> {
+/** Writes the documentation site of these pages into an empty folder. */
+export async function writeSite(pages: readonly DocsPage[]): Promise<void> {
   rmSync(TARGET, { recursive: true, force: true })
   mkdirSync(`${TARGET}/assets`, { recursive: true })
   const { version, repository } = Package.parse(JSON.parse(readFileSync('package.json', 'utf8')))
-  const address = (typeof repository === 'string' ? repository : repository.url)
-    .replace(/^git\+/, '')
-    .replace(/\.git$/, '')
+  const address = repository.url.replace(/^git\+|\.git$/g, '')
   const link = createLinker(pages, address)
   const rendered = pages.map((page) => ({
     page,

@@ -207,6 +207,7 @@ t.test('commands with a running instance', async (t) => {
     const ask = async (where: string) => (await fetch(where, { headers: { authorization: `Bearer ${secret}` } })).status
     t.equal(await ask(`${app.admin}/api/stats/overview?site=1`), 200)
     t.equal(await ask(`${app.site}/_readership/api/stats/overview?site=1`), 200, 'exposed under the base path')
+    t.equal(await ask(`${app.site}/_readership/docs`), 200, 'with the documentation')
     t.equal(await ask(`${app.site}/_readership/metrics`), 404, 'and nothing else')
     t.equal(await ask(`${app.admin}/api/keys`), 403, 'an API key does not manage keys')
     t.equal(await ask(`${app.admin}/control/status`), 404, 'nor has it the rights of the operator')

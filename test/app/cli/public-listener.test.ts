@@ -91,6 +91,8 @@ for (const workers of [1, 2])
       )
       t.equal(await ask(`/_readership/${scriptName()}`, { host: 'a.com' }), 200, 'the script is served')
       t.equal(await ask('/_readership/metrics', { host: 'a.com' }), 404, 'the service path')
+      t.equal(await ask('/_readership/docs/', { host: 'a.com' }), 404, 'no documentation without --expose')
+      t.same([await ask('/docs', { host: 'a.com' }), body], [200, 'page'], "the site's own /docs")
       t.equal(await ask('/_readershipx', { host: 'a.com' }), 200, "the site's path")
       t.notOk(
         seen.some(({ url }) => url.startsWith('/_readership/')),

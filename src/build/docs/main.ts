@@ -1,4 +1,0 @@
-import { buildDocs } from './site.js'
-
-// The last step of `npm run docs`.
-await buildDocs()
