@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { waitAtMost } from '../base/wait-at-most.js'
 import type { RecorderStats } from '../capture/recorder.js'
 import type { ScheduleStatus } from '../storage/backup/manifest.js'
-import type { DropReason, IngestEndpoint } from '../storage/drops.js'
+import type { DropCounts, DropReason, IngestEndpoint } from '../storage/drops.js'
 import type { WorkerClientStatus } from '../worker-client/status.js'
 import type { StoredSize } from './instance-status.js'
 
@@ -36,6 +36,8 @@ export interface MetricSources {
   proxy(): ProxyCounts | undefined
   /** Reads the size of a store in a file; undefined while it is not known. */
   size?(): Promise<StoredSize | undefined>
+  /** Reads the free space of the data directory's disk; `limit` is --min-free-disk. */
+  disk?(): Promise<{ free: number; limit: number | undefined }>
   /** Absent without --backup-dir. */
   backups?(): ScheduleStatus
   /** Reads what the worker shares with other processes; absent if it shares nothing. */
@@ -158,13 +160,16 @@ export function createMetrics(sources: MetricSources): Metrics {
   return { render: registry.render }
 }
 
+/** Losses have a line before the first one: Prometheus sees no increase in a series that begins with it. */
+const NO_LOSSES = { queue_full: 0, recorder_off: 0, fault: 0 } satisfies DropCounts
+
 /** Adds all metrics of an instance with a store. */
 export function addInstanceMetrics(registry: MetricAdder, sources: MetricSources): void {
   const { addEach, addOne } = registry
   const { health, recorder, proxy } = sources
   addEach('readership_rows_total', 'Rows committed, by audience.', 'audience', () => Object.entries(health().rows))
   addEach('readership_drops_total', 'Observations that became no row, by reason.', 'reason', () => {
-    const drops: Record<string, number> = { ...health().drops }
+    const drops: Record<string, number> = { ...NO_LOSSES, ...health().drops }
     for (const [reason, n] of Object.entries(recorder().drops)) drops[reason] = (drops[reason] ?? 0) + n
     return Object.entries(drops)
   })
@@ -195,6 +200,10 @@ export function addInstanceMetrics(registry: MetricAdder, sources: MetricSources
     })
   })
   addProxyMetrics(registry, proxy)
+  const { disk } = sources
+  const space =
+    "Space of the data directory's disk: free, and --min-free-disk as limit, below which rows are not stored."
+  if (disk) addEach('readership_disk_bytes', space, 'use', async () => Object.entries(await disk()))
   if (sources.size) addSizeMetrics(registry, sources.size)
   if (sources.backups) addBackupMetrics(registry, sources.backups)
   if (sources.shared) addSharedMetrics(registry, sources.shared, () => performance.now())

@@ -24,6 +24,7 @@ import { createAccountArea } from './accounts.js'
 import { startNotes } from './annotation-writers.js'
 import { type BackupConfig, startBackups } from './backups.js'
 import { type Core, createCore } from './core.js'
+import { readDisk } from './data-files.js'
 import { createImportJobs } from './import-jobs.js'
 import { createIngest } from './ingest.js'
 import type { Instance, InstanceDeps } from './instance.js'
@@ -78,14 +79,14 @@ export async function compose(
   const health = () => sizes.warn(core.health())
   const backups = startBackups(core, config)
   const status = createStatusReader(core, { ...deps, data: config.data, health, sizes, backups: backups.schedule })
-  const { data, min_free_disk } = config
+  const disk = () => readDisk(config)
   const { imports, sites } = core.manage
   const orgOf = async (site: number) => (await sites.get(site))?.org
-  const importJobs = createImportJobs({ workerClient, imports, orgOf, data, min_free_disk, now, log })
+  const importJobs = createImportJobs({ ...config, workerClient, imports, orgOf, now, log })
   await core.whenWriting(importJobs.resume)
   const app = passToWriter(
     createServiceApp(
-      { core, health, sizes, backups, accounts, ingest, reads, notify, status, importJobs },
+      { core, health, sizes, disk, backups, accounts, ingest, reads, notify, status, importJobs },
       config,
       deps,
     ),
@@ -141,6 +142,7 @@ interface Areas {
   core: Core
   health: Core['health']
   sizes: ReturnType<typeof createSizeReader>
+  disk: () => ReturnType<typeof readDisk>
   backups: ReturnType<typeof startBackups>
   accounts: Awaited<ReturnType<typeof createAccountArea>>
   ingest: ReturnType<typeof createIngest>
@@ -152,7 +154,7 @@ interface Areas {
 
 /** The HTTP application over the areas: the route table in the order of the API document. */
 function createServiceApp(
-  { core, health, sizes, backups, accounts, ingest, reads, notify, status, importJobs }: Areas,
+  { core, health, sizes, disk, backups, accounts, ingest, reads, notify, status, importJobs }: Areas,
   { cors_origins = [] }: ServiceConfig,
   deps: InstanceDeps,
 ) {
@@ -182,6 +184,7 @@ function createServiceApp(
     proxy: () => deps.proxy?.(),
     refresh: async () => deps.otherRecorders?.()?.refresh(),
     size: sizes.read,
+    disk,
     ...(backups.schedule && { backups: backups.schedule }),
     ...(workerClient.isShared && { shared: () => workerClient.call('shared_status', undefined) }),
   })
