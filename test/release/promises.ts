@@ -123,7 +123,15 @@ function metricPromises(): string[] {
     throw new Error('No metric is scraped here.')
   }
   const common = { ingestDrops: unread, proxy: unread }
-  const more = { health: unread, recorder: unread, isWriter: unread, size: unread, disk: unread, backups: unread, shared: unread }
+  const more = {
+    health: unread,
+    recorder: unread,
+    isWriter: unread,
+    size: unread,
+    disk: unread,
+    backups: unread,
+    shared: unread,
+  }
   addInstanceMetrics(adder, { ...common, ...more })
   addShippingMetrics(adder, { ...common, shipping: unread })
   return [...new Set(lines)]
