@@ -121,8 +121,31 @@ t.test('the links between READMEs lead to files', async (t) => {
       t.ok(existsSync(join(dirname(file), link)), `${file}: ${link}`)
 })
 
+t.test('what names a file of the repository by its address names one that exists', async (t) => {
+  const address =
+    /https:\/\/(?:github\.com|raw\.githubusercontent\.com)\/readership\/readership\/(?:blob\/)?main\/([\w./-]*\w)/g
+  const files = [
+    ...DOCUMENTS,
+    'NOTICE',
+    ...readdirSync('.github', { recursive: true, encoding: 'utf8' }).map((file) => join('.github', file)),
+  ]
+  for (const file of files.filter((file) => /NOTICE$|\.(md|yml)$/.test(file)))
+    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(address)) t.ok(existsSync(path), `${file}: ${path}`)
+})
+
+t.test('README.md works outside the repository: npm shows it too', async (t) => {
+  const targets = [...README.matchAll(/\]\(([^)]*)\)/g)].map(([, target = '']) => target)
+  t.ok(targets.length > 20, `${targets.length} links`)
+  t.same(
+    targets.filter((target) => !target.startsWith('https://')),
+    [],
+    'relative links',
+  )
+})
+
 t.test('README.md is short, and its imports work', async (t) => {
-  t.ok(Buffer.byteLength(README) <= 7_500, `${Buffer.byteLength(README)} bytes, at most 7,500`)
+  const bytes = Buffer.byteLength(README.replace(/\]\([^)]*\)/g, ']'))
+  t.ok(bytes <= 7_500, `${bytes} bytes without the addresses of links, at most 7,500`)
   for (const file of DOCUMENTS)
     for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries())
       if (line.length > 300) t.fail(`${file}:${index + 1} has ${line.length} characters`)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { DOCUMENTS } from './fixtures/documents.js'
-import { COMMAND, emptyProject, ROOT, startProgram, untilStored } from './fixtures/empty-project.js'
+import { COMMAND, emptyProject, startProgram, untilStored } from './fixtures/empty-project.js'
 import { CHROME, eventually, freePort, startOrigin } from './fixtures/instance.js'
 
 /** Every block of commands or code in the documents, where it stands, and what runs it. */
@@ -23,8 +23,8 @@ const ofReadme = (start: string) =>
 
 const WHO_RUNS: Readonly<Record<string, string>> = {
   'README.md: npm ci && npm start     # a sa': 'test/examples/demo.test.ts starts the demo; npm test is this run',
-  'README.md: npm ci && npm run build:pro': 'below',
-  'README.md: npm ci && npm start -- http': 'below',
+  'README.md: npx readership report ': 'below',
+  'README.md: npx readership proxy ': 'below',
   'README.md: npx readership tail        ': 'below',
   "README.md: import express from 'express'": 'below',
   'examples/README.md: npx readership serve ': 'below',
@@ -65,23 +65,21 @@ t.test('the commands and programs of README.md', { timeout: 600_000 }, async (t)
     ...process.env,
     ...{ READERSHIP_PORT: `${port}`, READERSHIP_ADMIN_PORT: `${admin}`, READERSHIP_OFFLINE: 'true', NO_COLOR: '1' },
   }
-  /** Writes a command as it runs here: after `npm ci` and the build, with this site and log, and at these ports. */
+  /** Writes a command as it runs here: with this site and log, and at these ports. */
   const here = (command: string) =>
     command
       .replace(/\s+# .*/, '')
-      .replace('npm ci && ', '')
       .replace('/var/log/nginx/', '')
       .replace('http://localhost:3000', origin.url)
       .replace(':8081', `:${admin}`)
   const shell = async (command: string) => (await promisify(execFile)('sh', ['-c', here(command)], { cwd, env })).stdout
   const linesOf = (start: string) => (ofReadme(start) ?? '').trim().split('\n')
 
-  const [build, report = ''] = linesOf('npm ci && npm run build:product')
-  t.equal(build, 'npm ci && npm run build:product', 'the bundles exist: the tests run after them')
+  const [report = ''] = linesOf('npx readership report')
   t.match(await shell(report), /GPTBot/, report)
 
-  const [start = ''] = linesOf('npm ci && npm start -- ')
-  const words = here(start).replace('npm start --', join(ROOT, 'dist/examples/start.js')).split(' ')
+  const [start = ''] = linesOf('npx readership proxy')
+  const words = here(start).replace('npx readership', COMMAND).split(' ')
   await startProgram(t, words, { cwd, port, env })
   await eventually(start, async () => (await fetch(`http://127.0.0.1:${admin}/readyz`)).ok)
   t.pass(start)
