@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import { type Plugin, rolldown } from 'rolldown'
+import { minifySync } from 'rolldown/utils'
 import { PUBLISHED_MODULES } from './library.js'
 import { listLicences } from './licences.js'
 
@@ -44,7 +45,7 @@ export async function buildPrograms(): Promise<void> {
     platform: 'node',
     external: EXTERNAL,
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
-    plugins: [keepPlaces(), keepCatalog(), keepLatin1(), listLicences('LICENSES.txt')],
+    plugins: [keepPlaces(), keepCatalog(), minifyPackages(), keepLatin1(), listLicences('LICENSES.txt')],
     logLevel: 'warn',
   })
   await bundle.write({
@@ -89,6 +90,19 @@ function keepCatalog(): Plugin {
     name: 'keep-catalog',
     resolveId: (id) =>
       id.endsWith('/agents/catalog.json') ? { id: '../src/agents/catalog.json', external: true } : null,
+  }
+}
+
+/** Minifies the files that hold code of packages only. readership's own code stays readable where a stack trace names it. */
+function minifyPackages(): Plugin {
+  const isPackage = (id: string): boolean => /\/node_modules\/|^\0/.test(id)
+  return {
+    name: 'minify-packages',
+    generateBundle(_, bundle) {
+      for (const file of Object.values(bundle))
+        if (file.type === 'chunk' && !file.isEntry && file.moduleIds.every(isPackage))
+          file.code = minifySync(file.fileName, file.code, { module: true }).code
+    },
   }
 }
 
