@@ -72,7 +72,7 @@ const links = (): HTMLAnchorElement[] => [...list.querySelectorAll('a')]
 /** Moves the focus between the field and the results; the field stands before the first one. */
 function move(by: 1 | -1): void {
   const stops = [input, ...links()]
-  const at = stops.findIndex((stop) => stop === document.activeElement)
+  const at = stops.findIndex((stop) => stop.contains(document.activeElement))
   stops[Math.min(Math.max(at + by, 0), stops.length - 1)]?.focus()
 }
 

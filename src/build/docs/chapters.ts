@@ -39,6 +39,7 @@ export const CHAPTERS: readonly Chapter[] = [
     page('src/site/proxy/README.md', 'proxy', 'The proxy'),
     page('src/browser/tracker/README.md', 'tracker', 'The script in the page'),
     page('src/site/shipping/README.md', 'shipping', 'Many servers, one store'),
+    page('examples/container/README.md', 'container', 'Containers'),
     page('examples/fleet/README.md', 'fleet', 'A fleet'),
   ),
   chapter(
