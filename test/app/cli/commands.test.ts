@@ -328,8 +328,8 @@ t.test('serve runs the service without an origin', async (t) => {
     data,
   ])
   const url = `http://127.0.0.1:${port}`
-  await eventually('it serves', async () => (await fetch(`${url}/healthz`)).ok)
-  t.equal((await fetch(`${url}/readyz`)).status, 200)
+  await eventually('it is alive', async () => (await fetch(`${url}/healthz`)).ok)
+  await eventually('its store is open', async () => (await fetch(`${url}/readyz`)).ok)
   t.equal((await fetch(`${url}/api/openapi.json`)).status, 200)
   t.equal((await fetch(`${url}/api/stats/overview?site=1`)).status, 401)
   child.kill('SIGTERM')
