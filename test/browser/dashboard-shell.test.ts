@@ -26,6 +26,16 @@ t.test('the frame: keys reach the switch first, search finds records, and the ac
     stops.push(await focused())
   }
   t.match(stops, ['Skip to content', 'Skip to the views'], 'two ways past what stands before')
+  const animationOfMark = () =>
+    page.evaluate<string>(`(() => {
+      const mark = document.body.appendChild(Object.assign(document.createElement('i'), { className: 'pulse' }))
+      const { animationName } = getComputedStyle(mark)
+      mark.remove()
+      return animationName
+    })()`)
+  t.equal(await animationOfMark(), 'pulse', 'the mark of waiting moves')
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  t.equal(await animationOfMark(), 'none', 'and rests for a reader who asks for less motion')
   t.ok(stops.includes('Agents'), `the switch is among the first 12 stops: ${stops.join(', ')}`)
 
   const find = async (text: string) => {
