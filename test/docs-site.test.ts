@@ -85,16 +85,17 @@ t.test('links of Markdown become addresses of the site or of the repository', as
 
 t.test('Markdown is drawn without the markup of a page in it', async (t) => {
   const { html, headings, parts } = renderMarkdown(
-    '# src/a: a title\n\nOne <script>alert(1)</script>.\n\n## `a` & b\n\n<!-- c -->\n| x | y |\n|---|--:|\n| `<i>` | 2 |\n\n## A-B (c)\n\n## `a` & b\n\n```sh\necho "<b>"\n```\n\n![A *p*](p.png)\n',
+    '# src/a: a title\n\nOne <script>alert(1)</script>.\n\n## `a` & b\n\n<!-- c -->\n| x | y |\n|---|--:|\n| `<i>` | 2 |\n\n## A-B (c)\n\n## [D](d.md)\n\n## `a` & b\n\n```sh\necho "<b>"\n```\n\n![A *p*](p.png)\n',
     (href) => `to:${href}`,
   )
   t.notMatch(html, /<script|<b>|<i>|<!--|<h1|<img/)
   t.match(html, '<pre tabindex="0"><code>echo &quot;&lt;b&gt;&quot;</code></pre>')
   t.match(html, '<a href="to:p.png">Picture: A p</a>', 'a picture is a link')
   t.match(html, /<td class="number">2<\/td>/)
+  t.match(html, '<h2 id="d"><a href="to:d.md">D</a></h2>', 'links do not nest')
   t.same(
     headings.map(({ id }) => id),
-    ['a--b', 'a-b-c', 'a--b-1'],
+    ['a--b', 'a-b-c', 'd', 'a--b-1'],
     "GitHub's anchors",
   )
   t.match(parts[2]?.text, /x y <i> 2/, 'the text of a table')

@@ -67,7 +67,9 @@ export function renderMarkdown(source: string, link: (href: string) => string): 
         const heading = headings[drawn++]
         const inner = this.parser.parseInline(tokens)
         if (depth === 1 || heading === undefined) return ''
-        return `<h${depth} id="${heading.id}"><a class="anchor" href="#${heading.id}">${inner}</a></h${depth}>\n`
+        // A heading that is a link stays one: links do not nest.
+        const title = inner.includes('<a ') ? inner : `<a class="anchor" href="#${heading.id}">${inner}</a>`
+        return `<h${depth} id="${heading.id}">${title}</h${depth}>\n`
       },
       link({ href, tokens }) {
         return `<a href="${escapeHtml(link(href))}">${this.parser.parseInline(tokens)}</a>`
