@@ -84,7 +84,6 @@ export const CHAPTERS: readonly Chapter[] = [
     page('src/storage/postgres/README.md', 'postgres', 'PostgreSQL'),
     page('src/storage/migrate/README.md', 'migrate', 'Another engine'),
     page('src/manage/notify/README.md', 'notify', 'Alerts, reports and webhooks'),
-    page('examples/container/README.md', 'container', 'Containers and Kubernetes'),
     page('examples/grafana/README.md', 'grafana', 'Grafana and Prometheus'),
   ),
   chapter('Faults and promises', page('src/site/faults.md', 'faults', 'Promises and faults')),
