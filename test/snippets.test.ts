@@ -39,6 +39,7 @@ const WHO_RUNS: Readonly<Record<string, string>> = {
   'src/docs/coming-from.md: npx readership': 'test/docs-pages.test.ts',
   'src/docs/operations.md: npx readership doctor': 'test/app/cli/doctor-setups.test.ts and status.test.ts',
   'src/docs/operations.md: npx readership backup': 'test/storage/backup/',
+  'examples/frameworks/': 'test/frameworks runs the scripts of each package.json',
   'test/README.md: npm run test:one test/analyt': 'test/one.test.ts',
   'test/README.md: npm test': 'the jobs of the project, which run this test',
 }

@@ -27,7 +27,7 @@ const GROUPED = [
 /** Files that measure the memory or the time of their own process, or that take as long as a group. */
 const ALONE = /hostile|slow-clients|wire-bodies|spool|late-hits|worker\/reads|oracle\/(?:classified|generated|url)/
 /** Others that take long, some of them with waiting. */
-const LONG = /clickhouse|contract|browser\/(?:dashboard|visit)|faults|oracle|package|^worker\//
+const LONG = /clickhouse|contract|frameworks|browser\/(?:dashboard|visit)|faults|oracle|package|^worker\//
 const FILES_PER_GROUP = 12
 const ROOT = 'dist/test'
 
