@@ -42,22 +42,34 @@ export const tail = defineCommand({
       'only fetches that robots.txt disallowed at the time, with the rule',
       z.boolean().default(false),
     ),
+    count: flag(
+      '--count <rows>',
+      'end after this many rows',
+      z
+        .string()
+        .regex(/^[1-9]\d*$/, 'must be a number of rows')
+        .transform(Number)
+        .optional(),
+    ),
     follow: flag('--no-follow', 'end after the recent rows', z.boolean().default(true)),
     json: flag('--json', 'print newline-delimited JSON', z.boolean().default(false)),
   }),
   async run(call) {
     const { config, terminal } = call
-    const { violations, json, follow: isFollowing, ...filters } = call.flags
+    const { violations, json, count = Number.POSITIVE_INFINITY, follow: isFollowing, ...filters } = call.flags
+    let printed = 0
     await withClient(call, async (client) => {
       if (!json && terminal.columns !== undefined) terminal.out(`${formatTailLegend(terminal)}\n`)
       const follow = client.running && isFollowing ? '1' : '0'
       const query = queryString({ ...filters, violations: violations ? '1' : undefined, follow })
       for await (const value of untilDisconnected(client.lines(`/control/tail${query}`))) {
         const missed = MissedRows.safeParse(value)
+        if (!missed.success) printed++
         if (json) terminal.out(`${escapeJson(value)}\n`)
         else if (missed.success)
           terminal.err(`${missed.data.missed} rows left out: they arrived faster than they were printed.\n`)
         else terminal.out(`${formatTailLine(terminal, TailRow.parse(value))}\n`)
+        if (printed >= count) return
       }
       if (isFollowing)
         terminal.err(
