@@ -203,7 +203,8 @@ export function addInstanceMetrics(registry: MetricAdder, sources: MetricSources
   const { disk } = sources
   const space =
     "Space of the data directory's disk: free, and --min-free-disk as limit, below which rows are not stored."
-  if (disk) addEach('readership_disk_bytes', space, 'use', async () => Object.entries(await disk()))
+  // A disk that cannot be asked has no line; the other metrics stay.
+  if (disk) addEach('readership_disk_bytes', space, 'use', async () => Object.entries(await disk().catch(() => ({}))))
   if (sources.size) addSizeMetrics(registry, sources.size)
   if (sources.backups) addBackupMetrics(registry, sources.backups)
   if (sources.shared) addSharedMetrics(registry, sources.shared, () => performance.now())
