@@ -29,6 +29,7 @@ const WHO_RUNS: Readonly<Record<string, string>> = {
   "README.md: import express from 'express'": 'below',
   'examples/README.md: npx readership serve ': 'below',
   'examples/README.md: import { createReadershipClient': 'below',
+  'examples/container/README.md: docker build': 'nothing: needs Docker',
   'examples/fleet/README.md: export READERSHIP_STORE=cli': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
   'examples/fleet/README.md: export READERSHIP_TO=clickh': 'nothing: needs ClickHouse and PostgreSQL behind nginx',
   'examples/servers/README.md: npx readership proxy': 'test/examples/front-servers.test.ts, with other ports',
