@@ -37,7 +37,7 @@ const Payload = z.object({
     .describe("Properties; of an engagement with `id` the person's traits.")
     .meta({ example: { plan: 'yearly' } }),
   id: text("The site's own id of the person.", 'reader-3'),
-  v: text('Version of the SDK. Not stored.', '0.1.0'),
+  v: text('Version of the SDK. Not stored.', '1.0.0'),
   e: z
     .record(z.string(), z.number())
     .optional()
