@@ -36,7 +36,7 @@ const WHO_RUNS: Readonly<Record<string, string>> = {
   'src/docs/privacy.md: <button onclick': 'test/browser/tracker: the call opts out',
   'src/docs/uninstall.md: npx readership': 'test/package/pages.test.ts',
   'src/docs/uninstall.md: npm uninstall ': 'test/package/pages.test.ts',
-  'src/docs/versions.md: npx readership ': 'test/package/pages.test.ts, but for npm install',
+  'src/docs/versions.md: npx readership ': 'test/package/pages.test.ts, with this release for the latest',
   'src/docs/coming-from.md: npx readership': 'test/docs-pages.test.ts',
   'src/docs/operations.md: npx readership doctor': 'test/app/cli/doctor-setups.test.ts and status.test.ts',
   'src/docs/operations.md: npx readership backup': 'test/storage/backup/',

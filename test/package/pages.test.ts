@@ -28,10 +28,10 @@ t.test('backing up, going back and uninstalling, as the pages say', { timeout: 3
   await untilStored(t, port, join(cwd, 'readership-data'))
 
   const [upgrade = [], back = []] = commandsOf('versions')
-  const [backup = '', install = '', check = ''] = upgrade
+  const [backup = '', check = ''] = upgrade
   await shell(backup)
-  t.equal(install, 'npm install readership@latest', 'the registry is not asked here')
-  t.match(await shell(check), /release/, check)
+  // The registry is not asked here: this release stands for the newest.
+  t.match(await shell(check.replace('readership@latest', 'readership')), /release/, check)
   await shell(back.join('\n'))
   t.ok(existsSync(join(cwd, 'readership-data-before/events.duckdb')), 'the directory from the backup')
 

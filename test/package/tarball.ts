@@ -24,7 +24,7 @@ const WAIT_MS = 120_000
 /** The applications that import the package: their files and what is installed for them. */
 const APPLICATIONS = {
   Express: {
-    packages: ['express@5'],
+    packages: ['express@5.3.0'],
     files: {
       'site.js': `import express from 'express'
 import { openReadership } from 'readership'
@@ -37,7 +37,7 @@ site.listen(Number(process.env.PORT), '127.0.0.1')
     },
   },
   'Next.js': {
-    packages: ['next@16', 'react@19', 'react-dom@19'],
+    packages: ['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1'],
     files: {
       'next.config.mjs': `export default { serverExternalPackages: ['readership'] }\n`,
       'app/layout.jsx': `export default ({ children }) => <html lang="en"><body>{children}</body></html>\n`,

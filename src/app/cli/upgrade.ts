@@ -41,11 +41,11 @@ export const upgrade = defineCommand({
 })
 
 const INSTRUCTIONS = `readership installs nothing itself. To upgrade:
-1. Get the new release, and let the old one run: npm install readership@latest, or pull the new image.
-2. Ask the new release, with the flags of your start: readership upgrade --check --data DIR
+1. Write a backup: npx readership backup FILE
+2. Ask the new release, with the flags of your start: npx readership@latest upgrade --check --data DIR
    Exit code 0: it can start. 1: a check failed. 2: it does not know a flag or a setting.
-3. Write a backup: readership backup FILE
-4. Stop the old release, start the new one. In a fleet, stop all processes first.
+3. Stop the old release. In a fleet, stop all processes.
+4. Install the new one while nothing runs (npm install readership@latest, or the new image), and start it.
 5. Look at it: readership doctor --data DIR
 To go back: stop it, rename events.duckdb.schema-VERSION and control.duckdb.schema-VERSION to
 events.duckdb and control.duckdb, and start the old release; or restore the backup. Rows since then are lost.

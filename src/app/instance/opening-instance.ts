@@ -19,12 +19,22 @@ const FIRST_RETRY_MS = 1_000
 const MAX_RETRY_MS = 10_000
 
 interface OpeningDeps extends InstanceDeps {
-  /** Runs when the store is open, before requests of the service are served. A rejection is logged. */
+  /** Runs when the store is open, before requests of the service are served. A rejection is logged, or ends `open` with `isTriedOnce`. */
   onOpen?(instance: Instance): Promise<void>
   /** Opens the store; tests give another. */
   openStore?: typeof openInstance
-  /** A store that cannot be opened is not tried again: `open` rejects. */
+  /** A start that fails is not tried again: `open` rejects. */
   isTriedOnce?: boolean
+}
+
+async function completeStart(opened: Instance, { onOpen, log, isTriedOnce }: OpeningDeps): Promise<void> {
+  try {
+    await onOpen?.(opened)
+  } catch (error) {
+    if (!isTriedOnce) return log.error({ err: error }, 'the start is not complete')
+    await opened.close()
+    throw error
+  }
 }
 
 /**
@@ -57,7 +67,7 @@ export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps)
       },
     })
     if (started) rows.passTo(started)
-    await deps.onOpen?.(opened).catch((error) => log.error({ err: error }, 'the start is not complete'))
+    await completeStart(opened, deps)
     instance = opened
     for (const listener of siteListeners) opened.watchSites(listener)
     if (failure !== undefined) log.info({}, 'the store is open: rows that waited are stored')
