@@ -105,7 +105,7 @@ t.test('the commands and programs of README.md', { timeout: 600_000 }, async (t)
   t.equal(signIn, 'npx readership login-link', 'the sign-in page names the command')
   t.match(await shell(signIn), /\/sign-in\?token=/, signIn)
   t.match(await shell(imported), /\b2\b/, imported)
-  const [secret] = /svcg_\S+/.exec(await shell(key)) ?? []
+  const [secret] = /svcg_\S+/.exec(await shell(`${key.replace(/\s+# .*/, '')}; echo $KEY`)) ?? []
   t.ok(secret, key)
   env.KEY = secret
   t.type(JSON.parse(await shell(ask)).data.fetches, 'number', ask)

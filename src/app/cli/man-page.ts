@@ -1,7 +1,7 @@
 import { SETTINGS } from '../config.js'
 import { type Command, listFlags, listSettings } from './command.js'
 import { EXIT_CODES } from './exit-codes.js'
-import { COMMANDS, DESCRIPTION, formatDefault } from './program.js'
+import { COMMANDS, DESCRIPTION, formatDefault, SEE_ALSO } from './program.js'
 
 /**
  * Formats the manual page of the program in roff (man(7)), from the definitions that `--help` shows. It has no date, so
@@ -50,6 +50,8 @@ export function formatManPage(version: string): string {
     ...COMMANDS.flatMap(({ examples = [] }) =>
       examples.flatMap(({ line, doc }) => [...formatTerm(`readership ${line}`), paragraph(doc)]),
     ),
+    '.SH SEE ALSO',
+    paragraph(SEE_ALSO),
   ].join('\n')}\n`
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { CommanderError, Option, Command as Parser } from 'commander'
+import { REPOSITORY } from '../../base/repository.js'
 import { type Config, ConfigError, loadConfig, SETTINGS, type SettingName } from '../config.js'
 import { agents, agentsIdentify, agentsReclassify, agentsRefresh } from './agents.js'
 import { backup } from './backup.js'
@@ -86,6 +87,8 @@ export const COMMANDS: readonly Command[] = [
 ]
 
 export const DESCRIPTION = 'Web analytics that counts people and AI agents separately.'
+/** Says where the documentation is, for the end of `--help` and of the manual page. */
+export const SEE_ALSO = `Documentation: /docs/ beside the dashboard of a running server, and\n${REPOSITORY}`
 
 /**
  * Runs one command line. Returns its exit code; one line on standard error explains a failure.
@@ -108,7 +111,7 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
       // Errors take one line, so a suggestion on the next line is joined.
       outputError: (text, write) => write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`),
     })
-  parser.addHelpText('after', () => `\n${formatExitCodes(helpColumns(terminal.columns))}`)
+  parser.addHelpText('after', () => `\n${formatExitCodes(helpColumns(terminal.columns))}\n${SEE_ALSO}\n`)
   for (const command of COMMANDS) addCommand(parser, command, terminal)
   for (const group of parser.commands)
     if (group.description() === '') group.description(group.commands.map((command) => command.name()).join(', '))

@@ -72,7 +72,7 @@ const named = (title: string, rows: readonly NamedPageviews[], nameOf = (name: s
     title,
     rows,
     [
-      { title: title.replace(/s$/, ''), value: ({ name }) => nameOf(name) },
+      { title: title.replace(/ies$/, 'y').replace(/s$/, ''), value: ({ name }) => nameOf(name) },
       number('Pageviews', ({ pageviews }) => pageviews),
     ],
     ({ pageviews }) => pageviews,
