@@ -46,5 +46,5 @@ export function undocumented(breaks: readonly Break[], changelog: string, releas
 function containsWords(line: string, name: string): boolean {
   const at = ` ${line} `.indexOf(` ${name} `)
   // A field of a response is named by its path within the body, such as `data.visitors`.
-  return at >= 0 || line.includes(` $.${name}:`) || line.endsWith(`.${name}`)
+  return at >= 0 || line.includes(` $.${name}:`) || line.includes(` ${name}: `) || line.endsWith(`.${name}`)
 }

@@ -45,9 +45,12 @@ t.test('each part has promises', async (t) => {
     ['metric readership_rows_total label audience', 'a label'],
     ['metric readership_spool_rows gauge', 'a metric of a shipper'],
     ['metric readership_lease_held gauge', 'a metric of several processes'],
-    ['export readership value openReadership', 'a function'],
-    ['export readership/hono value webMiddleware', 'a function of an adapter'],
-    ['export readership type ReadershipOptions.data', 'an option'],
+    [
+      'export readership value openReadership: ({ log, ...options }?: ReadershipOptions | undefined) => Promise<OpenReadership>',
+      'a function with its types',
+    ],
+
+    ['export readership type ReadershipOptions.data: string | undefined', 'an option'],
     ['export readership/web type WebOptions.collector requires a value', 'a required option'],
     ['column agent_events.agent_id varchar', 'a column'],
     ['column events.lcp double', 'a column of web vitals'],
@@ -63,7 +66,7 @@ t.test('a break is found, and the changelog can name it', async (t) => {
     'command stats',
     'command stats flag --range <range>',
     'metric readership_rows_total counter',
-    'export readership type Options.data',
+    'export readership type Options.data: string',
   ]
   const without = (gone: string) => released.filter((line) => line !== gone)
   const log = (section: string, name: string) =>
@@ -74,6 +77,12 @@ t.test('a break is found, and the changelog can name it', async (t) => {
     ['a flag', without(released[4] ?? ''), 1, '--range'],
     ['a metric', without(released[5] ?? ''), 1, 'readership_rows_total'],
     ['an option', without(released[6] ?? ''), 1, 'Options.data'],
+    [
+      'an option of another type',
+      [...without(released[6] ?? ''), 'export readership type Options.data: number'],
+      1,
+      'Options.data',
+    ],
     ['a new demand on an old call', [...released, 'api GET /api/a query site requires a value'], 1, '/api/a'],
     ['a new demand of an old command', [...released, 'command stats flag --site <id> requires a value'], 1, 'stats'],
     ['a new call with a demand', [...released, 'api GET /api/b', 'api GET /api/b query site requires a value'], 0, ''],

@@ -154,6 +154,8 @@ function exportPromises(): string[] {
     },
   )
   const checker = program.getTypeChecker()
+  const typeOf = (symbol: ts.Symbol): string =>
+    checker.typeToString(checker.getTypeOfSymbol(symbol), undefined, ts.TypeFormatFlags.NoTruncation)
   const lines: string[] = []
   for (const { name: module, file } of files) {
     const source = program.getSourceFile(file)
@@ -162,13 +164,14 @@ function exportPromises(): string[] {
     for (const exported of checker.getExportsOfModule(symbol)) {
       const target = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
       const isValue = (target.flags & ts.SymbolFlags.Value) !== 0
-      lines.push(`export ${module} ${isValue ? 'value' : 'type'} ${exported.name}`)
+      const shape = isValue && !(target.flags & ts.SymbolFlags.Class) ? `: ${typeOf(target)}` : ''
+      lines.push(`export ${module} ${isValue ? 'value' : 'type'} ${exported.name}${shape}`)
       if (!(target.flags & ts.SymbolFlags.Interface)) continue
       // The paths of the client are those of the API, which has lines of its own.
       if (exported.name === 'paths') continue
       for (const member of checker.getDeclaredTypeOfSymbol(target).getProperties()) {
         const isOptional = (member.flags & ts.SymbolFlags.Optional) !== 0
-        lines.push(`export ${module} type ${exported.name}.${member.name}`)
+        lines.push(`export ${module} type ${exported.name}.${member.name}: ${typeOf(member)}`)
         if (!isOptional) lines.push(`export ${module} type ${exported.name}.${member.name} requires a value`)
       }
     }
