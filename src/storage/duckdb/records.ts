@@ -3,7 +3,7 @@ import type { Sql } from '../sql.js'
 import type { RecordStore, ResultRow } from '../store.js'
 import { type DataFileOptions, openDataFile } from './datafile.js'
 import { runQuery, runTransaction } from './query.js'
-import { asApiError } from './query-errors.js'
+import { asApiError, isCheckpointBlocked } from './query-errors.js'
 import { createSnapshot } from './snapshot.js'
 
 /** Opens `control.duckdb`, the store of records; `migrations` is another version of its schema. Throws `StoreOpenError`. */
@@ -23,7 +23,10 @@ export async function openRecords({
       // Updates and deletes must not be replayed from the log; the file is small.
       await file
         .write((writer) => writer.run('checkpoint'))
-        .catch((error: unknown) => options.log('warn', `${options.file}: the checkpoint failed`, error))
+        .catch((error: unknown) => {
+          // One that another transaction blocks is made up for by the next write.
+          if (!isCheckpointBlocked(error)) options.log('warn', `${options.file}: the checkpoint failed`, error)
+        })
     },
     repairs: file.repairs,
     snapshot: createSnapshot(file, options.file),
