@@ -88,7 +88,7 @@ export const COMMANDS: readonly Command[] = [
 
 export const DESCRIPTION = 'Web analytics that counts people and AI agents separately.'
 /** Says where the documentation is, for the end of `--help` and of the manual page. */
-export const SEE_ALSO = `Documentation: /docs/ beside the dashboard of a running server, and\n${REPOSITORY}`
+export const SEE_ALSO = `Documentation: /docs/ beside the dashboard, and\n${REPOSITORY}`
 
 /**
  * Runs one command line. Returns its exit code; one line on standard error explains a failure.
