@@ -3,10 +3,9 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { startSite } from '../../examples/site/server.js'
-import { CHROME, freePort, GPTBOT } from '../fixtures/instance.js'
+import { CHROME, eventually, freePort, GPTBOT } from '../fixtures/instance.js'
 
 /*
  * A trial of the package on one release of Node: npm installs it into an empty directory with an empty cache, and a report of
@@ -18,8 +17,6 @@ const Stats = z.object({
   people: z.object({ pageviews: z.number() }),
   agents: z.object({ fetches: z.number() }),
 })
-
-const WAIT_MS = 120_000
 
 /** The applications that import the package: their files and what is installed for them. */
 const APPLICATIONS = {
@@ -125,15 +122,10 @@ async function visit({ cwd, env, words: [command = '', ...words], port, run }: V
   const ended = once(child, 'exit')
   try {
     const url = `http://127.0.0.1:${port}/`
-    await until(`${url} responds`, () =>
-      fetch(url, { headers: { 'user-agent': GPTBOT } }).then(
-        ({ ok }) => ok,
-        () => false,
-      ),
-    )
+    await eventually(`${url} responds`, async () => (await fetch(url, { headers: { 'user-agent': GPTBOT } })).ok)
     await fetch(url, { headers: { 'user-agent': CHROME, accept: 'text/html', 'sec-fetch-dest': 'document' } })
     let stored: z.infer<typeof Stats> | undefined
-    await until('both are stored', () => {
+    await eventually('both are stored', async () => {
       stored = Stats.parse(JSON.parse(run(cwd, 'npx', 'readership', 'stats', '--range', 'today', '--json')))
       return stored.people.pageviews > 0 && stored.agents.fetches > 0
     })
@@ -143,11 +135,6 @@ async function visit({ cwd, env, words: [command = '', ...words], port, run }: V
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
     await ended
   }
-}
-
-async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + WAIT_MS; Date.now() < end; await delay(300)) if (await isTrue()) return
-  throw new Error(`Not within ${WAIT_MS / 1000} s: ${what}`)
 }
 
 /** Packs the built package into `folder` and returns the file. */

@@ -24,7 +24,7 @@ export async function openRecords({
       await file
         .write((writer) => writer.run('checkpoint'))
         .catch((error: unknown) => {
-          // One that another transaction blocks is made up for by the next write.
+          // Another transaction can block a checkpoint: the next write makes it.
           if (!isCheckpointBlocked(error)) options.log('warn', `${options.file}: the checkpoint failed`, error)
         })
     },
