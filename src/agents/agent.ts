@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
-const PURPOSES = [
+/** What an agent fetches pages for. */
+export const PURPOSES = [
   'training',
   'search',
   'assistant',

@@ -47,6 +47,8 @@ export interface Observation {
    * what the log does not say.
    */
   imported?: { import: number; key: bigint; isPage: boolean; lacksDuration: boolean }
+  /** The operator's rule that decided an agent's fetch, with its action: `allow`, `block`, `pay`, `limit` or `gone`. */
+  decided?: { rule: number; action: string }
   /** Response headers as sent, by lower-case name; only those in `OBSERVED_RESPONSE_HEADERS`. */
   response?: Readonly<Record<string, string>>
 }

@@ -238,9 +238,10 @@ function createRareFieldsParser(): (json: string) => Partial<Observation> {
 }
 
 /** Returns the fields that few observations have, as JSON; undefined if it has none of them. */
-function rareFieldsJson({ response, signed, shipped, opted_out }: Observation): string | undefined {
-  if (response === undefined && signed === undefined && shipped === undefined && !opted_out) return undefined
-  const rare: Pick<Observation, 'response' | 'signed' | 'shipped' | 'opted_out'> = {}
+function rareFieldsJson({ response, signed, shipped, opted_out, decided }: Observation): string | undefined {
+  if ((response ?? signed ?? shipped ?? decided) === undefined && !opted_out) return undefined
+  const rare: Pick<Observation, 'response' | 'signed' | 'shipped' | 'opted_out' | 'decided'> = {}
+  if (decided !== undefined) rare.decided = decided
   if (opted_out) rare.opted_out = opted_out
   if (shipped !== undefined) rare.shipped = shipped
   if (response !== undefined) {

@@ -66,6 +66,7 @@ export const CHAPTERS: readonly Chapter[] = [
     'Agents and verification',
     page('src/agents/README.md', 'agents', 'Who an agent is'),
     page('src/agents/policy/README.md', 'policy', 'What a site allows'),
+    page('src/rules/README.md', 'rules', 'Rules for agents'),
   ),
   chapter(
     'Privacy',

@@ -1,0 +1,173 @@
+import type { Agent } from '../agents/agent.js'
+import { UNKNOWN_AGENT } from '../agents/identify.js'
+import { MAX_CHARACTERS } from '../base/text-limits.js'
+import { createPathMatcher } from '../capture/excluded-paths.js'
+import type { Budgets } from './budgets.js'
+import { isNeverRefused } from './never-refused.js'
+import type { DecidingRule, Identity, RuleBudget } from './rule.js'
+
+/** A fetch of an agent, as the live decision and a rehearsal over stored rows both know it. */
+export interface AgentFetch {
+  /** Undefined for an agent that is not in the catalogue. */
+  agent: Agent | undefined
+  /** Undefined while the claim is not checked. */
+  identity: Identity | undefined
+  method: string
+  /** As requested, without the query. */
+  pathname: string
+  /** Names the address in budgets: the address itself, or its hash in a stored row. */
+  address: string
+  /** Milliseconds since 1970. */
+  at: number
+  /** Returns whether the robots.txt in force disallows the fetch; asked only where a rule needs it. */
+  isDisallowed(): boolean
+}
+
+/** What a list of rules says about one fetch. */
+export interface Verdict {
+  /** The first rule that matches; undefined if none does, and the fetch passes. */
+  rule: DecidingRule | undefined
+  /** True if the verdict could be another one once the claim is checked, and a rule wants to wait for that. */
+  waits: boolean
+  /** Budgets of bytes that the response counts towards if the fetch passes; absent without any. */
+  bytesTo?: readonly { rule: number; holder: string; budget: RuleBudget }[]
+}
+
+/** Decides about fetches; budgets count in `Budgets`. */
+export interface RuleList {
+  decide(fetch: AgentFetch, budgets: Budgets): Verdict
+  /** Whether any rule asks for the claim's identity, so that verdicts are worth knowing. */
+  readonly needsIdentity: boolean
+}
+
+interface CompiledRule {
+  rule: DecidingRule
+  until: number
+  matchesPath: ((pathname: string) => boolean) | undefined
+  methods: ReadonlySet<string> | undefined
+  identities: ReadonlySet<Identity> | undefined
+}
+
+/** Agents of these purposes pass unless a rule names them: most sites would lose readers. */
+const SPARED_PURPOSES: ReadonlySet<string> = new Set(['search', 'feed', 'social', 'monitor'])
+const PASSES: Verdict = { rule: undefined, waits: false }
+
+/**
+ * Compiles rules into one function that decides about fetches. The first rule that matches decides. Rules that are off are
+ * skipped, and so is a rule from its `until` on. Costs grow with the rules that name the agent, not with all rules; each
+ * pattern takes time linear in the path.
+ */
+export function compileRules(rules: readonly DecidingRule[], sitemaps: readonly string[] = []): RuleList {
+  const compiled = rules.filter(({ state }) => state !== 'off').map(compileRule)
+  const known = new Set(sitemaps)
+  const byAgent = new Map<string, readonly CompiledRule[]>()
+  const rulesFor = (agent: Agent | undefined): readonly CompiledRule[] => {
+    const id = agent?.id ?? UNKNOWN_AGENT.id
+    let found = byAgent.get(id)
+    if (found === undefined) {
+      found = compiled.filter(({ rule }) => isAbout(rule, agent))
+      byAgent.set(id, found)
+    }
+    return found
+  }
+  return {
+    needsIdentity: compiled.some(({ rule }) => rule.identity.length > 0 || !isNaming(rule)),
+    decide(fetch, budgets) {
+      const candidates = rulesFor(fetch.agent)
+      if (candidates.length === 0) return PASSES
+      const pathname = plainPath(fetch.pathname)
+      if (isNeverRefused(pathname, known)) return PASSES
+      return decideAmong(candidates, { ...fetch, pathname }, budgets)
+    },
+  }
+}
+
+function decideAmong(candidates: readonly CompiledRule[], fetch: AgentFetch, budgets: Budgets): Verdict {
+  const counted: { rule: number; holder: string; budget: RuleBudget }[] = []
+  let waits = false
+  let decided: DecidingRule | undefined
+  for (const one of candidates) {
+    const { rule } = one
+    if (fetch.at >= one.until) continue
+    if (one.methods !== undefined && !one.methods.has(fetch.method)) continue
+    if (one.matchesPath !== undefined && !one.matchesPath(fetch.pathname)) continue
+    if (rule.disallowed && !fetch.isDisallowed()) continue
+    if (!isIdentityMatched(one, fetch)) {
+      waits ||= rule.strict && fetch.identity === undefined
+      continue
+    }
+    if (rule.budget !== undefined) {
+      const holder = holderOf(rule.budget, fetch)
+      if (!budgets.isUsedUp(rule.id, holder, rule.budget, fetch.at)) {
+        counted.push({ rule: rule.id, holder, budget: rule.budget })
+        continue
+      }
+    }
+    decided = rule
+    break
+  }
+  if (decided !== undefined && decided.action !== 'allow') return { rule: decided, waits }
+  // Only a fetch that passes uses budgets: one that another rule refuses takes nothing from them.
+  for (const { rule, holder, budget } of counted)
+    if (budget.unit === 'fetches' && !waits) budgets.add(rule, holder, budget, fetch.at, 1)
+  const bytesTo = counted.filter(({ budget }) => budget.unit === 'bytes')
+  if (decided === undefined && !waits && bytesTo.length === 0) return PASSES
+  return { rule: decided, waits, ...(bytesTo.length > 0 && { bytesTo }) }
+}
+
+function compileRule(rule: DecidingRule): CompiledRule {
+  return {
+    rule,
+    until: rule.until === undefined ? Number.POSITIVE_INFINITY : Date.parse(rule.until),
+    matchesPath: rule.paths.length === 0 ? undefined : createPathMatcher(rule.paths.map(plainPath)),
+    methods: rule.methods.length === 0 ? undefined : new Set(rule.methods),
+    identities: rule.identity.length === 0 ? undefined : new Set(rule.identity),
+  }
+}
+
+/** Returns whether a rule lists agents, operators or purposes. */
+const isNaming = ({ agents, operators, purposes }: DecidingRule): boolean =>
+  agents.length + operators.length + purposes.length > 0
+
+/** Returns whether a rule names an agent by itself, its operator or its purpose. */
+export function namesAgent(rule: DecidingRule, agent: Agent | undefined): boolean {
+  const { id, operator, purpose } = agent ?? UNKNOWN_AGENT
+  const { agents, operators, purposes } = rule
+  return agents.includes(id) || operators.includes(operator) || purposes.some((one) => one === purpose)
+}
+
+/** Returns whether a rule may be about an agent, whatever it fetches. */
+export const isAbout = (rule: DecidingRule, agent: Agent | undefined): boolean =>
+  (!isNaming(rule) || namesAgent(rule, agent)) && !rule.except.includes(agent?.id ?? UNKNOWN_AGENT.id)
+
+/** Returns whether agents like this one pass rules that do not name them. */
+export const isSpared = (agent: Agent | undefined): boolean => agent !== undefined && SPARED_PURPOSES.has(agent.purpose)
+
+/**
+ * Returns whether the identity of a fetch is one that the rule asks for. A rule that does not name a spared agent matches
+ * only a claim to be one that is spoofed, or for a search engine one that nobody can verify.
+ */
+function isIdentityMatched({ rule, identities }: CompiledRule, { agent, identity }: AgentFetch): boolean {
+  if (identities !== undefined && (identity === undefined || !identities.has(identity))) return false
+  if (rule.action === 'allow' || !isSpared(agent) || namesAgent(rule, agent)) return true
+  return identity === 'spoofed' || (identity === 'unverifiable' && agent?.purpose === 'search')
+}
+
+function holderOf({ by }: RuleBudget, { agent, address }: AgentFetch): string {
+  if (by === 'address') return address
+  const { id, operator } = agent ?? UNKNOWN_AGENT
+  return by === 'agent' ? id : operator
+}
+
+const UNRESERVED = /%(?:2d|2e|5f|7e|3[0-9]|[46][1-9a-f]|[57][0-9a])/gi
+
+/**
+ * Returns a path as rules compare it: as long as a row keeps it, and with percent-encoded letters and digits decoded, which
+ * mean the same (RFC 3986 6.2.2.2) and would otherwise get past a rule.
+ */
+const plainPath = (pathname: string): string => {
+  const path = pathname.length > MAX_CHARACTERS.pathname ? pathname.slice(0, MAX_CHARACTERS.pathname) : pathname
+  return path.includes('%')
+    ? path.replace(UNRESERVED, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
+    : path
+}
