@@ -191,4 +191,24 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
   ['alter table imports add column data_lines bigint'],
   // The patterns of a site's sections, JSON text; null in older rows: none.
   ['alter table sites add column sections varchar'],
+  [
+    // Rules for agents, in the order of `position`. Match (whom and what a rule matches), budget and text are JSON text. Who
+    // changed a row last is JSON text too (manage/author.ts).
+    `create table rules (
+      id integer, site integer, name varchar, version integer, position integer, match varchar, budget varchar,
+      action varchar, text varchar, license_url varchar, strict boolean, refuse_search_engines boolean, state varchar,
+      until timestamp, changed_at timestamp, changed_by varchar)`,
+    // Where requests of missing pages are sent; the name is the missing path.
+    `create table redirects (
+      id integer, site integer, name varchar, version integer, target varchar, status integer, created_at timestamp,
+      created_by varchar)`,
+    // Versions of the robots.txt that readership serves for a site; `managed_robots` is the one that is served, or null.
+    `create table robots_texts (
+      id integer, site integer, text varchar, created_at timestamp, created_by varchar, note varchar)`,
+    'alter table sites add column managed_robots integer',
+    // Since when, and for whom, no rule of the site refuses anything; null: the rules are in force.
+    'alter table sites add column rules_paused_since timestamp',
+    'alter table sites add column rules_paused_by varchar',
+    "insert into last_ids values ('rules', 0), ('redirects', 0), ('robots_texts', 0)",
+  ],
 ]
