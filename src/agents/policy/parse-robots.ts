@@ -32,9 +32,16 @@ export interface RobotsGroup {
   content_usage?: readonly ContentUsage[]
 }
 
+/** A `License` record (RSL 1.0): the URL of a licence that applies to the whole file, wherever it stands. */
+export interface RobotsLicense {
+  url: string
+  line: number
+}
+
 export interface RobotsTxt {
   groups: readonly RobotsGroup[]
   sitemaps: readonly string[]
+  licenses: readonly RobotsLicense[]
   /** The first 100. */
   problems: readonly FileProblem[]
   /** True if the file is longer than the 500 KiB that are read. */
@@ -49,13 +56,14 @@ interface OpenGroup extends RobotsGroup {
 
 /**
  * Parses a robots.txt into its groups as written, not merged (RFC 9309 2.2), and the other records. Only a rule ends a run
- * of User-agent lines; Sitemap, Crawl-delay, Content-Signal and unknown records do not. Takes linear time for any input.
+ * of User-agent lines; Sitemap, License, Crawl-delay, Content-Signal and unknown records do not. Takes linear time for any input.
  * Faults of the file are in `problems`, the first 100.
  */
 export function parseRobots(body: Uint8Array | string, mode: RobotsMode = 'rfc'): RobotsTxt {
   const { lines, truncated } = splitLines(body, mode)
   const groups: OpenGroup[] = []
   const sitemaps: string[] = []
+  const licenses: RobotsLicense[] = []
   const { problems, report } = createProblemList()
   const start = trimAscii(lines.find((line) => trimAscii(line) !== '') ?? '')
   // Agents read such a file line by line like any other (RFC 9309 2.3.1.5).
@@ -93,6 +101,9 @@ export function parseRobots(body: Uint8Array | string, mode: RobotsMode = 'rfc')
     if (kind === 'sitemap') {
       if (value === '') report('Sitemap without a URL', line)
       else sitemaps.push(octetsToText(value))
+    } else if (kind === 'license') {
+      if (isAbsoluteUrl(value)) licenses.push({ url: octetsToText(value), line })
+      else report('License without an absolute URL', line)
     } else if (kind === 'unknown') {
       const meant = MISSPELT_KEYS.get(key)
       if (meant !== undefined) report(`is not ${meant}, although Google reads it as such`, line)
@@ -103,8 +114,11 @@ export function parseRobots(body: Uint8Array | string, mode: RobotsMode = 'rfc')
       group.rules.push({ allow: kind === 'allow', pattern: octetsToText(value), line, octets: value })
     } else if (!addExtension(group, kind, value, line)) report(`this ${kind} cannot be read`, line)
   }
-  return { groups, sitemaps, problems, truncated }
+  return { groups, sitemaps, licenses, problems, truncated }
 }
+
+/** RSL 1.0 asks for an absolute URL; only one of the web can be followed. */
+const isAbsoluteUrl = (value: string): boolean => /^https?:\/\/[^\s]+$/i.test(value) && URL.canParse(value)
 
 /** Adds a record that is not part of RFC 9309. Returns false if its value cannot be read. */
 function addExtension(

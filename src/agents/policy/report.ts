@@ -64,7 +64,7 @@ export async function createPolicyReport(input: PolicyReportInput) {
 }
 
 function robotsFields(view: RobotsView | null) {
-  if (view === null) return { groups: [], sitemaps: [], problems: [] }
+  if (view === null) return { groups: [], sitemaps: [], licenses: [], problems: [] }
   let left = MAX_RULES
   const groups = view.groups.slice(0, MAX_GROUPS).map(({ rules, ...group }) => {
     const shown = rules.slice(0, left)
@@ -80,6 +80,7 @@ function robotsFields(view: RobotsView | null) {
   return {
     groups,
     sitemaps: view.sitemaps.slice(0, MAX_GROUPS),
+    licenses: view.licenses.slice(0, MAX_GROUPS),
     problems: [...cut, ...view.problems.slice(0, MAX_PROBLEMS)],
   }
 }

@@ -8,6 +8,7 @@ const RECORD_KINDS = [
   'crawl-delay',
   'content-signal',
   'content-usage',
+  'license',
 ] as const
 type RobotsRecordKind = (typeof RECORD_KINDS)[number] | 'unknown'
 

@@ -77,6 +77,10 @@ export const PolicyReport = z.object({
         }),
       ),
       sitemaps: z.array(z.string()),
+      licenses: z
+        .array(z.object({ url: z.string(), line: z.int() }))
+        .default([])
+        .describe('Licences (RSL 1.0), which apply to the whole file.'),
       problems: z.array(Problem),
     })
     .optional(),

@@ -111,7 +111,7 @@ function showVerdicts(terminal: Terminal, { hostname = '', robots, agents, path 
   if (robots) terminal.out(`${style(terminal, 'dim', escapeText(`by ${robots.url} ${versionText(robots)}`))}\n`)
 }
 
-type PolicyFile = Omit<NonNullable<Report['robots']>, 'groups' | 'sitemaps'>
+type PolicyFile = Omit<NonNullable<Report['robots']>, 'groups' | 'sitemaps' | 'licenses'>
 
 const versionText = ({ sha256, first_seen, standing, status }: PolicyFile) =>
   sha256 === undefined
@@ -170,7 +170,8 @@ function showRobots(terminal: Terminal, robots: NonNullable<Report['robots']>): 
       field('Content-Usage', `${pattern} ${formatPairs(preferences)}`)
   }
   for (const sitemap of robots.sitemaps) terminal.out(`\n  Sitemap: ${escapeText(sitemap)}`)
-  if (robots.sitemaps.length > 0) terminal.out('\n')
+  for (const { url } of robots.licenses) terminal.out(`\n  License: ${escapeText(url)}`)
+  if (robots.sitemaps.length + robots.licenses.length > 0) terminal.out('\n')
   showProblems(terminal, robots)
 }
 

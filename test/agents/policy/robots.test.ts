@@ -326,6 +326,7 @@ t.test('parses the whole file for the policy page', async (t) => {
       { user_agents: [''], rules: [], line: 19 },
     ],
     sitemaps: ['https://a.example/s.xml'],
+    licenses: [{ url: 'https://a.example/rsl', line: 17 }],
     problems: [
       { line: 2, problem: 'comes before the first User-agent and applies to no agent' },
       { line: 5, problem: 'joins the group of line 3: only Allow or Disallow ends a list of user agents' },
@@ -338,7 +339,7 @@ t.test('parses the whole file for the policy page', async (t) => {
     ],
     truncated: false,
   })
-  t.same(parseRobots(''), { groups: [], sitemaps: [], problems: [], truncated: false })
+  t.same(parseRobots(''), { groups: [], sitemaps: [], licenses: [], problems: [], truncated: false })
   const rows: [body: string | Buffer, line: number | undefined, problem: RegExp | undefined, why: string][] = [
     ['<!DOCTYPE html>\n<pre>\nUser-agent: *\nDisallow: /', 4, /^begins as HTML/, 'HTML is read line by line'],
     ['<html><body>\n<a href="https://a.example/">x</a>\n', undefined, /^begins as HTML/, 'an HTML page has no rules'],

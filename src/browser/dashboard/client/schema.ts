@@ -4077,6 +4077,10 @@ export interface operations {
                                     }[];
                                     user_agents: string[];
                                 }[];
+                                licenses: {
+                                    line: number;
+                                    url: string;
+                                }[];
                                 problems: {
                                     line?: number;
                                     problem: string;

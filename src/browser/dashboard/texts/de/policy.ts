@@ -45,6 +45,7 @@ export const policy: Texts['policy'] = {
   noGroups: 'Sie hat keine Gruppe, also ist alles erlaubt.',
   truncated: 'Nur die ersten 500 KiB werden gelesen, wie RFC 9309 es verlangt.',
   problems: 'Fehler',
+  licenses: 'Lizenzen für die ganze Datei',
   sitemaps: 'Sitemaps',
   links: (n) => counted(n, 'Link', 'Links'),
   noLlms: 'Die Website hat noch keine llms.txt, oder sie ist noch nicht geholt.',

@@ -54,6 +54,7 @@ export const policy = {
   noGroups: 'It has no group, so everything is allowed.',
   truncated: 'Only the first 500 KiB are read, as RFC 9309 asks for.',
   problems: 'Problems',
+  licenses: 'Licences for the whole file',
   sitemaps: 'Sitemaps',
   links: (n: number) => counted(n, 'link', 'links'),
   noLlms: 'The site has no llms.txt yet, or it is not fetched yet.',

@@ -130,6 +130,16 @@ function RobotsFile({ file, line }: { file: Robots; line?: number }) {
           </ol>
         </>
       )}
+      {file.licenses.length > 0 && (
+        <p class="foot sitemaps">
+          {texts.licenses}:{' '}
+          {file.licenses.slice(0, 20).map(({ url, line: at }) => (
+            <OutLink key={at} href={url}>
+              {url}
+            </OutLink>
+          ))}
+        </p>
+      )}
       {file.sitemaps.length > 0 && (
         <p class="foot sitemaps">
           {texts.sitemaps}:{' '}
