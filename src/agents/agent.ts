@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What an agent fetches pages for. */
+/** The purposes for which agents fetch pages. */
 export const PURPOSES = [
   'training',
   'search',

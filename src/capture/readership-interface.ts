@@ -1,11 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { ArrivingRequest, FetchDecision } from './decision.js'
 import type { Observation } from './observation.js'
 
 /** The interface that the proxy and every adapter use: record an exchange, answer an API request, close. */
 export interface Readership {
   /** Records one finished exchange. Never throws and never waits, because a site must not slow down or fail for it. */
   record(observation: Observation): void
+  /**
+   * Returns what the rules for agents say about a request of the site; undefined if they say nothing. Optional, for
+   * readerships without rules. Never throws and never waits.
+   */
+  decide?(request: ArrivingRequest): FetchDecision | undefined
   /** Answers a request to the HTTP API. `peer.ip` is the client's address. */
   fetch(request: Request, peer: { ip: string }): Promise<Response>
   /**

@@ -21,9 +21,11 @@ export const withoutWww = (hostname: string): string => (hostname.startsWith('ww
  * Creates the lookup of a hostname's site: the site that lists it, else one that lists it with or without `www.`, else
  * one that lists no hostname. If two sites claim the same hostname, the first gets it.
  */
-export function createSiteLookup(sites: readonly SiteSettings[]): SiteByHostname {
-  const exact = new Map<string, SiteSettings>()
-  const loose = new Map<string, SiteSettings>()
+export function createSiteLookup<S extends Pick<SiteSettings, 'domains'>>(
+  sites: readonly S[],
+): (hostname: string) => S | undefined {
+  const exact = new Map<string, S>()
+  const loose = new Map<string, S>()
   for (const site of sites)
     for (const domain of site.domains) {
       if (!exact.has(domain)) exact.set(domain, site)

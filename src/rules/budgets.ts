@@ -3,10 +3,10 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/time-units.js'
 import type { RuleBudget } from './rule.js'
 
 const WINDOW_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const
-/** Addresses are chosen by clients: beyond this many, the budgets that were not used lately begin anew. */
+/** Addresses are chosen by clients: beyond this many, the budgets that were not used lately are forgotten. */
 const MAX_COUNTERS = 50_000
 
-/** What one holder of a budget has used of its current window. */
+/** The amount that one holder of a budget has used of its current window. */
 interface Counter {
   window: number
   used: number
@@ -14,7 +14,7 @@ interface Counter {
 
 export type Budgets = ReturnType<typeof createBudgets>
 
-/** Counts what passed by rule and holder, in memory: a restart begins every window anew. */
+/** Counts what passed by rule and holder, in memory: a restart begins new windows. */
 export function createBudgets() {
   const counters = createRecentCache<string, Counter>(MAX_COUNTERS)
   /** A clock that jumps, in either direction, begins another window. */

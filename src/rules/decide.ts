@@ -19,11 +19,13 @@ export interface AgentFetch {
   address: string
   /** Milliseconds since 1970. */
   at: number
-  /** Returns whether the robots.txt in force disallows the fetch; asked only where a rule needs it. */
+  /** Returns whether the active robots.txt disallows the fetch; asked only where a rule needs it. */
   isDisallowed(): boolean
+  /** True if the fetch does not wait for its claim to be checked: strict rules then decide by what is known. */
+  cannotWait?: boolean
 }
 
-/** What a list of rules says about one fetch. */
+/** The decision of a list of rules about one fetch. */
 export interface Verdict {
   /** The first rule that matches; undefined if none does, and the fetch passes. */
   rule: DecidingRule | undefined
@@ -59,16 +61,15 @@ const PASSES: Verdict = { rule: undefined, waits: false }
  */
 export function compileRules(rules: readonly DecidingRule[], sitemaps: readonly string[] = []): RuleList {
   const compiled = rules.filter(({ state }) => state !== 'off').map(compileRule)
-  const known = new Set(sitemaps)
+  const sitemapPaths = new Set(sitemaps)
   const byAgent = new Map<string, readonly CompiledRule[]>()
   const rulesFor = (agent: Agent | undefined): readonly CompiledRule[] => {
     const id = agent?.id ?? UNKNOWN_AGENT.id
-    let found = byAgent.get(id)
-    if (found === undefined) {
-      found = compiled.filter(({ rule }) => isAbout(rule, agent))
-      byAgent.set(id, found)
-    }
-    return found
+    const cached = byAgent.get(id)
+    if (cached !== undefined) return cached
+    const candidates = compiled.filter(({ rule }) => isAbout(rule, agent))
+    byAgent.set(id, candidates)
+    return candidates
   }
   return {
     needsIdentity: compiled.some(({ rule }) => rule.identity.length > 0 || !isNaming(rule)),
@@ -76,7 +77,7 @@ export function compileRules(rules: readonly DecidingRule[], sitemaps: readonly 
       const candidates = rulesFor(fetch.agent)
       if (candidates.length === 0) return PASSES
       const pathname = plainPath(fetch.pathname)
-      if (isNeverRefused(pathname, known)) return PASSES
+      if (isNeverRefused(pathname, sitemapPaths)) return PASSES
       return decideAmong(candidates, { ...fetch, pathname }, budgets)
     },
   }
@@ -93,7 +94,7 @@ function decideAmong(candidates: readonly CompiledRule[], fetch: AgentFetch, bud
     if (one.matchesPath !== undefined && !one.matchesPath(fetch.pathname)) continue
     if (rule.disallowed && !fetch.isDisallowed()) continue
     if (!isIdentityMatched(one, fetch)) {
-      waits ||= rule.strict && fetch.identity === undefined
+      waits ||= rule.strict && fetch.identity === undefined && fetch.cannotWait !== true
       continue
     }
     if (rule.budget !== undefined) {
@@ -145,7 +146,7 @@ export const isSpared = (agent: Agent | undefined): boolean => agent !== undefin
 
 /**
  * Returns whether the identity of a fetch is one that the rule asks for. A rule that does not name a spared agent matches
- * only a claim to be one that is spoofed, or for a search engine one that nobody can verify.
+ * only a claim to be one that is spoofed, or for a search engine one without a published check.
  */
 function isIdentityMatched({ rule, identities }: CompiledRule, { agent, identity }: AgentFetch): boolean {
   if (identities !== undefined && (identity === undefined || !identities.has(identity))) return false

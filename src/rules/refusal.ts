@@ -12,7 +12,7 @@ const STATUS = { block: 403, pay: 402, limit: 429, gone: 410 } as const satisfie
   Exclude<RuleAction, 'allow'>,
   number
 >
-/** What an agent reads where the owner has written nothing. */
+/** The text that an agent reads where the owner has written nothing. */
 const DEFAULT_TEXT = {
   block: 'This site does not allow this fetch.\n',
   pay: 'This page is licensed. See the Link header for the licence.\n',

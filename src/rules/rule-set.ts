@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { DecidingRule } from './rule.js'
 
-/** The robots.txt in force of one hostname. */
+/** The active robots.txt of one hostname. */
 const RobotsInForce = z.object({ hostname: z.string(), status: z.int(), body: z.string() })
 
-/** Where a missing page's readers are sent; it applies only where the origin answers 404 or 410. */
+/** The place to which a missing page's readers are sent; it applies only where the origin answers 404 or 410. */
 export const ActiveRedirect = z.object({
   /** A whole path, without a query. */
   from: z.string(),
@@ -33,7 +33,7 @@ const SiteRules = z.object({
 })
 export type SiteRules = z.infer<typeof SiteRules>
 
-/** The rules in force of all sites: kept on disk, and sent to every process and sidecar that serves a site. */
+/** The active rules of all sites: kept on disk, and sent to every process and sidecar that serves a site. */
 export const RuleSet = z.object({
   /** Digest of the rest: two sets with one version are the same. */
   version: z.string(),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { PURPOSES } from '../agents/agent.js'
 import { PathPattern } from '../capture/path-pattern.js'
 
-/** What a rule does with a fetch: `allow` ends the list; the others answer in place of the origin. */
+/** The effect of a rule on a fetch: `allow` ends the list; the others answer in place of the origin. */
 export const RULE_ACTIONS = ['allow', 'block', 'pay', 'limit', 'gone'] as const
 export type RuleAction = (typeof RULE_ACTIONS)[number]
 
@@ -10,7 +10,7 @@ export type RuleAction = (typeof RULE_ACTIONS)[number]
 export const RULE_STATES = ['off', 'rehearse', 'on'] as const
 export type RuleState = (typeof RULE_STATES)[number]
 
-/** What is known of a claim to be an agent. A claim that could not be checked yet has none of these. */
+/** The verdict on a claim to be an agent. A claim that could not be checked yet has none of these. */
 export const IDENTITIES = ['verified', 'spoofed', 'unverifiable'] as const
 export type Identity = (typeof IDENTITIES)[number]
 
@@ -23,7 +23,7 @@ export const RuleBudget = z.strictObject({
   limit: z.int().min(1).max(1e15).describe('Fetches or bytes that pass in one window.'),
   unit: z.enum(['fetches', 'bytes']),
   per: z.enum(['minute', 'hour', 'day']).describe('The window; it begins with each full minute, hour or day of UTC.'),
-  by: z.enum(['agent', 'operator', 'address']).describe('Who shares one budget.'),
+  by: z.enum(['agent', 'operator', 'address']).describe('The agents, operators or addresses that share one budget.'),
 })
 export type RuleBudget = z.infer<typeof RuleBudget>
 
@@ -42,7 +42,7 @@ export const ruleFields = {
     .describe(
       'Empty: whatever is known of the claim. The first fetch of an address whose claim is not checked yet passes.',
     ),
-  disallowed: z.boolean().default(false).describe('Only fetches that the robots.txt in force disallows.'),
+  disallowed: z.boolean().default(false).describe('Only fetches that the active robots.txt disallows.'),
   paths: z
     .array(PathPattern)
     .max(200)
@@ -58,7 +58,7 @@ export const ruleFields = {
   text: z
     .strictObject({ plain: Body.optional(), html: Body.optional(), json: Body.optional() })
     .default({})
-    .describe('What a refused agent reads, by its `Accept`.'),
+    .describe('The text that a refused agent reads, by its `Accept`.'),
   license_url: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .max(2_000)
@@ -78,6 +78,6 @@ export const ruleFields = {
   until: z.iso.datetime().optional().describe('From then on the rule counts as off.'),
 } as const
 
-/** What decides of a rule: everything but its record's fields. `id` names it in rows; a text that is tried has 0 and counts down. */
+/** The part of a rule that decides: everything but its record's fields. `id` names it in rows; a text that is tried has 0 and counts down. */
 export const DecidingRule = z.object({ id: z.int(), name: z.string(), ...ruleFields })
 export type DecidingRule = z.infer<typeof DecidingRule>

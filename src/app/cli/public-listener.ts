@@ -10,6 +10,7 @@ import { createProxy } from '../../site/proxy/proxy.js'
 import type { Incoming, Outgoing } from '../../site/proxy/response-writer.js'
 import { createTlsListener } from '../../site/proxy/tls-listener.js'
 import { createUpgrader } from '../../site/proxy/upgrade.js'
+import type { LiveRules } from '../../site/rules/live-rules.js'
 import type { Config } from '../config.js'
 import type { Instance } from '../instance/instance.js'
 import { Failure } from './terminal.js'
@@ -65,6 +66,8 @@ interface PublicListenerDeps {
   instance: Pick<Instance, 'record' | 'siteOf' | 'policySeen'> & Partial<Pick<Instance, 'noteHostname'>>
   /** Responds to a request under the base path. */
   serve(req: Incoming, res: Outgoing, client: ServiceClient): void
+  /** The rules for agents. */
+  rules?: Pick<LiveRules, 'decide'>
   log: Log
   /** Number of files this process may open; undefined if the system does not say. */
   openFiles?: number | undefined
@@ -73,6 +76,7 @@ interface PublicListenerDeps {
 /** Creates the site's listener: forwarding, upgrades, TLS, client addresses and the base path. */
 export function createPublicListener(config: Config, deps: PublicListenerDeps): PublicListener {
   const { origin, trust, certificate, instance, serve, log, openFiles } = deps
+  const rules = deps.rules && { rules: deps.rules }
   const sources = createAddressSources(trust)
   const address = (req: Incoming) => requestAddress(req, trust)
   const siteAddress = (req: Incoming) => {
@@ -100,6 +104,7 @@ export function createPublicListener(config: Config, deps: PublicListenerDeps): 
     headersTimeout,
     idleTimeout,
     record,
+    ...rules,
     handleAsOrdinary: (socket) => proxy.server.emit('connection', socket),
     onError: (kind, error) => {
       if (kind === 'fault') log.error({ err: error }, 'an upgrade failed because of an internal error')
@@ -109,6 +114,7 @@ export function createPublicListener(config: Config, deps: PublicListenerDeps): 
   const proxy = createProxy({
     origin,
     record,
+    ...rules,
     clientAddress: siteAddress,
     isTrustedPeer: trusts,
     isServicePath,

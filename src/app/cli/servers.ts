@@ -1,8 +1,10 @@
 import { resolve } from 'node:path'
+import { loadCatalog } from '../../agents/catalog.js'
 import { listenAdmin, listenControl, socketPath } from '../../api/server.js'
 import { isLoopbackHost } from '../../base/address.js'
 import { createDeferred } from '../../base/deferred.js'
 import type { Log } from '../../base/log.js'
+import { createLiveRules } from '../../site/rules/live-rules.js'
 import { ON_SERVERS } from '../../storage/backup/backups.js'
 import { type Config, isShipping } from '../config.js'
 import type { Instance, InstanceDeps } from '../instance/instance.js'
@@ -56,8 +58,10 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
   const certificate = await loadCertificate(config)
   await runUntilStopped({ config, terminal }, async (log, socket, addClose, fail) => {
     let listener: PublicListener | SiteProcesses | undefined
+    const rules = createLiveRules({ agents: () => loadCatalog().agents, now: () => Date.now() })
     const deps = {
       log,
+      rules,
       version: terminal.version,
       proxy: () => listener?.stats(),
       otherRecorders: () => (listener && 'recorders' in listener ? listener.recorders : undefined),
@@ -86,6 +90,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
             trust,
             certificate,
             instance,
+            rules,
             log,
             openFiles,
             serve: createPublicService(instance, config),

@@ -5,11 +5,12 @@ import type { OpenReadership } from '../../capture/readership-interface.js'
 import type { RecorderStats } from '../../capture/recorder.js'
 import type { SiteSettings } from '../../capture/site.js'
 import type { SendMail } from '../../manage/notify/mail-message.js'
+import type { LiveRules } from '../../site/rules/live-rules.js'
 import type { DropReason, IngestEndpoint } from '../../storage/drops.js'
 import type { LoggedError } from './last-error.js'
 
 /** A running instance as its own process sees it: the public interface, and the operator's. */
-export interface Instance extends Required<Omit<OpenReadership, 'mounted'>> {
+export interface Instance extends Required<Omit<OpenReadership, 'mounted' | 'decide'>> {
   /** Answers a request of the operator, which came through the control socket. */
   control(request: Request): Promise<Response>
   /** Notes that a changed robots.txt or llms.txt went to a client, who asked at `at` (epoch ms). Never throws. */
@@ -49,6 +50,8 @@ export interface InstanceDeps {
   status?(): Record<string, unknown>
   /** The last error of the log. */
   lastError?(): LoggedError | undefined
+  /** The rules for agents by which this process decides, where it serves sites. */
+  rules?: LiveRules
   /** Sends mails; absent, `smtp` decides, and without `smtp` links go to the log. */
   send?: SendMail
   /** Returns the URL of the listener that serves the site; without it, a site's URL comes from its domains. */

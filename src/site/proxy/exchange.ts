@@ -1,3 +1,4 @@
+import type { FetchDecision } from '../../capture/decision.js'
 import type { Observation } from '../../capture/observation.js'
 import type { Hop } from './hop.js'
 import { observeRequest } from './observe-request.js'
@@ -28,6 +29,8 @@ export interface Exchange {
   content_type: string
   /** As `Observation.response`. */
   observedHeaders: Record<string, string> | undefined
+  /** The decision of the rules for agents; undefined if they say nothing about the request. */
+  decision: FetchDecision | undefined
   /** Nothing more will be written; the client may still be reading. */
   ended: boolean
   /** The client has to read what is buffered before more is sent. */
@@ -53,5 +56,6 @@ export const toObservation = (exchange: Exchange, durationMs: number): Observati
       duration_ms: Math.max(0, Math.round(durationMs)),
       content_type: exchange.content_type,
       ...(exchange.observedHeaders && { response: exchange.observedHeaders }),
+      ...(exchange.decision?.decided && { decided: exchange.decision.decided }),
     },
   )

@@ -1,6 +1,9 @@
 import { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { FetchDecision, SubstituteResponse } from '../../capture/decision.js'
 import type { Observation } from '../../capture/observation.js'
+import type { LiveRules } from '../rules/live-rules.js'
+import { toArrivingRequest } from './arriving-request.js'
 import { type Exchange, toObservation } from './exchange.js'
 import type { ForwardedRequest, Forwarder } from './forward.js'
 import { type Hop, hopOf } from './hop.js'
@@ -12,6 +15,7 @@ import {
   type Outgoing,
   refuseConnection,
   sendErrorPage,
+  sendWholeResponse,
   startClientTimeout,
 } from './response-writer.js'
 import { Upload } from './upload.js'
@@ -26,6 +30,8 @@ export interface RequestHandlerOptions {
   /** Returns whether a path (with its query) belongs to the service: such requests go to `serve` and are not recorded. */
   isServicePath?(path: string): boolean
   serve?(req: Incoming, res: Outgoing): void
+  /** The rules for agents; without any, every request is forwarded. */
+  rules?: Pick<LiveRules, 'decide'>
   /** Time without progress at the client, ms. */
   clientTimeout: number
   /** Wall clock, epoch ms. */
@@ -229,6 +235,7 @@ export class RequestHandler {
       bytes: 0,
       content_type: '',
       observedHeaders: undefined,
+      decision: undefined,
       ended: false,
       backpressured: false,
       timerSet: false,
@@ -238,13 +245,36 @@ export class RequestHandler {
     connection.last = exchange
     if (this.#onFinish && res instanceof ServerResponse) res.shouldKeepAlive = false
     let forwarded: ForwardedRequest | undefined
+    let isClosed = false
     res.on('close', () => {
+      isClosed = true
       // An HTTP/2 stream that its client resets counts as finished.
       if (!exchange.ended || !res.writableFinished) forwarded?.abandon()
       this.#finish(exchange)
     })
-    if (refused) this.#refuse(exchange, target)
-    else forwarded = this.#forwarder.forward(exchange, head, this.#bodyFor(exchange, head))
+    const proceed = (decision: FetchDecision | undefined) => {
+      exchange.decision = decision
+      if (decision?.response) this.#substitute(exchange, decision.response)
+      else forwarded = this.#forwarder.forward(exchange, head, this.#bodyFor(exchange, head))
+    }
+    if (refused) {
+      this.#refuse(exchange, target)
+      return
+    }
+    const decision = options.rules?.decide?.(toArrivingRequest(exchange, true))
+    if (decision?.later === undefined) proceed(decision)
+    // Meanwhile the client may have left, or its body may have been refused.
+    else void decision.later.then((made) => isClosed || exchange.ended || proceed(made))
+  }
+
+  /** Sends the response of a rule in place of the origin's; the rest of an upload is discarded, as after any early response. */
+  #substitute(exchange: Exchange, response: SubstituteResponse): void {
+    const { req, res, method } = exchange
+    exchange.status = response.status
+    exchange.ended = true
+    exchange.content_type = response.headers.find(([name]) => name === 'content-type')?.[1] ?? ''
+    // A client that waits for `100 Continue` sends no body now: what comes next on the connection would be uncertain.
+    exchange.bytes = sendWholeResponse(res, response, method, req.headers.expect !== undefined && !req.complete)
   }
 
   #serve(req: Incoming, res: Outgoing, serve: NonNullable<RequestHandlerOptions['serve']>): void {
@@ -265,6 +295,7 @@ export class RequestHandler {
     lingerUnread(req, res, this.#lingerMs)
     this.#onFinish?.()
     const observation = toObservation(exchange, this.#options.monotonic() - exchange.startedAt)
+    exchange.decision?.countBytes?.(observation.bytes)
     const { statuses } = this.counters
     const statusClass = STATUS_CLASSES[Math.floor(observation.status / 100)] ?? '9xx'
     statuses[statusClass] = (statuses[statusClass] ?? 0) + 1

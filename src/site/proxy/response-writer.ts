@@ -2,6 +2,7 @@ import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http'
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { SubstituteResponse } from '../../capture/decision.js'
 
 /** A request and its response from either server: node:http, or node:http2 through its compatibility API. */
 export type Incoming = IncomingMessage | Http2ServerRequest
@@ -78,6 +79,23 @@ export function sendErrorPage(res: Outgoing, status: number, method: string, clo
   if (method !== 'HEAD') sendBody(res, body)
   res.end()
   return method === 'HEAD' ? 0 : body.length
+}
+
+/** Sends a response that takes the place of the origin's. Returns its body's length in bytes; for HEAD it has none. */
+export function sendWholeResponse(
+  res: Outgoing,
+  { status, headers, body }: SubstituteResponse,
+  method: string,
+  close = false,
+): number {
+  const bytes = Buffer.from(body)
+  const fields = [...headers.flat(), 'content-length', String(bytes.length)]
+  if (close && 'shouldKeepAlive' in res) fields.push('Connection', 'close')
+  sendHead(res, status, STATUS_CODES[status] ?? '', fields)
+  const isSent = method !== 'HEAD'
+  if (isSent) sendBody(res, bytes)
+  res.end()
+  return isSent ? bytes.length : 0
 }
 
 /** Responds on a connection that has no response object, and closes it: its next byte has no meaning. */

@@ -1,7 +1,10 @@
 import { type ClientRequest, type IncomingMessage, request, ServerResponse, STATUS_CODES } from 'node:http'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import type { FetchDecision, SubstituteResponse } from '../../capture/decision.js'
 import type { Observation } from '../../capture/observation.js'
+import type { LiveRules } from '../rules/live-rules.js'
+import { toArrivingRequest } from './arriving-request.js'
 import { hopOf } from './hop.js'
 import { formatHead, parseTokens, type ResponseHead, readRequestHead, readResponseHead } from './message-heads.js'
 import { observeRequest, type RequestObservation } from './observe-request.js'
@@ -21,6 +24,8 @@ export interface UpgradeRelayOptions {
   record?(observation: Observation): void
   /** Epoch ms. */
   now?(): number
+  /** The rules for agents; a strict rule does not wait here. */
+  rules?: Pick<LiveRules, 'decide'>
   /** For an https origin: `ca`, `rejectUnauthorized`. */
   tls?: ConnectionOptions
 }
@@ -60,7 +65,9 @@ export function createUpgradeRelay(options: UpgradeRelayOptions) {
   return {
     /** Relays one exchange, as a pass of http-proxy that comes before its `stream`. Throws only before it does anything. */
     pass(req: IncomingMessage, client: Socket, _options: unknown, head: Buffer): true {
-      new UpgradeExchange(req, client, head, state).begin()
+      const decision = options.rules?.decide?.(toRequest(req, options))
+      if (decision?.response) substitute(req, client, decision, decision.response, state)
+      else new UpgradeExchange(req, client, head, state, decision).begin()
       return true
     },
     stats: (): UpgradeStats => ({ ...stats }),
@@ -99,6 +106,7 @@ class UpgradeExchange {
     readonly client: Socket,
     head: Buffer,
     readonly state: RelayState,
+    readonly decision: FetchDecision | undefined,
   ) {
     const { origin, clientAddress, isTrustedPeer, tls, headersTimeout, idleTimeout, now } = state.options
     this.#headersTimeout = headersTimeout ?? 60_000
@@ -256,8 +264,11 @@ class UpgradeExchange {
     if (this.#recorded) return
     this.#recorded = true
     const duration_ms = Math.round(performance.now() - this.#startedAt)
+    const { decided, countBytes } = this.decision ?? {}
+    countBytes?.(this.#response.bytes)
+    const observation = { ...this.#requestObservation, ...this.#response, duration_ms, ...(decided && { decided }) }
     try {
-      this.state.options.record?.({ ...this.#requestObservation, ...this.#response, duration_ms })
+      this.state.options.record?.(observation)
     } catch (error) {
       this.#report('fault', error)
     }
@@ -266,6 +277,45 @@ class UpgradeExchange {
   #report(kind: UpgradeError, error: unknown): void {
     this.state.options.onError?.(kind, error instanceof Error ? error : new Error(String(error)))
   }
+}
+
+/** Returns the request of an upgrade as the rules for agents need it. */
+function toRequest(req: IncomingMessage, { clientAddress, isTrustedPeer, now }: UpgradeRelayOptions) {
+  const { host = '' } = readRequestHead(req.rawHeaders, hopOf(req, isTrustedPeer))
+  const arrivedAt = now?.() ?? Date.now()
+  return toArrivingRequest(
+    { req, method: req.method ?? 'GET', host, path: req.url ?? '/', ip: clientAddress(req), arrivedAt },
+    false,
+  )
+}
+
+/** Sends the response of a rule in place of an upgrade, without asking the origin, and records it. */
+function substitute(
+  req: IncomingMessage,
+  client: Socket,
+  { decided }: FetchDecision,
+  { status, headers, body }: SubstituteResponse,
+  { options, stats, clients, ...state }: RelayState,
+): void {
+  stats.refused++
+  const bytes = Buffer.byteLength(body)
+  const fields = [...headers.flat(), 'content-length', String(bytes), 'connection', 'close']
+  const observation = {
+    ...observeRequest(req, options.clientAddress(req), options.now?.() ?? Date.now()),
+    status,
+    bytes,
+    duration_ms: 0,
+    content_type: headers.find(([name]) => name === 'content-type')?.[1] ?? '',
+    ...(decided && { decided }),
+  }
+  clients.add(client)
+  client.once('close', () => {
+    clients.delete(client)
+    if (clients.size === 0) state.onEmpty?.()
+  })
+  const res = respondOnSocket(req, client, status, STATUS_CODES[status], fields)
+  res.end(body)
+  options.record?.(observation)
 }
 
 /** A 426 must name the protocols that it requires in `Upgrade` (RFC 9110 15.5.22). */

@@ -1,0 +1,40 @@
+import type { Observation } from './observation.js'
+
+/** A request that arrived, as the rules for agents need it. */
+export interface ArrivingRequest {
+  user_agent: string
+  method: string
+  /** `Host` or `:authority`, with or without the port. */
+  host: string
+  /** The request target with its query, byte for byte. */
+  target: string
+  /** The client's address. */
+  ip: string
+  accept: string | undefined
+  /** Whether the request carries a signature (`Signature-Input`): it is checked once only, when its row is made. */
+  isSigned: boolean
+  /** Milliseconds since 1970. */
+  at: number
+  /** Whether the caller can wait for `FetchDecision.later`; if not, a strict rule decides by what is known. */
+  canWait: boolean
+}
+
+/** A response that takes the place of the site's. */
+export interface SubstituteResponse {
+  status: number
+  /** Names in lower case; without `content-length`. */
+  headers: readonly (readonly [name: string, value: string])[]
+  body: string
+}
+
+/** The decision of the rules for agents about a request. */
+export interface FetchDecision {
+  /** The rule that decided; absent if none did. */
+  decided?: NonNullable<Observation['decided']>
+  /** Sent in place of the site's response; absent if the request passes. */
+  response?: SubstituteResponse
+  /** Counts the bytes of the response's body towards budgets, once the response is over; absent without such budgets. */
+  countBytes?(bytes: number): void
+  /** Resolves with the decision to follow in place of this one, within 200 ms, where a strict rule waits. Never rejects. */
+  later?: Promise<FetchDecision | undefined>
+}

@@ -1,0 +1,28 @@
+import type { ArrivingRequest } from '../../capture/decision.js'
+import type { Exchange } from './exchange.js'
+import type { Incoming } from './response-writer.js'
+
+/** Returns a request as the rules for agents need it: references only, because this runs for every request of a site with rules. */
+export const toArrivingRequest = (
+  {
+    req,
+    method,
+    host,
+    path,
+    ip,
+    arrivedAt,
+  }: Pick<Exchange, 'method' | 'host' | 'path' | 'ip' | 'arrivedAt'> & {
+    req: Pick<Incoming, 'headers'>
+  },
+  canWait: boolean,
+): ArrivingRequest => ({
+  user_agent: req.headers['user-agent'] ?? '',
+  method,
+  host,
+  target: path,
+  ip,
+  accept: req.headers.accept,
+  isSigned: req.headers['signature-input'] !== undefined,
+  at: arrivedAt,
+  canWait,
+})

@@ -1,0 +1,99 @@
+import type { Agent } from '../../agents/agent.js'
+import { createIdentify } from '../../agents/identify.js'
+import { memoize } from '../../base/cache.js'
+import type { ArrivingRequest, FetchDecision } from '../../capture/decision.js'
+import { NO_RULES, type RuleSet, type SiteRules } from '../../rules/rule-set.js'
+import { type CheckClaim, createClaimChecks } from './claim-checks.js'
+import { createDecider, type DeciderDeps } from './decider.js'
+import { createDecisionCounts, type DecisionCount } from './decision-counts.js'
+import { createSharedBudgets, type SharedBudgets } from './shared-budgets.js'
+import { type ClaimVerdict, createVerdictCache } from './verdict-cache.js'
+
+interface LiveRulesDeps {
+  /** Returns the agents of the catalogue; called when the first rule is applied. */
+  agents(): readonly Agent[]
+  /** Milliseconds since 1970. */
+  now(): number
+}
+
+/** The rules by which one process that serves sites decides. */
+export interface LiveRules {
+  /** Decides about a request; undefined while no site has a rule, and nothing else is looked at then. */
+  readonly decide: ((request: ArrivingRequest) => FetchDecision | undefined) | undefined
+  /** The set of rules that is applied, and since when, in milliseconds since 1970. */
+  readonly set: RuleSet
+  readonly since: number
+  /** Decides by another set from the next request on. */
+  apply(set: RuleSet): void
+  /** Calls the listener with the set of rules, now and whenever another is applied. */
+  watch(listener: (set: RuleSet) => void): void
+  /** Whether a rule asks for identities, so that verdicts are worth sending to this process. */
+  needsIdentity(): boolean
+  addVerdicts(verdicts: readonly ClaimVerdict[]): void
+  /** Sets the function that asks the worker for strict rules; undefined while there is no worker to ask. */
+  checkClaimsWith(check: CheckClaim | undefined): void
+  /** Decisions since the start. */
+  counts(): DecisionCount[]
+  /** The budgets of the rules that are on. */
+  readonly budgets: SharedBudgets
+}
+
+/** Beyond this many user agents, a larger cache gained nothing in measurements of the classifier. */
+const MAX_CACHED_USER_AGENTS = 8192
+
+/** Creates rules, none at first. They need no store, so the last set on disk decides before the store is open. */
+export function createLiveRules({ agents, now }: LiveRulesDeps): LiveRules {
+  let identify: DeciderDeps['identify'] | undefined
+  const verdicts = createVerdictCache()
+  const claims = createClaimChecks()
+  const counts = createDecisionCounts()
+  const budgets = createSharedBudgets()
+  const listeners = new Set<(set: RuleSet) => void>()
+  let set = NO_RULES
+  let since = now()
+  let decider: ReturnType<typeof createDecider> | undefined
+
+  return {
+    get decide() {
+      return decider?.decide
+    },
+    get set() {
+      return set
+    },
+    get since() {
+      return since
+    },
+    apply(next) {
+      if (next.version === set.version) return
+      set = next
+      since = now()
+      const ids = new Set(set.sites.flatMap(({ rules }) => rules.map(({ id }) => id)))
+      counts.keep((rule) => ids.has(rule))
+      if (set.sites.some(decidesAnything)) {
+        identify ??= createCachedIdentify(agents())
+        decider = createDecider(set, { identify, verdicts, claims, counts, budgets, now })
+      } else decider = undefined
+      for (const listener of listeners) listener(set)
+    },
+    watch(listener) {
+      listeners.add(listener)
+      listener(set)
+    },
+    needsIdentity: () => decider?.needsIdentity === true,
+    addVerdicts(added) {
+      const at = now()
+      for (const verdict of added) verdicts.add(verdict, at)
+    },
+    checkClaimsWith: claims.use,
+    counts: counts.read,
+    budgets,
+  }
+}
+
+/** Whether requests of a site have to be looked at. */
+const decidesAnything = ({ rules }: SiteRules): boolean => rules.length > 0
+
+function createCachedIdentify(agents: readonly Agent[]): DeciderDeps['identify'] {
+  const identify = createIdentify({ agents })
+  return memoize(MAX_CACHED_USER_AGENTS, (userAgent) => ({ identification: identify(userAgent) }))
+}
