@@ -165,7 +165,8 @@ function describeRow(row: Fields, catalog: readonly CatalogAgent[], shows: (scop
   return {
     ...common,
     ...pick(undefined, 'method', 'content_type', 'country', 'agent_id', 'operator', 'purpose'),
-    ...pick(undefined, 'verification', 'verified', 'robots_allowed'),
+    ...pick(undefined, 'verification', 'verified', 'robots_allowed', 'action'),
+    ...(typeof row.rule === 'number' ? { rule_id: row.rule } : {}),
     ...(row.robots_allowed === false
       ? { rule: row.robots_rule ?? undefined, line: row.robots_line ?? undefined, severity: severityOf(row, catalog) }
       : {}),

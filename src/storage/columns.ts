@@ -110,6 +110,8 @@ export const COLUMN_TYPES: {
     content_usage: 'varchar',
     import_id: 'integer',
     import_key: 'ubigint',
+    action: 'varchar',
+    rule: 'integer',
   },
 }
 

@@ -162,6 +162,10 @@ export interface AgentEventRow {
   /** The response's wishes to its readers, as sent. */
   x_robots_tag: string | null
   content_usage: string | null
+  /** The action of the operator's rule that decided the fetch: `allow`, or `block`, `pay`, `limit`, `gone`, which refused it. */
+  action: string | null
+  /** The rule's id. */
+  rule: number | null
   import_id: number | null
   import_key: bigint | null
 }

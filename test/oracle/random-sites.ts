@@ -74,6 +74,7 @@ const fetch = fc.record({
   pathname: fc.constantFrom('/', '/docs'),
   agent_id: fc.constantFrom('gptbot', 'other'),
   verified: fc.constantFrom(null, true, false),
+  action: fc.constantFrom(null, null, 'allow', 'gone'),
 })
 
 const is = (dimension: string, value: unknown, op = 'is') => ({ dimension, op, value })
@@ -154,9 +155,11 @@ function siteRows(site_id: number, { window: [from, to], visits, fetches }: Rand
   )
   return {
     events: people.flatMap(sessionRows),
-    agent_events: fetches.map(({ off, verified, ...row }) =>
+    agent_events: fetches.map(({ off, verified, action, ...row }) =>
       agentRow({
-        ...{ ...row, site_id, verified, timestamp: new Date(from + off) },
+        ...{ ...row, site_id, verified, action, timestamp: new Date(from + off) },
+        ...(action === null ? {} : { rule: 3 }),
+        ...(action === 'gone' ? { status: 410, is_pageview: false, content_type: 'text/plain' } : {}),
         verification: verified === null ? 'unverifiable' : verified ? 'ranges' : 'spoofed',
       }),
     ),

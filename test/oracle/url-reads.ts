@@ -29,7 +29,7 @@ const nodes = (value: unknown): Node[] => (Array.isArray(value) ? value.filter(i
 const OF_BOTH = new Set(['hostname', 'pathname', 'country', 'asn'])
 const OF_AGENTS = new Set([
   ...['agent_id', 'operator', 'purpose', 'verified', 'verification', 'status', 'method', 'content_type'],
-  ...['user_agent', 'robots_allowed', 'llms_listed', 'conditional'],
+  ...['user_agent', 'robots_allowed', 'llms_listed', 'conditional', 'action', 'rule'],
 ])
 
 /** Returns whether a row passes a filter; undefined if the filter does not apply to such rows. */
@@ -57,6 +57,9 @@ const isPageRead = (pathname: string, type: string | null, row: AgentEventRow): 
   if (type !== null) return /^(text\/html|application\/xhtml\+xml|text\/(x-)?markdown|application\/pdf)$/.test(type)
   return row.status === 304 && (row.is_pageview || /\.(md|markdown|pdf)$/i.test(pathname))
 }
+
+/** Whether no rule of the operator refused the fetch: a refused one reads nothing. */
+const isServed = ({ action }: AgentEventRow) => action === null || action === 'allow'
 
 const urlKey = ({ hostname, pathname }: { hostname: string; pathname: string }) => `${hostname} ${pathname}`
 const urlOf = (name: string) => {
@@ -125,7 +128,7 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
     const rows = [...new Set([...read.keys(), ...crawled.keys(), ...listed])].flatMap((name) => {
       const all = crawled.get(name) ?? []
       const now = all.filter((row) => within(row))
-      const own = all.filter((row) => row.verified !== false)
+      const own = all.filter((row) => row.verified !== false && isServed(row))
       const pageviews = read.get(name)?.length ?? 0
       if (now.length === 0 && pageviews === 0 && !listed.has(name)) return []
       const times = (rows: readonly Row[]) => rows.map((row) => row.timestamp.getTime())
@@ -193,7 +196,8 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
       return [...new Set([...fetched.keys(), ...read.keys()])].flatMap((name) => {
         const rows = fetched.get(name) ?? []
         const views = read.get(name) ?? []
-        const refused = rows.filter(({ status }) => [401, 403, 429].includes(status)).length / rows.length > 0.5
+        const refused =
+          rows.filter((row) => [401, 403, 429].includes(row.status) || !isServed(row)).length / rows.length > 0.5
         const n = rows.filter((row) => isPageRead(row.pathname, row.content_type, row)).length
         const arrivals = new Set(views.filter(came).map((row) => row.session_id)).size
         const ratio = arrivals > 0 ? { ratio: n / arrivals } : {}
@@ -264,7 +268,8 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
     const all = events.filter((row) => row.kind === 'pageview' && passes(row, siteWide))
     const [was, is] = [before(all).length, now(all).length]
     const demand = passed.filter(
-      (row) => row.verified !== false && row.purpose !== 'monitor' && row.purpose !== 'seo' && within(row, base, to),
+      (row) =>
+        row.verified !== false && isServed(row) && !['monitor', 'seo'].includes(row.purpose) && within(row, base, to),
     )
     const [people, agents] = [
       groupBy(

@@ -3,8 +3,8 @@ import {
   DAILY_TABLES,
   type DailyTableName,
   expressionSql,
+  IS_GENUINE,
   IS_JUDGED,
-  IS_SPOOFED,
   judgedState,
 } from '../../storage/aggregates/daily-counts.js'
 import { isIn, join, raw, type Sql, sql } from '../../storage/sql.js'
@@ -145,7 +145,7 @@ const unionAll = (parts: readonly (Sql | undefined)[]): Sql =>
  */
 export function agentsOfUrls(plan: Plan, urls: Sql, { genuine = false } = {}): Sql {
   const { days, rows } = splitFetches(plan, urls)
-  const [states, fetches] = genuine ? ["state <> 's'", `not ${IS_SPOOFED}`] : ['true', 'true']
+  const [states, fetches] = genuine ? ["state <> 's'", IS_GENUINE] : ['true', 'true']
   return unionAll([
     days && sql`select hostname, pathname, agent_id from (${agentsOfDays(plan, days)}) d where ${raw(states)}`,
     rows && sql`select distinct hostname, pathname, agent_id from ${rows} and ${raw(fetches)}`,

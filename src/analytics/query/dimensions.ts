@@ -102,6 +102,9 @@ export const DIMENSIONS: readonly Dimension[] = [
   dimension('robots_allowed', agents, { type: 'boolean' }),
   dimension('llms_listed', agents, { type: 'flag' }),
   dimension('conditional', agents, { type: 'flag' }),
+  // Only fetches that one of the operator's rules decided have these.
+  dimension('action', agents, { optional: true }),
+  dimension('rule', agents, { type: 'number', optional: true }),
 ]
 
 /** Properties of events have any key, so they are a family and not entries of the table. */

@@ -43,7 +43,7 @@ export const violations = (
         robots_grace is not null and robots_grace as grace, count(*) as n, min(timestamp) as first_seen,
         max(timestamp) as last_seen
       from agent_events where ${whereClause(plan)} and not robots_allowed
-      group by agent_id, operator, verified, hostname, pathname, rule, line, grace) g) s
+      group by agent_id, operator, verified, hostname, pathname, robots_rule, robots_line, grace) g) s
   where ${only === undefined ? raw('true') : sql`severity = ${only}`}`
 
 /**

@@ -3,6 +3,7 @@ import { parseInstant } from '../../analytics/query/calendar.js'
 import type { Hit } from '../../capture/hit.js'
 import { OBSERVED_HEADERS, OBSERVED_RESPONSE_HEADERS, type Observation } from '../../capture/observation.js'
 import { SiteId } from '../../manage/fields.js'
+import { RULE_ACTIONS } from '../../rules/rule.js'
 import { validate, validationError } from '../validation.js'
 
 /** Fields that only the server sets. */
@@ -56,6 +57,10 @@ const AgentRow = z.object({
   conditional: z.union([z.literal(0), z.literal(1)], 'conditional must be 0 or 1.').nullish(),
   ip: z.string().nullish().describe('Not stored: used for country, network and verification, then hashed and dropped.'),
   response: headersOf(OBSERVED_RESPONSE_HEADERS).nullish(),
+  decided: z
+    .object({ rule: z.int().min(1).max(2_147_483_647), action: z.enum(RULE_ACTIONS) })
+    .nullish()
+    .describe("The site's rule that decided the fetch at the sender, with its action."),
   signed: z
     .object({ scheme: z.enum(['http', 'https']), authority: z.string(), target: z.string() })
     .nullish()
@@ -119,7 +124,7 @@ export const EdgeEnvelope = z.object({
 export function readAgent(value: unknown, at: readonly PropertyKey[], site: number, now: number): Observation {
   rejectServerFields(value, at)
   const row = validate(AgentRow, value, at)
-  const { response, signed } = row
+  const { response, signed, decided } = row
   const observation = createObservation(row, row.headers, at, now)
   observation.method = row.method
   observation.status = row.status
@@ -129,6 +134,7 @@ export function readAgent(value: unknown, at: readonly PropertyKey[], site: numb
   observation.shipped = { site, as: 'agent' }
   if (response) observation.response = pickHeaders(RESPONSE_HEADER_NAMES, response)
   if (signed) observation.signed = signed
+  if (decided) observation.decided = decided
   return observation
 }
 

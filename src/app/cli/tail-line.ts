@@ -30,6 +30,8 @@ export const TailRow = z.discriminatedUnion('audience', [
     robots_rule: z.string().nullish(),
     robots_line: z.number().nullish(),
     robots_grace: z.boolean().nullish(),
+    action: z.string().nullish(),
+    rule: z.number().nullish(),
   }),
 ])
 export type TailRow = z.infer<typeof TailRow>
@@ -144,7 +146,13 @@ function sentText(row: TailRow): string {
 
 /** The event of a person or the violation of an agent. */
 function noteOf(row: TailRow): Styled | undefined {
-  if (row.audience === 'agent') return row.robots_allowed === false ? [violationText(row), 'red'] : undefined
+  if (row.audience === 'agent') {
+    const notes = [
+      ...(row.action ? [`${actionText(row.action)} by rule ${row.rule}`] : []),
+      ...(row.robots_allowed === false ? [violationText(row)] : []),
+    ]
+    return notes.length === 0 ? undefined : [notes.join('; '), row.robots_allowed === false && 'red']
+  }
   return row.kind === undefined || row.kind === 'pageview' ? undefined : [eventText(row)]
 }
 
@@ -177,5 +185,8 @@ const eventText = ({ kind = '', event_name }: HumanRow): string =>
 /** The rule as robots.txt writes it, with its line. `grace`: a version of the last 24 hours still allowed the fetch. */
 const violationText = ({ robots_rule, robots_line, robots_grace }: AgentRow): string =>
   `disallowed by ${robots_rule ? `"${escapeText(robots_rule)}" line ${robots_line}` : 'robots.txt'}${robots_grace ? ' (grace)' : ''}`
+
+/** What the operator's rule did with the fetch. */
+const actionText = (action: string): string => (action === 'allow' ? 'let pass' : `refused (${escapeText(action)})`)
 
 const twoDigits = (n: number) => String(n).padStart(2, '0')

@@ -100,7 +100,7 @@ function createRow(list: RowList, fields: object): OutgoingRow | UnshippedReason
 
 /** The fields of `agent_events` as the interface has them, then those that only readership itself sends. */
 function agentFields(seen: Observation) {
-  const { signed } = seen
+  const { signed, decided } = seen
   const response = pickHeaders(seen.response, OBSERVED_RESPONSE_HEADERS)
   return {
     ...sharedFields(seen),
@@ -109,6 +109,7 @@ function agentFields(seen: Observation) {
     content_type: toText(seen.content_type),
     conditional: seen.conditional === 1 ? 1 : 0,
     ...(response && { response }),
+    ...(decided && { decided }),
     // A truncated value would make the signature wrong; without it the claim stays indeterminate.
     ...(signed && signed.authority.length + signed.target.length <= MAX_TEXT_CHARACTERS && { signed }),
   }

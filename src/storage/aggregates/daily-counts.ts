@@ -9,8 +9,12 @@ import type { AggregateType } from './session-aggregates.js'
  */
 
 export const IS_SPOOFED = "verification = 'spoofed'"
+/** The fetches that no rule of the operator refused: a refused one reads nothing. */
+const IS_SERVED = "coalesce(action, 'allow') = 'allow'"
+/** The fetches that got what they asked for, by the agents that they name. */
+export const IS_GENUINE = `not ${IS_SPOOFED} and ${IS_SERVED}`
 /** The fetches that count as reading by machines: a monitor and a tool for site owners read for the site. */
-const IS_READING = `not ${IS_SPOOFED} and purpose not in ('monitor', 'seo')`
+const IS_READING = `${IS_GENUINE} and purpose not in ('monitor', 'seo')`
 export const IS_JUDGED = `${IS_READING} and robots_allowed is not null`
 /**
  * Fetches that may serve an answer, or the index that answers come from. In `coalesce`, because DuckDB 1.5 tests a plain list
@@ -107,10 +111,10 @@ export const DAILY_TABLES = {
     keys: { hostname: 'hostname', pathname: 'pathname' },
     counts: {
       ...FETCH_COUNTS,
-      refused: count(IS_FOR_ANSWERS, 'status in (401, 403, 429)'),
+      refused: count(IS_FOR_ANSWERS, `(status in (401, 403, 429) or not ${IS_SERVED})`),
       readings: count(IS_READING),
-      first_crawl: column(['min', 'timestamp'], 'min(timestamp)', `not ${IS_SPOOFED}`),
-      last_crawl: column(['max', 'timestamp'], 'max(timestamp)', `not ${IS_SPOOFED}`),
+      first_crawl: column(['min', 'timestamp'], 'min(timestamp)', IS_GENUINE),
+      last_crawl: column(['max', 'timestamp'], 'max(timestamp)', IS_GENUINE),
       // The time of the last response in half milliseconds since 1970; an odd number is a success, which wins a tie.
       last_response: {
         ...({ total: 'max', type: 'bigint' } as const),
@@ -165,13 +169,13 @@ export const judgedState = (dialect: Dialect): Sql => sql`
     when 1 then '+' when 0 then '-' end`
 
 /**
- * The state of one agent's fetches of one URL in some time, one character: `s` all are spoofed, `o` it does not read for
- * people, `?` it reads and robots.txt was not judged; `+` and `-`: `judgedState`. Computed from the agent's rows.
+ * The state of one agent's fetches of one URL in some time, one character: `s` all are spoofed or refused by a rule,
+ * `o` it does not read for people, `?` it reads and robots.txt was not judged; `+` and `-`: `judgedState`. Computed from the agent's rows.
  */
 const agentState = (dialect: Dialect): Sql => sql`
   coalesce(${judgedState(dialect)},
     case when count(*) filter (where ${raw(IS_READING)}) > 0 then '?'
-      when count(*) filter (where not ${raw(IS_SPOOFED)}) > 0 then 'o' else 's' end)`
+      when count(*) filter (where ${raw(IS_GENUINE)}) > 0 then 'o' else 's' end)`
 
 interface DaySelection {
   readonly dialect: Dialect

@@ -134,4 +134,6 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     'alter table aggregated_until rename column watermark to started',
     'alter table daily_seals rename to daily_aggregated_until',
   ],
+  // The operator's rule that decided a fetch.
+  ['alter table agent_events add column action varchar', 'alter table agent_events add column rule integer'],
 ]

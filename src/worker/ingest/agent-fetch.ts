@@ -55,6 +55,8 @@ export function createAgentRow(
     ...deps.policyJudge.judge(hostname, agent, target, at),
     x_robots_tag: headerText(response?.['x-robots-tag']),
     content_usage: headerText(response?.['content-usage']),
+    action: observation.decided?.action ?? null,
+    rule: observation.decided?.rule ?? null,
     import_id: observation.imported?.import ?? null,
     import_key: observation.imported?.key ?? null,
   }

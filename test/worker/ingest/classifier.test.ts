@@ -237,6 +237,8 @@ t.test('creates an agent’s row', async (t) => {
     llms_listed: null,
     x_robots_tag: null,
     content_usage: null,
+    action: null,
+    rule: null,
     import_id: null,
     import_key: null,
   })

@@ -1,10 +1,10 @@
 import { z } from 'zod'
+import { IS_GENUINE } from '../../../storage/aggregates/daily-counts.js'
 import { isIn, raw, type Sql, sql } from '../../../storage/sql.js'
 import type { ResultRow } from '../../../storage/store.js'
 import { filterCondition } from '../../query/conditions.js'
 import { agentsOfUrls, dailyCounts } from '../../query/counted-days.js'
 import { columnsMatch } from '../../query/key-match.js'
-import { NOT_SPOOFED } from '../../query/metrics.js'
 import { type Plan, planForTable, planForUrlList, withWindow } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import type { ReadContext } from '../../query/read-context.js'
@@ -126,7 +126,7 @@ async function lastCrawlByUrl({ plan, rows: query }: ReadContext, page: readonly
     select hostname, pathname, max(status) as last_status, min(case when robots_allowed then 1 else 0 end) as allowed,
       count(*) filter (where robots_allowed is null) as unknown, min(llms_listed) as llms_listed
     from agent_events
-    where ${beforeWindowEnd(side)} and ${near} and ${filterCondition(side)} and ${NOT_SPOOFED}
+    where ${beforeWindowEnd(side)} and ${near} and ${filterCondition(side)} and ${raw(IS_GENUINE)}
       and ${columnsMatch([...URL_KEY, 'timestamp'], at)}
     group by hostname, pathname`)
   return new Map(

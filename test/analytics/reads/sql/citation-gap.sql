@@ -10,7 +10,7 @@ from (
         select hostname, pathname, page_reads as f, 0 as a, attempts as n, refused as r, 0 as v
         from (
           select hostname as hostname, pathname as pathname, count(*) as attempts, count(*) filter (where method = 'GET' and status in (200, 206, 304) and case when content_type is null then status = 304 and (is_pageview or lower(pathname) like '%.md' or lower(pathname) like '%.markdown' or lower(pathname) like '%.pdf') else content_type in ('text/html', 'application/xhtml+xml', 'text/markdown', 'text/x-markdown', 'application/pdf') end) as page_reads,
-              count(*) filter (where status in (401, 403, 429)) as refused
+              count(*) filter (where (status in (401, 403, 429) or not coalesce(action, 'allow') = 'allow')) as refused
           from agent_events as e
           where site_id = 1
             and timestamp >= timestamp '2026-10-24 22:00:00.000'

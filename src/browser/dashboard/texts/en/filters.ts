@@ -46,6 +46,8 @@ export const filters = {
     robots_allowed: 'Allowed by robots.txt',
     llms_listed: 'Listed in llms.txt',
     conditional: 'Asked whether it changed',
+    action: 'Decided by a rule',
+    rule: 'Rule',
   } as Record<string, string>,
   property: (key: string) => `Property “${key}”`,
   kind: {

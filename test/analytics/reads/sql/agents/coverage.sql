@@ -15,7 +15,8 @@ from (
         select hostname, pathname, first_crawl, last_crawl, fetches, spoofed, 0 as v, 0 as l
         from (
           select hostname as hostname, pathname as pathname, count(*) as fetches, count(*) filter (where verification = 'spoofed') as spoofed,
-              min(timestamp) filter (where not verification = 'spoofed') as first_crawl, max(timestamp) filter (where not verification = 'spoofed') as last_crawl
+              min(timestamp) filter (where not verification = 'spoofed' and coalesce(action, 'allow') = 'allow') as first_crawl,
+              max(timestamp) filter (where not verification = 'spoofed' and coalesce(action, 'allow') = 'allow') as last_crawl
           from agent_events as e
           where site_id = 1
             and timestamp >= timestamp '2026-10-24 22:00:00.000'
@@ -36,7 +37,7 @@ from (
             and timestamp >= timestamp '1970-01-01 00:00:00.000'
             and timestamp < timestamp '2026-10-24 22:00:00.000'
             and true
-            and (not verification = 'spoofed')
+            and (not verification = 'spoofed' and coalesce(action, 'allow') = 'allow')
             and ((country is not null and country in ('US')))
             and true
           group by hostname, pathname
@@ -82,6 +83,7 @@ from (
     and ((country is not null and country in ('US')))
     and (hostname in ('example.com') and pathname in ('/docs', '/', '/pricing'))
     and not verification = 'spoofed'
+    and coalesce(action, 'allow') = 'allow'
 ) a
 order by agent_id;
 
@@ -93,6 +95,7 @@ where site_id = 1
   and timestamp < timestamp '2026-10-26 12:00:00.000'
   and timestamp >= timestamp '2026-10-25 05:00:00.000'
   and ((country is not null and country in ('US')))
-  and verification <> 'spoofed'
+  and not verification = 'spoofed'
+  and coalesce(action, 'allow') = 'allow'
   and (hostname in ('example.com') and pathname in ('/docs') and timestamp in (timestamp '2026-10-25 05:00:00.000'))
 group by hostname, pathname;

@@ -78,7 +78,7 @@ from (
               and timestamp >= timestamp '2026-10-23 08:00:00.000'
               and timestamp < timestamp '2026-10-24 22:00:00.000'
               and true
-              and (not verification = 'spoofed' and purpose not in ('monitor', 'seo'))
+              and (not verification = 'spoofed' and coalesce(action, 'allow') = 'allow' and purpose not in ('monitor', 'seo'))
               and ((country is not null and country in ('US')))
               and true
             group by hostname, pathname
@@ -93,7 +93,7 @@ from (
               and timestamp >= timestamp '2026-10-24 22:00:00.000'
               and timestamp < timestamp '2026-10-26 12:00:00.000'
               and true
-              and (not verification = 'spoofed' and purpose not in ('monitor', 'seo'))
+              and (not verification = 'spoofed' and coalesce(action, 'allow') = 'allow' and purpose not in ('monitor', 'seo'))
               and ((country is not null and country in ('US')))
               and true
             group by hostname, pathname

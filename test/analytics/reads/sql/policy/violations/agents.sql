@@ -26,7 +26,8 @@ from (
                 and timestamp < timestamp '2026-10-26 12:00:00.000'
                 and ((country is not null and country in ('US')))
                 and not robots_allowed
-              group by agent_id, operator, verified, hostname, pathname, rule, line, grace
+              group by agent_id, operator, verified, hostname, pathname, robots_rule, robots_line,
+                  grace
             ) g
           ) s
           where true
