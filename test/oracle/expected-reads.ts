@@ -179,7 +179,7 @@ const ALL_READS: readonly ExpectedRead[] = [
       const known = DIMENSIONS.filter(({ tables }) => table.every((each) => tables.some((own) => own === each)))
       const names = [...known.map(({ name }) => name), ...(now.audience === 'human' ? PROPS : [])]
       const dimension = pickFrom(names, pick) ?? 'pathname'
-      const optional = /^(event_name|identified_id|goal|scroll|utm_.*|prop:.*)$/.test(dimension)
+      const optional = /^(event_name|identified_id|goal|action|rule|scroll|utm_.*|prop:.*)$/.test(dimension)
       const of = (q: Question): AnswerRow[] =>
         recount(rows, q)
           .breakdown(dimension)

@@ -640,7 +640,7 @@ export interface components {
     schemas: {
         Condition: {
             case_sensitive?: boolean;
-            dimension: ("hostname" | "pathname" | "section" | "entry_page" | "exit_page" | "referrer" | "source" | "referrer_spam" | "channel" | "utm_source" | "utm_medium" | "utm_campaign" | "utm_content" | "utm_term" | "country" | "region" | "city" | "asn" | "browser" | "browser_version" | "os" | "os_version" | "device_type" | "screen_class" | "language" | "event_name" | "kind" | "goal" | "scroll" | "duration" | "visitor_id" | "identified_id" | "suspected" | "agent_id" | "operator" | "purpose" | "verified" | "verification" | "status" | "method" | "content_type" | "user_agent" | "robots_allowed" | "llms_listed" | "conditional") | string;
+            dimension: ("hostname" | "pathname" | "section" | "entry_page" | "exit_page" | "referrer" | "source" | "referrer_spam" | "channel" | "utm_source" | "utm_medium" | "utm_campaign" | "utm_content" | "utm_term" | "country" | "region" | "city" | "asn" | "browser" | "browser_version" | "os" | "os_version" | "device_type" | "screen_class" | "language" | "event_name" | "kind" | "goal" | "scroll" | "duration" | "visitor_id" | "identified_id" | "suspected" | "agent_id" | "operator" | "purpose" | "verified" | "verification" | "status" | "method" | "content_type" | "user_agent" | "robots_allowed" | "llms_listed" | "conditional" | "action" | "rule") | string;
             /** @enum {string} */
             op: "is" | "is_not" | "contains" | "contains_not" | "starts_with" | "starts_with_not" | "ends_with" | "ends_with_not" | "matches" | "matches_not" | "matches_wildcard" | "matches_wildcard_not" | "is_set" | "is_not_set" | "gt" | "gte" | "lt" | "lte" | "between";
             value?: (string | number | boolean) | (string | number | boolean)[];
@@ -3465,6 +3465,11 @@ export interface operations {
                         bytes?: number | null;
                         conditional?: (0 | 1) | null;
                         content_type?: string | null;
+                        decided?: {
+                            /** @enum {string} */
+                            action: "allow" | "block" | "pay" | "limit" | "gone";
+                            rule: number;
+                        } | null;
                         duration_ms?: number | null;
                         headers?: {
                             [key: string]: string;
