@@ -143,6 +143,9 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     .concat(['policy/violations/pages', 'policy/violations/rules', 'policy/versions', 'content/decay'])
     .map((name): [string, Row] => [`get /api/${name}`, read]),
 
+  ['post /api/policy/rehearsal', row('unshared', 200, { body: { site: 1, text: '' } })],
+  ['get /api/policy/presets', row('manage', 200)],
+
   // A malformed payload is dropped, and gets the same answer.
   ['post /api/track', row('open', 204)],
   ['post /api/track/batch', row('open', 204)],

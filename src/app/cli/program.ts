@@ -21,6 +21,7 @@ import { loginLink } from './login-link.js'
 import { migrate } from './migrate.js'
 import { audit, membersList, orgsCreate, orgsList } from './orgs.js'
 import { policy } from './policy.js'
+import { policyTry } from './policy-try.js'
 import { restore } from './restore.js'
 import { proxy, serve } from './server-commands.js'
 import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from './sites.js'
@@ -46,6 +47,7 @@ const COMMANDS_WITHOUT_COMPLETION: readonly Command[] = [
   historyList,
   historyDelete,
   policy,
+  policyTry,
   keysCreate,
   keysList,
   keysRevoke,

@@ -5,6 +5,7 @@ import type { PdfRenderer } from '../../analytics/export/pdf.js'
 import { createSectionFinder } from '../../analytics/query/found-sections.js'
 import { createRecordingLookup } from '../../analytics/query/recording.js'
 import { createPdfDrawer, exportRoutes } from '../../api/export.js'
+import { createTextRehearser, policyRehearsalRoutes } from '../../api/policy-rehearsal.js'
 import { createBlockedPaths, createReadDependencies, type RouteReadDependencies, readRoutes } from '../../api/reads.js'
 import { realtimeStreamRoute } from '../../api/realtime-stream.js'
 import { sectionRoutes } from '../../api/sections.js'
@@ -60,14 +61,17 @@ export function createReads(
       access: 'stats:read',
       request: new Request('http://localhost/'),
     })
+  const rehearseText = createTextRehearser(read)
   return {
     asOperator,
+    rehearseText,
     asShare,
     /** Draws a report as PDF, for mails. */
     draw: createPdfDrawer({ ...read, pdf }, asOperator),
     routes: [
       ...readRoutes(read),
       ...sectionRoutes(read),
+      ...policyRehearsalRoutes(read, rehearseText),
       realtimeStreamRoute({ ...read, workerClient, ended, heartbeat_ms: HEARTBEAT_MS, clock }),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
     ],

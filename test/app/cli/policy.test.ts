@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
 import { createTailStream, TailQuery } from '../../../src/api/tail.js'
 import { command } from '../../fixtures/command.js'
@@ -70,6 +72,17 @@ t.test('policy of the running instance, and tail --violations', { timeout: 300_0
   await ask('/private/x')
   await ask('/open')
   await eventually('both rows are stored', async () => (await instance.fetches()) === 2, 20_000)
+  const attempt = (...more: string[]) => command('policy', 'try', ...more, '--data', data)
+  const draft = join(data, 'draft.txt')
+  await writeFile(draft, 'User-agent: *\nDisallow: /open\nCrawl-delay: 2\n')
+  const tried = await attempt(draft)
+  t.match(tried.stdout, /^Of 2 fetches the text disallows 1: 1 newly, on 1 pages; it newly allows 1\.$/m)
+  t.match(tried.stdout, /^GPTBot +1 +1 +never read robots.txt|^GPTBot +1 +1 +1$/m)
+  t.match(tried.stdout, /^line 2 decides 1 fetches$/m)
+  t.match(tried.stdout, /^line 3: not part of RFC 9309/m)
+  const asJson = JSON.parse((await attempt(draft, '--range', '7d', '--json')).stdout)
+  t.match(asJson, { fetches: 2, newly_disallowed: { fetches: 1 } })
+  t.match(await attempt(join(data, 'none.txt')), { code: 1, stderr: /none\.txt cannot be read: ENOENT/ })
   // The file changes, and a client fetches the new version.
   table.set('example.com/robots.txt', fileResponse('User-agent: *\nDisallow: /\n'))
   await ask('/robots.txt')

@@ -306,6 +306,16 @@ export interface paths {
         };
         get: operations["get_policy"];
     };
+    "/api/policy/presets": {
+        parameters: {
+        };
+        get: operations["get_policy_presets"];
+    };
+    "/api/policy/rehearsal": {
+        parameters: {
+        };
+        post: operations["post_policy_rehearsal"];
+    };
     "/api/policy/versions": {
         parameters: {
         };
@@ -4109,6 +4119,143 @@ export interface operations {
                             }[];
                         };
                         meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_policy_presets: {
+        parameters: {
+            query: {
+                hostname?: string;
+                site: number;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            name: "search_not_training" | "assistants_only" | "nothing" | "everything";
+                            text: string;
+                        }[];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    post_policy_rehearsal: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    end?: string;
+                    hostname?: string;
+                    /** @enum {string} */
+                    range?: "today" | "yesterday" | "24h" | "7d" | "30d" | "90d" | "12mo" | "mtd" | "ytd" | "all";
+                    site: number;
+                    start?: string;
+                    text: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents: {
+                                after: {
+                                    breaches: number;
+                                    ignored: number;
+                                    read_at?: string;
+                                    reads: number;
+                                };
+                                agent_id: string;
+                                fetches: number;
+                                name: string;
+                                newly_allowed: {
+                                    bytes: number;
+                                    fetches: number;
+                                    pages: number;
+                                };
+                                newly_disallowed: {
+                                    bytes: number;
+                                    fetches: number;
+                                    pages: number;
+                                };
+                                operator?: string;
+                                purpose?: string;
+                            }[];
+                            bytes: number;
+                            differing: {
+                                detail?: string;
+                                /** @enum {string} */
+                                kind: "too_long" | "byte_order_mark" | "long_line" | "no_record" | "misspelt" | "unknown_key" | "preferences" | "crawl_delay" | "licence" | "pattern" | "token_only" | "agent_name";
+                                line?: number;
+                                text?: string;
+                            }[];
+                            disallowed: number;
+                            fetches: number;
+                            hidden: {
+                                llms: number;
+                                named: {
+                                    agents: string[];
+                                    llms: number;
+                                    sitemap: number;
+                                    total: number;
+                                }[];
+                                pages: {
+                                    hostname: string;
+                                    llms: boolean;
+                                    pathname: string;
+                                    sitemap: boolean;
+                                }[];
+                                sitemap: number;
+                            };
+                            hostnames: string[];
+                            is_whole: boolean;
+                            limits: {
+                                fetches: number;
+                                /** @enum {string} */
+                                kind: "query" | "spoofed" | "no_policy";
+                            }[];
+                            lines: {
+                                fetches: number;
+                                line: number;
+                            }[];
+                            newly_allowed: {
+                                bytes: number;
+                                fetches: number;
+                                pages: number;
+                            };
+                            newly_disallowed: {
+                                bytes: number;
+                                fetches: number;
+                                pages: number;
+                            };
+                            problems: {
+                                line?: number;
+                                problem: string;
+                            }[];
+                            search_engines: {
+                                agent_id: string;
+                                fetches: number;
+                                name: string;
+                                pages: number;
+                            }[];
+                            since?: string;
+                        };
                     };
                 };
             };
