@@ -34,7 +34,11 @@ export function middleware(readership: Readership, options: HonoOptions = {}): M
     // Without a server (`app.request()` in a test) there is no exchange to observe.
     if (incoming === undefined || outgoing === undefined) return next()
     const ip = options.clientAddress?.(c, incoming) ?? peerAddress(incoming)
-    if (!handle(incoming, outgoing, ip)) return next()
+    let passes: Promise<boolean> | undefined
+    const onWait = (later: Promise<boolean>) => {
+      passes = later
+    }
+    if (!handle(incoming, outgoing, ip, {}, onWait) || (await passes)) return next()
     // Tells @hono/node-server not to send a response again. `serve` installs its own Response class, which looks at its
     // headers only after something has been read, hence the access to `body`.
     const sent = new Response(null, { headers: { 'x-hono-already-sent': 'true' } })

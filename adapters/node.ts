@@ -15,6 +15,7 @@ export function listener(readership: Readership, handler: RequestListener, optio
   const handle = mount(readership, options, ['clientAddress'])
   const address = options.clientAddress ?? peerAddress
   return (req, res) => {
-    if (!handle(req, res, address(req))) handler(req, res)
+    const onWait = (passes: Promise<boolean>) => void passes.then((isPassed) => isPassed && handler(req, res))
+    if (!handle(req, res, address(req), {}, onWait)) handler(req, res)
   }
 }

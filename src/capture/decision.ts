@@ -13,10 +13,19 @@ export interface ArrivingRequest {
   accept: string | undefined
   /** Whether the request carries a signature (`Signature-Input`): it is checked once only, when its row is made. */
   isSigned: boolean
-  /** Milliseconds since 1970. */
+  /** The time of the decision, in milliseconds since 1970: a request that was queued must not count in a window that is over. */
   at: number
   /** Whether the caller can wait for `FetchDecision.later`; if not, a strict rule decides by what is known. */
   canWait: boolean
+}
+
+/** The worker's verdict on the claim of an address to be an agent. */
+export interface ClaimVerdict {
+  ip: string
+  agent_id: string
+  /** Whether the request carried a signature: its verdict says nothing about requests without one. */
+  isSigned: boolean
+  identity: 'verified' | 'spoofed' | 'unverifiable'
 }
 
 /** A response that takes the place of the site's. */

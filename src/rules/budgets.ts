@@ -18,9 +18,9 @@ export type Budgets = ReturnType<typeof createBudgets>
 export function createBudgets() {
   const counters = createRecentCache<string, Counter>(MAX_COUNTERS)
   /** A clock that jumps, in either direction, begins another window. */
-  const counterAt = (rule: number, holder: string, { per }: RuleBudget, at: number): Counter => {
+  const counterAt = (rule: number, holder: string, budget: RuleBudget, at: number): Counter => {
     const key = `${rule} ${holder}`
-    const window = Math.floor(at / WINDOW_MS[per])
+    const window = windowOf(budget, at)
     const known = counters.get(key)
     if (known !== undefined) {
       if (known.window !== window) Object.assign(known, { window, used: 0 })
@@ -40,6 +40,9 @@ export function createBudgets() {
     },
   }
 }
+
+/** Returns the number of the window that a time is in. */
+export const windowOf = ({ per }: RuleBudget, at: number): number => Math.floor(at / WINDOW_MS[per])
 
 /** Returns the seconds until the window ends, at least 1: the value of `Retry-After` (RFC 9110 10.2.3). */
 export const secondsUntilNextWindow = ({ per }: RuleBudget, at: number): number => {

@@ -1,5 +1,6 @@
 import type { PolicyChange } from '../agents/policy/change.js'
 import type { Code } from '../base/errors.js'
+import type { ClaimVerdict } from '../capture/decision.js'
 import type { PackedBatch } from '../capture/packed-batch.js'
 import type { CommitPosition } from '../storage/commit-position.js'
 import type { EndpointDrop } from '../storage/drops.js'
@@ -94,6 +95,8 @@ export type ToWorker =
   /** Answered by `pong` at once. */
   | { type: 'ping' }
   | { type: 'tail'; on: boolean }
+  /** Whether the rules for agents ask for verdicts on claims. */
+  | { type: 'verdicts'; on: boolean }
   | { type: 'close' }
 
 export type FromWorker =
@@ -125,6 +128,7 @@ export type FromWorker =
   | { type: 'result'; id: number; value: unknown }
   | { type: 'error'; id: number; code: Code; message: string; cause?: string }
   | { type: 'tail_rows'; rows: TailRow[] }
+  | { type: 'claim_verdicts'; verdicts: readonly ClaimVerdict[] }
   | { type: 'policy'; change: PolicyChange }
   | { type: 'log'; level: 'info' | 'warn' | 'error'; message: string; error?: string }
 

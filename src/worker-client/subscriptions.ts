@@ -1,10 +1,12 @@
 import type { PolicyChange } from '../agents/policy/change.js'
+import type { ClaimVerdict } from '../capture/decision.js'
 import type { EndpointDrop } from '../storage/drops.js'
 import type { FromWorker, TailRow, ToWorker } from './protocol.js'
 
 /** Passes the worker's messages on to other parts of the site's process. */
 export function createSubscriptions(worker: { postIfRunning: (message: ToWorker) => void }) {
   const tail = createListeners<TailRow>()
+  const verdicts = createListeners<readonly ClaimVerdict[]>()
   const policyChanges = createListeners<PolicyChange>()
   const endpointDrops = createListeners<EndpointDrop>()
   const restarts = createListeners<void>()
@@ -13,6 +15,8 @@ export function createSubscriptions(worker: { postIfRunning: (message: ToWorker)
   return {
     receive(message: FromWorker): void {
       if (message.type === 'ready' && tail.count() > 0) worker.postIfRunning({ type: 'tail', on: true })
+      if (message.type === 'ready' && verdicts.count() > 0) worker.postIfRunning({ type: 'verdicts', on: true })
+      if (message.type === 'claim_verdicts') verdicts.emit(message.verdicts)
       if (message.type === 'committed') for (const drop of message.drops) endpointDrops.emit(drop)
       if (message.type === 'tail_rows') for (const row of message.rows) tail.emit(row)
       if (message.type === 'records_changed') recordChanges.emit()
@@ -26,6 +30,14 @@ export function createSubscriptions(worker: { postIfRunning: (message: ToWorker)
         if (tail.count() === 1) worker.postIfRunning({ type: 'tail', on: true })
         return () => {
           if (remove() && tail.count() === 0) worker.postIfRunning({ type: 'tail', on: false })
+        }
+      },
+      /** Calls `listener` with verdicts on claims as they are known, until the returned function is called. */
+      onVerdicts(listener: (verdicts: readonly ClaimVerdict[]) => void): () => void {
+        const remove = verdicts.add(listener)
+        if (verdicts.count() === 1) worker.postIfRunning({ type: 'verdicts', on: true })
+        return () => {
+          if (remove() && verdicts.count() === 0) worker.postIfRunning({ type: 'verdicts', on: false })
         }
       },
       /** Whether a listener of `tail` is there. */

@@ -18,6 +18,7 @@ export function listen(
     api: WorkerApi
     writer: Pick<Writer, 'push'>
     setTailing: (on: boolean) => void
+    setNoting: (on: boolean) => void
     end: (code: number) => void
     log: Log
   },
@@ -35,6 +36,8 @@ export function listen(
         return writer.push(message)
       case 'tail':
         return deps.setTailing(message.on)
+      case 'verdicts':
+        return deps.setNoting(message.on)
       case 'close':
         return deps.end(0)
       case 'query':

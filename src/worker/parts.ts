@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { loadCatalog } from '../agents/catalog.js'
 import { createVerifier } from '../agents/claim-check.js'
-import type { PolicyChange } from '../agents/policy/change.js'
 import { createPolicyMonitor, type PolicyMonitorDeps } from '../agents/policy/policy-monitor.js'
 import { createSitemapMonitor } from '../agents/policy/sitemap-monitor.js'
 import { createPolicyApi } from '../agents/policy/worker-api.js'
@@ -25,7 +24,9 @@ import { SaltStore } from './ingest/salts.js'
 import { SessionMemory } from './ingest/session-memory.js'
 import { createSiteActivityCounter } from './ingest/site-activity.js'
 import { createViewMemory } from './ingest/view-memory.js'
+import type { ParentPort } from './parent-port.js'
 import { createReclassify } from './reclassify.js'
+import { createClaimIdentity, createVerdictNotes } from './verdict-notes.js'
 
 /** Functions that the site's process calls by name; each parses its argument. */
 export type WorkerApi = Readonly<Record<string, (argument: unknown) => Promise<unknown>>>
@@ -60,7 +61,8 @@ interface PartsDeps {
   /** Why nothing may be written at present; undefined if it may. */
   obstacle: () => string | undefined
   log: Log
-  policyChanged: (change: PolicyChange) => void
+  /** Sends changes of policies, and verdicts on claims while `setNoting` is on; absent in a process that classifies nothing. */
+  post?: ParentPort['post']
 }
 
 export type CreateParts = ReturnType<typeof createPartsFactory>
@@ -81,8 +83,10 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
   const activity = createSiteActivityCounter(now)
   const places = openPlaceLookup(options.geoip === undefined ? {} : { geoip: options.geoip })
   const shared = { catalog, places, siteOf, siteById, sessions, verifier, referrerSpam: options }
+  const { setNoting, noting } = createVerdictNotes((verdicts) => deps.post?.({ type: 'claim_verdicts', verdicts }), now)
   const classifier: Classifier = createClassifier({
     ...shared,
+    verifier: noting(verifier),
     salts,
     viewMemory: views,
     policyJudge: policies.judge,
@@ -94,6 +98,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
   const api: WorkerApi = {
     ...createPolicyApi({ monitor: policies, siteOf, catalog }),
     ...createAgentApi({ catalog, verifier, ranges, signatures, offline, now }),
+    check_claim: createClaimIdentity({ catalog, verifier, now }),
     ...createPlaceApi(places),
     activity: async () => activity.take(),
     freshness: async () => ({
@@ -106,6 +111,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
 
   return {
     classifier,
+    setNoting,
     sessions,
     views,
     activity,
@@ -167,10 +173,7 @@ function createVerification(
   return { ranges, signatures, verifier }
 }
 
-function createPolicyMonitors(
-  { options, records, listSites, events, log, policyChanged }: PartsDeps,
-  { outbound }: Network,
-) {
+function createPolicyMonitors({ options, records, listSites, events, log, post }: PartsDeps, { outbound }: Network) {
   const { origin, domain, version, offline, in_application } = options
   const originOutbound =
     origin === undefined ? undefined : createOriginOutbound({ origin: new URL(origin), version, outbound })
@@ -189,7 +192,7 @@ function createPolicyMonitors(
     ...(offline ? {} : { siteOutbound }),
     records,
     sites: listSites,
-    onChange: policyChanged,
+    onChange: (change) => post?.({ type: 'policy', change }),
   })
   const sitemaps = createSitemapMonitor({
     originOutbound,

@@ -42,7 +42,6 @@ export async function serveReader({
     events,
     obstacle: () => 'this process only reads',
     log,
-    policyChanged() {},
   })
   let seen = changes.count()
   await parts.readPolicies()
@@ -80,7 +79,7 @@ export async function serveReader({
     },
   }
   const api = { ...parts.api, ...createSharedApi({ events, records, held, options }) }
-  listen(port, { events, records, sites, api, writer, setTailing() {}, end, log })
+  listen(port, { events, records, sites, api, writer, setTailing() {}, setNoting() {}, end, log })
   port.post({ type: 'ready', position: options.from, losses: [], writer: false })
   reportUsage()
   askForLease()

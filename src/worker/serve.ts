@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import type { PolicyChange } from '../agents/policy/change.js'
 import { UnusableSetting } from '../base/errors.js'
 import { createImports } from '../manage/imports.js'
 import { createBackupApi } from '../storage/backup/take.js'
@@ -79,9 +78,8 @@ async function serveWriter({
   const { post } = port
   const disk = createDiskLimit({ options, events, clock: () => performance.now(), log })
   const { obstacle } = disk
-  const policyChanged = (change: PolicyChange) => post({ type: 'policy', change })
   const salts = held && { file: await openSharedSalts(records, log), keepEnded: true }
-  const parts = openParts(createParts, { options, ...sites, records, events, salts, obstacle, log, policyChanged })
+  const parts = openParts(createParts, { options, ...sites, records, events, salts, obstacle, log, post })
   await Promise.all([restoreMemory(parts, events, new Date(), log), disk.measure()])
   await parts.start()
   const stored = await events.lastCommit(options.from.run)
@@ -137,7 +135,7 @@ async function serveWriter({
   // The next process waits for the files: only the commit that is running may finish.
   port.onDisconnect(() => void writer.stop().then(killSelf))
 
-  listen(port, { events, records, sites, api, writer, setTailing, end, log })
+  listen(port, { events, records, sites, api, writer, setTailing, setNoting: parts.setNoting, end, log })
   post({ type: 'ready', position: from, losses: formatLosses(events, records), writer: true })
   reportUsage()
 }

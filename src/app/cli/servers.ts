@@ -84,7 +84,7 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
     const { openFiles } = terminal
     const site =
       config.workers > 1
-        ? createSiteProcesses(config, { instance, log, terminal })
+        ? createSiteProcesses(config, { instance, rules, log, terminal })
         : createPublicListener(config, {
             origin,
             trust,

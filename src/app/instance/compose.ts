@@ -31,6 +31,7 @@ import type { Instance, InstanceDeps } from './instance.js'
 import { createMail } from './mail.js'
 import { startNotifications } from './notify.js'
 import { createReads } from './reads.js'
+import { supplyVerdicts } from './rule-verdicts.js'
 import { createSizeReader, createVacuum } from './size-reader.js'
 import { createStatusReader } from './status.js'
 import { startTimers } from './timers.js'
@@ -60,13 +61,7 @@ export async function compose(
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const { disable_registration = false, private_webhooks = false } = config
-  const { recorder: given, otherRecorders } = deps
-  const core = await createCore(workerClient, {
-    log,
-    now,
-    ...(given && { recorder: given }),
-    ...(otherRecorders && { otherRecorders }),
-  })
+  const core = await createCore(workerClient, { ...deps, now })
   const mail = createMail(config, deps, now)
   const accounts = await createAccountArea(core, mail, disable_registration)
   await core.refreshSites()
@@ -97,6 +92,7 @@ export async function compose(
   )
   const notes = startNotes(core)
   const timers = startTimers(core)
+  const stopVerdicts = deps.rules && supplyVerdicts(deps.rules, workerClient)
   const script = createScriptHandler()
   const notePolicy = createPolicyNotes(workerClient)
   return {
@@ -113,6 +109,7 @@ export async function compose(
     endStreams: () => streams.abort(),
     async close() {
       streams.abort()
+      stopVerdicts?.()
       status.stop()
       sizes.stop()
       await Promise.all([timers.stop(), notes.stop(), backups.stop()])

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { loadCatalog } from '../../agents/catalog.js'
 import { listenControl, socketPath } from '../../api/server.js'
 import { isLoopbackHost } from '../../base/address.js'
 import type { Log } from '../../base/log.js'
@@ -7,6 +8,7 @@ import { describeUnknownOption } from '../../base/option-names.js'
 import { userAgent } from '../../base/outbound/guarded-outbound.js'
 import type { MountPoint, OpenReadership } from '../../capture/readership-interface.js'
 import { BASE_PATH } from '../../site/proxy/node-handler.js'
+import { createLiveRules } from '../../site/rules/live-rules.js'
 import { ConfigError, isShipping, loadConfig, type SettingName } from '../config.js'
 import { openInstance } from './open-instance.js'
 import { openShipping } from './open-shipping.js'
@@ -53,8 +55,10 @@ export async function openReadership({ log = toConsole, ...options }: Readership
   const socket = socketPath(config.data)
   // `origin` names the site itself, so until the first request its pages are expected there.
   let service = config.origin === undefined ? undefined : config.origin.replace(/\/$/, '') + BASE_PATH
+  const rules = createLiveRules({ agents: () => loadCatalog().agents, now: () => Date.now() })
   const deps = {
     log,
+    rules,
     version,
     status: () => (config.origin === undefined ? {} : { origin: config.origin }),
     site: () => config.origin,
@@ -68,10 +72,11 @@ export async function openReadership({ log = toConsole, ...options }: Readership
     return {
       record(observation) {
         // readership asks the application for robots.txt and llms.txt: these requests are not the site's traffic.
-        if (observation.user_agent === USER_AGENT && isLoopbackHost(observation.ip)) return
+        if (isOwnRequest(observation)) return
         instance.record(observation)
         instance.noteHostname(observation.hostname)
       },
+      decide: (request) => (isOwnRequest(request) ? undefined : rules.decide?.(request)),
       fetch: (request, peer) => instance.fetch(request, peer),
       hit: (req, res, to) => instance.hit(req, res, to),
       mounted(at) {
@@ -97,6 +102,8 @@ const { version } = z
   .parse(JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8')))
 
 const USER_AGENT = userAgent(version)
+const isOwnRequest = ({ user_agent, ip }: { user_agent: string; ip: string }): boolean =>
+  user_agent === USER_AGENT && isLoopbackHost(ip)
 
 /**
  * Returns the service's URL by the port of the application's own socket. Links with a token begin with it, and never with

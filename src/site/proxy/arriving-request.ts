@@ -10,10 +10,8 @@ export const toArrivingRequest = (
     host,
     path,
     ip,
-    arrivedAt,
-  }: Pick<Exchange, 'method' | 'host' | 'path' | 'ip' | 'arrivedAt'> & {
-    req: Pick<Incoming, 'headers'>
-  },
+  }: Pick<Exchange, 'method' | 'host' | 'path' | 'ip'> & { req: Pick<Incoming, 'headers'> },
+  at: number,
   canWait: boolean,
 ): ArrivingRequest => ({
   user_agent: req.headers['user-agent'] ?? '',
@@ -23,6 +21,6 @@ export const toArrivingRequest = (
   ip,
   accept: req.headers.accept,
   isSigned: req.headers['signature-input'] !== undefined,
-  at: arrivedAt,
+  at,
   canWait,
 })

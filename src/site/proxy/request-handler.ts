@@ -261,7 +261,7 @@ export class RequestHandler {
       this.#refuse(exchange, target)
       return
     }
-    const decision = options.rules?.decide?.(toArrivingRequest(exchange, true))
+    const decision = options.rules?.decide?.(toArrivingRequest(exchange, options.now(), true))
     if (decision?.later === undefined) proceed(decision)
     // Meanwhile the client may have left, or its body may have been refused.
     else void decision.later.then((made) => isClosed || exchange.ended || proceed(made))

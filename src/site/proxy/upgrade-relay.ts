@@ -282,11 +282,8 @@ class UpgradeExchange {
 /** Returns the request of an upgrade as the rules for agents need it. */
 function toRequest(req: IncomingMessage, { clientAddress, isTrustedPeer, now }: UpgradeRelayOptions) {
   const { host = '' } = readRequestHead(req.rawHeaders, hopOf(req, isTrustedPeer))
-  const arrivedAt = now?.() ?? Date.now()
-  return toArrivingRequest(
-    { req, method: req.method ?? 'GET', host, path: req.url ?? '/', ip: clientAddress(req), arrivedAt },
-    false,
-  )
+  const exchange = { req, method: req.method ?? 'GET', host, path: req.url ?? '/', ip: clientAddress(req) }
+  return toArrivingRequest(exchange, now?.() ?? Date.now(), false)
 }
 
 /** Sends the response of a rule in place of an upgrade, without asking the origin, and records it. */

@@ -21,7 +21,7 @@ export function createClaimChecks() {
     },
     isAvailable: (): boolean => check !== undefined && waiting < MAX_WAITING,
     /** Resolves with the verdict, or with undefined after 200 ms. Never rejects. */
-    async wait(ip: string, agent_id: string): Promise<Identity | undefined> {
+    async wait({ ip, agent_id }: { ip: string; agent_id: string }): Promise<Identity | undefined> {
       if (check === undefined) return undefined
       waiting += 1
       const identity = await waitAtMost(STRICT_WAIT_MS, Promise.resolve({ ip, agent_id }).then(check))

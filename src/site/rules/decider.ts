@@ -38,9 +38,9 @@ export function createDecider(set: RuleSet, deps: DeciderDeps) {
 
   const decideLater = async (list: SiteList, fetch: AgentFetch, accept: string | undefined) => {
     const { address: ip, agent } = fetch
-    const identity = agent && (await claims.wait(ip, agent.id))
+    const identity = agent && (await claims.wait({ ip, agent_id: agent.id }))
     if (agent && identity !== undefined) verdicts.add({ ip, agent_id: agent.id, isSigned: false, identity }, now())
-    return decideFetch(list, { ...fetch, identity, cannotWait: true }, accept)
+    return decideFetch(list, { ...fetch, identity, at: now(), cannotWait: true }, accept)
   }
 
   const decide = (request: ArrivingRequest): FetchDecision | undefined => {

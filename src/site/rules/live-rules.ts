@@ -1,13 +1,13 @@
 import type { Agent } from '../../agents/agent.js'
 import { createIdentify } from '../../agents/identify.js'
 import { memoize } from '../../base/cache.js'
-import type { ArrivingRequest, FetchDecision } from '../../capture/decision.js'
+import type { ArrivingRequest, ClaimVerdict, FetchDecision } from '../../capture/decision.js'
 import { NO_RULES, type RuleSet, type SiteRules } from '../../rules/rule-set.js'
 import { type CheckClaim, createClaimChecks } from './claim-checks.js'
 import { createDecider, type DeciderDeps } from './decider.js'
 import { createDecisionCounts, type DecisionCount } from './decision-counts.js'
 import { createSharedBudgets, type SharedBudgets } from './shared-budgets.js'
-import { type ClaimVerdict, createVerdictCache } from './verdict-cache.js'
+import { createVerdictCache } from './verdict-cache.js'
 
 interface LiveRulesDeps {
   /** Returns the agents of the catalogue; called when the first rule is applied. */
@@ -30,8 +30,12 @@ export interface LiveRules {
   /** Whether a rule asks for identities, so that verdicts are worth sending to this process. */
   needsIdentity(): boolean
   addVerdicts(verdicts: readonly ClaimVerdict[]): void
+  /** Calls the listener with every verdict that is added, for the other processes of the site. */
+  onVerdicts(listener: (verdicts: readonly ClaimVerdict[]) => void): void
   /** Sets the function that asks the worker for strict rules; undefined while there is no worker to ask. */
   checkClaimsWith(check: CheckClaim | undefined): void
+  /** Asks the worker, for another process of the site; undefined if the worker cannot say within 200 ms. */
+  readonly checkClaim: CheckClaim
   /** Decisions since the start. */
   counts(): DecisionCount[]
   /** The budgets of the rules that are on. */
@@ -47,8 +51,9 @@ export function createLiveRules({ agents, now }: LiveRulesDeps): LiveRules {
   const verdicts = createVerdictCache()
   const claims = createClaimChecks()
   const counts = createDecisionCounts()
-  const budgets = createSharedBudgets()
+  const budgets = createSharedBudgets(now)
   const listeners = new Set<(set: RuleSet) => void>()
+  const verdictListeners = new Set<(verdicts: readonly ClaimVerdict[]) => void>()
   let set = NO_RULES
   let since = now()
   let decider: ReturnType<typeof createDecider> | undefined
@@ -83,8 +88,11 @@ export function createLiveRules({ agents, now }: LiveRulesDeps): LiveRules {
     addVerdicts(added) {
       const at = now()
       for (const verdict of added) verdicts.add(verdict, at)
+      for (const listener of verdictListeners) listener(added)
     },
+    onVerdicts: (listener) => void verdictListeners.add(listener),
     checkClaimsWith: claims.use,
+    checkClaim: claims.wait,
     counts: counts.read,
     budgets,
   }

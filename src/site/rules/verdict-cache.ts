@@ -1,16 +1,8 @@
 import type { Agent } from '../../agents/agent.js'
 import { createRecentCache } from '../../base/cache.js'
 import { HOUR_MS } from '../../base/time-units.js'
+import type { ClaimVerdict } from '../../capture/decision.js'
 import type { Identity } from '../../rules/rule.js'
-
-/** The worker's verdict on the claim of an address to be an agent. */
-export interface ClaimVerdict {
-  ip: string
-  agent_id: string
-  /** Whether the request carried a signature: its verdict says nothing about requests without one. */
-  isSigned: boolean
-  identity: Identity
-}
 
 /** Addresses are chosen by clients: beyond this many claims, those that were not asked about lately are forgotten. */
 const MAX_VERDICTS = 50_000

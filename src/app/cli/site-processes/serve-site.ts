@@ -12,6 +12,7 @@ import type { DropReason, IngestEndpoint } from '../../../storage/drops.js'
 import type { Config } from '../../config.js'
 import { createPublicListener, loadCertificate, type PublicListener, parseTrustedProxies } from '../public-listener.js'
 import type { FromSiteProcess, SiteProcessCounts, SiteProcessOptions, ToSiteProcess } from './protocol.js'
+import { createLinkedRules } from './rules-link.js'
 import { createServiceRelay } from './service-relay.js'
 
 /** Milliseconds between reports of counters that changed. */
@@ -50,11 +51,13 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
       log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
     }),
   )
+  const rules = createLinkedRules(options, post)
   const { relay, close: closeRelay } = createServiceRelay(options.socket)
   const listener = openListener()
   const counts = async (): Promise<SiteProcessCounts> => ({
     proxy: (await listener).stats(),
     recorder: recorder.stats(),
+    rules: rules.live.counts(),
     drops: drops.take(),
   })
 
@@ -75,6 +78,7 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
         if (sites.length > 0 && hit(req, res, trackTarget(req, client.ip, config.base_path, { hop }))) return
         relay(req, res, client)
       },
+      rules: rules.live,
       log,
       openFiles: options.openFiles,
     })
@@ -86,6 +90,7 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
   const stop = async (grace_ms: number) => {
     clearInterval(report)
     await (await listener).close(grace_ms)
+    rules.stop()
     closeRelay()
     // The first process keeps the last batch until it is stored; the answer need not be waited for.
     void recorder.close()
@@ -93,6 +98,7 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
   }
 
   return (message) => {
+    rules.receive(message)
     switch (message.type) {
       case 'sites':
         sites = message.sites
@@ -132,7 +138,7 @@ function startReports(counts: () => Promise<SiteProcessCounts>, post: Link['post
   let reported = ''
   return setInterval(async () => {
     const current = await counts()
-    const text = JSON.stringify([current.proxy, current.recorder])
+    const text = JSON.stringify([current.proxy, current.recorder, current.rules])
     if (text !== reported || current.drops.length > 0) post({ type: 'counts', counts: current })
     reported = text
   }, COUNTS_INTERVAL_MS).unref()

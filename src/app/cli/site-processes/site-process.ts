@@ -3,6 +3,7 @@ import { createDeferred } from '../../../base/deferred.js'
 import { waitAtMost } from '../../../base/wait-at-most.js'
 import type { Instance } from '../../instance/instance.js'
 import type { FromSiteProcess, SiteProcessCounts, SiteProcessOptions, ToSiteProcess } from './protocol.js'
+import type { RuleSharing } from './rule-sharing.js'
 
 /** A process that does not answer within this time is not waited for: its last counters stand. */
 const ANSWER_TIMEOUT_MS = 5_000
@@ -18,6 +19,7 @@ export type SiteProcess = ReturnType<typeof createSiteProcess>
 export const NO_COUNTS: SiteProcessCounts = {
   proxy: { statuses: {}, failures: {}, active: 0 },
   recorder: { waiting: 0, drops: {}, on: true },
+  rules: [],
   drops: [],
 }
 
@@ -29,6 +31,7 @@ export function createSiteProcess(
   worker: Pick<Worker, 'send' | 'on' | 'process'>,
   options: () => SiteProcessOptions,
   instance: Pick<Instance, 'recordBatch' | 'countDrop' | 'policySeen'>,
+  rules: RuleSharing,
 ) {
   let counts = NO_COUNTS
   let isReady = false
@@ -68,6 +71,9 @@ export function createSiteProcess(
             post({ type: 'settled', sequence, failure: error instanceof Error ? error.message : String(error) }),
         )
       }
+      case 'check_claim':
+      case 'spent':
+        return rules.receive(message, { post })
       case 'policy_seen':
         return instance.policySeen(message.hostname, message.path, message.at)
       case 'counts':
@@ -117,8 +123,9 @@ function watchExit(worker: Pick<Worker, 'on' | 'process'>, end: (reason: string)
 }
 
 /** Rows that a process still held when it ended are gone; rows that it had handed over are not. */
-const withoutProcess = ({ proxy, recorder, drops }: SiteProcessCounts): SiteProcessCounts => ({
+const withoutProcess = ({ proxy, recorder, rules, drops }: SiteProcessCounts): SiteProcessCounts => ({
   proxy: { ...proxy, active: 0 },
   recorder: { ...recorder, waiting: 0, on: true },
+  rules,
   drops,
 })

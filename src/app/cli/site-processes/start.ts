@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 import type { Log } from '../../../base/log.js'
 import { shortSocketPath } from '../../../base/private-socket.js'
 import type { SiteSettings } from '../../../capture/site.js'
+import type { DecisionCount } from '../../../site/rules/decision-counts.js'
+import type { LiveRules } from '../../../site/rules/live-rules.js'
 import { HEALTHY_UPTIME_MS, restartDelay } from '../../../worker-client/restart-delay.js'
 import type { Config } from '../../config.js'
 import type { Instance, OtherRecorders } from '../../instance/instance.js'
@@ -11,11 +13,14 @@ import type { PublicListener } from '../public-listener.js'
 import { createPublicService } from '../public-service.js'
 import type { Terminal } from '../terminal.js'
 import type { SiteProcessCounts } from './protocol.js'
+import { shareRules } from './rule-sharing.js'
 import { openServiceSocket } from './service-relay.js'
 import { createSiteProcess, NO_COUNTS, type SiteProcess } from './site-process.js'
 
 /** The processes of the site as one listener, and their recorders as one. */
 export interface SiteProcesses extends PublicListener {
+  /** Decisions of rules for agents in all processes. */
+  ruleCounts(): readonly DecisionCount[]
   recorders: OtherRecorders
 }
 
@@ -25,7 +30,7 @@ export interface SiteProcesses extends PublicListener {
  */
 export function createSiteProcesses(
   config: Config,
-  { instance, log, terminal }: { instance: Instance; log: Log; terminal: Terminal },
+  { instance, rules, log, terminal }: { instance: Instance; rules: LiveRules; log: Log; terminal: Terminal },
 ): SiteProcesses {
   const running = new Set<SiteProcess>()
   /** Counters of the processes that have ended, added up. */
@@ -40,14 +45,15 @@ export function createSiteProcesses(
     sites = current
     for (const one of running) one.post({ type: 'sites', sites })
   })
+  const sharing = shareRules(rules, running)
 
   const launch = (host: string, port: number): SiteProcess => {
     const { openFiles, columns, colour } = terminal
     const options = () => {
       const look = { columns, colour }
-      return { config: { ...config, host, port }, terminal: look, openFiles, socket, sites }
+      return { config: { ...config, host, port }, terminal: look, openFiles, socket, sites, ...sharing.options() }
     }
-    const one = createSiteProcess(cluster.fork(), options, instance)
+    const one = createSiteProcess(cluster.fork(), options, instance, sharing)
     running.add(one)
     void one.ended.then(() => {
       running.delete(one)
@@ -76,6 +82,7 @@ export function createSiteProcesses(
 
   return {
     stats: () => total().proxy,
+    ruleCounts: () => total().rules,
     recorders: {
       stats: () => total().recorder,
       flush: () => refresh(true),
@@ -126,8 +133,18 @@ const addCounters = (a: SiteProcessCounts, b: SiteProcessCounts): SiteProcessCou
     drops: addByName(a.recorder.drops, b.recorder.drops),
     on: a.recorder.on && b.recorder.on,
   },
+  rules: addRuleCounts(a.rules, b.rules),
   drops: [],
 })
+
+function addRuleCounts(a: readonly DecisionCount[], b: readonly DecisionCount[]): DecisionCount[] {
+  const added = new Map<string, DecisionCount>()
+  for (const one of [...a, ...b]) {
+    const key = `${one.site} ${one.rule} ${one.action} ${one.state}`
+    added.set(key, { ...one, count: one.count + (added.get(key)?.count ?? 0) })
+  }
+  return [...added.values()]
+}
 
 const oneOf = (ignored_peer: string | undefined) => (ignored_peer === undefined ? {} : { ignored_peer })
 

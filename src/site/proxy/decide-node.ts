@@ -1,0 +1,62 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FetchDecision, SubstituteResponse } from '../../capture/decision.js'
+import type { Observation } from '../../capture/observation.js'
+import type { Readership } from '../../capture/readership-interface.js'
+import { observe } from './observe-node.js'
+import type { RequestOverrides } from './observe-request.js'
+
+/** Called at once if a request waits for its decision; `passes` resolves with whether the site is to respond. */
+export type OnWait = (passes: Promise<boolean>) => void
+
+/** Exchanges that were decided about: a middleware that is mounted twice must not count a fetch twice. */
+const seen = new WeakSet<object>()
+
+/**
+ * Records an exchange of a Node server, and responds in place of the site if a rule for agents refuses the request. Returns
+ * true if the site must not respond, or not yet: then `onWait` says when. Without `onWait` a strict rule does not wait.
+ */
+export function decideAndObserve(
+  readership: Pick<Readership, 'record' | 'decide'>,
+  req: IncomingMessage,
+  res: ServerResponse,
+  { ip, host, overrides }: { ip: string; host: string; overrides: RequestOverrides },
+  onWait: OnWait | undefined,
+): boolean {
+  let decision: FetchDecision | undefined
+  const record = (observation: Observation) => {
+    const { decided, countBytes } = decision ?? {}
+    countBytes?.(observation.bytes)
+    readership.record(decided === undefined ? observation : { ...observation, decided })
+  }
+  observe(req, res, ip, record, overrides)
+  if (readership.decide === undefined || seen.has(res)) return false
+  seen.add(res)
+  const proceed = (made: FetchDecision | undefined): boolean => {
+    decision = made
+    if (made?.response === undefined) return true
+    // A client that left needs no response.
+    if (!res.destroyed) respond(res, made.response)
+    return false
+  }
+  const made = readership.decide({
+    user_agent: req.headers['user-agent'] ?? '',
+    method: req.method ?? 'GET',
+    host,
+    target: overrides.url ?? req.url ?? '/',
+    ip,
+    accept: req.headers.accept,
+    isSigned: req.headers['signature-input'] !== undefined,
+    at: Date.now(),
+    canWait: onWait !== undefined,
+  })
+  if (made?.later === undefined) return !proceed(made)
+  onWait?.(made.later.then(proceed))
+  return true
+}
+
+function respond(res: ServerResponse, { status, headers, body }: SubstituteResponse): void {
+  res.statusCode = status
+  for (const [name, value] of headers) res.setHeader(name, value)
+  res.setHeader('content-length', Buffer.byteLength(body))
+  res.end(body)
+}
