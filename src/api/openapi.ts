@@ -54,6 +54,7 @@ const TAG_DESCRIPTIONS: Record<string, string> = {
   policy: 'robots.txt and llms.txt as parsed, and agents that violated them.',
   content: 'How the readership of each URL changes over time.',
   sites: 'The sites of this instance.',
+  rules: 'Rules for agents, and what they would have done.',
   goals: 'Pages and events that count as conversions.',
   funnels: 'Steps that visitors take in order.',
   segments: 'Saved filters.',

@@ -31,7 +31,7 @@ const Gaps = z.array(
 )
 
 /** The `meta` of a read. */
-const Meta = z
+export const Meta = z
   .object({
     query: z.record(z.string(), z.unknown()).describe('The query as it was understood, in canonical names.'),
     rows: z.int().describe('Rows in this response.'),

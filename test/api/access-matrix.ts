@@ -185,6 +185,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['post /api/reports/{id}/test', row('write', [202, 429])],
   ['get /api/flags/evaluate', row('open', 200)],
   // Each part is authorised as the request that it stands for.
+  ['post /api/rules/rehearsal', row('unshared', 200)],
   ['post /api/batch', row('open', 200, { body: { requests: ['/api/sites'] } })],
 
   // API keys do not manage share links.

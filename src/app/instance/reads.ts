@@ -8,6 +8,7 @@ import { createPdfDrawer, exportRoutes } from '../../api/export.js'
 import { createTextRehearser, policyRehearsalRoutes } from '../../api/policy-rehearsal.js'
 import { createBlockedPaths, createReadDependencies, type RouteReadDependencies, readRoutes } from '../../api/reads.js'
 import { realtimeStreamRoute } from '../../api/realtime-stream.js'
+import { rehearsalRoute } from '../../api/rehearsal/route.js'
 import { sectionRoutes } from '../../api/sections.js'
 import type { ShareGrant } from '../../api/share/access.js'
 import type { Core } from './core.js'
@@ -72,6 +73,7 @@ export function createReads(
       ...readRoutes(read),
       ...sectionRoutes(read),
       ...policyRehearsalRoutes(read, rehearseText),
+      rehearsalRoute({ ...read, rulesOf: async () => ({ rules: [], sitemaps: [] }) }),
       realtimeStreamRoute({ ...read, workerClient, ended, heartbeat_ms: HEARTBEAT_MS, clock }),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
     ],

@@ -40,12 +40,12 @@ const isFromAssistant = (dialect: Dialect): Sql => sql`
     when ${raw(IS_PAID_CHANNEL)} then ${dialect.matches(raw('referrer'), ASSISTANT_REFERRER_PATTERN)}
       and not ${dialect.matches(raw('source'), ASSISTANT_NAME_PATTERN)}
     else false end`
-const IS_FIRST_VIEW = 'timestamp = session_start and pathname = entry_page'
+export const IS_FIRST_VIEW = 'timestamp = session_start and pathname = entry_page'
 /** The pageview with which a session from an AI assistant began; a session has one. */
 const isArrival = (dialect: Dialect): Sql =>
   sql`case when ${raw(IS_FIRST_VIEW)} then ${isFromAssistant(dialect)} else false end`
 /** The sender of an arrival, as the source or the assistant in the referrer. */
-const arrivingAssistant = (dialect: Dialect): Sql => sql`
+export const arrivingAssistant = (dialect: Dialect): Sql => sql`
   case when ${isArrival(dialect)} then
     case when ${raw(IS_ASSISTANT_CHANNEL)} then source
       else ${dialect.firstGroup(raw('referrer'), ASSISTANT_REFERRER_PATTERN)} end end`

@@ -364,6 +364,11 @@ export interface paths {
         };
         post: operations["post_reports_id_test"];
     };
+    "/api/rules/rehearsal": {
+        parameters: {
+        };
+        post: operations["post_rules_rehearsal"];
+    };
     "/api/segments": {
         parameters: {
         };
@@ -4129,7 +4134,7 @@ export interface operations {
         parameters: {
             query: {
                 hostname?: string;
-                site: number;
+                site: components["parameters"]["site_"];
             };
         };
         responses: {
@@ -4752,6 +4757,163 @@ export interface operations {
                                 message: string;
                             }[];
                         };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    post_rules_rehearsal: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    end?: string;
+                    /** @enum {string} */
+                    range?: "today" | "yesterday" | "24h" | "7d" | "30d" | "90d" | "12mo" | "mtd" | "ytd" | "all";
+                    rule?: number;
+                    rules?: {
+                        /** @enum {string} */
+                        action: "allow" | "block" | "pay" | "limit" | "gone";
+                        agents?: string[];
+                        budget?: {
+                            /** @enum {string} */
+                            by: "agent" | "operator" | "address";
+                            limit: number;
+                            /** @enum {string} */
+                            per: "minute" | "hour" | "day";
+                            /** @enum {string} */
+                            unit: "fetches" | "bytes";
+                        };
+                        changed_at?: string;
+                        changed_by?: string;
+                        disallowed?: boolean;
+                        ended?: boolean;
+                        except?: string[];
+                        id?: number;
+                        identity?: ("verified" | "spoofed" | "unverifiable")[];
+                        license_url?: string;
+                        methods?: string[];
+                        name?: string;
+                        operators?: string[];
+                        /**
+                         * @description Empty: every path. `*` matches within a segment, `**` across segments.
+                         * @default []
+                         */
+                        paths?: (string & (unknown & unknown))[];
+                        position?: number;
+                        purposes?: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                        refuse_search_engines?: boolean;
+                        site?: number;
+                        /** @enum {string} */
+                        state?: "off" | "rehearse" | "on";
+                        strict?: boolean;
+                        text?: {
+                            html?: string;
+                            json?: string;
+                            plain?: string;
+                        };
+                        until?: string;
+                        version?: number;
+                    }[];
+                    site: number;
+                    start?: string;
+                    tz?: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            bytes: number;
+                            days: {
+                                day: string;
+                                fetches: number;
+                                refused: number;
+                                would: number;
+                            }[];
+                            duration_ms: number;
+                            fetches: number;
+                            limits: {
+                                fetches?: number;
+                                from?: string;
+                                /** @enum {string} */
+                                kind: "unverified" | "not_recorded" | "budgets" | "first_fetch" | "query" | "weight";
+                                to?: string;
+                            }[];
+                            refused: {
+                                fetches: number;
+                            };
+                            rules: {
+                                /** @enum {string} */
+                                action: "allow" | "block" | "pay" | "limit" | "gone";
+                                agents: {
+                                    after?: {
+                                        fetches_after: number;
+                                        fetches_before: number;
+                                        refused: number;
+                                        rule: number;
+                                        since: string;
+                                    };
+                                    agent_id: string;
+                                    fetches: number;
+                                    /** @enum {string} */
+                                    identity?: "verified" | "spoofed" | "unverifiable";
+                                    name: string;
+                                    operator: string;
+                                    readers: number;
+                                    search_engine: boolean;
+                                    would: number;
+                                }[];
+                                days: {
+                                    day: string;
+                                    readers: number;
+                                    refused: number;
+                                    would: number;
+                                }[];
+                                id: number;
+                                matches: number;
+                                name: string;
+                                never_decides?: {
+                                    by: number;
+                                    fetches: number;
+                                };
+                                pages: {
+                                    hostname: string;
+                                    passes: number;
+                                    pathname: string;
+                                    readers: number;
+                                    would: number;
+                                }[];
+                                readers: number;
+                                refused: {
+                                    fetches: number;
+                                };
+                                search_engines: {
+                                    agent_id: string;
+                                    fetches: number;
+                                    name: string;
+                                    readers: number;
+                                    verification: string;
+                                    would: number;
+                                }[];
+                                /** @enum {string} */
+                                state: "off" | "rehearse" | "on";
+                                total_pages: number;
+                                would: {
+                                    bytes: number;
+                                    duration_ms: number;
+                                    fetches: number;
+                                };
+                            }[];
+                        };
+                        meta: components["schemas"]["Meta"];
                     };
                 };
             };
