@@ -1,0 +1,11 @@
+import type { ExportedRules } from './exported-rules.js'
+
+/** Returns the comment at the top of an exported text, each line after `mark`: its rules in their order, and what it leaves out. */
+export const header = (mark: string, { rules, leftOut }: Pick<ExportedRules, 'rules' | 'leftOut'>): string =>
+  [
+    'Rules for agents, exported by readership. The first that matches decides:',
+    ...rules.map(({ rule }) => `  ${rule.id} ${rule.action} ${rule.name}`),
+    ...(leftOut.length > 0 ? ['What this text leaves out:', ...leftOut.map((line) => `  ${line}`)] : []),
+  ]
+    .map((line) => `${mark} ${line}\n`)
+    .join('')
