@@ -115,6 +115,11 @@ const Settings = z.strictObject({
   ),
   disable_registration: switchSetting('close registration of new accounts; also SERVICE_DISABLE_REGISTRATION'),
   private_webhooks: switchSetting('allow webhooks to addresses of private networks'),
+  rules: setting(
+    'on|off',
+    'whether rules for agents decide; off: every agent passes',
+    z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
+  ),
   workers: setting(
     'number',
     'processes that serve the site and share its port; the store stays one more process',

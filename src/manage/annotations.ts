@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { describeMoment, parseMoment } from '../analytics/query/envelope.js'
 import { createLock } from '../base/lock.js'
 import { DAY_MS } from '../base/time-units.js'
-import { join, sql } from '../storage/sql.js'
+import { RULE_STATES } from '../rules/rule.js'
+import { join, type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { createCollection, type WithId } from './collection.js'
 import { JsonText, NoteText, omitNulls, recordFields, SiteId } from './fields.js'
@@ -19,6 +20,8 @@ const ANNOTATION_KINDS = [
   'server_errors',
   'deployment',
   'catalog_updated',
+  'rule_changed',
+  'rules_paused',
 ] as const
 type AnnotationKind = (typeof ANNOTATION_KINDS)[number]
 
@@ -31,7 +34,7 @@ const AnnotationData = z
     sha256: z.string().describe('Digest of the file; empty if it is gone.'),
     version: z.string().describe('The version of the catalogue of agents.'),
     before: z
-      .object({ status: z.int(), sha256: z.string(), version: z.string() })
+      .object({ status: z.int(), sha256: z.string(), version: z.string(), state: z.enum(RULE_STATES) })
       .partial()
       .describe('The same facts of the version before.'),
     start: z.iso.datetime(),
@@ -45,6 +48,9 @@ const AnnotationData = z
     errors: z.int().describe('Those of them with a status of 500 or more.'),
     statuses: z.record(z.string(), z.int()).describe('The errors by status.'),
     assets: z.array(z.string()).describe('Paths of scripts and styles that are new; at most 20.'),
+    rule: z.int().describe('The rule that began or ended; its name is `name`.'),
+    state: z.enum(RULE_STATES).describe('The state of the rule since then.'),
+    paused: z.boolean().describe('Whether the rules of the site are paused since then.'),
   })
   .partial()
 export type AnnotationData = z.infer<typeof AnnotationData>
@@ -182,7 +188,7 @@ export function createAnnotations(records: Records) {
           return !seenCauses.has(key) && seenCauses.add(key)
         })
         if (added.length === 0) return
-        await write(...added.flatMap(insertStatements))
+        await write(...added.flatMap((note) => automaticNoteStatements(note)))
       }),
     /** Replaces the facts of an automatic note, and its text unless a person has changed it; a deleted note stays deleted. */
     updateAutomatic: ({
@@ -255,13 +261,17 @@ function listExpired(all: readonly WithId<Annotation>[], sites: readonly Retaini
   return all.flatMap((note) => (remaining.has(note) ? [] : [note.id]))
 }
 
-const insertStatements = ({ site, cause, kind, at, seen = at, text, data }: AutomaticNote) => [
+/** Returns the statements that write an automatic note whose cause is new; `json` is its data where SQL gives it. */
+export const automaticNoteStatements = (
+  { site, cause, kind, at, seen = at, text, data }: AutomaticNote,
+  json = sql`${data === undefined ? null : JSON.stringify(data)}`,
+): Sql[] => [
   ...(text === undefined
     ? []
     : insertWithNextId(
         'annotations',
         sql`insert into annotations (id, site, name, version, happened_at, kind, author, cause, data)`,
-        sql`${site}, ${text}, 1, ${at}, ${kind}, ${AUTOMATIC_AUTHOR}, ${cause}, ${data === undefined ? null : JSON.stringify(data)}`,
+        sql`${site}, ${text}, 1, ${at}, ${kind}, ${AUTOMATIC_AUTHOR}, ${cause}, ${json}`,
       )),
   sql`insert into annotation_causes values (${site}, ${cause}, ${seen})`,
 ]

@@ -1,4 +1,5 @@
 import type { randomBytes } from 'node:crypto'
+import { loadCatalog } from '../agents/catalog.js'
 import { createLock } from '../base/lock.js'
 import type { Records } from '../storage/store.js'
 import { createAlerts } from './alerts.js'
@@ -19,6 +20,8 @@ import { createHistories } from './other-tools.js'
 import { createPeople } from './people.js'
 import { createRefusedHostnames } from './refused-hostnames.js'
 import { createReports } from './reports.js'
+import { createRulePauses } from './rule-pauses.js'
+import { createRules } from './rules.js'
 import { createSegments } from './segments.js'
 import { createShares } from './shares.js'
 import { createSites } from './sites.js'
@@ -32,10 +35,21 @@ interface ManageDeps {
   random: typeof randomBytes
   /** Called after a site was created, changed or deleted. */
   onSitesChanged: () => Promise<void>
+  /** Called after anything was changed that the rules in force are made of: a rule, a pause, a redirect, a robots.txt. */
+  onRulesChanged?: () => Promise<void>
 }
 
+export type Manage = ReturnType<typeof createManage>
+
 /** Puts the modules of this folder together over the records of one instance. */
-export function createManage({ records, isWriter = () => true, now, random, onSitesChanged }: ManageDeps) {
+export function createManage({
+  records,
+  isWriter = () => true,
+  now,
+  random,
+  onSitesChanged,
+  onRulesChanged: onChange = async () => {},
+}: ManageDeps) {
   const sites = createSites(records, async () => {
     // A deleted site takes its records, keys and memberships along.
     for (const each of [
@@ -47,6 +61,8 @@ export function createManage({ records, isWriter = () => true, now, random, onSi
       alerts,
       reports,
       annotations,
+      rules,
+      rulePauses,
       histories,
       imports,
       ...Object.values(managed),
@@ -71,6 +87,8 @@ export function createManage({ records, isWriter = () => true, now, random, onSi
   const alerts = createAlerts({ records, random })
   const reports = createReports(records)
   const annotations = createAnnotations(records)
+  const rules = createRules({ records, catalog: loadCatalog(), annotations, onChange })
+  const rulePauses = createRulePauses({ records, annotations, onChange })
   const histories = createHistories(records)
   return {
     sites,
@@ -87,6 +105,8 @@ export function createManage({ records, isWriter = () => true, now, random, onSi
     alerts,
     reports,
     annotations,
+    rules,
+    rulePauses,
     imports,
     histories,
     managed,

@@ -152,6 +152,8 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['get /api/track/pixel.gif', row('open', 200)],
   ['post /api/log/edge', row('signed', 202, { body: { site_id: 1, agent_events: [], events: [] } })],
 
+  ['get /api/edge/rules', row('signed', 200)],
+
   ['get /api/sites', row('list', 200)],
   ['post /api/sites', made('admin', { body: { org: 1, name: 'Matrix', domains: ['matrix.example'] } })],
   ['get /api/sites/{id}', row('manage', 200)],
@@ -174,6 +176,14 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ...kept('funnels'),
   ...kept('segments'),
   ...kept('annotations'),
+  ['get /api/rules', row('manage', 200)],
+  ['post /api/rules', made('admin')],
+  ['get /api/rules/state', row('manage', 200)],
+  ['post /api/rules/pause', row('admin', 200)],
+  ['post /api/rules/resume', row('admin', 200)],
+  ['get /api/rules/{id}', row('manage', 200)],
+  ['patch /api/rules/{id}', row('admin', 200, EMPTY)],
+  ['delete /api/rules/{id}', gone('admin', '/api/rules/1')],
   ...kept('flags'),
   ...kept('alerts'),
   ...kept('reports'),

@@ -227,7 +227,7 @@ async function storeDelivery(edge: EdgeDeps, delivery: PendingDelivery, late: Ab
 }
 
 /** Reads the signature header; throws `unauthorized` if it is malformed, or its time too far from the server's clock. */
-function readSignature({ now }: EdgeDeps, header: string): Signature {
+export function readSignature({ now }: Pick<EdgeDeps, 'now'>, header: string): Signature {
   const signature = parseSignature(header)
   if (!signature)
     throw new ApiError('unauthorized', `${SIGNATURE_HEADER} must have the form t=<unix seconds>,v1=<64 hex digits>.`)

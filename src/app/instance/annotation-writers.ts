@@ -11,6 +11,7 @@ export function startNotes({ workerClient, manage, spans, health, siteOf, log, n
   const notes = createNotes({
     annotations: manage.annotations,
     sites: manage.sites,
+    rules: manage.rules,
     records: workerClient.records,
     store: workerClient.events,
     siteOf,

@@ -10,6 +10,7 @@ import { flagRoutes } from '../../api/flags.js'
 import { historyRoutes } from '../../api/histories.js'
 import { importControlRoutes, importRoutes } from '../../api/imports.js'
 import { createMetrics } from '../../api/metrics.js'
+import { ruleRoutes } from '../../api/rules.js'
 import { serviceRoutes } from '../../api/service-routes.js'
 import { badgeRoute } from '../../api/share/badge.js'
 import { siteRecordRoutes } from '../../api/site-records.js'
@@ -32,13 +33,18 @@ import { createMail } from './mail.js'
 import { startNotifications } from './notify.js'
 import { createReads } from './reads.js'
 import { supplyVerdicts } from './rule-verdicts.js'
+import { createRulesInForce } from './rules-in-force.js'
+import { type CurrentRules, openCurrentRules } from './rules-on-disk.js'
 import { createSizeReader, createVacuum } from './size-reader.js'
 import { createStatusReader } from './status.js'
 import { startTimers } from './timers.js'
 
 /** The settings of the service over a store; each is optional. */
 export type ServiceConfig = Partial<
-  Pick<Config, 'cors_origins' | 'public_url' | 'smtp' | 'mail_from' | 'disable_registration' | 'private_webhooks'>
+  Pick<
+    Config,
+    'cors_origins' | 'public_url' | 'smtp' | 'mail_from' | 'disable_registration' | 'private_webhooks' | 'rules'
+  >
 >
 
 /** The folder into which the build writes the dashboard. */
@@ -57,15 +63,23 @@ export async function compose(
   deps: InstanceDeps & {
     /** A recorder that was there before the worker client. */
     recorder?: Recorder
+    /** The rules in force, if they were opened before. */
+    currentRules?: CurrentRules
+    /** The origin is the application that opens this instance. */
+    inApplication?: boolean
   },
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
   const { disable_registration = false, private_webhooks = false } = config
-  const core = await createCore(workerClient, { ...deps, now })
+  const { currentRules = openCurrentRules(config, deps) } = deps
+  const core = await createCore(workerClient, { ...deps, currentRules, now })
   const mail = createMail(config, deps, now)
   const accounts = await createAccountArea(core, mail, disable_registration)
   await core.refreshSites()
-  const ingest = createIngest(core)
+  await core.ruleKeeper.refresh()
+  const front = deps.rules && (deps.inApplication ? 'application' : 'proxy')
+  const rules = createRulesInForce({ currentRules, front, now })
+  const ingest = createIngest(core, rules)
   const streams = new AbortController()
   const reads = createReads(core, config.pdf, streams.signal)
   const notify = startNotifications(core, reads, mail, { private_webhooks, version })
@@ -81,7 +95,7 @@ export async function compose(
   await core.whenWriting(importJobs.resume)
   const app = passToWriter(
     createServiceApp(
-      { core, health, sizes, disk, backups, accounts, ingest, reads, notify, status, importJobs },
+      { core, health, sizes, disk, backups, accounts, ingest, reads, notify, status, importJobs, rules },
       config,
       deps,
     ),
@@ -147,11 +161,12 @@ interface Areas {
   notify: ReturnType<typeof startNotifications>
   status: ReturnType<typeof createStatusReader>
   importJobs: ReturnType<typeof createImportJobs>
+  rules: ReturnType<typeof createRulesInForce>
 }
 
 /** The HTTP application over the areas: the route table in the order of the API document. */
 function createServiceApp(
-  { core, health, sizes, disk, backups, accounts, ingest, reads, notify, status, importJobs }: Areas,
+  { core, health, sizes, disk, backups, accounts, ingest, reads, notify, status, importJobs, rules }: Areas,
   { cors_origins = [] }: ServiceConfig,
   deps: InstanceDeps,
 ) {
@@ -188,8 +203,10 @@ function createServiceApp(
   const routes = [
     ...reads.routes,
     ingest.edgeRoute,
+    ingest.edgeRulesRoute,
     ...siteRecordRoutes({ ...managed, sites, store: workerClient.events }),
     ...annotationRoutes({ sites, annotations, users }),
+    ...ruleRoutes({ sites, users, rules: manage.rules, pauses: manage.rulePauses, inForce: rules.inForce, now }),
     ...accounts.shareRoutes,
     badgeRoute({ access: accounts.shareAccess, readsOf: reads.asShare, now }),
     // Before the routes of flags, where `evaluate` would be read as an id.

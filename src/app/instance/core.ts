@@ -10,6 +10,8 @@ import { DROP_REASONS } from '../../storage/drops.js'
 import type { WorkerClientStatus } from '../../worker-client/status.js'
 import type { WorkerClient } from '../../worker-client/worker-client.js'
 import type { InstanceDeps } from './instance.js'
+import { createRuleKeeper } from './rule-keeper.js'
+import type { CurrentRules } from './rules-on-disk.js'
 
 export type Core = Awaited<ReturnType<typeof createCore>>
 
@@ -17,10 +19,14 @@ interface CoreDeps extends Pick<InstanceDeps, 'log' | 'otherRecorders'> {
   now(): Date
   /** A recorder that was there before the worker client. */
   recorder?: Recorder
+  currentRules: CurrentRules
 }
 
 /** The parts that every area of an instance uses: the recorder, the records, the sites by hostname and the removals. */
-export async function createCore(workerClient: WorkerClient, { log, now, otherRecorders, recorder: given }: CoreDeps) {
+export async function createCore(
+  workerClient: WorkerClient,
+  { log, now, otherRecorders, recorder: given, currentRules }: CoreDeps,
+) {
   const { records } = workerClient
   const clock = () => now().getTime()
   const own =
@@ -40,8 +46,11 @@ export async function createCore(workerClient: WorkerClient, { log, now, otherRe
       removals.wake()
       // The change is written even where it cannot be read back; the timer reads it again.
       await refreshSites().catch(() => {})
+      await ruleKeeper.refresh()
     },
+    onRulesChanged: () => ruleKeeper.refresh(),
   })
+  const ruleKeeper = createRuleKeeper({ records, manage, currentRules, log })
   const { sites, drops } = manage
   const removals = createRemovals({
     records,
@@ -75,6 +84,7 @@ export async function createCore(workerClient: WorkerClient, { log, now, otherRe
     if (workerClient.isWriter()) removals.takeOver()
     else drops.yield()
   })
+  workerClient.onPolicyChange(ruleKeeper.policyChanged)
   workerClient.onDrop(({ site, door, reason, count }) => drops.add(site, door, reason, count))
   return {
     workerClient,
@@ -88,6 +98,7 @@ export async function createCore(workerClient: WorkerClient, { log, now, otherRe
     clock,
     after,
     refreshSites,
+    ruleKeeper,
     whenWriting: createWhenWriting(workerClient, log),
     /** Returns the site that a hostname belongs to. */
     siteOf: current.siteOf,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { createByteBudget } from '../../api/byte-budget.js'
 import { createReplayGuard } from '../../api/edge/replay-guard.js'
 import { edgeRoute } from '../../api/edge/route.js'
+import { edgeRulesRoute } from '../../api/edge/rules-route.js'
 import { createUnconfirmed } from '../../api/edge/unconfirmed.js'
 import { createExposureDedupe, evaluationRoute } from '../../api/flags.js'
 import { createKeyLock } from '../../api/key-lock.js'
@@ -11,6 +12,7 @@ import { trackRoutes } from '../../api/track/routes.js'
 import { createDeviceReader } from '../../capture/device.js'
 import { readPayload } from '../../capture/payload.js'
 import type { Core } from './core.js'
+import type { createRulesInForce } from './rules-in-force.js'
 
 /** Invalid signatures that one address may send in a minute. */
 const MAX_INVALID_SIGNATURES = 60
@@ -20,7 +22,10 @@ const MAX_EDGE_BYTES = { total: 64 << 20, each: 32 << 20 }
 const Country = z.string().nullable()
 
 /** The endpoints that accept data: from the tracker, from other servers, and exposures of flags. */
-export function createIngest({ workerClient, manage, recorder, log, now, clock, after, newLimit }: Core) {
+export function createIngest(
+  { workerClient, manage, recorder, log, now, clock, after, newLimit }: Core,
+  { fronts, rulesOf }: Pick<ReturnType<typeof createRulesInForce>, 'fronts' | 'rulesOf'>,
+) {
   const { sites, ingestKeys, drops, refusedHostnames, flags } = manage
   const hits = newLimit()
   const rejected = newLimit({ per: MAX_INVALID_SIGNATURES })
@@ -35,6 +40,10 @@ export function createIngest({ workerClient, manage, recorder, log, now, clock, 
   })
   const replay = createReplayGuard({ store: workerClient.events, now })
   workerClient.onRestart(replay.reload)
+  const isRejected = {
+    spent: (ip: string) => rejected.isExhausted(0, ip),
+    add: (ip: string) => void rejected.take(0, ip),
+  }
   return {
     /** Answers tracker requests on Node's own objects. */
     hit: createNodeTrackHandler(endpoints),
@@ -50,10 +59,14 @@ export function createIngest({ workerClient, manage, recorder, log, now, clock, 
       now,
       after,
       takeRequest: newLimit().take,
-      rejected: { spent: (ip) => rejected.isExhausted(0, ip), add: (ip) => void rejected.take(0, ip) },
+      rejected: isRejected,
       decode: readPayload,
       drop: (site, reason, count) => drops.add(site, 'edge', reason, count),
       refuse: refusedHostnames.add,
+    }),
+    edgeRulesRoute: edgeRulesRoute({
+      ...{ sites, keys: ingestKeys, fronts, rulesOf, rejected: isRejected, now },
+      takeRequest: newLimit().take,
     }),
     evaluationRoute: evaluationRoute({
       sites: sites.list,

@@ -5,6 +5,7 @@ import type { BackupConfig } from './backups.js'
 import type { ServiceConfig } from './compose.js'
 import type { Instance, InstanceDeps } from './instance.js'
 import { rememberLastError } from './last-error.js'
+import type { CurrentRules } from './rules-on-disk.js'
 
 /** The settings of an instance that has a store of its own. */
 export type InstanceConfig = Pick<
@@ -31,6 +32,8 @@ export async function openInstance(
     start?: typeof startWorkerClient
     /** A recorder that exists already; its batches are for the worker client that `onWorkerClient` gets. */
     recorder?: Recorder
+    /** The rules in force, if they were opened before. */
+    currentRules?: CurrentRules
     onWorkerClient?(workerClient: WorkerClient): void
     /** Called with the stage of a long opening, in a few words. */
     onStage?(stage: string): void

@@ -36,6 +36,7 @@ const OPTIONS = {
   mail_from: true,
   disable_registration: true,
   private_webhooks: true,
+  rules: true,
   collector: true,
   site: true,
   ingest_key: true,

@@ -10,6 +10,7 @@ import { sleep } from '../../site/shipping/back-off.js'
 import type { WorkerClient } from '../../worker-client/worker-client.js'
 import type { Instance, InstanceDeps } from './instance.js'
 import { type InstanceConfig, openInstance } from './open-instance.js'
+import { openCurrentRules } from './rules-on-disk.js'
 import { createWaitingRows } from './waiting-rows.js'
 
 /** Requests of the service wait this long for a store that is being opened. */
@@ -53,12 +54,14 @@ export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps)
   const siteListeners: Parameters<Instance['watchSites']>[0][] = []
   const rows = createRowIntake(config.data, () => now().getTime(), log)
   const { recorder, store } = rows
+  const currentRules = openCurrentRules(config, deps)
 
   const openOnce = async () => {
     let started: WorkerClient | undefined
     const opened = await openStore(config, {
       ...deps,
       recorder,
+      currentRules,
       onStage: (begun) => {
         stage = begun
       },

@@ -45,6 +45,8 @@ export interface ReadershipOptions {
   disable_registration?: boolean
   /** Allows webhooks to addresses of private networks (default false). */
   private_webhooks?: boolean
+  /** Whether rules for agents decide (default `on`); `off`: every agent passes. */
+  rules?: 'on' | 'off'
   /** URL of another readership to ship rows to, instead of storing them here. */
   collector?: string
   /** The site's id at the collector (default 1). */

@@ -7,7 +7,7 @@ const UPKEEP_INTERVAL_MS = 3_600_000
 const REMOVALS_INTERVAL_MS = 60_000
 
 /** Starts the repeated work of an instance; `stop` ends it and resolves when the clean-up in progress is done. */
-export function startTimers({ workerClient, manage, removals, losses, refreshSites, log, now }: Core) {
+export function startTimers({ workerClient, manage, removals, losses, refreshSites, ruleKeeper, log, now }: Core) {
   const { keys, sessions, drops } = manage
   const writers = [
     { name: 'the use of keys', write: keys.flush },
@@ -34,6 +34,7 @@ export function startTimers({ workerClient, manage, removals, losses, refreshSit
     setInterval(() => {
       void refreshSites().catch(() => {})
       void losses.retry().catch(() => {})
+      void ruleKeeper.retry()
     }, RETRY_INTERVAL_MS),
     setInterval(() => {
       cleaning = cleanUp()

@@ -4,6 +4,8 @@ import { DAY_MS, MINUTE_MS } from '../../base/time-units.js'
 import { sql } from '../../storage/sql.js'
 import type { Records, Store } from '../../storage/store.js'
 import type { Annotations, AutomaticNote } from '../annotations.js'
+import { ruleEndNote } from '../rule-notes.js'
+import type { Rules } from '../rules.js'
 import type { Sites } from '../sites.js'
 import type { Activity } from './activity.js'
 import { createDeploymentNotes } from './deployments.js'
@@ -15,6 +17,7 @@ export interface NotesDeps {
   readonly records: Records
   readonly store: Pick<Store, 'query'>
   readonly sites: Pick<Sites, 'list'>
+  readonly rules: Pick<Rules, 'all'>
   /** Returns the site that a hostname belongs to. */
   siteOf(hostname: string): { readonly id: number } | undefined
   readonly catalog: {
@@ -41,7 +44,7 @@ const CATALOG_CAUSE = 'catalog_updated:'
  * and the next call makes up for it. `policyChanged`: a version of the policy is about to be stored.
  */
 export function createNotes(deps: NotesDeps): { write(): Promise<void>; policyChanged(): void } {
-  const { annotations, sites, takeActivity, now } = deps
+  const { annotations, sites, rules, takeActivity, now } = deps
   const errors = createServerErrorNotes(deps)
   const visits = createFirstVisitNotes({ ...deps, catalog: deps.catalog.agents })
   const deployments = createDeploymentNotes(deps)
@@ -59,6 +62,13 @@ export function createNotes(deps: NotesDeps): { write(): Promise<void>; policyCh
     await annotations.addAutomatic(notes.filter(({ key }) => !noted?.has(key)).map(({ note }) => note))
     noted = new Set(notes.map(({ key }) => key))
   }
+  /** Rules whose end is noted, with that end. */
+  let endsNoted: ReadonlySet<string> = new Set()
+  const noteEndedRules = async (at: Date) => {
+    const notes = (await rules.all()).flatMap((rule) => ruleEndNote(rule, at) ?? [])
+    await annotations.addAutomatic(notes.filter(({ cause }) => !endsNoted.has(cause)))
+    endsNoted = new Set(notes.map(({ cause }) => cause))
+  }
   let isCatalogNoted: ReadonlySet<number> = new Set()
   const write = async () => {
     const at = now()
@@ -73,6 +83,7 @@ export function createNotes(deps: NotesDeps): { write(): Promise<void>; policyCh
         lookedAt = Number.NEGATIVE_INFINITY
         throw error
       })
+    await noteEndedRules(at)
     for (const { id } of list)
       if (!isCatalogNoted.has(id)) await annotations.addAutomatic(await catalogNotes(deps, id, at))
     isCatalogNoted = ids

@@ -235,6 +235,8 @@ export const parts: Texts['parts'] = {
       server_errors: 'Serverfehler',
       deployment: 'Neue Fassung',
       catalog_updated: 'Katalog',
+      rule_changed: 'Regel',
+      rules_paused: 'Regelpause',
     },
     diff: 'Unterschied',
     by: (who) => `von ${who}`,

@@ -187,6 +187,8 @@ export const parts = {
       server_errors: 'Server errors',
       deployment: 'Deployment',
       catalog_updated: 'Catalogue',
+      rule_changed: 'Rule',
+      rules_paused: 'Rules paused',
     } as Record<string, string>,
     diff: 'Diff',
     by: (who: string) => `by ${who}`,

@@ -1,0 +1,70 @@
+import type { Log } from '../../base/log.js'
+import type { Manage } from '../../manage/manage.js'
+import { readRuleSources } from '../../manage/rule-sources.js'
+import { buildRuleSet } from '../../rules/build-rule-set.js'
+import type { Records } from '../../storage/store.js'
+import type { CurrentRules } from './rules-on-disk.js'
+
+interface RuleKeeperDeps {
+  readonly records: Records
+  readonly manage: Pick<Manage, 'sites' | 'rules' | 'rulePauses'>
+  readonly currentRules: CurrentRules
+  readonly log: Log
+}
+
+/** Calls of `retry` after a change of a robots.txt: the worker announces it before it is stored, and may store it late. */
+const RETRIES_AFTER_POLICY_CHANGE = 5
+
+/**
+ * Keeps the rules in force up to date with the records. While these cannot be read, the last rules stay: a set is built as a
+ * whole, or not at all.
+ */
+export function createRuleKeeper({ records, manage, currentRules, log }: RuleKeeperDeps) {
+  let running: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  let retries = 0
+  let isFailing = false
+  const build = async (): Promise<void> => {
+    try {
+      const sites = await manage.sites.list()
+      const rules = await manage.rules.all()
+      const pauses = await manage.rulePauses.all()
+      const needsRobots = rules.some(({ state }) => state !== 'off')
+      currentRules.set(buildRuleSet({ sites, rules, pauses, ...(await readRuleSources(records, needsRobots)) }))
+      isFailing = false
+    } catch (error) {
+      if (!isFailing)
+        log.warn({ err: error }, 'the rules could not be read: the last ones stay in force; that is retried')
+      isFailing = true
+      retries = Math.max(retries, 1)
+    }
+  }
+  /** Resolves after a build that began after the call. Never rejects. */
+  const refresh = (): Promise<void> => {
+    if (!running) {
+      running = build().finally(() => {
+        running = undefined
+      })
+      return running
+    }
+    next ??= running.then(() => {
+      next = undefined
+      return refresh()
+    })
+    return next
+  }
+  return {
+    refresh,
+    /** Builds the rules again if the last try failed, or a robots.txt has changed. Call it every few seconds. */
+    async retry(): Promise<void> {
+      currentRules.store()
+      if (retries === 0) return
+      retries -= 1
+      await refresh()
+    },
+    /** A version of robots.txt is about to be stored. */
+    policyChanged(): void {
+      retries = RETRIES_AFTER_POLICY_CHANGE
+    },
+  }
+}

@@ -1,0 +1,105 @@
+import { type Agent, PURPOSES, verificationMethods } from '../agents/agent.js'
+import type { Catalog } from '../agents/catalog.js'
+import { UNKNOWN_AGENT } from '../agents/identify.js'
+import { createPathMatcher } from '../capture/excluded-paths.js'
+import { namesAgent } from './decide.js'
+import { type DecidingRule, IDENTITIES } from './rule.js'
+
+/** A reason why a rule is refused, and the field that it is about. */
+export interface RuleProblem {
+  readonly field: string
+  readonly message: string
+}
+
+/**
+ * Returns the first reason why a rule cannot be stored as it is; undefined without one. Names that `stored` has already may
+ * have left the catalogue since.
+ */
+export function findRuleProblem(rule: DecidingRule, catalog: Catalog, stored?: DecidingRule): RuleProblem | undefined {
+  return (
+    findUnknownName(rule, catalog, stored) ??
+    findBudgetProblem(rule) ??
+    (rule.action !== 'allow' && isAboutEverything(rule) ? EVERYTHING : undefined) ??
+    findRefusedSearchEngines(rule, catalog)
+  )
+}
+
+const EVERYTHING: RuleProblem = {
+  field: 'agents',
+  message: 'This would refuse every agent everywhere. Name an agent, a path or a budget.',
+}
+
+function findUnknownName(
+  { agents, operators, except }: DecidingRule,
+  { get, agents: all }: Catalog,
+  stored: DecidingRule | undefined,
+): RuleProblem | undefined {
+  const isAgent = (id: string) => id === UNKNOWN_AGENT.id || get(id) !== undefined
+  const isOperator = (name: string) => name === UNKNOWN_AGENT.operator || all.some(({ operator }) => operator === name)
+  for (const [field, names, isKnown, kind] of [
+    ['agents', agents, isAgent, 'agent'],
+    ['except', except, isAgent, 'agent'],
+    ['operators', operators, isOperator, 'operator'],
+  ] as const) {
+    const at = names.findIndex((name) => !isKnown(name) && !stored?.[field].includes(name))
+    if (at >= 0)
+      return { field: `${field}[${at}]`, message: `The catalogue has no ${kind} ${JSON.stringify(names[at])}.` }
+  }
+  return undefined
+}
+
+function findBudgetProblem({ action, budget }: DecidingRule): RuleProblem | undefined {
+  if (action === 'limit' && budget === undefined) return { field: 'budget', message: 'A limit needs a budget.' }
+  if (action === 'allow' && budget !== undefined)
+    return { field: 'budget', message: 'A rule that allows has no budget: it refuses nothing.' }
+  return undefined
+}
+
+/** Paths that together only a list of patterns for every path matches. */
+const PROBES = ['/', '/a', '/b/', '/c-1/d_2', '/e/f/g/h/i/', '/j.k', '/l/m/n.o', '/~p/%C3%A4/q/r/s/t/u/v/w.x']
+
+/** Returns whether a rule is about every fetch of every agent that it does not spare. */
+function isAboutEverything({
+  agents,
+  operators,
+  purposes,
+  identity,
+  disallowed,
+  paths,
+  budget,
+}: DecidingRule): boolean {
+  const lists = <T>(names: readonly T[], all: readonly T[]) => new Set(names).size === all.length
+  const isNaming = (agents.length > 0 || operators.length > 0 || purposes.length > 0) && !lists(purposes, PURPOSES)
+  if (isNaming || disallowed || budget !== undefined) return false
+  if (identity.length > 0 && !lists(identity, IDENTITIES)) return false
+  return paths.length === 0 || PROBES.every(createPathMatcher(paths))
+}
+
+/** Search engines that a message names; it counts the others. */
+const MAX_NAMED = 5
+
+function findRefusedSearchEngines(rule: DecidingRule, catalog: Catalog): RuleProblem | undefined {
+  if (rule.state !== 'on' || rule.action === 'allow' || rule.refuse_search_engines) return undefined
+  const names = listNamedSearchEngines(rule, catalog).map(({ name }) => name)
+  if (names.length === 0) return undefined
+  const [shown, others] = [names.slice(0, MAX_NAMED).join(', '), names.length - MAX_NAMED]
+  return {
+    field: 'refuse_search_engines',
+    message: `This rule would refuse search engines: ${shown}${others > 0 ? ` and ${others} more` : ''}. List them in \`except\`, or set \`refuse_search_engines\`.`,
+  }
+}
+
+/** Returns the search engines that a rule names by agent, operator or purpose, and that it can match as what they are. */
+export const listNamedSearchEngines = (rule: DecidingRule, { agents }: Catalog): Agent[] =>
+  agents.filter(
+    (agent) =>
+      agent.purpose === 'search' &&
+      !agent.robots_only &&
+      namesAgent(rule, agent) &&
+      !rule.except.includes(agent.id) &&
+      isGenuineMatched(rule, agent),
+  )
+
+/** Returns whether the identities of a rule include the one that an agent has if its claim is true. */
+const isGenuineMatched = ({ identity }: DecidingRule, agent: Agent): boolean =>
+  identity.length === 0 || identity.includes(verificationMethods(agent).length > 0 ? 'verified' : 'unverifiable')
