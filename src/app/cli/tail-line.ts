@@ -186,7 +186,7 @@ const eventText = ({ kind = '', event_name }: HumanRow): string =>
 const violationText = ({ robots_rule, robots_line, robots_grace }: AgentRow): string =>
   `disallowed by ${robots_rule ? `"${escapeText(robots_rule)}" line ${robots_line}` : 'robots.txt'}${robots_grace ? ' (grace)' : ''}`
 
-/** What the operator's rule did with the fetch. */
+/** Words for the action of an operator's rule. */
 const actionText = (action: string): string => (action === 'allow' ? 'let pass' : `refused (${escapeText(action)})`)
 
 const twoDigits = (n: number) => String(n).padStart(2, '0')

@@ -15,8 +15,8 @@ const LAST = new Set<string>(['library', 'headless'])
 
 /**
  * Returns the patterns of the agents that rules are about, in an order in which the first that matches decides, as the
- * catalogue's longest token does. Includes agents whose longer token contains one of theirs. A word that the catalogue excludes
- * comes first and names nobody.
+ * catalogue's longest token does. Includes agents whose longer token contains one of theirs. The pattern of a
+ * word that the catalogue excludes stands first, and is about no rule.
  */
 export function agentPatterns(agents: readonly Agent[], rulesOf: (agent: Agent) => readonly number[]): AgentPattern[] {
   const tokens = agents.flatMap((agent) => {

@@ -68,7 +68,7 @@ function decisionPatterns({ id, methods, paths }: DecidingRule): string[] {
 }
 
 /** Translates a pattern of whole paths: `*` matches within a segment, `**` across segments. */
-export const pathPattern = (path: string): string =>
+const pathPattern = (path: string): string =>
   (path.match(/\*+|[^*]+/g) ?? [])
     .map((part) => (part.startsWith('**') ? '.*' : part === '*' ? '[^/]*' : escapePattern(part)))
     .join('')
