@@ -59,7 +59,6 @@ const TAG_DESCRIPTIONS: Record<string, string> = {
   funnels: 'Steps that visitors take in order.',
   segments: 'Saved filters.',
   annotations: 'Notes on the time line, written by people and by readership itself.',
-  rules: 'What agents may fetch, and what is refused.',
   imports: 'History from access logs, as if it had been recorded as it happened.',
   flags: 'Feature flags for a share of the visitors.',
   shares: 'Links that open some reads of a site without an account.',

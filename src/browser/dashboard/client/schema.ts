@@ -169,6 +169,11 @@ export interface paths {
         };
         get: operations["get_content_decay"];
     };
+    "/api/edge/rules": {
+        parameters: {
+        };
+        get: operations["get_edge_rules"];
+    };
     "/api/flags": {
         parameters: {
         };
@@ -364,10 +369,38 @@ export interface paths {
         };
         post: operations["post_reports_id_test"];
     };
+    "/api/rules": {
+        parameters: {
+        };
+        get: operations["get_rules"];
+        post: operations["post_rules"];
+    };
+    "/api/rules/{id}": {
+        parameters: {
+        };
+        get: operations["get_rules_id"];
+        delete: operations["delete_rules_id"];
+        patch: operations["patch_rules_id"];
+    };
+    "/api/rules/pause": {
+        parameters: {
+        };
+        post: operations["post_rules_pause"];
+    };
     "/api/rules/rehearsal": {
         parameters: {
         };
         post: operations["post_rules_rehearsal"];
+    };
+    "/api/rules/resume": {
+        parameters: {
+        };
+        post: operations["post_rules_resume"];
+    };
+    "/api/rules/state": {
+        parameters: {
+        };
+        get: operations["get_rules_state"];
     };
     "/api/segments": {
         parameters: {
@@ -1417,6 +1450,8 @@ export interface operations {
                                 assets?: string[];
                                 before?: {
                                     sha256?: string;
+                                    /** @enum {string} */
+                                    state?: "off" | "rehearse" | "on";
                                     status?: number;
                                     version?: string;
                                 };
@@ -1427,10 +1462,14 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                paused?: boolean;
                                 /** @description Responses of the site from `start` to `end`. */
                                 responses?: number;
+                                rule?: number;
                                 sha256?: string;
                                 start?: string;
+                                /** @enum {string} */
+                                state?: "off" | "rehearse" | "on";
                                 status?: number;
                                 statuses?: {
                                     [key: string]: number;
@@ -1440,7 +1479,7 @@ export interface operations {
                             };
                             id: number;
                             /** @enum {string} */
-                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated";
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused";
                             site: number;
                             text: string;
                             version: number;
@@ -1481,6 +1520,8 @@ export interface operations {
                                 assets?: string[];
                                 before?: {
                                     sha256?: string;
+                                    /** @enum {string} */
+                                    state?: "off" | "rehearse" | "on";
                                     status?: number;
                                     version?: string;
                                 };
@@ -1491,10 +1532,14 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                paused?: boolean;
                                 /** @description Responses of the site from `start` to `end`. */
                                 responses?: number;
+                                rule?: number;
                                 sha256?: string;
                                 start?: string;
+                                /** @enum {string} */
+                                state?: "off" | "rehearse" | "on";
                                 status?: number;
                                 statuses?: {
                                     [key: string]: number;
@@ -1504,7 +1549,7 @@ export interface operations {
                             };
                             id: number;
                             /** @enum {string} */
-                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated";
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused";
                             site: number;
                             text: string;
                             version: number;
@@ -1536,6 +1581,8 @@ export interface operations {
                                 assets?: string[];
                                 before?: {
                                     sha256?: string;
+                                    /** @enum {string} */
+                                    state?: "off" | "rehearse" | "on";
                                     status?: number;
                                     version?: string;
                                 };
@@ -1546,10 +1593,14 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                paused?: boolean;
                                 /** @description Responses of the site from `start` to `end`. */
                                 responses?: number;
+                                rule?: number;
                                 sha256?: string;
                                 start?: string;
+                                /** @enum {string} */
+                                state?: "off" | "rehearse" | "on";
                                 status?: number;
                                 statuses?: {
                                     [key: string]: number;
@@ -1559,7 +1610,7 @@ export interface operations {
                             };
                             id: number;
                             /** @enum {string} */
-                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated";
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused";
                             site: number;
                             text: string;
                             version: number;
@@ -1615,6 +1666,8 @@ export interface operations {
                                 assets?: string[];
                                 before?: {
                                     sha256?: string;
+                                    /** @enum {string} */
+                                    state?: "off" | "rehearse" | "on";
                                     status?: number;
                                     version?: string;
                                 };
@@ -1625,10 +1678,14 @@ export interface operations {
                                 name?: string;
                                 operator?: string;
                                 pathname?: string;
+                                paused?: boolean;
                                 /** @description Responses of the site from `start` to `end`. */
                                 responses?: number;
+                                rule?: number;
                                 sha256?: string;
                                 start?: string;
+                                /** @enum {string} */
+                                state?: "off" | "rehearse" | "on";
                                 status?: number;
                                 statuses?: {
                                     [key: string]: number;
@@ -1638,7 +1695,7 @@ export interface operations {
                             };
                             id: number;
                             /** @enum {string} */
-                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated";
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused";
                             site: number;
                             text: string;
                             version: number;
@@ -2430,6 +2487,83 @@ export interface operations {
                             verdict: "decaying" | "fading" | "insufficient" | "blocked" | "steady";
                         }[];
                         meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_edge_rules: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            sites: {
+                                domains: string[];
+                                managed_robots?: string;
+                                paused_since?: string;
+                                redirects: {
+                                    from: string;
+                                    status: 301 | 302 | 307 | 308;
+                                    to: string;
+                                }[];
+                                robots: {
+                                    body: string;
+                                    hostname: string;
+                                    status: number;
+                                }[];
+                                rules: {
+                                    /** @enum {string} */
+                                    action: "allow" | "block" | "pay" | "limit" | "gone";
+                                    agents: string[];
+                                    budget?: {
+                                        /** @enum {string} */
+                                        by: "agent" | "operator" | "address";
+                                        limit: number;
+                                        /** @enum {string} */
+                                        per: "minute" | "hour" | "day";
+                                        /** @enum {string} */
+                                        unit: "fetches" | "bytes";
+                                    };
+                                    disallowed: boolean;
+                                    except: string[];
+                                    id: number;
+                                    identity: ("verified" | "spoofed" | "unverifiable")[];
+                                    license_url?: string;
+                                    methods: string[];
+                                    name: string;
+                                    operators: string[];
+                                    /**
+                                     * @description Empty: every path. `*` matches within a segment, `**` across segments.
+                                     * @default []
+                                     */
+                                    paths: (string & (unknown & unknown))[];
+                                    purposes: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                                    refuse_search_engines: boolean;
+                                    /** @enum {string} */
+                                    state: "off" | "rehearse" | "on";
+                                    strict: boolean;
+                                    text: {
+                                        html?: string;
+                                        json?: string;
+                                        plain?: string;
+                                    };
+                                    until?: string;
+                                }[];
+                                site: number;
+                                sitemaps: string[];
+                            }[];
+                            version: string;
+                        };
                     };
                 };
             };
@@ -4763,6 +4897,398 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    get_rules: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            action: "allow" | "block" | "pay" | "limit" | "gone";
+                            agents: string[];
+                            budget?: {
+                                /** @enum {string} */
+                                by: "agent" | "operator" | "address";
+                                limit: number;
+                                /** @enum {string} */
+                                per: "minute" | "hour" | "day";
+                                /** @enum {string} */
+                                unit: "fetches" | "bytes";
+                            };
+                            changed_at: string;
+                            changed_by: string;
+                            disallowed: boolean;
+                            /** @constant */
+                            ended?: true;
+                            except: string[];
+                            id: number;
+                            identity: ("verified" | "spoofed" | "unverifiable")[];
+                            license_url?: string;
+                            methods: string[];
+                            name: string;
+                            operators: string[];
+                            /**
+                             * @description Empty: every path. `*` matches within a segment, `**` across segments.
+                             * @default []
+                             */
+                            paths: (string & (unknown & unknown))[];
+                            position: number;
+                            purposes: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                            refuse_search_engines: boolean;
+                            site: number;
+                            /** @enum {string} */
+                            state: "off" | "rehearse" | "on";
+                            strict: boolean;
+                            text: {
+                                html?: string;
+                                json?: string;
+                                plain?: string;
+                            };
+                            until?: string;
+                            version: number;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    post_rules: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    action: "allow" | "block" | "pay" | "limit" | "gone";
+                    agents?: string[];
+                    budget?: {
+                        /** @enum {string} */
+                        by: "agent" | "operator" | "address";
+                        limit: number;
+                        /** @enum {string} */
+                        per: "minute" | "hour" | "day";
+                        /** @enum {string} */
+                        unit: "fetches" | "bytes";
+                    };
+                    disallowed?: boolean;
+                    except?: string[];
+                    identity?: ("verified" | "spoofed" | "unverifiable")[];
+                    license_url?: string;
+                    methods?: string[];
+                    name: string;
+                    operators?: string[];
+                    /**
+                     * @description Empty: every path. `*` matches within a segment, `**` across segments.
+                     * @default []
+                     */
+                    paths?: (string & (unknown & unknown))[];
+                    position?: number;
+                    purposes?: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                    refuse_search_engines?: boolean;
+                    site: number;
+                    /** @enum {string} */
+                    state?: "off" | "rehearse" | "on";
+                    strict?: boolean;
+                    text?: {
+                        html?: string;
+                        json?: string;
+                        plain?: string;
+                    };
+                    until?: string;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            action: "allow" | "block" | "pay" | "limit" | "gone";
+                            agents: string[];
+                            budget?: {
+                                /** @enum {string} */
+                                by: "agent" | "operator" | "address";
+                                limit: number;
+                                /** @enum {string} */
+                                per: "minute" | "hour" | "day";
+                                /** @enum {string} */
+                                unit: "fetches" | "bytes";
+                            };
+                            changed_at: string;
+                            changed_by: string;
+                            disallowed: boolean;
+                            /** @constant */
+                            ended?: true;
+                            except: string[];
+                            id: number;
+                            identity: ("verified" | "spoofed" | "unverifiable")[];
+                            license_url?: string;
+                            methods: string[];
+                            name: string;
+                            operators: string[];
+                            /**
+                             * @description Empty: every path. `*` matches within a segment, `**` across segments.
+                             * @default []
+                             */
+                            paths: (string & (unknown & unknown))[];
+                            position: number;
+                            purposes: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                            refuse_search_engines: boolean;
+                            site: number;
+                            /** @enum {string} */
+                            state: "off" | "rehearse" | "on";
+                            strict: boolean;
+                            text: {
+                                html?: string;
+                                json?: string;
+                                plain?: string;
+                            };
+                            until?: string;
+                            version: number;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_rules_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            action: "allow" | "block" | "pay" | "limit" | "gone";
+                            agents: string[];
+                            budget?: {
+                                /** @enum {string} */
+                                by: "agent" | "operator" | "address";
+                                limit: number;
+                                /** @enum {string} */
+                                per: "minute" | "hour" | "day";
+                                /** @enum {string} */
+                                unit: "fetches" | "bytes";
+                            };
+                            changed_at: string;
+                            changed_by: string;
+                            disallowed: boolean;
+                            /** @constant */
+                            ended?: true;
+                            except: string[];
+                            id: number;
+                            identity: ("verified" | "spoofed" | "unverifiable")[];
+                            license_url?: string;
+                            methods: string[];
+                            name: string;
+                            operators: string[];
+                            /**
+                             * @description Empty: every path. `*` matches within a segment, `**` across segments.
+                             * @default []
+                             */
+                            paths: (string & (unknown & unknown))[];
+                            position: number;
+                            purposes: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                            refuse_search_engines: boolean;
+                            site: number;
+                            /** @enum {string} */
+                            state: "off" | "rehearse" | "on";
+                            strict: boolean;
+                            text: {
+                                html?: string;
+                                json?: string;
+                                plain?: string;
+                            };
+                            until?: string;
+                            version: number;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    delete_rules_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    patch_rules_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    action?: "allow" | "block" | "pay" | "limit" | "gone";
+                    agents?: string[];
+                    budget?: {
+                        /** @enum {string} */
+                        by: "agent" | "operator" | "address";
+                        limit: number;
+                        /** @enum {string} */
+                        per: "minute" | "hour" | "day";
+                        /** @enum {string} */
+                        unit: "fetches" | "bytes";
+                    } | null;
+                    disallowed?: boolean;
+                    except?: string[];
+                    identity?: ("verified" | "spoofed" | "unverifiable")[];
+                    license_url?: string | null;
+                    methods?: string[];
+                    name?: string;
+                    operators?: string[];
+                    /** @description Empty: every path. `*` matches within a segment, `**` across segments. */
+                    paths?: (string & (unknown & unknown))[];
+                    position?: number;
+                    purposes?: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                    refuse_search_engines?: boolean;
+                    /** @enum {string} */
+                    state?: "off" | "rehearse" | "on";
+                    strict?: boolean;
+                    text?: {
+                        html?: string;
+                        json?: string;
+                        plain?: string;
+                    };
+                    until?: string | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            action: "allow" | "block" | "pay" | "limit" | "gone";
+                            agents: string[];
+                            budget?: {
+                                /** @enum {string} */
+                                by: "agent" | "operator" | "address";
+                                limit: number;
+                                /** @enum {string} */
+                                per: "minute" | "hour" | "day";
+                                /** @enum {string} */
+                                unit: "fetches" | "bytes";
+                            };
+                            changed_at: string;
+                            changed_by: string;
+                            disallowed: boolean;
+                            /** @constant */
+                            ended?: true;
+                            except: string[];
+                            id: number;
+                            identity: ("verified" | "spoofed" | "unverifiable")[];
+                            license_url?: string;
+                            methods: string[];
+                            name: string;
+                            operators: string[];
+                            /**
+                             * @description Empty: every path. `*` matches within a segment, `**` across segments.
+                             * @default []
+                             */
+                            paths: (string & (unknown & unknown))[];
+                            position: number;
+                            purposes: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                            refuse_search_engines: boolean;
+                            site: number;
+                            /** @enum {string} */
+                            state: "off" | "rehearse" | "on";
+                            strict: boolean;
+                            text: {
+                                html?: string;
+                                json?: string;
+                                plain?: string;
+                            };
+                            until?: string;
+                            version: number;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    post_rules_pause: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    site: number;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            fronts: {
+                                asked_at?: string;
+                                /** @enum {string} */
+                                kind: "proxy" | "application" | "sidecar";
+                                name: string;
+                                since: string;
+                                version: string;
+                            }[];
+                            paused_by?: string;
+                            paused_since?: string;
+                            /** @constant */
+                            setting_off?: true;
+                            version: string;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     post_rules_rehearsal: {
         parameters: {
         };
@@ -4914,6 +5440,78 @@ export interface operations {
                             }[];
                         };
                         meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    post_rules_resume: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    site: number;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            fronts: {
+                                asked_at?: string;
+                                /** @enum {string} */
+                                kind: "proxy" | "application" | "sidecar";
+                                name: string;
+                                since: string;
+                                version: string;
+                            }[];
+                            paused_by?: string;
+                            paused_since?: string;
+                            /** @constant */
+                            setting_off?: true;
+                            version: string;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_rules_state: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            fronts: {
+                                asked_at?: string;
+                                /** @enum {string} */
+                                kind: "proxy" | "application" | "sidecar";
+                                name: string;
+                                since: string;
+                                version: string;
+                            }[];
+                            paused_by?: string;
+                            paused_since?: string;
+                            /** @constant */
+                            setting_off?: true;
+                            version: string;
+                        };
                     };
                 };
             };
