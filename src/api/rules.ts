@@ -21,6 +21,7 @@ import {
   SiteQuery,
   TotalMeta,
 } from './route.js'
+import { ruleExportRoute } from './rule-export.js'
 import { mergeChange } from './site-records.js'
 import { validate } from './validation.js'
 
@@ -100,6 +101,7 @@ export function ruleRoutes(deps: RuleRoutesDeps): Route[] {
       },
     }),
     ...stateRoutes(deps),
+    ruleExportRoute(deps),
     route('get', '/api/rules/{id}', 'manage:read', {
       summary: 'Get a rule',
       data: RuleView,
