@@ -53,6 +53,8 @@ const TAG_DESCRIPTIONS: Record<string, string> = {
   'citation-gap': 'How often agents fetched each URL, and how many visitors AI assistants sent back.',
   policy: 'robots.txt and llms.txt as parsed, and agents that violated them.',
   content: 'How the readership of each URL changes over time.',
+  'phantom-links': 'Addresses that people and assistants asked for and that do not exist.',
+  redirects: 'Where readers of missing pages are sent, while the origin answers 404 or 410.',
   sites: 'The sites of this instance.',
   rules: 'Rules for agents, and what they would have done.',
   goals: 'Pages and events that count as conversions.',

@@ -25,7 +25,7 @@ export function suggestName(name: string, known: readonly string[], otherwise = 
 }
 
 /** The Levenshtein distance: insertions, deletions and replacements from one text to the other. */
-function editDistance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]

@@ -47,3 +47,19 @@ export interface FetchDecision {
   /** Resolves with the decision to follow in place of this one, within 200 ms, where a strict rule waits. Never rejects. */
   later?: Promise<FetchDecision | undefined>
 }
+
+/** A response of the site that a redirect may take the place of. */
+export interface MissingPage {
+  status: number
+  method: string
+  /** The request target with its query, byte for byte. */
+  target: string
+  /** `Host` or `:authority`, with or without the port. */
+  host: string
+}
+
+/** The redirect that takes the place of a response. */
+export interface Redirection {
+  status: number
+  location: string
+}

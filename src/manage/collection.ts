@@ -77,7 +77,16 @@ export function requireVersion<R extends { readonly version: number }>(
 
 /** How a kind of record is stored in a table of `control.duckdb`. */
 interface CollectionTable<O extends SiteRecord> {
-  readonly table: 'goals' | 'funnels' | 'segments' | 'flags' | 'shares' | 'alerts' | 'reports' | 'annotations'
+  readonly table:
+    | 'goals'
+    | 'funnels'
+    | 'segments'
+    | 'flags'
+    | 'shares'
+    | 'alerts'
+    | 'reports'
+    | 'annotations'
+    | 'redirects'
   /** The kind of record in messages: `goal`. */
   readonly label: string
   readonly maxPerSite: number

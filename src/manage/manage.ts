@@ -18,6 +18,7 @@ import { createMembers } from './members.js'
 import { createOrgs } from './orgs.js'
 import { createHistories } from './other-tools.js'
 import { createPeople } from './people.js'
+import { createRedirects } from './redirects.js'
 import { createRefusedHostnames } from './refused-hostnames.js'
 import { createReports } from './reports.js'
 import { createRulePauses } from './rule-pauses.js'
@@ -81,7 +82,12 @@ export function createManage({
   const emailOf = async (user: number) => (await users.get(user))?.email
   const invitations = createInvitations({ records, members, emailOf, now, random, lock })
   const audit = createAuditLog(records)
-  const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
+  const managed = {
+    goals: createGoals(records),
+    funnels: createFunnels(records),
+    segments: createSegments(records),
+    redirects: createRedirects(records, onChange),
+  }
   const flags = createFlags(records)
   const shares = createShares(records)
   const alerts = createAlerts({ records, random })

@@ -92,6 +92,9 @@ export type LooseReport = Omit<EventRow, keyof Arrival | 'session_id' | 'session
   [Column in keyof Arrival | 'session_id' | 'session_start']: null
 }
 
+/** The kind of a row of `loose_reports`: a person asked for a page that does not exist. */
+export const MISSING_PAGE = 'missing_page'
+
 /** The columns of a person's row that the session's first hit fixes for all of its rows. */
 export const ARRIVAL_COLUMNS = [
   'entry_page',

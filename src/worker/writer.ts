@@ -246,17 +246,17 @@ function createCommit(
   let changes: Omit<Resolution, 'removed'> | undefined =
     batch.unplacedRows.length + batch.unmatchedViews.length > 0
       ? undefined
-      : { moves: [], placements: [], loose: [], additions: batch.additions }
+      : { moves: [], placements: [], loose: [...batch.missingPages], additions: batch.additions }
 
   const resolve = async (): Promise<Omit<Resolution, 'removed'>> => {
-    const { additions, removed, ...others } = await deps.resolveLate(rows.events, batch)
+    const { additions, removed, loose, ...others } = await deps.resolveLate(rows.events, batch)
     rows.events = rows.events.filter((row) => !removed.has(row))
     for (const [row, reason] of removed) {
       if (reason === undefined) continue
       drops = sumDrops(drops, { [reason]: 1 })
       countRowDrop(batch, row, reason)
     }
-    return { ...others, additions: [...batch.additions, ...additions] }
+    return { ...others, loose: [...loose, ...batch.missingPages], additions: [...batch.additions, ...additions] }
   }
 
   return {

@@ -67,7 +67,16 @@ async function open(t: Test) {
   }
 
   await makeRecords()
-  for (const name of ['annotations', 'rules', 'flags', 'alerts', 'reports', 'shares', 'orgs/1/invitations'])
+  for (const name of [
+    'annotations',
+    'rules',
+    'flags',
+    'alerts',
+    'reports',
+    'redirects',
+    'shares',
+    'orgs/1/invitations',
+  ])
     await make(`/api/${name}`, BODIES[`post /api/${name.replace('/1/', '/{id}/')}`] ?? {})
 
   const callers = new Map<Caller, (row: Row, body: string | undefined) => Sent>()

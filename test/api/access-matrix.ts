@@ -140,7 +140,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ]),
   ...['agents/overview', 'agents/breakdown', 'agents/timeseries', 'agents/coverage', 'agents/catalog', 'citation-gap']
     .concat(['citation-gap/summary', 'policy', 'policy/violations', 'policy/violations/agents'])
-    .concat(['policy/violations/pages', 'policy/violations/rules', 'policy/versions', 'content/decay'])
+    .concat(['policy/violations/pages', 'policy/violations/rules', 'policy/versions', 'content/decay', 'phantom-links'])
     .map((name): [string, Row] => [`get /api/${name}`, read]),
 
   ['post /api/policy/rehearsal', row('unshared', 200, { body: { site: 1, text: '' } })],
@@ -207,6 +207,13 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['get /api/share/{slug}', row('open', 404, { asks: '/api/share/none' })],
   ['get /api/share/{slug}/badge.svg', row('open', 404, { asks: '/api/share/none/badge.svg' })],
   ['post /api/share/{slug}/unlock', row('open', 404, { asks: '/api/share/none/unlock', body: { password: 'x' } })],
+
+  ['get /api/redirects', row('manage', 200)],
+  ['get /api/redirects/export', row('manage', 200)],
+  ['post /api/redirects', made('admin')],
+  ['get /api/redirects/{id}', row('manage', 200)],
+  ['patch /api/redirects/{id}', row('admin', 200, EMPTY)],
+  ['delete /api/redirects/{id}', gone('admin', '/api/redirects/1')],
 
   ['get /api/keys', row('admin', 200)],
   ['post /api/keys', made('admin')],

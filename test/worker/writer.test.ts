@@ -38,6 +38,7 @@ async function writing(t: Test, given: Partial<WriterDeps> = {}) {
           unplacedRows: [],
           additions: [],
           unmatchedViews: [],
+          missingPages: [],
         }
       },
     },
@@ -150,6 +151,7 @@ t.test('late rows are stored with the sessions that the store has, once it can b
         unplacedRows: [{ row: late, visitor: who }],
         additions: [],
         unmatchedViews: [],
+        missingPages: [],
       }),
     },
     async resolveLate(rows, { unplacedRows }) {
@@ -206,6 +208,7 @@ t.test('a row that is verified soon is stored verified; a later verdict complete
           unplacedRows: [],
           additions: [],
           unmatchedViews: [],
+          missingPages: [],
         }
       },
     },

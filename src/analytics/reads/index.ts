@@ -7,6 +7,7 @@ import agentsTimeseries from './agents/timeseries.js'
 import citationGapSummary from './citation-gap/summary.js'
 import citationGap from './citation-gap.js'
 import contentDecay from './content/decay.js'
+import phantomLinks from './phantom-links.js'
 import policyVersions from './policy/versions.js'
 import policyViolationsByAgent from './policy/violations/agents.js'
 import policyViolationsByPage from './policy/violations/pages.js'
@@ -73,5 +74,6 @@ export const reads: readonly Read[] = [
   policyViolationsByPage,
   policyViolationsByRule,
   contentDecay,
+  phantomLinks,
   dimensions,
 ]

@@ -67,7 +67,7 @@ interface PublicListenerDeps {
   /** Responds to a request under the base path. */
   serve(req: Incoming, res: Outgoing, client: ServiceClient): void
   /** The rules for agents. */
-  rules?: Pick<LiveRules, 'decide'>
+  rules?: Pick<LiveRules, 'decide' | 'redirect'>
   log: Log
   /** Number of files this process may open; undefined if the system does not say. */
   openFiles?: number | undefined

@@ -10,6 +10,7 @@ import { flagRoutes } from '../../api/flags.js'
 import { historyRoutes } from '../../api/histories.js'
 import { importControlRoutes, importRoutes } from '../../api/imports.js'
 import { createMetrics } from '../../api/metrics.js'
+import { redirectRoutes } from '../../api/redirects.js'
 import { ruleRoutes } from '../../api/rules.js'
 import { serviceRoutes } from '../../api/service-routes.js'
 import { badgeRoute } from '../../api/share/badge.js'
@@ -164,7 +165,7 @@ interface Areas {
   rules: ReturnType<typeof createRulesInForce>
 }
 
-/** The HTTP application over the areas: the route table in the order of the API document. */
+/** The HTTP application over the areas: the route table in the order of the API document. Long because it lists all routes. */
 function createServiceApp(
   { core, health, sizes, disk, backups, accounts, ingest, reads, notify, status, importJobs, rules }: Areas,
   { cors_origins = [] }: ServiceConfig,
@@ -214,6 +215,7 @@ function createServiceApp(
     ...flagRoutes({ sites, flags }),
     ...alertRoutes({ sites, alerts, notify, readDependencies: reads.asOperator, now }),
     ...reportRoutes({ sites, reports, notify }),
+    ...redirectRoutes({ sites, redirects: managed.redirects, users, now }),
     ...ingest.trackRoutes,
     ...serviceRoutes({
       workerClient,

@@ -1,4 +1,6 @@
 import { ServerResponse } from 'node:http'
+import type { Redirection } from '../../capture/decision.js'
+import type { LiveRules } from '../rules/live-rules.js'
 import type { Exchange } from './exchange.js'
 import { createInjection, type Injection, type ScriptFor } from './inject/injection.js'
 import type { Page, PageClient } from './inject/page.js'
@@ -26,6 +28,7 @@ import {
   sendErrorPage,
   sendHead,
   sendInformation,
+  sendWholeResponse,
   stopClientTimeout,
 } from './response-writer.js'
 import type { Upload } from './upload.js'
@@ -47,6 +50,8 @@ export interface ForwarderOptions {
   onPolicyChange?: OnPolicyChange
   /** Returns the script whose tag a page gets; without it no page is changed. */
   scriptFor?: ScriptFor
+  /** The redirects of missing pages; without any, no response is looked at. */
+  rules?: Pick<LiveRules, 'redirect'>
 }
 
 export interface ForwardedRequest {
@@ -67,6 +72,10 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 /** Time between the packets of an origin that does not pause, ms. */
 const HEAD_FLUSH_DELAY_MS = 25
 
+/** A discarded body is read this far, and for this long, before the connection is closed. */
+const MAX_DISCARDED_BYTES = 262_144
+const MAX_DISCARD_MS = 5_000
+
 /** Largest interval between two looks at the timeouts, ms; shorter timeouts are looked at eight times. */
 const MAX_TICK_MS = 1_000
 
@@ -85,7 +94,7 @@ export function createForwarder(options: ForwarderOptions) {
   })
   const policyChanges = options.onPolicyChange && createPolicyChangeDetector(options.onPolicyChange)
   const injection = options.scriptFor && createInjection(options.scriptFor)
-  const context: ForwarderState = { host: origin.host, counters, policyChanges, injection }
+  const context: ForwarderState = { host: origin.host, counters, policyChanges, injection, rules: options.rules }
   return {
     /** Sends a request to the origin and its response to the client. */
     forward(exchange: Exchange, head: RequestHead, body: Upload | null): ForwardedRequest {
@@ -107,6 +116,7 @@ interface ForwarderState {
   counters: OriginCounters
   policyChanges: PolicyChangeDetector | undefined
   injection: Injection | undefined
+  rules: ForwarderOptions['rules']
 }
 
 /** Handles one exchange with the origin: sends the response to the client part by part. */
@@ -120,6 +130,9 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
   #policyHash: PolicyBodyHash | undefined
   #page: Page | undefined
   #message = ''
+  /** Bytes of the origin's body that were discarded; undefined unless a redirect took its place. */
+  #discarded: number | undefined
+  #discardTimer: NodeJS.Timeout | undefined
 
   constructor(
     readonly exchange: Exchange,
@@ -158,7 +171,12 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
   onHead({ status, message, fields }: OriginHead): void {
     const { exchange } = this
     const { req, res, method } = exchange
-    const { policyChanges } = this.context
+    const { policyChanges, rules } = this.context
+    const redirect = rules?.redirect?.({ status, method, target: exchange.path, host: exchange.host })
+    if (redirect !== undefined) {
+      this.#redirect(redirect)
+      return
+    }
     const trailers = acceptsTrailers(req) && method !== 'HEAD' && status !== 304 && status !== 204
     const head = readResponseHead(fields, status, trailers)
     this.#message = message
@@ -174,6 +192,25 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
       if (status === 200) this.#policyHash = policyChanges.hashBody(exchange, head.fields)
       else if (status === 404 || status === 410) policyChanges.reportMissing(exchange)
     }
+  }
+
+  /** Sends a redirect in place of the origin's response, whose body is read and discarded, so that its connection stays usable. */
+  #redirect({ status, location }: Redirection): void {
+    const { exchange } = this
+    const { req, res, method } = exchange
+    exchange.status = status
+    exchange.redirected = true
+    exchange.ended = true
+    this.#discarded = 0
+    sendWholeResponse(res, { status, headers: [['location', location]], body: '' }, method, !req.complete)
+    this.#discardTimer = setTimeout(() => this.connection?.abort(this), MAX_DISCARD_MS)
+  }
+
+  /** Counts a part of a body that is discarded; of a long one the connection is closed. */
+  #discard(bytes: number): boolean {
+    this.#discarded = (this.#discarded ?? 0) + bytes
+    if (this.#discarded > MAX_DISCARDED_BYTES) this.connection?.abort(this)
+    return true
   }
 
   /**
@@ -205,6 +242,7 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
   }
 
   onBody(part: Buffer): boolean {
+    if (this.#discarded !== undefined) return this.#discard(part.length)
     this.#policyHash?.update(part)
     return this.#page === undefined ? this.#send(own(part), part.length) : this.#page.write(Buffer.from(part))
   }
@@ -247,6 +285,7 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
 
   onEnd(last: Buffer, raw: readonly string[]): void {
     const { exchange } = this
+    clearTimeout(this.#discardTimer)
     if (exchange.ended) return
     const trailers = raw.length > 0 && acceptsTrailers(exchange.req) ? readTrailers(raw) : []
     if (last.length > 0) this.#policyHash?.update(last)
@@ -260,6 +299,7 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
   }
 
   onFailure(failure: OriginFailure, stale: boolean): void {
+    clearTimeout(this.#discardTimer)
     if (this.isAbandoned || this.exchange.ended) return
     // Retries only a request that the origin cannot have begun to process, on a connection of its own.
     if (stale && !this.#retried && this.upload === null && IDEMPOTENT.has(this.method)) {

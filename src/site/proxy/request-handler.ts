@@ -236,6 +236,7 @@ export class RequestHandler {
       content_type: '',
       observedHeaders: undefined,
       decision: undefined,
+      redirected: false,
       ended: false,
       backpressured: false,
       timerSet: false,

@@ -1,11 +1,12 @@
 import type { Agent } from '../../agents/agent.js'
 import { createIdentify } from '../../agents/identify.js'
 import { memoize } from '../../base/cache.js'
-import type { ArrivingRequest, ClaimVerdict, FetchDecision } from '../../capture/decision.js'
+import type { ArrivingRequest, ClaimVerdict, FetchDecision, MissingPage, Redirection } from '../../capture/decision.js'
 import { NO_RULES, type RuleSet, type SiteRules } from '../../rules/rule-set.js'
 import { type CheckClaim, createClaimChecks } from './claim-checks.js'
 import { createDecider, type DeciderDeps } from './decider.js'
 import { createDecisionCounts, type DecisionCount } from './decision-counts.js'
+import { createRedirector } from './redirector.js'
 import { createSharedBudgets, type SharedBudgets } from './shared-budgets.js'
 import { createVerdictCache } from './verdict-cache.js'
 
@@ -20,6 +21,8 @@ interface LiveRulesDeps {
 export interface LiveRules {
   /** Decides about a request; undefined while no site has a rule, and nothing else is looked at then. */
   readonly decide: ((request: ArrivingRequest) => FetchDecision | undefined) | undefined
+  /** Returns the redirect of a missing page; undefined while no site has a redirect, and no response is looked at then. */
+  readonly redirect: ((missing: MissingPage) => Redirection | undefined) | undefined
   /** The set of rules that is applied, and since when, in milliseconds since 1970. */
   readonly set: RuleSet
   readonly since: number
@@ -57,10 +60,14 @@ export function createLiveRules({ agents, now }: LiveRulesDeps): LiveRules {
   let set = NO_RULES
   let since = now()
   let decider: ReturnType<typeof createDecider> | undefined
+  let redirect: LiveRules['redirect']
 
   return {
     get decide() {
       return decider?.decide
+    },
+    get redirect() {
+      return redirect
     },
     get set() {
       return set
@@ -78,6 +85,7 @@ export function createLiveRules({ agents, now }: LiveRulesDeps): LiveRules {
         identify ??= createCachedIdentify(agents())
         decider = createDecider(set, { identify, verdicts, claims, counts, budgets, now })
       } else decider = undefined
+      redirect = createRedirector(set)
       for (const listener of listeners) listener(set)
     },
     watch(listener) {

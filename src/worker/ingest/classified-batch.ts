@@ -40,11 +40,13 @@ export interface ClassifiedBatch {
   additions: Addition[]
   /** Rows of which the store must tell whether they are added to stored rows instead. */
   unmatchedViews: UnmatchedView[]
+  /** People's requests for pages that do not exist: stored without a session, because nothing was seen. */
+  missingPages: EventRow[]
 }
 
 /** A batch while it is being classified. */
 export interface BatchDraft
-  extends Pick<ClassifiedBatch, 'rows' | 'pendingVerifications' | 'unplacedRows' | 'additions'> {
+  extends Pick<ClassifiedBatch, 'rows' | 'pendingVerifications' | 'unplacedRows' | 'additions' | 'missingPages'> {
   unmatchedViews: Map<EventRow, UnmatchedView>
   /** Rows of this batch by the half of a view that they are. */
   viewRows: Map<PendingView, EventRow>
@@ -55,6 +57,7 @@ export const createBatchDraft = (): BatchDraft => ({
   pendingVerifications: [],
   unplacedRows: [],
   additions: [],
+  missingPages: [],
   unmatchedViews: new Map(),
   viewRows: new Map(),
 })

@@ -14,8 +14,9 @@ import { countEndpointDrop, type DropCounts, type DropReason, type EndpointDrop 
 import { createAgentRow } from './agent-fetch.js'
 import { addAgentHit, createHitRequests, type HitRequest, matchAgentFetch } from './agent-hit.js'
 import { type BatchDraft, type ClassifiedBatch, createBatchDraft } from './classified-batch.js'
+import { isMissingPage } from './missing-page.js'
 import { addPersonHit } from './person-hit.js'
-import { addPersonView, dropReason, notePolicyRequest } from './person-view.js'
+import { addMissingPage, addPersonView, dropReason, notePolicyRequest } from './person-view.js'
 import type { PlaceLookup } from './place/place-lookup.js'
 import { createReferrerSpam, type ReferrerSpamSettings } from './referrer-spam.js'
 import { readObservedRequest } from './request-context.js'
@@ -104,6 +105,8 @@ function createPaths(deps: ClassifierDeps, viewMemory: ViewMemory) {
       return addPersonView(readObservedRequest(observation, site, at, isPage), draft, personDeps)
     }
     notePolicyRequest(observation, site, at, personDeps)
+    if (isMissingPage(observation, site))
+      addMissingPage(readObservedRequest(observation, site, at, false), draft, personDeps)
     return reason
   }
 
@@ -166,9 +169,11 @@ export function createClassifier(deps: ClassifierDeps) {
           countEndpointDrop(endpointDrops, origin.site, origin.door, reason)
       }
       if (faults > 0) reportFaults(deps.log, faults, fault)
-      const { rows, pendingVerifications, unplacedRows, additions } = draft
+      const { rows, pendingVerifications, unplacedRows, additions, missingPages } = draft
       const unmatchedViews = [...draft.unmatchedViews.values()]
-      return { rows, drops, endpointDrops, pendingVerifications, unplacedRows, additions, unmatchedViews }
+      return {
+        ...{ rows, drops, endpointDrops, pendingVerifications, unplacedRows, additions, unmatchedViews, missingPages },
+      }
     },
   }
 }

@@ -11,7 +11,7 @@ import { attributeVisit } from '../../capture/sources/channel.js'
 import { isOwnReferrer, parseReferrer } from '../../capture/sources/referrer.js'
 import { sourceOfReferrer } from '../../capture/sources/source.js'
 import type { DropReason } from '../../storage/drops.js'
-import type { Arrival, EventRow } from '../../storage/rows.js'
+import { type Arrival, type EventRow, MISSING_PAGE } from '../../storage/rows.js'
 import { propsText } from './browser-report.js'
 import { type BatchDraft, completeView } from './classified-batch.js'
 import type { Place, PlaceLookup } from './place/place-lookup.js'
@@ -97,6 +97,18 @@ export function addPersonView(observed: ObservedRequest, draft: BatchDraft, deps
   viewMemory.noteView(key, joined?.key, at)
   draft.viewRows.set(view, row)
   return undefined
+}
+
+/**
+ * Adds a person's request for a page that does not exist. It is no view and begins no visit, so the row has no session,
+ * and is in no count of visits and visitors.
+ */
+export function addMissingPage({ request, status }: ObservedRequest, draft: BatchDraft, deps: PersonDeps): void {
+  const { visitor_id } = readVisitorIds(request, deps.salts)
+  const session = startSession(visitor_id, request.at, readArrival(request, deps))
+  const place = deps.places.locate(request.address)
+  const row = createPersonRow(request, visitor_id, session, place, deps, { suspected: false, suspected_by: null })
+  draft.missingPages.push(Object.assign(row, { kind: MISSING_PAGE, status }))
 }
 
 /** Fills in what the browsers of the row's session reported about themselves. */

@@ -88,6 +88,41 @@ t.test('which observations become rows', async (t) => {
   for (const [changes, expected, why] of rows) t.equal(outcome(changes), expected, why)
 })
 
+t.test('which requests of people are for missing pages', async (t) => {
+  const html = { accept: 'text/html,*/*;q=0.8' }
+  const rows: [Partial<Observation>, boolean, string, Partial<SiteSettings>?][] = [
+    [{ status: 404 }, false, 'a client that does not say that it wants a page'],
+    [{ status: 404, headers: html }, true, 'a page that does not exist'],
+    [{ status: 410, headers: html }, true, 'a page that is gone'],
+    [{ status: 404, content_type: 'text/plain', headers: html }, true, 'whatever the origin answers with'],
+    [{ status: 404, headers: { 'sec-fetch-dest': 'document' } }, true, 'a navigation'],
+    [{ status: 200, headers: html }, false, 'a page that exists'],
+    [{ status: 403, headers: html }, false, 'refused by the origin'],
+    [{ status: 404, method: 'HEAD', headers: html }, false, 'HEAD'],
+    [{ status: 404, headers: { ...html, 'sec-fetch-dest': 'iframe' } }, false, 'a frame'],
+    [{ status: 404, headers: { ...html, 'sec-purpose': 'prefetch' } }, false, 'prefetched'],
+    [{ status: 404, pathname: '/x.png', headers: html }, false, 'a picture'],
+    [{ status: 404, pathname: '/robots.txt', headers: html }, false, 'a file that programs ask for'],
+    [{ status: 404, pathname: '/paper.pdf', headers: html }, true, 'a document'],
+    [{ status: 404, headers: html, opted_out: true }, false, 'opted out'],
+    [
+      { status: 404, headers: html, pathname: '/admin/x' },
+      false,
+      'an excluded path',
+      { excluded_paths: ['/admin/**'] },
+    ],
+    [{ status: 404, headers: html, user_agent: GPTBOT }, false, 'an agent has a row of its own'],
+    [{ status: 301, headers: html }, false, 'a redirect of the origin'],
+  ]
+  for (const [changes, expected, why, changed] of rows) {
+    const { missingPages, rows, drops } = classifier([{ ...site, ...changed }]).classify([{ ...view, ...changes }])
+    t.equal(missingPages.length, expected ? 1 : 0, why)
+    if (!expected) continue
+    t.match(missingPages[0], { kind: 'missing_page', status: changes.status, site_id: site.id }, why)
+    t.strictSame([rows.events.length, drops], [0, { not_a_page: 1 }], `${why}: no view`)
+  }
+})
+
 t.test('a site can honour privacy signals and exclude paths', async (t) => {
   const excluded_paths = ['/admin/**', '/thanks', '/*/print']
   const rows: [Partial<Observation>, Partial<SiteSettings>, string, string][] = [

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 import { IS_GENUINE } from '../../../storage/aggregates/daily-counts.js'
-import { isIn, raw, type Sql, sql } from '../../../storage/sql.js'
+import { raw, type Sql, sql } from '../../../storage/sql.js'
 import type { ResultRow } from '../../../storage/store.js'
 import { filterCondition } from '../../query/conditions.js'
 import { agentsOfUrls, dailyCounts } from '../../query/counted-days.js'
 import { columnsMatch } from '../../query/key-match.js'
-import { type Plan, planForTable, planForUrlList, withWindow } from '../../query/plan.js'
+import { type Plan, planForTable, withWindow } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import type { ReadContext } from '../../query/read-context.js'
+import { sitemapRows } from '../../query/sitemap-rows.js'
 import { beforeWindowEnd } from '../../query/window-conditions.js'
 import { Count, comparableRow, formatInstants, Instant, metricShapes, urlKey } from '../shapes.js'
 
@@ -52,7 +53,7 @@ export default defineRead({
   ),
   run: async (context, { order }) => {
     const { plan } = context
-    const sitemap = await sitemapRows(context)
+    const sitemap = await sitemapRows(context, plan)
     const page = await context.list(
       { key: URL_KEY, order: RANKING[order], metrics: ['fetches', 'spoofed', 'pageviews'] },
       (p) => sql`select *, case when last_crawl is null then 1 else 0 end as never from (${urlRows(p, sitemap)}) u`,
@@ -73,13 +74,6 @@ export default defineRead({
     return { data, rows: data.length }
   },
 })
-
-/** The rows of `sitemap_urls`, which are stored by hostname, that belong to the site and pass the filters on URLs. */
-async function sitemapRows(context: ReadContext): Promise<Sql> {
-  const known = await context.rows(sql`select distinct hostname from sitemap_urls`)
-  const own = known.map(({ hostname }) => String(hostname)).filter((hostname) => context.site.owns(hostname))
-  return sql`sitemap_urls where ${isIn(raw('hostname'), own)} and ${filterCondition(planForUrlList(context.plan))}`
-}
 
 /** Selects every URL: `hostname, pathname, first_crawl, last_crawl, fetches, spoofed, pageviews, listed`. */
 const urlRows = (plan: Plan, sitemap: Sql): Sql => {

@@ -306,6 +306,11 @@ export interface paths {
         };
         post: operations["post_orgs_id_transfer"];
     };
+    "/api/phantom-links": {
+        parameters: {
+        };
+        get: operations["get_phantom_links"];
+    };
     "/api/policy": {
         parameters: {
         };
@@ -346,6 +351,24 @@ export interface paths {
         };
         get: operations["get_policy_violations_rules"];
     };
+    "/api/redirects": {
+        parameters: {
+        };
+        get: operations["get_redirects"];
+        post: operations["post_redirects"];
+    };
+    "/api/redirects/{id}": {
+        parameters: {
+        };
+        get: operations["get_redirects_id"];
+        delete: operations["delete_redirects_id"];
+        patch: operations["patch_redirects_id"];
+    };
+    "/api/redirects/export": {
+        parameters: {
+        };
+        get: operations["get_redirects_export"];
+    };
     "/api/reports": {
         parameters: {
         };
@@ -381,6 +404,11 @@ export interface paths {
         get: operations["get_rules_id"];
         delete: operations["delete_rules_id"];
         patch: operations["patch_rules_id"];
+    };
+    "/api/rules/export": {
+        parameters: {
+        };
+        get: operations["get_rules_export"];
     };
     "/api/rules/pause": {
         parameters: {
@@ -780,6 +808,7 @@ export interface components {
         hostname: string;
         hostname_: string;
         id: number;
+        id_: number;
         kind: string;
         lang: string;
         limit: number;
@@ -801,6 +830,7 @@ export interface components {
         severity_: string;
         site: number;
         site_: number;
+        site__: number;
         slug: string;
         start: string;
         step: string;
@@ -4114,6 +4144,65 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    get_phantom_links: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience___"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents: {
+                                agent_id: string;
+                                fetches: number;
+                                name: string;
+                            }[];
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            fetches: number;
+                            hostname: string;
+                            last_served?: string;
+                            lost: number;
+                            nearest?: {
+                                in_sitemap: boolean;
+                                pathname: string;
+                                /** @enum {string} */
+                                reason: "same_name" | "moved" | "spelling" | "words" | "parent";
+                            };
+                            pathname: string;
+                            readers: number;
+                            requests: number;
+                            since?: string;
+                            status?: number;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     get_policy: {
         parameters: {
             query: {
@@ -4667,6 +4756,176 @@ export interface operations {
                         }[];
                         meta: components["schemas"]["Meta"];
                     };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_redirects: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site__"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            created_by: string;
+                            from: string & (unknown & unknown);
+                            id: number;
+                            site: number;
+                            status: 301 | 302 | 307 | 308;
+                            to: string;
+                            version: number;
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    post_redirects: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    from: string & (unknown & unknown);
+                    site: number;
+                    status?: 301 | 302 | 307 | 308;
+                    to: string;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            created_by: string;
+                            from: string & (unknown & unknown);
+                            id: number;
+                            site: number;
+                            status: 301 | 302 | 307 | 308;
+                            to: string;
+                            version: number;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_redirects_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            created_by: string;
+                            from: string & (unknown & unknown);
+                            id: number;
+                            site: number;
+                            status: 301 | 302 | 307 | 308;
+                            to: string;
+                            version: number;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    delete_redirects_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id_"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    patch_redirects_id: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id_"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    from?: string & (unknown & unknown);
+                    status?: 301 | 302 | 307 | 308;
+                    to?: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            created_at: string;
+                            created_by: string;
+                            from: string & (unknown & unknown);
+                            id: number;
+                            site: number;
+                            status: 301 | 302 | 307 | 308;
+                            to: string;
+                            version: number;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_redirects_export: {
+        parameters: {
+            query: {
+                for: "nginx" | "caddy" | "apache";
+                site: components["parameters"]["site__"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain; charset=utf-8": string;
                 };
             };
             default: components["responses"]["Error"];
@@ -5246,6 +5505,25 @@ export interface operations {
                             version: number;
                         };
                     };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_rules_export: {
+        parameters: {
+            query: {
+                for: "nginx" | "caddy" | "apache" | "haproxy" | "cloudflare" | "robots";
+                site: components["parameters"]["site__"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain; charset=utf-8": string;
                 };
             };
             default: components["responses"]["Error"];
