@@ -5514,7 +5514,7 @@ export interface operations {
         parameters: {
             query: {
                 for: "nginx" | "caddy" | "apache" | "haproxy" | "cloudflare" | "robots";
-                site: components["parameters"]["site__"];
+                site: components["parameters"]["site_"];
             };
         };
         responses: {
