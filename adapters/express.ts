@@ -17,9 +17,8 @@ export function middleware(readership: Readership, options: MountOptions = {}) {
   const handle = mount(readership, options)
   return (req: ExpressRequest, res: ServerResponse, next: (error?: unknown) => void): void => {
     // `originalUrl`, because a router removes its own path from `req.url`.
-    const overrides = { url: req.originalUrl, host: hostOf(req) }
     const onWait = (passes: Promise<boolean>) => void passes.then((isPassed) => isPassed && next())
-    if (!handle(req, res, req.ip ?? '', overrides, onWait)) next()
+    if (!handle(req, res, req.ip ?? '', { url: req.originalUrl, host: hostOf(req), onWait })) next()
   }
 }
 

@@ -38,7 +38,7 @@ export function middleware(readership: Readership, options: HonoOptions = {}): M
     const onWait = (later: Promise<boolean>) => {
       passes = later
     }
-    if (!handle(incoming, outgoing, ip, {}, onWait) || (await passes)) return next()
+    if (!handle(incoming, outgoing, ip, { onWait }) || (await passes)) return next()
     // Tells @hono/node-server not to send a response again. `serve` installs its own Response class, which looks at its
     // headers only after something has been read, hence the access to `body`.
     const sent = new Response(null, { headers: { 'x-hono-already-sent': 'true' } })

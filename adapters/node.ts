@@ -16,6 +16,6 @@ export function listener(readership: Readership, handler: RequestListener, optio
   const address = options.clientAddress ?? peerAddress
   return (req, res) => {
     const onWait = (passes: Promise<boolean>) => void passes.then((isPassed) => isPassed && handler(req, res))
-    if (!handle(req, res, address(req), {}, onWait)) handler(req, res)
+    if (!handle(req, res, address(req), { onWait })) handler(req, res)
   }
 }

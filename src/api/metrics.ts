@@ -24,6 +24,20 @@ export interface ProxyCounts {
   ignored_peer?: string
 }
 
+/** Decisions of the rules for agents in this process and its site processes, since their start. */
+export interface RuleCounts {
+  /** `paused` and `rehearse` had no effect. */
+  decisions: readonly {
+    site: number
+    rule: number
+    action: string
+    state: 'on' | 'rehearse' | 'paused'
+    count: number
+  }[]
+  /** Rules that are on or in rehearsal. */
+  active: number
+}
+
 /** The counters that metrics are read from at each scrape, so that no hot path depends on this file. */
 export interface MetricSources {
   health(): WorkerClientStatus
@@ -34,6 +48,8 @@ export interface MetricSources {
   isWriter(): boolean
   /** Undefined without a proxy. */
   proxy(): ProxyCounts | undefined
+  /** Absent in a process that serves no site. */
+  rules?(): RuleCounts
   /** Reads the size of a store in a file; undefined while it is not known. */
   size?(): Promise<StoredSize | undefined>
   /** Reads the free space of the data directory's disk; `limit` is --min-free-disk. */
@@ -120,6 +136,21 @@ export function addProxyMetrics({ addEach, addOne }: MetricAdder, proxy: MetricS
   addOne('readership_requests_active', 'Requests in progress.', () => proxy()?.active ?? 0)
 }
 
+/** Adds the decisions of rules for agents. */
+export function addRuleMetrics({ add, addOne }: MetricAdder, rules: NonNullable<MetricSources['rules']>) {
+  add(
+    'readership_rule_decisions_total',
+    'Fetches of agents that a rule decided, or would have decided in rehearsal or while rules are paused.',
+    ['site', 'rule', 'action', 'state'],
+    () =>
+      rules().decisions.map(({ site, rule, count, ...labels }) => [
+        { site: String(site), rule: String(rule), ...labels },
+        count,
+      ]),
+  )
+  addOne('readership_rules_in_force', 'Rules that are on or in rehearsal.', () => rules().active)
+}
+
 /** Adds the sizes of a store in a file. */
 function addSizeMetrics({ addEach }: MetricAdder, read: NonNullable<MetricSources['size']>) {
   const ofTables = (key: 'bytes' | 'growth_bytes') => async () =>
@@ -200,6 +231,7 @@ export function addInstanceMetrics(registry: MetricAdder, sources: MetricSources
     })
   })
   addProxyMetrics(registry, proxy)
+  if (sources.rules) addRuleMetrics(registry, sources.rules)
   const { disk } = sources
   const space =
     "Space of the data directory's disk: free, and --min-free-disk as limit, below which rows are not stored."

@@ -5,6 +5,7 @@ import { renderError } from './error-response.js'
 import {
   addIngestDrops,
   addProxyMetrics,
+  addRuleMetrics,
   createMetricRegistry,
   type MetricAdder,
   type MetricSources,
@@ -13,7 +14,7 @@ import type { Peer } from './route.js'
 import { textResponse } from './service-routes.js'
 
 /** The dependencies of the service of an instance that ships its rows. */
-interface ShippingSources extends Pick<MetricSources, 'ingestDrops' | 'proxy' | 'refresh'> {
+interface ShippingSources extends Pick<MetricSources, 'ingestDrops' | 'proxy' | 'rules' | 'refresh'> {
   /** The URL of the collector, which stores the rows. */
   collector: string
   shipping(): ShipperStats
@@ -64,7 +65,7 @@ export function createShippingApp(source: ShippingSources): App {
 /** Adds all metrics of an instance that ships its rows. */
 export function addShippingMetrics(
   registry: MetricAdder,
-  { shipping, ingestDrops, proxy }: Pick<ShippingSources, 'shipping' | 'ingestDrops' | 'proxy'>,
+  { shipping, ingestDrops, proxy, rules }: Pick<ShippingSources, 'shipping' | 'ingestDrops' | 'proxy' | 'rules'>,
 ): void {
   const { addEach, addOne } = registry
   const of = (name: 'shipped' | 'losses' | 'attempts') => () => Object.entries(shipping()[name])
@@ -80,4 +81,5 @@ export function addShippingMetrics(
   addOne('readership_collector_ready', '0 while the collector accepts no rows.', isAccepted)
   addIngestDrops(registry, ingestDrops)
   addProxyMetrics(registry, proxy)
+  if (rules) addRuleMetrics(registry, rules)
 }

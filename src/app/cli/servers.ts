@@ -64,6 +64,10 @@ export async function runProxy({ config, terminal }: CommandCall): Promise<void>
       rules,
       version: terminal.version,
       proxy: () => listener?.stats(),
+      ruleCounts: () => {
+        const decisions = listener && 'ruleCounts' in listener ? listener.ruleCounts() : rules.counts()
+        return { decisions, active: rules.size() }
+      },
       otherRecorders: () => (listener && 'recorders' in listener ? listener.recorders : undefined),
       status: () => ({
         origin: config.origin,

@@ -195,6 +195,7 @@ function createServiceApp(
     recorder: () => recorder.stats(),
     ingestDrops: drops.totals,
     proxy: () => deps.proxy?.(),
+    ...(deps.ruleCounts && { rules: deps.ruleCounts }),
     refresh: async () => deps.otherRecorders?.()?.refresh(),
     size: sizes.read,
     disk,

@@ -1,4 +1,4 @@
-import type { ProxyCounts } from '../../api/metrics.js'
+import type { ProxyCounts, RuleCounts } from '../../api/metrics.js'
 import type { Log } from '../../base/log.js'
 import type { PackedBatch } from '../../capture/packed-batch.js'
 import type { OpenReadership } from '../../capture/readership-interface.js'
@@ -52,6 +52,8 @@ export interface InstanceDeps {
   lastError?(): LoggedError | undefined
   /** The rules for agents by which this process decides, where it serves sites. */
   rules?: LiveRules
+  /** Returns the decisions of these rules in all processes of the site. */
+  ruleCounts?(): RuleCounts
   /** Sends mails; absent, `smtp` decides, and without `smtp` links go to the log. */
   send?: SendMail
   /** Returns the URL of the listener that serves the site; without it, a site's URL comes from its domains. */

@@ -60,6 +60,7 @@ export async function openReadership({ log = toConsole, ...options }: Readership
   const deps = {
     log,
     rules,
+    ruleCounts: () => ({ decisions: rules.counts(), active: rules.size() }),
     version,
     status: () => (config.origin === undefined ? {} : { origin: config.origin }),
     site: () => config.origin,

@@ -20,13 +20,15 @@ import { measureDataFiles } from './data-files.js'
 import type { Instance, InstanceDeps } from './instance.js'
 import { rememberLastError } from './last-error.js'
 import { createRateMeter } from './rate-meter.js'
+import { startSidecarRules } from './sidecar-rules.js'
 import { describeProcess } from './status.js'
 
 /** The settings of an instance that ships its rows to a collector. */
 type ShippingConfig = Pick<
   Config,
   'data' | 'min_free_disk' | 'site' | 'ingest_key' | 'ingest_key_file' | 'spool_limit'
-> & { collector: string }
+> &
+  Partial<Pick<Config, 'rules'>> & { collector: string }
 
 /**
  * Opens the spool in the data directory and ships rows to the collector. Rejects with an error of one line where the key
@@ -34,30 +36,29 @@ type ShippingConfig = Pick<
  */
 export async function openShipping(
   config: ShippingConfig,
-  deps: Pick<InstanceDeps, 'log' | 'version' | 'now' | 'proxy' | 'otherRecorders' | 'status'>,
+  deps: Pick<InstanceDeps, 'log' | 'version' | 'now' | 'proxy' | 'otherRecorders' | 'status' | 'rules' | 'ruleCounts'>,
 ): Promise<Instance> {
   const { version = '0', now = () => new Date() } = deps
   const { log, last: lastError } = rememberLastError(deps.log, now)
-  const { collector, site, ingest_key, ingest_key_file, spool_limit, min_free_disk } = config
+  const { collector, site, ingest_key, ingest_key_file } = config
   const key = ingest_key_file === undefined ? createFixedKey(ingest_key ?? '') : watchKeyFile(ingest_key_file, log)
   const transport = createCollectorClient(collector, version)
-  const shipper = await createShipper({
-    site,
-    key,
-    send: transport.send,
-    directory: join(config.data, 'spool'),
-    spool_limit,
-    min_free_disk,
-    now: () => now().getTime(),
-    clock: () => performance.now(),
-    random: Math.random,
-    id: () => randomBytes(8).toString('hex'),
-    sleep,
-    log,
-  }).catch(async (error) => {
+  const shipper = await openShipper(config, { key, send: transport.send, now, log }).catch(async (error) => {
     await transport.close()
     throw error
   })
+  const stopRules =
+    deps.rules &&
+    config.rules !== 'off' &&
+    startSidecarRules({
+      rules: deps.rules,
+      fetchRules: transport.fetchRules,
+      key: key.current,
+      site,
+      path: join(config.data, 'rules.json'),
+      now: () => now().getTime(),
+      log,
+    })
   const drops = new Map<DropReason, number>()
   const localSite = createLocalSite(site)
   const recordHit = ({ timestamp, ip, user_agent, headers, ...payload }: Hit) =>
@@ -78,6 +79,7 @@ export async function openShipping(
     shipping: () => shipper.stats(),
     ingestDrops: () => [...drops].map(([reason, count]) => ({ door: 'track', reason, count })),
     proxy: () => deps.proxy?.(),
+    ...(deps.ruleCounts && { rules: deps.ruleCounts }),
     refresh: async () => deps.otherRecorders?.()?.refresh(),
     status: status.read,
   })
@@ -104,11 +106,29 @@ export async function openShipping(
     endStreams() {},
     async close() {
       status.stop()
+      if (stopRules) stopRules()
       await shipper.close()
       await transport.close()
     },
   }
 }
+
+const openShipper = (
+  { data, site, spool_limit, min_free_disk }: ShippingConfig,
+  { now, ...deps }: Pick<Parameters<typeof createShipper>[0], 'key' | 'send' | 'log'> & { now(): Date },
+) =>
+  createShipper({
+    ...deps,
+    site,
+    directory: join(data, 'spool'),
+    spool_limit,
+    min_free_disk,
+    now: () => now().getTime(),
+    clock: () => performance.now(),
+    random: Math.random,
+    id: () => randomBytes(8).toString('hex'),
+    sleep,
+  })
 
 /** The collector applies its site's excluded paths and opt-outs; any hostname is accepted here. */
 const createLocalSite = (id: number): SiteSettings => ({

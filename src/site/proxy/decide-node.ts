@@ -5,22 +5,18 @@ import type { Readership } from '../../capture/readership-interface.js'
 import { observe } from './observe-node.js'
 import type { RequestOverrides } from './observe-request.js'
 
-/** Called at once if a request waits for its decision; `passes` resolves with whether the site is to respond. */
-export type OnWait = (passes: Promise<boolean>) => void
-
 /** Exchanges that were decided about: a middleware that is mounted twice must not count a fetch twice. */
 const seen = new WeakSet<object>()
 
 /**
  * Records an exchange of a Node server, and responds in place of the site if a rule for agents refuses the request. Returns
- * true if the site must not respond, or not yet: then `onWait` says when. Without `onWait` a strict rule does not wait.
+ * true if the site must not respond, or not yet: then `overrides.onWait` says when.
  */
 export function decideAndObserve(
   readership: Pick<Readership, 'record' | 'decide'>,
   req: IncomingMessage,
   res: ServerResponse,
   { ip, host, overrides }: { ip: string; host: string; overrides: RequestOverrides },
-  onWait: OnWait | undefined,
 ): boolean {
   let decision: FetchDecision | undefined
   const record = (observation: Observation) => {
@@ -47,10 +43,10 @@ export function decideAndObserve(
     accept: req.headers.accept,
     isSigned: req.headers['signature-input'] !== undefined,
     at: Date.now(),
-    canWait: onWait !== undefined,
+    canWait: overrides.onWait !== undefined,
   })
   if (made?.later === undefined) return !proceed(made)
-  onWait?.(made.later.then(proceed))
+  overrides.onWait?.(made.later.then(proceed))
   return true
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clientAddress, parseTrust } from '../../base/address.js'
 import { describeUnknownOption } from '../../base/option-names.js'
 import type { Readership, TrackTarget } from '../../capture/readership-interface.js'
-import { decideAndObserve, type OnWait } from './decide-node.js'
+import { decideAndObserve } from './decide-node.js'
 import { forEachHeader, readResponseHead } from './message-heads.js'
 import { type RequestOverrides, schemeAndTarget, schemeOf, splitTarget } from './observe-request.js'
 import type { Incoming, Outgoing } from './response-writer.js'
@@ -23,9 +23,8 @@ export const peerAddress = (req: Incoming): string => clientAddress(req.socket.r
 /**
  * Returns the one function that an adapter calls for each exchange. For a request under the base path, the service
  * responds and the function returns true. Any other request belongs to the site: the function returns false, and the
- * exchange is recorded when it is over. If a rule for agents refuses the request, the function responds and returns true. A
- * strict rule waits only if `onWait` is given: it is called at once, and its promise resolves with whether the site is to
- * respond. `more` names the options that the adapter has beside `MountOptions`. Throws a
+ * exchange is recorded when it is over. If a rule for agents refuses the request, the function responds and returns true, also
+ * while a request waits (`RequestOverrides.onWait`). `more` names the options that the adapter has beside `MountOptions`. Throws a
  * `TypeError` of one line that names an unknown option.
  */
 export function mount(readership: Readership, options: MountOptions = {}, more: readonly string[] = []) {
@@ -34,13 +33,7 @@ export function mount(readership: Readership, options: MountOptions = {}, more: 
   const basePath = options.basePath ?? BASE_PATH
   const serve = toNodeHandler(readership, options)
   let isNoted = false
-  return (
-    req: IncomingMessage,
-    res: ServerResponse,
-    ip: string,
-    overrides: RequestOverrides = {},
-    onWait?: OnWait,
-  ): boolean => {
+  return (req: IncomingMessage, res: ServerResponse, ip: string, overrides: RequestOverrides = {}): boolean => {
     if (!isNoted) {
       isNoted = true
       const scheme = schemeOf(req, overrides.hop)
@@ -50,7 +43,7 @@ export function mount(readership: Readership, options: MountOptions = {}, more: 
       void serve(req, res, ip, overrides)
       return true
     }
-    return decideAndObserve(readership, req, res, { ip, host: hostOf(req, overrides), overrides }, onWait)
+    return decideAndObserve(readership, req, res, { ip, host: hostOf(req, overrides), overrides })
   }
 }
 

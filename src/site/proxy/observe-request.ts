@@ -23,6 +23,11 @@ export interface RequestOverrides {
   /** The request target as it came, if `url` is another form of it. */
   target?: string
   hop?: Pick<Hop, 'proto' | 'trusted'>
+  /**
+   * For `mount`: called at once if a strict rule for agents lets the request wait; `passes` resolves with whether the site is
+   * to respond. Without it no request waits.
+   */
+  onWait?: (passes: Promise<boolean>) => void
 }
 
 /**

@@ -41,6 +41,8 @@ export interface LiveRules {
   readonly checkClaim: CheckClaim
   /** Decisions since the start. */
   counts(): DecisionCount[]
+  /** Returns how many rules are on or in rehearsal. */
+  size(): number
   /** The budgets of the rules that are on. */
   readonly budgets: SharedBudgets
 }
@@ -102,6 +104,7 @@ export function createLiveRules({ agents, now }: LiveRulesDeps): LiveRules {
     checkClaimsWith: claims.use,
     checkClaim: claims.wait,
     counts: counts.read,
+    size: () => set.sites.reduce((sum, { rules }) => sum + rules.length, 0),
     budgets,
   }
 }

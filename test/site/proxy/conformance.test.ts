@@ -1,4 +1,5 @@
 import t from 'tap'
+import { manyRules, PERSON, startRules } from '../rules/fixtures/fifty-rules.js'
 import { type ReceivedRequest, startConformanceSite } from './fixtures/conformance-site.js'
 import { exchangeBytes, portOf, startProxy } from './fixtures/sockets.js'
 import { parseStrictly } from './fixtures/strict-parser.js'
@@ -238,6 +239,27 @@ t.test('requests and responses are the same with and without the proxy', async (
     t.notSame(proxied, bare, `${name}: the difference exists`)
   }
   await proxy.close(100)
+  server.closeAllConnections()
+  server.close()
+})
+
+t.test('a person sends and sees the same bytes with fifty rules for agents active', async (t) => {
+  const { server, asked } = await startConformanceSite()
+  const plain = await startProxy(portOf(server))
+  const ruled = await startProxy(portOf(server), { rules: startRules(manyRules(50)) })
+  const read = async (port: number, sent: Row[1]) => {
+    asked.length = 0
+    const { text, end } = await exchangeBytes(port, sent)
+    return { text: text.replace(/^date: .*\r\n/gim, ''), end, asked: [...asked] }
+  }
+  for (const [name, sent] of ROWS) {
+    const asPerson = sent.map((part) =>
+      typeof part === 'string' ? part.replace(/^(.+ HTTP\/1\.\d\r\n)/gm, `$1User-Agent: ${PERSON}\r\n`) : part,
+    )
+    t.same(await read(ruled.port, asPerson), await read(plain.port, asPerson), name)
+  }
+  t.ok(ruled.records.every(({ decided }) => decided === undefined))
+  await Promise.all([plain.proxy.close(100), ruled.proxy.close(100)])
   server.closeAllConnections()
   server.close()
 })

@@ -41,16 +41,7 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
   // A site that needs several processes is busy: a batch is full before it has waited for long.
   const recorder = createRecorder({ send: outbox.send, now, log, isFollowed: () => true })
   const drops = createDropCounts()
-  const hit = createNodeTrackHandler(
-    createTrackEndpoints({
-      sites: async () => sites,
-      record: (one) => recorder.record(one),
-      drop: drops.add,
-      limit: createRateLimit({ now, random: randomBytes }),
-      now,
-      log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
-    }),
-  )
+  const hit = createHitHandler({ sites: async () => sites, record: recorder.record, drop: drops.add, now }, log)
   const rules = createLinkedRules(options, post)
   const { relay, close: closeRelay } = createServiceRelay(options.socket)
   const listener = openListener()
@@ -117,6 +108,19 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
     }
   }
 }
+
+/** Returns the handler of hits of browsers. */
+const createHitHandler = (
+  deps: Pick<Parameters<typeof createTrackEndpoints>[0], 'sites' | 'record' | 'drop' | 'now'>,
+  log: Log,
+) =>
+  createNodeTrackHandler(
+    createTrackEndpoints({
+      ...deps,
+      limit: createRateLimit({ now: deps.now, random: randomBytes }),
+      log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
+    }),
+  )
 
 /** Listens, and tells the first process the port or the reason of a failure. */
 async function listenAndReport(

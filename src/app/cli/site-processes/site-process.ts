@@ -63,14 +63,8 @@ export function createSiteProcess(
       case 'failed':
         failure = message.message
         return listening.resolve({ code: message.code, message: message.message })
-      case 'batch': {
-        const { sequence, batch } = message
-        return void instance.recordBatch(batch).then(
-          () => post({ type: 'settled', sequence }),
-          (error) =>
-            post({ type: 'settled', sequence, failure: error instanceof Error ? error.message : String(error) }),
-        )
-      }
+      case 'batch':
+        return void storeBatch(instance, message).then(post)
       case 'check_claim':
       case 'spent':
         return rules.receive(message, { post })
@@ -109,6 +103,16 @@ export function createSiteProcess(
     },
   }
 }
+
+/** Stores a batch, and returns the message that settles it. */
+const storeBatch = (
+  { recordBatch }: Pick<Instance, 'recordBatch'>,
+  { sequence, batch }: Extract<FromSiteProcess, { type: 'batch' }>,
+): Promise<ToSiteProcess> =>
+  recordBatch(batch).then(
+    () => ({ type: 'settled', sequence }),
+    (error) => ({ type: 'settled', sequence, failure: error instanceof Error ? error.message : String(error) }),
+  )
 
 /** Calls `end` with the reason when the process has exited and all of its messages are read. */
 function watchExit(worker: Pick<Worker, 'on' | 'process'>, end: (reason: string) => void): void {

@@ -38,20 +38,16 @@ export function createSiteProcesses(
   const restarts = new Set<NodeJS.Timeout>()
   const socket = shortSocketPath(join(config.data, 'service.sock'))
   let service: Awaited<ReturnType<typeof openServiceSocket>> | undefined
-  let sites: readonly SiteSettings[] = []
   let isClosing = false
   setUpCluster()
-  instance.watchSites((current) => {
-    sites = current
-    for (const one of running) one.post({ type: 'sites', sites })
-  })
+  const sites = shareSites(instance, running)
   const sharing = shareRules(rules, running)
 
   const launch = (host: string, port: number): SiteProcess => {
     const { openFiles, columns, colour } = terminal
     const options = () => {
-      const look = { columns, colour }
-      return { config: { ...config, host, port }, terminal: look, openFiles, socket, sites, ...sharing.options() }
+      const current = { openFiles, socket, sites: sites(), ...sharing.options() }
+      return { config: { ...config, host, port }, terminal: { columns, colour }, ...current }
     }
     const one = createSiteProcess(cluster.fork(), options, instance, sharing)
     running.add(one)
@@ -108,6 +104,16 @@ export function createSiteProcesses(
       await service?.close()
     },
   }
+}
+
+/** Sends the sites to the processes, now and whenever they change. Returns the function that gives them. */
+function shareSites(instance: Pick<Instance, 'watchSites'>, running: ReadonlySet<SiteProcess>) {
+  let sites: readonly SiteSettings[] = []
+  instance.watchSites((current) => {
+    sites = current
+    for (const one of running) one.post({ type: 'sites', sites })
+  })
+  return () => sites
 }
 
 const setUpCluster = (): void =>

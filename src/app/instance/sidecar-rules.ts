@@ -1,0 +1,83 @@
+import { hostname } from 'node:os'
+import type { Log } from '../../base/log.js'
+import { openPrivateFile } from '../../base/private-file.js'
+import { signBody } from '../../base/signature.js'
+import { SECOND_MS } from '../../base/time-units.js'
+import { RuleSet } from '../../rules/rule-set.js'
+import type { LiveRules } from '../../site/rules/live-rules.js'
+import type { FetchRules } from '../../site/shipping/collector-client.js'
+
+const ASK_INTERVAL_MS = 10 * SECOND_MS
+
+interface SidecarRulesDeps {
+  rules: LiveRules
+  /** Asks the collector. */
+  fetchRules: FetchRules
+  /** Returns the site's ingest key. */
+  key(): string
+  site: number
+  /** Keeps the last set across restarts. */
+  path: string
+  now(): number
+  log: Log
+}
+
+/**
+ * Decides by the rules that the collector has for the site: asks for them at once and every ten seconds, and keeps the last
+ * ones on disk for a start without the collector. A sidecar has no worker, so no claim is checked there. Returns the function
+ * that ends it.
+ */
+export function startSidecarRules(deps: SidecarRulesDeps): () => void {
+  const { rules, fetchRules, site, now, log } = deps
+  const file = openPrivateFile(deps.path)
+  const ending = new AbortController()
+  let etag: string | undefined
+  let problem: string | undefined
+  let isAsking = false
+  const warnOnce = (reason: string) => {
+    if (reason !== problem) log.warn({ reason }, 'the rules for agents cannot be renewed: the last ones decide')
+    problem = reason
+  }
+  /** Applies a set as the collector sent it; the collector stores this site's rows whatever their hostname. */
+  const apply = (text: string): void => {
+    const set = RuleSet.parse(JSON.parse(text))
+    rules.apply({ ...set, sites: set.sites.map((one) => ({ ...one, domains: [] })) })
+  }
+  const ask = async (): Promise<void> => {
+    if (isAsking) return
+    isAsking = true
+    try {
+      const headers = {
+        'x-service-signature': signBody(deps.key(), now(), ''),
+        'x-readership-front': hostname(),
+        'x-readership-rules': rules.set.version,
+        ...(etag !== undefined && { 'if-none-match': etag }),
+      }
+      const response = await fetchRules(site, headers, ending.signal)
+      if (response.status === 200) {
+        apply(response.text)
+        etag = response.etag
+        file.write(response.text)
+      }
+      // A collector that has no rules yet does not know the path.
+      if (![200, 304, 404].includes(response.status)) warnOnce(`the collector responds with ${response.status}`)
+      else problem = undefined
+    } catch (error) {
+      if (!ending.signal.aborted) warnOnce(error instanceof Error ? error.message : String(error))
+    } finally {
+      isAsking = false
+    }
+  }
+  try {
+    const kept = file.read()
+    if (kept !== undefined) apply(kept)
+  } catch {
+    log.warn({ file: deps.path }, 'the rules for agents on disk cannot be read; they are asked of the collector')
+  }
+  void ask()
+  const timer = setInterval(() => void ask(), ASK_INTERVAL_MS).unref()
+  return () => {
+    clearInterval(timer)
+    ending.abort()
+  }
+}
