@@ -125,7 +125,7 @@ const HOME: Record<string, readonly string[]> = {
   commander: ['src/app/cli/'],
   pino: ['src/app/cli/log.ts'],
   'prom-client': ['src/api/metrics.ts'],
-  yaml: ['src/app/config.ts'],
+  yaml: ['src/app/config.ts', 'src/app/cli/rule-file.ts'],
   pdfkit: ['src/analytics/export/pdf/'],
   fontkit: ['src/analytics/export/pdf/'],
   fzstd: ['src/history/access-logs/zstd.ts'],

@@ -1,13 +1,15 @@
 import type { Agent } from '../agents/agent.js'
 import { UNKNOWN_AGENT } from '../agents/identify.js'
 import { createRecentCache } from '../base/cache.js'
+import { HOUR_MS } from '../base/time-units.js'
 import { type Budgets, createBudgets } from './budgets.js'
 import { compileRules, isAbout, isSpared, type RuleList, type Verdict } from './decide.js'
 import type { DecidingRule, Identity } from './rule.js'
 import { createTallies, identityOf, type RecordedFetches } from './rule-tallies.js'
 
-/** A live front remembers the verdicts of about as many addresses. */
-const MAX_ADDRESSES = 100_000
+/** A live front keeps as many verdicts, each for an hour after the last one of its address and agent. */
+const MAX_VERDICTS = 50_000
+export const VERDICT_LIFETIME_MS = HOUR_MS
 
 /** The rules that may decide about an agent, with the traits of fetches that they depend on. */
 interface AgentRules {
@@ -24,6 +26,11 @@ interface Candidate {
   hasBudget: boolean
 }
 
+/** Whether a claim to be an agent can be checked; a live front knows of any other that it is `unverifiable`. */
+const isVerifiable = (agent: Agent | undefined): boolean => agent !== undefined && !agent.client_side
+const identityIn = ({ agent, verification }: RecordedFetches): Identity | undefined =>
+  isVerifiable(agent) ? identityOf(verification) : 'unverifiable'
+
 /** Returns a function that finds the rules about an agent. */
 function createRuleFinder(rules: readonly DecidingRule[], sitemaps: readonly string[]) {
   const alone = rules.map((rule, place) => {
@@ -38,9 +45,11 @@ function createRuleFinder(rules: readonly DecidingRule[], sitemaps: readonly str
     const about = alone.filter(({ rule }) => isAbout(rule, agent))
     const agentRules = {
       candidates: about.map(({ candidate }) => candidate),
-      needsIdentity: about.some(
-        ({ rule, candidate }) => rule.identity.length > 0 || (candidate.list.needsIdentity && isSpared(agent)),
-      ),
+      needsIdentity:
+        isVerifiable(agent) &&
+        about.some(
+          ({ rule, candidate }) => rule.identity.length > 0 || (candidate.list.needsIdentity && isSpared(agent)),
+        ),
       needsOrder: about.some(({ candidate }) => candidate.hasBudget),
     }
     byAgent.set(id, agentRules)
@@ -54,18 +63,24 @@ export type Rehearsal = ReturnType<typeof createRehearsal>
  * Decides again about recorded fetches, by the code that decides live, and tallies what each rule does. Rules that are off
  * are left out; those in rehearsal decide like those that are on.
  */
-export function createRehearsal(all: readonly DecidingRule[], sitemaps: readonly string[] = []) {
-  const rules = all.filter(({ state }) => state !== 'off')
+export function createRehearsal(given: readonly DecidingRule[], sitemaps: readonly string[] = []) {
+  const rules = given.filter(({ state }) => state !== 'off')
   const list = compileRules(rules, sitemaps)
-  const [budgets, aloneBudgets] = [createBudgets(), createBudgets()]
+  const together = [list, createBudgets()] as const
+  const aloneBudgets = createBudgets()
   const places = new Map(rules.map((rule, place) => [rule, place]))
   const rulesFor = createRuleFinder(rules, sitemaps)
   const tallies = createTallies(rules)
-  const seenBefore = createRecentCache<string, true>(MAX_ADDRESSES)
+  const lastFetches = createRecentCache<string, number>(MAX_VERDICTS)
   const pending = createPendingBytes()
   const counts = { unverified: 0, firsts: 0 }
-  const decide = (by: RuleList, used: Budgets, fetch: RecordedFetches, identity: Identity | undefined): Verdict => {
-    const verdict = by.decide({ ...fetch, identity, isDisallowed: () => fetch.disallowed }, used)
+  const decide = (
+    [by, used]: readonly [RuleList, Budgets],
+    fetch: RecordedFetches,
+    identity: Identity | undefined,
+    cannotWait = true,
+  ): Verdict => {
+    const verdict = by.decide({ ...fetch, identity, cannotWait, isDisallowed: () => fetch.disallowed }, used)
     if (verdict.bytesTo) pending.add(fetch.at + fetch.duration_ms, used, verdict.bytesTo, fetch.bytes)
     return verdict
   }
@@ -76,31 +91,30 @@ export function createRehearsal(all: readonly DecidingRule[], sitemaps: readonly
       // Before the rule that decided, only one with a budget can match.
       if (!hasBudget && place !== decider && (decider === undefined || place < decider)) continue
       const isItsOwn = place === decider && !hasBudget
-      const matches = isItsOwn || decide(one, aloneBudgets, fetch, identity).rule !== undefined
+      const matches = isItsOwn || decide([one, aloneBudgets], fetch, identity).rule !== undefined
       if (matches || place === decider) tallies.addMatch(place, decider, sign * fetch.fetches)
     }
   }
   /** Nothing is known of the claim, unless a rule waits for its check. */
   const decideFirst = (fetch: RecordedFetches, identity: Identity | undefined) => {
-    const verdict = decide(list, budgets, fetch, undefined)
-    if (!verdict.waits) return { verdict, seen: undefined }
-    return { verdict: decide(list, budgets, fetch, identity), seen: identity }
+    const verdict = decide(together, fetch, undefined, false)
+    return verdict.waits ? { verdict: decide(together, fetch, identity), seen: identity } : { verdict, seen: undefined }
   }
   return {
     ...tallies,
     rulesFor,
-    /** Fetches whose claim could not be checked, and first fetches of an address, of whose claim nothing was known yet. */
+    /** Fetches whose claim could not be checked, and first fetches of an address, whose claim was not checked yet. */
     counts,
-    /** Adds fetches of an agent for which the order does not matter; their claim counts as checked. */
+    /** Adds fetches of an agent for which the order does not matter; their claims count as checked. */
     addGroup(fetch: RecordedFetches): void {
-      const identity = identityOf(fetch.verification)
+      const identity = identityIn(fetch)
       if (identity === undefined && rulesFor(fetch.agent).needsIdentity) counts.unverified += fetch.fetches
-      count(decide(list, budgets, fetch, identity), fetch, identity, 1)
+      count(decide(together, fetch, identity), fetch, identity, 1)
     },
-    /** Decides again about those fetches of groups that were the first of their address. */
+    /** Decides again about those fetches of groups that were the first of their address, or the first in an hour. */
     correctFirsts(fetch: RecordedFetches): void {
-      const identity = identityOf(fetch.verification)
-      const before = decide(list, budgets, fetch, identity)
+      const identity = identityIn(fetch)
+      const before = decide(together, fetch, identity)
       const { verdict, seen } = decideFirst(fetch, identity)
       if (seen !== identity) counts.firsts += fetch.fetches
       count(before, fetch, identity, -1)
@@ -109,15 +123,15 @@ export function createRehearsal(all: readonly DecidingRule[], sitemaps: readonly
     /** Adds one fetch; all fetches come in the order of time. */
     addNext(fetch: RecordedFetches): void {
       pending.countUntil(fetch.at)
-      const identity = identityOf(fetch.verification)
+      const identity = identityIn(fetch)
       const { needsIdentity } = rulesFor(fetch.agent)
       if (identity === undefined && needsIdentity) counts.unverified += 1
       const caller = `${fetch.address} ${fetch.agent?.id ?? UNKNOWN_AGENT.id}`
-      const isFirst = needsIdentity && seenBefore.get(caller) === undefined
-      if (isFirst) seenBefore.set(caller, true)
+      const isFirst = needsIdentity && fetch.at - (lastFetches.get(caller) ?? -Infinity) >= VERDICT_LIFETIME_MS
+      if (needsIdentity) lastFetches.set(caller, fetch.at)
       const { verdict, seen } = isFirst
         ? decideFirst(fetch, identity)
-        : { verdict: decide(list, budgets, fetch, identity), seen: identity }
+        : { verdict: decide(together, fetch, identity), seen: identity }
       if (seen !== identity) counts.firsts += 1
       count(verdict, fetch, seen, 1)
     },

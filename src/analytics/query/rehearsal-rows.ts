@@ -72,12 +72,12 @@ const WEIGHT = raw('sum(bytes) as bytes, sum(duration_ms) as duration_ms, sum(we
 export const groupedFetches = (plan: Plan, of: DecidedRows): Sql => sql`
   select ${DECIDING}, count(*) as fetches, ${WEIGHT} from (${decidedRows(plan, of)}) d group by ${DECIDING}`
 
-/** The same for the first fetch of each address and agent. */
-export const firstFetches = (plan: Plan, of: DecidedRows): Sql => sql`
+/** The same for the fetches of an address and agent that are not within `lifetime` milliseconds of the one before. */
+export const firstFetches = (plan: Plan, of: DecidedRows, lifetime: number): Sql => sql`
   select ${DECIDING}, count(*) as fetches, ${WEIGHT}
-  from (select *, row_number() over (partition by ip_hash, agent order by at_ms, hostname, pathname) as turn
+  from (select *, at_ms - lag(at_ms) over (partition by ip_hash, agent order by at_ms, hostname, pathname) as pause
     from (${decidedRows(plan, of)}) d) n
-  where turn = 1 group by ${DECIDING}`
+  where pause is null or pause >= ${lifetime} group by ${DECIDING}`
 
 /** Selects each fetch, in the order of time. */
 export const orderedFetches = (plan: Plan, of: DecidedRows): Sql => sql`

@@ -5,7 +5,7 @@ import type { ReadContext } from '../../analytics/query/read-context.js'
 import { gapsWithin, joinGaps } from '../../analytics/query/recording.js'
 import { type DecidedRows, firstFetches, groupedFetches, orderedFetches } from '../../analytics/query/rehearsal-rows.js'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/time-units.js'
-import { createRehearsal, type Rehearsal } from '../../rules/rehearse.js'
+import { createRehearsal, type Rehearsal, VERDICT_LIFETIME_MS } from '../../rules/rehearse.js'
 import type { DecidingRule } from '../../rules/rule.js'
 import { pageKeyOf, type RecordedFetches } from '../../rules/rule-tallies.js'
 import type { Sql } from '../../storage/sql.js'
@@ -112,7 +112,7 @@ async function decideAgain(
   const grouped = select((agent) => !rehearsal.rulesFor(agent).needsOrder)
   if (grouped.size > 0) await read(groupedFetches(plan, of(grouped)), rehearsal.addGroup)
   const checked = select((agent) => rehearsal.rulesFor(agent).needsIdentity && !rehearsal.rulesFor(agent).needsOrder)
-  if (checked.size > 0) await read(firstFetches(plan, of(checked)), rehearsal.correctFirsts, false)
+  if (checked.size > 0) await read(firstFetches(plan, of(checked), VERDICT_LIFETIME_MS), rehearsal.correctFirsts, false)
   const ordered = select((agent) => rehearsal.rulesFor(agent).needsOrder)
   if (ordered.size === 0) return unweighed
   // One day after the other, so that no statement sorts more than a day.

@@ -133,7 +133,7 @@ export const Rehearsed = z.object({
         kind: z
           .enum(LIMIT_KINDS)
           .describe(
-            '`unverified`: claims that could not be checked, which live may be. `not_recorded`: a time without a record. `budgets`: a time in which budgets may have been used up already. `first_fetch`: first fetches of an address in the window, decided as if nothing was known of their claim; live it may be known. `query`: rows have no query, so URLs that differ in it only are one page. `weight`: refused fetches of URLs that were not served in the window, of unknown weight.',
+            '`unverified`: claims that could not be checked, which live may be. `not_recorded`: a time without a record. `budgets`: a time in which budgets may have been used up already. `first_fetch`: fetches of an address that came first, or an hour after the one before, decided as if nothing was known of their claim; live it may be known. `query`: rows have no query, so URLs that differ in it only are one page. `weight`: refused fetches of URLs that were not served in the window, of unknown weight.',
           ),
         fetches: Fetches.optional(),
         from: z.iso.datetime().optional(),

@@ -23,6 +23,7 @@ import { audit, membersList, orgsCreate, orgsList } from './orgs.js'
 import { policy } from './policy.js'
 import { policyTry } from './policy-try.js'
 import { restore } from './restore.js'
+import { rulesTry } from './rules-try.js'
 import { proxy, serve } from './server-commands.js'
 import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from './sites.js'
 import { stats } from './stats.js'
@@ -48,6 +49,7 @@ const COMMANDS_WITHOUT_COMPLETION: readonly Command[] = [
   historyDelete,
   policy,
   policyTry,
+  rulesTry,
   keysCreate,
   keysList,
   keysRevoke,

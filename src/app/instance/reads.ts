@@ -8,9 +8,11 @@ import { createPdfDrawer, exportRoutes } from '../../api/export.js'
 import { createTextRehearser, policyRehearsalRoutes } from '../../api/policy-rehearsal.js'
 import { createBlockedPaths, createReadDependencies, type RouteReadDependencies, readRoutes } from '../../api/reads.js'
 import { realtimeStreamRoute } from '../../api/realtime-stream.js'
-import { rehearsalRoute } from '../../api/rehearsal/route.js'
+import { type RulesOfSite, rehearsalRoute } from '../../api/rehearsal/route.js'
 import { sectionRoutes } from '../../api/sections.js'
 import type { ShareGrant } from '../../api/share/access.js'
+import { readRuleSources } from '../../manage/rule-sources.js'
+import { buildRuleSet } from '../../rules/build-rule-set.js'
 import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>
@@ -63,6 +65,17 @@ export function createReads(
       request: new Request('http://localhost/'),
     })
   const rehearseText = createTextRehearser(read)
+  /** The rules of a site, or those to try in their place, and the sitemaps that none of them refuses. */
+  const rulesOf: RulesOfSite = async (site, tried) => {
+    const rules = tried ?? (await manage.rules.list(site))
+    const sources = await readRuleSources(workerClient.records, true)
+    const asked = rules.map((rule) => ({ ...rule, state: 'on' as const, site }))
+    const { sites } = buildRuleSet({
+      ...sources,
+      ...{ sites: await manage.sites.list(), rules: asked, pauses: new Map(), redirects: [] },
+    })
+    return { rules, sitemaps: sites.find((one) => one.site === site)?.sitemaps ?? [] }
+  }
   return {
     asOperator,
     rehearseText,
@@ -73,7 +86,7 @@ export function createReads(
       ...readRoutes(read),
       ...sectionRoutes(read),
       ...policyRehearsalRoutes(read, rehearseText),
-      rehearsalRoute({ ...read, rulesOf: async () => ({ rules: [], sitemaps: [] }) }),
+      rehearsalRoute({ ...read, rulesOf }),
       realtimeStreamRoute({ ...read, workerClient, ended, heartbeat_ms: HEARTBEAT_MS, clock }),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
     ],

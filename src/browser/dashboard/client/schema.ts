@@ -808,7 +808,6 @@ export interface components {
         hostname: string;
         hostname_: string;
         id: number;
-        id_: number;
         kind: string;
         lang: string;
         limit: number;
@@ -830,7 +829,6 @@ export interface components {
         severity_: string;
         site: number;
         site_: number;
-        site__: number;
         slug: string;
         start: string;
         step: string;
@@ -4764,7 +4762,7 @@ export interface operations {
     get_redirects: {
         parameters: {
             query: {
-                site: components["parameters"]["site__"];
+                site: components["parameters"]["site_"];
             };
         };
         responses: {
@@ -4832,7 +4830,7 @@ export interface operations {
     get_redirects_id: {
         parameters: {
             path: {
-                id: components["parameters"]["id_"];
+                id: components["parameters"]["id"];
             };
         };
         responses: {
@@ -4861,7 +4859,7 @@ export interface operations {
     delete_redirects_id: {
         parameters: {
             path: {
-                id: components["parameters"]["id_"];
+                id: components["parameters"]["id"];
             };
         };
         responses: {
@@ -4877,7 +4875,7 @@ export interface operations {
     patch_redirects_id: {
         parameters: {
             path: {
-                id: components["parameters"]["id_"];
+                id: components["parameters"]["id"];
             };
         };
         requestBody: {
@@ -4916,7 +4914,7 @@ export interface operations {
         parameters: {
             query: {
                 for: "nginx" | "caddy" | "apache";
-                site: components["parameters"]["site__"];
+                site: components["parameters"]["site_"];
             };
         };
         responses: {
