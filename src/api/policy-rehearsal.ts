@@ -16,7 +16,7 @@ import { createFairShare } from '../base/fair-share.js'
 import { SiteId } from '../manage/fields.js'
 import { queryCancelled, type Store } from '../storage/store.js'
 import { requireSite } from './org-access.js'
-import { createReadDependencies, type RouteReadDependencies } from './reads.js'
+import { createReadDependencies, Meta, type RouteReadDependencies } from './reads.js'
 import { type Call, jsonResponse, parseBody, parseQuery, type Route, routeMaker, SiteQuery } from './route.js'
 
 export type RehearsalDeps = Omit<RouteReadDependencies, 'store'> & {
@@ -26,7 +26,7 @@ export type RehearsalDeps = Omit<RouteReadDependencies, 'store'> & {
 /** Longer than the 500 KiB that agents read, so that a longer text is answered with its faults. */
 const MAX_TEXT_CHARS = 600_000
 /** JSON may write a character in six bytes. */
-const MAX_TEXT_BODY_BYTES = 4 << 20
+export const MAX_TEXT_BODY_BYTES = 4 << 20
 /** Rehearsals at once; one organisation alone has half. */
 const MAX_REHEARSALS = 4
 const MAX_HOSTNAMES = 20
@@ -300,7 +300,13 @@ function listSearchEngines(
 }
 
 const PresetsQuery = SiteQuery.extend({
-  hostname: z.string().min(1).max(255).optional().describe('A hostname of the site; default its first.'),
+  hostname: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe('A hostname of the site; default its first.')
+    .meta({ example: 'slackwater.example' }),
 })
 
 /** `/api/policy/rehearsal` and `/api/policy/presets`. */
@@ -315,6 +321,7 @@ export function policyRehearsalRoutes(
       body: RehearsalBody,
       maxBodyBytes: MAX_TEXT_BODY_BYTES,
       data: RehearsalResult,
+      meta: Meta,
       run: async (call) => {
         const { data, meta } = await rehearseText(await parseBody(call, RehearsalBody), call)
         return jsonResponse(data, meta)

@@ -11,6 +11,8 @@ export interface ArrivingRequest {
   /** The client's address. */
   ip: string
   accept: string | undefined
+  /** `If-None-Match`, for a robots.txt that readership serves; undefined: it is sent whole. */
+  if_none_match?: string | undefined
   /** Whether the request carries a signature (`Signature-Input`): it is checked once only, when its row is made. */
   isSigned: boolean
   /** The time of the decision, in milliseconds since 1970: a request that was queued must not count in a window that is over. */

@@ -21,6 +21,7 @@ import { createPeople } from './people.js'
 import { createRedirects } from './redirects.js'
 import { createRefusedHostnames } from './refused-hostnames.js'
 import { createReports } from './reports.js'
+import { createRobotsTexts } from './robots-texts.js'
 import { createRulePauses } from './rule-pauses.js'
 import { createRules } from './rules.js'
 import { createSegments } from './segments.js'
@@ -115,6 +116,7 @@ export function createManage({
     rulePauses,
     imports,
     histories,
+    robotsTexts: createRobotsTexts(records, sites),
     managed,
     drops: createDrops({ records, now, isWriter }),
     refusedHostnames: createRefusedHostnames({ sites: sites.list, orgs: orgs.list, now }),

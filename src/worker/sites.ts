@@ -16,11 +16,14 @@ const SiteRow = z.object({
   visitor_salt: z.enum(['day', 'week', 'month', 'never']),
   excluded_paths: list,
   origin: z.string().nullable(),
+  managed_robots: z.string().nullable(),
 })
 
 interface StoredSite extends SiteSettings {
   /** The origin of a site that has its own. */
   readonly origin: string | null
+  /** The robots.txt that readership serves for the site; null if the origin's is served. */
+  readonly managed_robots: string | null
 }
 
 /** Sites by id and by hostname, as the records had them when they were last read. Throws what the records throw. */
@@ -53,7 +56,9 @@ export async function openSites(records: Pick<Records, 'query'>): Promise<{
 
 async function loadSites(records: Pick<Records, 'query'>) {
   const rows = await records.query(sql`
-    select id, domains, timezone, respect_gpc, visitor_salt, excluded_paths, origin from sites order by id`)
+    select s.id, s.domains, s.timezone, s.respect_gpc, s.visitor_salt, s.excluded_paths, s.origin,
+      r.text as managed_robots
+    from sites s left join robots_texts r on r.id = s.managed_robots order by s.id`)
   const sites = rows.map((row): StoredSite => SiteRow.parse(row))
   const byId = new Map<number, SiteSettings>(sites.map((site) => [site.id, site]))
   return { list: sites, siteOf: createSiteLookup(sites), siteById: (id: number) => byId.get(id) }

@@ -145,6 +145,9 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
 
   ['post /api/policy/rehearsal', row('unshared', 200, { body: { site: 1, text: '' } })],
   ['get /api/policy/presets', row('manage', 200)],
+  ['get /api/robots-texts', row('manage', 200)],
+  ['post /api/robots-texts', row('admin', 201, { body: { site: 1, text: '', disallow_search_engines: true } })],
+  ['delete /api/robots-texts', row('admin', 204, { asks: '/api/robots-texts?site=1' })],
 
   // A malformed payload is dropped, and gets the same answer.
   ['post /api/track', row('open', 204)],

@@ -74,3 +74,17 @@ export async function fetchPolicy(outbound: Outbound, options: PolicyFetch): Pro
     return version(start, 0, error instanceof OutboundError ? error.message : String(error))
   }
 }
+
+/** Returns the version of a robots.txt that readership serves itself: the origin is not asked for it. */
+export const managedVersion = (hostname: string, text: string, at: number): PolicyVersion => ({
+  hostname,
+  kind: 'robots',
+  url: `http://${hostname}${POLICY_PATHS.robots}`,
+  status: 200,
+  sha256: createHash('sha256').update(text).digest('hex'),
+  body: text,
+  truncated: false,
+  content_type: 'text/plain',
+  first_seen: at,
+  last_seen: at,
+})

@@ -1,6 +1,6 @@
 import type { Outbound } from '../../base/outbound/outbound.js'
 import { changeText, firstText, type PolicyChange, stateOf } from './change.js'
-import { fetchPolicy } from './fetch-policy.js'
+import { fetchPolicy, managedVersion } from './fetch-policy.js'
 import { createFetchQueue } from './fetch-queue.js'
 import { addVersion, type PolicyFileState, previousAnswer, scheduleNext } from './file-schedule.js'
 import type { createPolicyCache } from './policy-cache.js'
@@ -61,7 +61,11 @@ export function createPolicyFetcher(deps: FetcherDeps, { files, writer, policyOf
       const { hostname, kind } = file
       const last = file.versions.at(-1)
       const previous = last?.body === undefined ? undefined : last
-      const fetched = await fetchPolicy(outbound, { hostname, kind, at, previous })
+      const managed = kind === 'robots' ? files.managedOf(hostname) : undefined
+      const fetched =
+        managed === undefined
+          ? await fetchPolicy(outbound, { hostname, kind, at, previous })
+          : managedVersion(hostname, managed, at)
       if (closed) return
       const version = addVersion(file, fetched, now(), noticedAt)
       const current = file.versions.at(-1)

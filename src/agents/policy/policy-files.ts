@@ -7,7 +7,12 @@ export type PolicyFiles = { readonly [K in PolicyKind]: PolicyFileState }
 
 export interface PolicyFilesDeps {
   /** The hostnames whose policy is fetched; another array once they have changed. */
-  sites: () => readonly { readonly domains: readonly string[]; readonly origin: string | null }[]
+  sites: () => readonly {
+    readonly domains: readonly string[]
+    readonly origin: string | null
+    /** The robots.txt that readership serves for the site's hostnames in place of the origin's. */
+    readonly managed_robots?: string | null
+  }[]
   /** The hostname whose policy is fetched until a site or a request names one: that of the settings, or of the origin's URL. */
   assumedHostname?: string
   /** Milliseconds since 1970. */
@@ -25,6 +30,7 @@ export function createPolicyFiles({ sites: listSites, assumedHostname, now }: Po
   const filesByHostname = new Map<string, PolicyFiles>()
   /** Origins of the sites that have their own, by hostname. */
   let origins: ReadonlyMap<string, string> = new Map()
+  let managedOf = createManagedLookup([])
   let listedSites: ReturnType<PolicyFilesDeps['sites']> | undefined
   let listedAt = Number.NEGATIVE_INFINITY
 
@@ -49,6 +55,10 @@ export function createPolicyFiles({ sites: listSites, assumedHostname, now }: Po
         origin === null ? [] : domains.map((domain) => [domain, origin] as const),
       ),
     )
+    const managedBefore = managedOf
+    managedOf = createManagedLookup(sites)
+    for (const [hostname, { robots }] of filesByHostname)
+      if (managedOf(hostname) !== managedBefore(hostname) && hostnames.isAdmitted(hostname)) robots.due = time
     hostnames.forget(time)
     if (assumedHostname !== undefined) hostnames.assume(assumedHostname, time)
     removeForgotten()
@@ -64,6 +74,8 @@ export function createPolicyFiles({ sites: listSites, assumedHostname, now }: Po
     isAdmitted: hostnames.isAdmitted,
     /** Returns the origin of the hostname's site; undefined if the site has none of its own. */
     originOf: (hostname: string): string | undefined => origins.get(hostname),
+    /** Returns the robots.txt that readership serves for the hostname; undefined if the origin's is served. */
+    managedOf: (hostname: string): string | undefined => managedOf(hostname),
     /** Counts a request of the hostname. A hostname that no site lists waits for its admission. */
     observe(hostname: string): void {
       // Now, and not when the request arrived: rows of other servers may be weeks old, and a hostname that was forgotten at
@@ -94,5 +106,17 @@ export function createPolicyFiles({ sites: listSites, assumedHostname, now }: Po
       for (const file of all()) file.versions.length = 0
       for (const version of versions) filesByHostname.get(version.hostname)?.[version.kind].versions.push(version)
     },
+  }
+}
+
+/** Returns the function that finds the managed robots.txt of a hostname; a site without hostnames has all that no other lists. */
+function createManagedLookup(sites: ReturnType<PolicyFilesDeps['sites']>): (hostname: string) => string | undefined {
+  const texts = new Map(
+    sites.flatMap(({ domains, managed_robots = null }) => domains.map((domain) => [domain, managed_robots] as const)),
+  )
+  const others = sites.find(({ domains }) => domains.length === 0)?.managed_robots
+  return (hostname) => {
+    const text = texts.get(hostname)
+    return (text === undefined ? others : text) ?? undefined
   }
 }

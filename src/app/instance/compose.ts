@@ -11,6 +11,7 @@ import { historyRoutes } from '../../api/histories.js'
 import { importControlRoutes, importRoutes } from '../../api/imports.js'
 import { createMetrics } from '../../api/metrics.js'
 import { redirectRoutes } from '../../api/redirects.js'
+import { robotsTextRoutes } from '../../api/robots-texts.js'
 import { ruleRoutes } from '../../api/rules.js'
 import { serviceRoutes } from '../../api/service-routes.js'
 import { badgeRoute } from '../../api/share/badge.js'
@@ -187,6 +188,7 @@ function createServiceApp(
     reports,
     imports,
     histories,
+    robotsTexts,
   } = manage
   const { version = '0' } = deps
   const metrics = createMetrics({
@@ -209,6 +211,7 @@ function createServiceApp(
     ...siteRecordRoutes({ ...managed, sites, store: workerClient.events }),
     ...annotationRoutes({ sites, annotations, users }),
     ...ruleRoutes({ sites, users, rules: manage.rules, pauses: manage.rulePauses, inForce: rules.inForce, now }),
+    ...robotsTextRoutes({ sites, users, robotsTexts, rehearseText: reads.rehearseText }),
     ...accounts.shareRoutes,
     badgeRoute({ access: accounts.shareAccess, readsOf: reads.asShare, now }),
     // Before the routes of flags, where `evaluate` would be read as an id.

@@ -20,6 +20,7 @@ export const toArrivingRequest = (
   target: path,
   ip,
   accept: req.headers.accept,
+  if_none_match: req.headers['if-none-match'],
   isSigned: req.headers['signature-input'] !== undefined,
   at,
   canWait,

@@ -41,6 +41,7 @@ export function decideAndObserve(
     target: overrides.url ?? req.url ?? '/',
     ip,
     accept: req.headers.accept,
+    if_none_match: req.headers['if-none-match'],
     isSigned: req.headers['signature-input'] !== undefined,
     at: Date.now(),
     canWait: overrides.onWait !== undefined,
@@ -53,6 +54,6 @@ export function decideAndObserve(
 function respond(res: ServerResponse, { status, headers, body }: SubstituteResponse): void {
   res.statusCode = status
   for (const [name, value] of headers) res.setHeader(name, value)
-  res.setHeader('content-length', Buffer.byteLength(body))
+  if (status !== 304) res.setHeader('content-length', Buffer.byteLength(body))
   res.end(body)
 }

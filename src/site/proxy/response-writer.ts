@@ -89,7 +89,8 @@ export function sendWholeResponse(
   close = false,
 ): number {
   const bytes = Buffer.from(body)
-  const fields = [...headers.flat(), 'content-length', String(bytes.length)]
+  // The length of a 304 would be that of the whole text (RFC 9110 8.6).
+  const fields = [...headers.flat(), ...(status === 304 ? [] : ['content-length', String(bytes.length)])]
   if (close && 'shouldKeepAlive' in res) fields.push('Connection', 'close')
   sendHead(res, status, STATUS_CODES[status] ?? '', fields)
   const isSent = method !== 'HEAD'

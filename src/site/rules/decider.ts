@@ -10,6 +10,7 @@ import type { RuleSet } from '../../rules/rule-set.js'
 import { hostnameOf, splitTarget } from '../proxy/observe-request.js'
 import type { ClaimChecks } from './claim-checks.js'
 import type { createDecisionCounts } from './decision-counts.js'
+import { asksForRobots } from './managed-robots.js'
 import type { SharedBudgets } from './shared-budgets.js'
 import { compileSite, type SiteList } from './site-list.js'
 import type { VerdictCache } from './verdict-cache.js'
@@ -43,7 +44,15 @@ export function createDecider(set: RuleSet, deps: DeciderDeps) {
     return decideFetch(list, { ...fetch, identity, at: now(), cannotWait: true }, accept)
   }
 
+  const servesRobots = lists.some(({ robots }) => robots !== undefined)
+  const hasRules = lists.some(({ site }) => site.rules.length > 0)
+
   const decide = (request: ArrivingRequest): FetchDecision | undefined => {
+    if (servesRobots && asksForRobots(request)) {
+      const response = siteOf(hostnameOf(request.host))?.robots?.(request)
+      if (response !== undefined) return { response }
+    }
+    if (!hasRules) return undefined
     const { identification } = identify(truncate(request.user_agent, MAX_CHARACTERS.user_agent))
     if (identification === undefined) return undefined
     const hostname = hostnameOf(request.host)

@@ -110,7 +110,8 @@ export function createLiveRules({ agents, now }: LiveRulesDeps): LiveRules {
 }
 
 /** Whether requests of a site have to be looked at. */
-const decidesAnything = ({ rules }: SiteRules): boolean => rules.length > 0
+const decidesAnything = ({ rules, managed_robots }: SiteRules): boolean =>
+  rules.length > 0 || managed_robots !== undefined
 
 function createCachedIdentify(agents: readonly Agent[]): DeciderDeps['identify'] {
   const identify = createIdentify({ agents })

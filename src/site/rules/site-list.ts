@@ -2,12 +2,15 @@ import type { Agent } from '../../agents/agent.js'
 import { createPolicy, type Policy } from '../../agents/policy/policy.js'
 import { compileRules, type RuleList } from '../../rules/decide.js'
 import type { SiteRules } from '../../rules/rule-set.js'
+import { createManagedRobots } from './managed-robots.js'
 
 /** The compiled rules of one site. */
 export interface SiteList {
   readonly site: SiteRules
   readonly domains: readonly string[]
   readonly isPaused: boolean
+  /** The robots.txt that readership serves for the site. */
+  readonly robots: ReturnType<typeof createManagedRobots> | undefined
   /** The rules that are on: they decide. */
   readonly on: RuleList
   /** The rules that are on or in rehearsal, which are counted only; undefined if none is in rehearsal. */
@@ -32,6 +35,7 @@ export function compileSite(site: SiteRules): SiteList {
     site,
     domains: site.domains,
     isPaused: site.paused_since !== undefined,
+    robots: site.managed_robots === undefined ? undefined : createManagedRobots(site.managed_robots),
     on: compileRules(
       site.rules.filter(({ state }) => state === 'on'),
       site.sitemaps,

@@ -392,6 +392,13 @@ export interface paths {
         };
         post: operations["post_reports_id_test"];
     };
+    "/api/robots-texts": {
+        parameters: {
+        };
+        get: operations["get_robots_texts"];
+        post: operations["post_robots_texts"];
+        delete: operations["delete_robots_texts"];
+    };
     "/api/rules": {
         parameters: {
         };
@@ -4354,7 +4361,7 @@ export interface operations {
     get_policy_presets: {
         parameters: {
             query: {
-                hostname?: string;
+                hostname?: components["parameters"]["hostname"];
                 site: components["parameters"]["site_"];
             };
         };
@@ -4482,6 +4489,7 @@ export interface operations {
                             }[];
                             since?: string;
                         };
+                        meta: components["schemas"]["Meta"];
                     };
                 };
             };
@@ -5150,6 +5158,87 @@ export interface operations {
                         };
                     };
                 };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_robots_texts: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            is_managed: boolean;
+                            versions: {
+                                created_at: string;
+                                created_by: string;
+                                id: number;
+                                is_served: boolean;
+                                text?: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    post_robots_texts: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    disallow_search_engines?: boolean;
+                    site: number;
+                    text?: string;
+                    version?: number;
+                };
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            is_managed: boolean;
+                            versions: {
+                                created_at: string;
+                                created_by: string;
+                                id: number;
+                                is_served: boolean;
+                                text?: string;
+                            }[];
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    delete_robots_texts: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Error"];
         };
