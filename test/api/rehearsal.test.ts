@@ -2,11 +2,12 @@ import t from 'tap'
 import { z } from 'zod'
 import { rehearsalRoute } from '../../src/api/rehearsal/route.js'
 import { Rehearsed } from '../../src/api/rehearsal/shape.js'
+import { ApiError } from '../../src/base/errors.js'
 import { DecidingRule } from '../../src/rules/rule.js'
 import type { Store } from '../../src/storage/store.js'
 import { openStore } from '../fixtures/open-store.js'
 import { seeded } from '../fixtures/random.js'
-import { agentRow } from '../fixtures/rows.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
 import { comparable, expectRehearsal, randomRows, SITEMAPS } from '../oracle/rehearsed.js'
 
 /** Noon in Berlin, on the day after its clocks went back. */
@@ -21,6 +22,7 @@ async function rehearse(
   body: Body,
   own: readonly DecidingRule[] = [],
   sitemaps: readonly string[] = [],
+  signal?: AbortSignal,
 ): Promise<Rehearsed> {
   const site = { id: 1, org: 1, name: 'One', timezone: 'Europe/Berlin', visitor_salt: 'month' as const }
   const settings = { version: 1, domains: [], currency: 'EUR', excluded_paths: [], respect_gpc: false, sections: [] }
@@ -33,7 +35,10 @@ async function rehearse(
     rulesOf: async (_, tried) => ({ rules: tried ?? own, sitemaps }),
   })
   if (!('run' in route)) throw new Error('not a route with a handler')
-  const request = new Request('http://localhost/api/rules/rehearsal', { method: 'POST', body: JSON.stringify(body) })
+  const request = new Request('http://localhost/api/rules/rehearsal', {
+    ...{ method: 'POST', body: JSON.stringify(body) },
+    ...(signal && { signal }),
+  })
   const call = { principal: { kind: 'operator' as const }, access: 'stats:read' as const, ip: '', params: {} }
   const response = await route.run({
     ...call,
@@ -113,3 +118,68 @@ for (const [why, rules] of LISTS)
     await store.append(rows)
     t.same(comparable(await rehearse(store, ASKED, rules, SITEMAPS)), expectRehearsal(rows, rules, WINDOW))
   })
+
+t.test('a small record, counted by hand', async (t) => {
+  const gptbot = { bytes: 100, duration_ms: 10, verification: 'ranges', verified: true }
+  const google = { agent_id: 'googlebot', operator: 'Google', purpose: 'search', user_agent: 'Googlebot/2.1' }
+  const refused = { action: 'block', rule: 7, status: 403, bytes: 5, duration_ms: 0 }
+  const store = await openStore(t)
+  await store.append({
+    events: [eventRow({ timestamp: at('25T22:59:00'), channel: 'Organic Search', source: 'Google' })],
+    agent_events: [
+      agentRow({ ...gptbot, timestamp: at('24T22:00:00'), pathname: '/a' }),
+      // The day of Berlin has 25 hours: this is its last minute.
+      agentRow({ ...gptbot, timestamp: at('25T22:59:00'), pathname: '/a', bytes: 200 }),
+      agentRow({ ...gptbot, timestamp: at('26T01:00:00'), pathname: '/a', ...refused }),
+      agentRow({ ...gptbot, timestamp: at('26T02:00:00'), pathname: '/never', ...refused }),
+      agentRow({ ...google, ...gptbot, timestamp: at('25T10:00:00'), ip_hash: 9n }),
+    ],
+  })
+  const rules = [
+    rule(7, { agents: ['gptbot'] }),
+    rule(8, { agents: ['gptbot', 'googlebot'] }),
+    rule(9, { agents: ['gptbot'] }),
+  ]
+  const result = await rehearse(store, { site: 1, start: '2026-10-25', end: '2026-10-26' }, rules)
+  const [first, second, third] = result.rules
+  t.same(result.days, [
+    { day: '2026-10-25', fetches: 3, refused: 0, would: 3 },
+    { day: '2026-10-26', fetches: 2, refused: 2, would: 2 },
+  ])
+  t.same(first?.would, { fetches: 4, bytes: 500, duration_ms: 30 }, 'a refused fetch weighs what was last served')
+  t.same(first?.agents[0]?.after, {
+    ...{ rule: 7, since: '2026-10-26T01:00:00.000Z' },
+    ...{ fetches_before: 1, fetches_after: 2, refused: 2 },
+  })
+  t.same(
+    [first?.search_engines, second?.search_engines],
+    [[], [{ agent_id: 'googlebot', name: 'Googlebot', verification: 'ranges', would: 1, fetches: 1, readers: 1 }]],
+  )
+  t.same(third?.never_decides, { by: 7, fetches: 4 })
+  t.same(
+    result.limits.map(({ kind, fetches }) => [kind, fetches]),
+    [
+      ['weight', 1],
+      ['query', undefined],
+    ],
+  )
+})
+
+t.test('rules that no site can have, and a caller who has left', async (t) => {
+  const store = await openStore(t)
+  const ask = (body: object) => rehearse(store, { site: 1, ...body })
+  const fieldOf = (body: object) =>
+    ask(body).then(
+      () => undefined,
+      (error) => error instanceof ApiError && error.field,
+    )
+  t.equal(await fieldOf({ rules: [{ action: 'block' }] }), 'rules[0].agents')
+  t.equal(await fieldOf({ rules: [{ action: 'limit', agents: ['gptbot'] }] }), 'rules[0].budget')
+  await t.rejects(ask({ rules: [{ action: 'block', agent: ['gptbot'] }] }), { code: 'validation_error' })
+  t.equal(await fieldOf({ range: '2d' }), 'range')
+  await t.rejects(ask({ site: 2 }), { code: 'not_found' })
+  const off = rule(3, { agents: ['gptbot'], state: 'off' })
+  t.same((await rehearse(store, { site: 1 }, [off])).rules, [], 'off: not rehearsed')
+  t.equal((await rehearse(store, { site: 1, rule: 3 }, [off])).rules[0]?.state, 'rehearse')
+  await t.rejects(rehearse(store, { site: 1 }, [off], [], AbortSignal.abort()), { code: 'database_error' })
+})
