@@ -36,15 +36,15 @@ export const RuleFront = z.object({
 export type RuleFront = z.infer<typeof RuleFront>
 
 const RulesState = z.object({
-  version: z.string().describe('Names the rules in force of the site: a digest.'),
+  version: z.string().describe('Names the active rules of the site: a digest.'),
   paused_since: z.iso.datetime().optional().describe('Since when no rule refuses anything; absent: not paused.'),
   paused_by: z.string().optional(),
   setting_off: z.literal(true).optional().describe('The instance runs with `--rules off`: nothing is decided.'),
   fronts: z.array(RuleFront).describe('The processes and sidecars that have asked this process in the last day.'),
 })
 
-/** What is known of the rules in force. */
-export interface RulesInForce {
+/** Tells about the active rules. */
+export interface ActiveRules {
   /** Returns the version of a site's rules, and the fronts that decide by them. */
   describe(site: number): { readonly version: string; readonly isOff: boolean; readonly fronts: readonly RuleFront[] }
 }
@@ -54,7 +54,7 @@ interface RuleRoutesDeps {
   readonly users: Pick<Users, 'get'>
   readonly rules: Rules
   readonly pauses: RulePauses
-  readonly inForce: RulesInForce
+  readonly activeRules: ActiveRules
   now(): Date
 }
 
@@ -142,10 +142,10 @@ const actorOf = (call: Call, { org }: ManagedSite) => {
 const settable = ({ id: _, version: __, changed_at: ___, changed_by: ____, ...rule }: StoredRule) => rule
 
 /** The routes of the pause and the state. They come before `/api/rules/{id}`, where `state` would be read as an id. */
-function stateRoutes({ sites, users, pauses, inForce }: RuleRoutesDeps): Route[] {
+function stateRoutes({ sites, users, pauses, activeRules }: RuleRoutesDeps): Route[] {
   const stateOf = async ({ id }: ManagedSite) => {
     const pause = await pauses.get(id)
-    const { version, isOff, fronts } = inForce.describe(id)
+    const { version, isOff, fronts } = activeRules.describe(id)
     return {
       version,
       ...(pause && { paused_since: pause.since.toISOString(), paused_by: await presentAuthor(pause.by, users) }),
@@ -172,7 +172,7 @@ function stateRoutes({ sites, users, pauses, inForce }: RuleRoutesDeps): Route[]
       },
     }),
     route('post', '/api/rules/resume', 'admin', {
-      summary: 'Put the rules of a site in force again',
+      summary: 'End the pause of the rules of a site',
       body: SiteBody,
       data: RulesState,
       run: async (call) => {

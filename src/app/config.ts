@@ -115,11 +115,7 @@ const Settings = z.strictObject({
   ),
   disable_registration: switchSetting('close registration of new accounts; also SERVICE_DISABLE_REGISTRATION'),
   private_webhooks: switchSetting('allow webhooks to addresses of private networks'),
-  rules: setting(
-    'on|off',
-    'whether rules for agents decide; off: every agent passes',
-    z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
-  ),
+  rules: setting('on|off', 'whether rules for agents decide', z.enum(['on', 'off'], 'must be on or off').default('on')),
   workers: setting(
     'number',
     'processes that serve the site and share its port; the store stays one more process',
@@ -240,7 +236,6 @@ export const isShipping = <C extends Pick<Config, 'collector'>>(config: C): conf
   config.collector !== undefined
 
 export type SettingName = keyof Config
-
 const isSetting = (name: string): name is SettingName => Object.hasOwn(Settings.shape, name)
 const SETTING_NAMES: readonly SettingName[] = Object.keys(Settings.shape).filter(isSetting)
 const variableName = (name: SettingName): string => `READERSHIP_${name.toUpperCase()}`

@@ -37,36 +37,25 @@ interface ManageDeps {
   random: typeof randomBytes
   /** Called after a site was created, changed or deleted. */
   onSitesChanged: () => Promise<void>
-  /** Called after anything was changed that the rules in force are made of: a rule, a pause, a redirect, a robots.txt. */
+  /** Called after a change of a source of the active rules: a rule, a pause, a redirect, a managed robots.txt. */
   onRulesChanged?: () => Promise<void>
 }
 
 export type Manage = ReturnType<typeof createManage>
 
 /** Puts the modules of this folder together over the records of one instance. */
-export function createManage({
-  records,
-  isWriter = () => true,
-  now,
-  random,
-  onSitesChanged,
-  onRulesChanged: onChange = async () => {},
-}: ManageDeps) {
+export function createManage(deps: ManageDeps) {
+  const { records, isWriter = () => true, now, random, onSitesChanged, onRulesChanged = async () => {} } = deps
   const sites = createSites(records, async () => {
     // A deleted site takes its records, keys and memberships along.
     for (const each of [
       keys,
       ingestKeys,
       members,
-      flags,
-      shares,
-      alerts,
-      reports,
-      annotations,
-      rules,
-      rulePauses,
-      histories,
       imports,
+      annotations,
+      ...Object.values(configured),
+      ...Object.values(ruleRecords),
       ...Object.values(managed),
     ])
       each.invalidate()
@@ -83,20 +72,16 @@ export function createManage({
   const emailOf = async (user: number) => (await users.get(user))?.email
   const invitations = createInvitations({ records, members, emailOf, now, random, lock })
   const audit = createAuditLog(records)
-  const managed = {
-    goals: createGoals(records),
-    funnels: createFunnels(records),
-    segments: createSegments(records),
-    redirects: createRedirects(records, onChange),
+  const managed = { goals: createGoals(records), funnels: createFunnels(records), segments: createSegments(records) }
+  const configured = {
+    flags: createFlags(records),
+    shares: createShares(records),
+    alerts: createAlerts({ records, random }),
+    reports: createReports(records),
+    histories: createHistories(records),
   }
-  const flags = createFlags(records)
-  const shares = createShares(records)
-  const alerts = createAlerts({ records, random })
-  const reports = createReports(records)
   const annotations = createAnnotations(records)
-  const rules = createRules({ records, catalog: loadCatalog(), annotations, onChange })
-  const rulePauses = createRulePauses({ records, annotations, onChange })
-  const histories = createHistories(records)
+  const ruleRecords = createRuleRecords({ records, annotations, onChange: onRulesChanged })
   return {
     sites,
     keys,
@@ -107,15 +92,10 @@ export function createManage({
     orgs,
     invitations,
     audit,
-    flags,
-    shares,
-    alerts,
-    reports,
+    ...configured,
+    ...ruleRecords,
     annotations,
-    rules,
-    rulePauses,
     imports,
-    histories,
     robotsTexts: createRobotsTexts(records, sites),
     managed,
     drops: createDrops({ records, now, isWriter }),
@@ -132,14 +112,21 @@ export function createManage({
     /** Reads everything again that another process may have changed. */
     async reload(): Promise<void> {
       sessions.reload()
-      for (const each of [users, orgs, imports, histories]) each.invalidate()
+      for (const each of [users, orgs, imports, configured.histories]) each.invalidate()
       await sites.invalidate()
     },
     /** Reads everything again: after the engine's restart the records may differ from what was read. */
     async invalidate(): Promise<void> {
       sessions.reset()
-      for (const each of [users, orgs, imports, histories]) each.invalidate()
+      for (const each of [users, orgs, imports, configured.histories]) each.invalidate()
       await sites.invalidate()
     },
   }
 }
+
+/** Puts the records of rules together; `onChange` is awaited after each write. */
+const createRuleRecords = (deps: Omit<Parameters<typeof createRules>[0], 'catalog'>) => ({
+  rules: createRules({ ...deps, catalog: loadCatalog() }),
+  rulePauses: createRulePauses(deps),
+  redirects: createRedirects(deps.records, deps.onChange),
+})

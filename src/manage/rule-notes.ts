@@ -67,6 +67,6 @@ export const pauseNoteStatements = (site: number, paused: boolean, at: Date): Sq
     kind: 'rules_paused',
     at,
     cause: `rules_paused:${paused}:${at.toISOString()}`,
-    text: paused ? 'Rules were paused' : 'Rules are in force again',
+    text: paused ? 'Rules were paused' : 'Rules are active again',
     data: { paused },
   })

@@ -22,7 +22,7 @@ export type RulePauses = ReturnType<typeof createRulePauses>
 interface RulePausesDeps {
   readonly records: Records
   readonly annotations: Pick<Annotations, 'invalidate'>
-  /** Awaited after every write, before the caller gets its result: the rules in force follow. */
+  /** Updates the active rules. Awaited after every write, before the caller gets its result. */
   readonly onChange: () => Promise<void>
 }
 

@@ -12,7 +12,7 @@ const RobotsRow = z
   .object({ hostname: z.string(), status: z.int(), body: z.string().nullable() })
   .transform(({ body, ...row }) => ({ ...row, body: body ?? '' }))
 
-/** Reads what the rules in force need beside the rules: redirects, managed robots.txt and, if asked for, those of origins. */
+/** Reads the sources of the active rules beside the rules: redirects, managed robots.txt and, if asked for, those of origins. */
 export async function readRuleSources(
   { query }: Pick<Records, 'query'>,
   needsRobots: boolean,

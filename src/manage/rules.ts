@@ -74,7 +74,7 @@ export interface StoredRule extends DecidingRule {
   readonly changed_by: Author
 }
 
-/** Which fetches a rule matches: one column. */
+/** The fields that select fetches: one column. */
 const MatchColumn = JsonText.pipe(
   DecidingRule.pick({
     agents: true,
@@ -153,7 +153,7 @@ interface RulesDeps {
   readonly records: Records
   readonly catalog: Catalog
   readonly annotations: Pick<Annotations, 'invalidate'>
-  /** Awaited after every write, before the caller gets its result: the rules in force follow. */
+  /** Updates the active rules. Awaited after every write, before the caller gets its result. */
   readonly onChange: () => Promise<void>
 }
 
@@ -171,13 +171,6 @@ export function createRules({ records, catalog, annotations, onChange }: RulesDe
       version,
       'rule',
     )
-  /** Throws if a rule cannot be stored beside the site's other ones. */
-  const check = (rule: RuleFields, others: readonly StoredRule[], current?: StoredRule) => {
-    const problem = findRuleProblem({ ...rule, id: 0 }, catalog, current)
-    if (problem) throw new ApiError('validation_error', problem.message, problem.field)
-    if (others.some(({ name }) => name === rule.name))
-      throw new ApiError('conflict', 'The site already has a rule with this name.', 'name')
-  }
   return {
     /** Returns the rules of all sites; the same array until one of them changes. */
     all: () => cache.get(),
@@ -190,22 +183,12 @@ export function createRules({ records, catalog, annotations, onChange }: RulesDe
       lock(async (): Promise<StoredRule> => {
         const rule = normalise(given)
         const others = await list(site)
-        check(rule, others)
+        checkRule(rule, others, catalog)
         if (others.length >= MAX_PER_SITE)
           throw new ApiError('conflict', `A site can have at most ${MAX_PER_SITE} rules.`)
         const position = Math.min(wanted ?? others.length + 1, others.length + 1)
-        const { name } = rule
-        const details = { site, name, after: fieldsOf({ ...rule, position }) }
-        await write(
-          ...shift(site, others, undefined, position),
-          ...insertRecord('rules', {
-            ...{ site, position, changed_at: audit.at, changed_by: JSON.stringify(by) },
-            ...toColumns(rule),
-          }),
-          ...auditStatements(audit, { action: 'create', object: 'rule', id: lastId('rules'), details }),
-          ...ruleNoteStatements({ site, at: audit.at, id: undefined, name, before: 'off', after: rule }),
-        )
-        const created = (await list(site)).find((each) => each.name === name)
+        await write(...creationStatements({ ...rule, site, position }, others.length, by, audit))
+        const created = (await list(site)).find((each) => each.name === rule.name)
         // The site was deleted meanwhile, and the rule with it.
         if (!created) throw new ApiError('not_found', 'There is no such site.', 'site')
         return created
@@ -225,25 +208,11 @@ export function createRules({ records, catalog, annotations, onChange }: RulesDe
         if (fields.length === 0) return current
         // The catalogue may have changed since: a rule can be moved and switched off all the same.
         const isSafe = fields.every((name) => name === 'position' || (name === 'state' && rule.state === 'off'))
-        if (!isSafe) check(rule, others, current)
+        if (!isSafe) checkRule(rule, others, catalog, current)
         await write(
-          ...shift(site, all, current.position, position),
-          changeRecord('rules', id, {
-            ...{ position, changed_at: audit.at, changed_by: JSON.stringify(by) },
-            ...toColumns(rule),
-          }),
-          ...auditStatements(audit, {
-            ...{ action: 'change', object: 'rule', id },
-            details: { site, name: rule.name, ...details },
-          }),
-          ...ruleNoteStatements({
-            site,
-            at: audit.at,
-            id,
-            name: rule.name,
-            before: stateAt(current, audit.at),
-            after: rule,
-          }),
+          ...shift(site, current.position, position),
+          changeRecord('rules', id, { position, ...toColumns(rule), ...toChangeColumns(by, audit) }),
+          ...changeNotes(current, rule, details, audit),
         )
         return find(id)
       }),
@@ -251,15 +220,11 @@ export function createRules({ records, catalog, annotations, onChange }: RulesDe
     delete: (id: number, audit: AuditContext, version?: number) =>
       lock(async () => {
         const rule = await find(id, version)
-        const { site, name } = rule
+        const { length } = await list(rule.site)
         await write(
           sql`delete from rules where id = ${id}`,
-          ...shift(site, await list(site), rule.position, undefined),
-          ...auditStatements(audit, {
-            ...{ action: 'delete', object: 'rule', id },
-            details: { site, name, before: fieldsOf(rule) },
-          }),
-          ...ruleNoteStatements({ site, at: audit.at, id, name, before: stateAt(rule, audit.at), after: undefined }),
+          ...shift(rule.site, rule.position, length + 1),
+          ...changeNotes(rule, undefined, { before: fieldsOf(rule) }, audit),
         )
       }),
     /** Call it after another module has written to the table. */
@@ -280,8 +245,50 @@ const normalise = ({ until, ...rule }: RuleFields): RuleFields => ({
   ...(until !== undefined && { until: new Date(until).toISOString() }),
 })
 
-/** Returns the statements that make place for a rule that comes to `to`, leaves `from`, or moves. */
-function shift(site: number, { length }: readonly unknown[], from = length + 1, to = length + 1): Sql[] {
+/** Throws if a rule cannot be stored beside the site's other ones. */
+function checkRule(rule: RuleFields, others: readonly StoredRule[], catalog: Catalog, current?: StoredRule): void {
+  const problem = findRuleProblem({ ...rule, id: 0 }, catalog, current)
+  if (problem) throw new ApiError('validation_error', problem.message, problem.field)
+  if (others.some(({ name }) => name === rule.name))
+    throw new ApiError('conflict', 'The site already has a rule with this name.', 'name')
+}
+
+const toChangeColumns = (by: Author, { at }: AuditContext) => ({ changed_at: at, changed_by: JSON.stringify(by) })
+
+/** Returns the statements that insert a rule at its position, with its audit line and its note. */
+function creationStatements(
+  rule: RuleFields & { readonly site: number; readonly position: number },
+  count: number,
+  by: Author,
+  audit: AuditContext,
+): Sql[] {
+  const { site, position, name } = rule
+  const details = { site, name, after: fieldsOf(rule) }
+  return [
+    ...shift(site, count + 1, position),
+    ...insertRecord('rules', { site, position, ...toColumns(rule), ...toChangeColumns(by, audit) }),
+    ...auditStatements(audit, { action: 'create', object: 'rule', id: lastId('rules'), details }),
+    ...ruleNoteStatements({ site, at: audit.at, id: undefined, name, before: 'off', after: rule }),
+  ]
+}
+
+/** Returns the audit line and the note of a change, or of the deletion without `after`. */
+function changeNotes(
+  { id, site, ...current }: StoredRule,
+  after: RuleFields | undefined,
+  sides: object,
+  audit: AuditContext,
+): Sql[] {
+  const { name } = after ?? current
+  const action = after === undefined ? 'delete' : 'change'
+  return [
+    ...auditStatements(audit, { action, object: 'rule', id, details: { site, name, ...sides } }),
+    ...ruleNoteStatements({ site, at: audit.at, id, name, before: stateAt(current, audit.at), after }),
+  ]
+}
+
+/** Returns the statements that move the rules between two places; the place of a new or deleted rule is after the last. */
+function shift(site: number, from: number, to: number): Sql[] {
   if (from === to) return []
   return from > to
     ? [sql`update rules set position = position + 1 where site = ${site} and position >= ${to} and position < ${from}`]

@@ -12,7 +12,7 @@ export interface FetchedRobots {
   readonly body: string
 }
 
-/** What the rules in force are made of; each list has the entries of all sites. */
+/** The sources of the active rules; each list has the entries of all sites. */
 export interface RuleSources {
   readonly sites: readonly SiteSettings[]
   /** In the order in which they decide. */
@@ -26,7 +26,7 @@ export interface RuleSources {
 
 const MAX_SITEMAPS = 1_000
 
-/** Builds the rules in force. Without a rule that is not off, a redirect or a managed robots.txt there is nothing in them. */
+/** Builds the active rules. Without a rule that is not off, a redirect or a managed robots.txt there is nothing in them. */
 export function buildRuleSet(sources: RuleSources): RuleSet {
   const { sites } = sources
   const siteOf = createSiteLookup(sites)

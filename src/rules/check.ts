@@ -90,7 +90,7 @@ function findRefusedSearchEngines(rule: DecidingRule, catalog: Catalog): RulePro
 }
 
 /** Returns the search engines that a rule names by agent, operator or purpose, and that it can match as what they are. */
-export const listNamedSearchEngines = (rule: DecidingRule, { agents }: Catalog): Agent[] =>
+const listNamedSearchEngines = (rule: DecidingRule, { agents }: Catalog): Agent[] =>
   agents.filter(
     (agent) =>
       agent.purpose === 'search' &&

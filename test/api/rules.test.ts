@@ -216,7 +216,7 @@ t.test('rules end, are paused and resumed, and the time line says so', async (t)
   await operator('DELETE', '/api/rules/1')
   t.same((await notes()).slice(2), [
     ['2026-11-21T13:00:00.000Z', 'rules_paused', 'Rules were paused', { paused: true }],
-    ['2026-11-21T14:00:00.000Z', 'rules_paused', 'Rules are in force again', { paused: false }],
+    ['2026-11-21T14:00:00.000Z', 'rules_paused', 'Rules are active again', { paused: false }],
     [
       ...['2026-11-21T14:00:00.000Z', 'rule_changed', 'Rule “Second” was deleted'],
       { rule: 2, name: 'Second', state: 'off', before: { state: 'on' } },

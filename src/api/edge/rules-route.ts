@@ -9,7 +9,7 @@ import { isSigned } from './signature.js'
 
 interface EdgeRulesDeps extends Pick<EdgeDeps, 'sites' | 'keys' | 'rejected' | 'takeRequest' | 'now'> {
   readonly fronts: RuleFronts
-  /** Returns the rules in force of one site. */
+  /** Returns the active rules of one site. */
   rulesOf(site: number): RuleSet
 }
 
@@ -19,7 +19,7 @@ const VERSION_HEADER = 'x-readership-rules'
 /** `GET /api/edge/rules`: what a sidecar decides by. Its signature is that of an empty body. */
 export const edgeRulesRoute = (deps: EdgeRulesDeps): Route =>
   routeMaker('ingest')('get', '/api/edge/rules', 'signed', {
-    summary: 'Get the rules in force of a site, for a server that decides by them; 304 if it has them',
+    summary: 'Get the active rules of a site, for a server that decides by them; 304 if it has them',
     query: SiteQuery,
     data: RuleSet,
     anyOriginHeaders: ['authorization', 'if-none-match', FRONT_HEADER, VERSION_HEADER, SIGNATURE_HEADER],

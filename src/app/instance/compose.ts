@@ -10,9 +10,7 @@ import { flagRoutes } from '../../api/flags.js'
 import { historyRoutes } from '../../api/histories.js'
 import { importControlRoutes, importRoutes } from '../../api/imports.js'
 import { createMetrics } from '../../api/metrics.js'
-import { redirectRoutes } from '../../api/redirects.js'
 import { robotsTextRoutes } from '../../api/robots-texts.js'
-import { ruleRoutes } from '../../api/rules.js'
 import { serviceRoutes } from '../../api/service-routes.js'
 import { badgeRoute } from '../../api/share/badge.js'
 import { siteRecordRoutes } from '../../api/site-records.js'
@@ -24,6 +22,7 @@ import type { Recorder } from '../../capture/recorder.js'
 import type { WorkerClient } from '../../worker-client/worker-client.js'
 import type { Config } from '../config.js'
 import { createAccountArea } from './accounts.js'
+import { createRuleArea } from './active-rules.js'
 import { startNotes } from './annotation-writers.js'
 import { type BackupConfig, startBackups } from './backups.js'
 import { type Core, createCore } from './core.js'
@@ -35,7 +34,6 @@ import { createMail } from './mail.js'
 import { startNotifications } from './notify.js'
 import { createReads } from './reads.js'
 import { supplyVerdicts } from './rule-verdicts.js'
-import { createRulesInForce } from './rules-in-force.js'
 import { type CurrentRules, openCurrentRules } from './rules-on-disk.js'
 import { createSizeReader, createVacuum } from './size-reader.js'
 import { createStatusReader } from './status.js'
@@ -65,7 +63,7 @@ export async function compose(
   deps: InstanceDeps & {
     /** A recorder that was there before the worker client. */
     recorder?: Recorder
-    /** The rules in force, if they were opened before. */
+    /** The active rules, if they were opened before. */
     currentRules?: CurrentRules
     /** The origin is the application that opens this instance. */
     inApplication?: boolean
@@ -79,8 +77,7 @@ export async function compose(
   const accounts = await createAccountArea(core, mail, disable_registration)
   await core.refreshSites()
   await core.ruleKeeper.refresh()
-  const front = deps.rules && (deps.inApplication ? 'application' : 'proxy')
-  const rules = createRulesInForce({ currentRules, front, now })
+  const rules = createRuleArea(core, currentRules, deps.rules && (deps.inApplication ? 'application' : 'proxy'))
   const ingest = createIngest(core, rules)
   const streams = new AbortController()
   const reads = createReads(core, config.pdf, streams.signal)
@@ -91,10 +88,7 @@ export async function compose(
   const backups = startBackups(core, config)
   const status = createStatusReader(core, { ...deps, data: config.data, health, sizes, backups: backups.schedule })
   const disk = () => readDisk(config)
-  const { imports, sites } = core.manage
-  const orgOf = async (site: number) => (await sites.get(site))?.org
-  const importJobs = createImportJobs({ ...config, workerClient, imports, orgOf, now, log })
-  await core.whenWriting(importJobs.resume)
+  const importJobs = await startImportJobs(core, config)
   const app = passToWriter(
     createServiceApp(
       { core, health, sizes, disk, backups, accounts, ingest, reads, notify, status, importJobs, rules },
@@ -151,6 +145,15 @@ const createHostnameNotes =
     if (siteOf(hostname.toLowerCase()) === undefined) manage.refusedHostnames.add(undefined, hostname)
   }
 
+async function startImportJobs(core: Core, config: { data: string }) {
+  const { workerClient, now, log } = core
+  const { imports, sites } = core.manage
+  const orgOf = async (site: number) => (await sites.get(site))?.org
+  const importJobs = createImportJobs({ ...config, workerClient, imports, orgOf, now, log })
+  await core.whenWriting(importJobs.resume)
+  return importJobs
+}
+
 interface Areas {
   core: Core
   health: Core['health']
@@ -163,16 +166,28 @@ interface Areas {
   notify: ReturnType<typeof startNotifications>
   status: ReturnType<typeof createStatusReader>
   importJobs: ReturnType<typeof createImportJobs>
-  rules: ReturnType<typeof createRulesInForce>
+  rules: ReturnType<typeof createRuleArea>
 }
 
-/** The HTTP application over the areas: the route table in the order of the API document. Long because it lists all routes. */
-function createServiceApp(
-  { core, health, sizes, disk, backups, accounts, ingest, reads, notify, status, importJobs, rules }: Areas,
-  { cors_origins = [] }: ServiceConfig,
-  deps: InstanceDeps,
-) {
-  const { workerClient, manage, recorder, removals, losses, log, now } = core
+const createInstanceMetrics = ({ core, health, sizes, disk, backups }: Areas, deps: InstanceDeps) =>
+  createMetrics({
+    health,
+    isWriter: core.workerClient.isWriter,
+    recorder: () => core.recorder.stats(),
+    ingestDrops: core.manage.drops.totals,
+    proxy: () => deps.proxy?.(),
+    ...(deps.ruleCounts && { rules: deps.ruleCounts }),
+    refresh: async () => deps.otherRecorders?.()?.refresh(),
+    size: sizes.read,
+    disk,
+    ...(backups.schedule && { backups: backups.schedule }),
+    ...(core.workerClient.isShared && { shared: () => core.workerClient.call('shared_status', undefined) }),
+  })
+
+/** The HTTP application over the areas: the route table in the order of the API document. */
+function createServiceApp(areas: Areas, { cors_origins = [] }: ServiceConfig, deps: InstanceDeps) {
+  const { core, health, sizes, backups, accounts, ingest, reads, notify, status, importJobs, rules } = areas
+  const { workerClient, manage, removals, losses, log, now } = core
   const {
     sites,
     keys,
@@ -191,26 +206,13 @@ function createServiceApp(
     robotsTexts,
   } = manage
   const { version = '0' } = deps
-  const metrics = createMetrics({
-    health,
-    isWriter: workerClient.isWriter,
-    recorder: () => recorder.stats(),
-    ingestDrops: drops.totals,
-    proxy: () => deps.proxy?.(),
-    ...(deps.ruleCounts && { rules: deps.ruleCounts }),
-    refresh: async () => deps.otherRecorders?.()?.refresh(),
-    size: sizes.read,
-    disk,
-    ...(backups.schedule && { backups: backups.schedule }),
-    ...(workerClient.isShared && { shared: () => workerClient.call('shared_status', undefined) }),
-  })
   const routes = [
     ...reads.routes,
     ingest.edgeRoute,
     ingest.edgeRulesRoute,
     ...siteRecordRoutes({ ...managed, sites, store: workerClient.events }),
     ...annotationRoutes({ sites, annotations, users }),
-    ...ruleRoutes({ sites, users, rules: manage.rules, pauses: manage.rulePauses, inForce: rules.inForce, now }),
+    ...rules.routes,
     ...robotsTextRoutes({ sites, users, robotsTexts, rehearseText: reads.rehearseText }),
     ...accounts.shareRoutes,
     badgeRoute({ access: accounts.shareAccess, readsOf: reads.asShare, now }),
@@ -219,7 +221,6 @@ function createServiceApp(
     ...flagRoutes({ sites, flags }),
     ...alertRoutes({ sites, alerts, notify, readDependencies: reads.asOperator, now }),
     ...reportRoutes({ sites, reports, notify }),
-    ...redirectRoutes({ sites, redirects: managed.redirects, users, now }),
     ...ingest.trackRoutes,
     ...serviceRoutes({
       workerClient,
@@ -229,7 +230,7 @@ function createServiceApp(
       keys,
       sites,
       ingestKeys,
-      metrics,
+      metrics: createInstanceMetrics(areas, deps),
       status: status.read,
       listener: () => deps.site?.(),
       vacuum: createVacuum(workerClient, sizes),

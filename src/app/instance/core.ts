@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { createRateLimit } from '../../api/rate-limit.js'
 import { createRecorder, type Recorder } from '../../capture/recorder.js'
 import { createSiteLookup, type SiteSettings } from '../../capture/site.js'
-import { createManage } from '../../manage/manage.js'
+import { createManage, type Manage } from '../../manage/manage.js'
 import { createRecordingSpans } from '../../manage/recording-spans.js'
-import { createRemovals, RemovalProgress } from '../../manage/removals.js'
-import { openStoreLosses } from '../../manage/store-losses.js'
+import { createRemovals, RemovalProgress, type Removals } from '../../manage/removals.js'
+import { openStoreLosses, type StoreLosses } from '../../manage/store-losses.js'
 import { DROP_REASONS } from '../../storage/drops.js'
 import type { WorkerClientStatus } from '../../worker-client/status.js'
 import type { WorkerClient } from '../../worker-client/worker-client.js'
 import type { InstanceDeps } from './instance.js'
-import { createRuleKeeper } from './rule-keeper.js'
+import { createRuleKeeper, type RuleKeeper } from './rule-keeper.js'
 import type { CurrentRules } from './rules-on-disk.js'
 
 export type Core = Awaited<ReturnType<typeof createCore>>
@@ -72,20 +72,7 @@ export async function createCore(
     assignStep: (argument) => workerClient.call('assign', argument),
     wakeRemovals: () => removals.wake(),
   })
-  workerClient.onRestart(() => {
-    void manage.invalidate()
-    void losses.refresh().catch(() => {})
-  })
-  workerClient.onRecordsChange(() => {
-    void manage.reload().catch(() => {})
-    void losses.refresh().catch(() => {})
-  })
-  onRoleChange(workerClient, () => {
-    if (workerClient.isWriter()) removals.takeOver()
-    else drops.yield()
-  })
-  workerClient.onPolicyChange(ruleKeeper.policyChanged)
-  workerClient.onDrop(({ site, door, reason, count }) => drops.add(site, door, reason, count))
+  followWorker(workerClient, { manage, losses, removals, ruleKeeper })
   return {
     workerClient,
     recorder,
@@ -109,6 +96,29 @@ export async function createCore(
       createRateLimit({ now: clock, random: randomBytes, ...bounds }),
     health: () => healthOf(workerClient.status(), recorder, losses.list()),
   }
+}
+
+/** Keeps the parts up to date with what the worker reports. */
+function followWorker(
+  workerClient: WorkerClient,
+  parts: { manage: Manage; losses: StoreLosses; removals: Removals; ruleKeeper: RuleKeeper },
+): void {
+  const { manage, losses, removals, ruleKeeper } = parts
+  const { drops } = manage
+  workerClient.onRestart(() => {
+    void manage.invalidate()
+    void losses.refresh().catch(() => {})
+  })
+  workerClient.onRecordsChange(() => {
+    void manage.reload().catch(() => {})
+    void losses.refresh().catch(() => {})
+  })
+  onRoleChange(workerClient, () => {
+    if (workerClient.isWriter()) removals.takeOver()
+    else drops.yield()
+  })
+  workerClient.onPolicyChange(ruleKeeper.policyChanged)
+  workerClient.onDrop(({ site, door, reason, count }) => drops.add(site, door, reason, count))
 }
 
 /** Runs a function after some milliseconds; the returned function cancels it. */

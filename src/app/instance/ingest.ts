@@ -11,8 +11,8 @@ import { createNodeTrackHandler } from '../../api/track/node-handler.js'
 import { trackRoutes } from '../../api/track/routes.js'
 import { createDeviceReader } from '../../capture/device.js'
 import { readPayload } from '../../capture/payload.js'
+import type { createRuleArea } from './active-rules.js'
 import type { Core } from './core.js'
-import type { createRulesInForce } from './rules-in-force.js'
 
 /** Invalid signatures that one address may send in a minute. */
 const MAX_INVALID_SIGNATURES = 60
@@ -24,7 +24,7 @@ const Country = z.string().nullable()
 /** The endpoints that accept data: from the tracker, from other servers, and exposures of flags. */
 export function createIngest(
   { workerClient, manage, recorder, log, now, clock, after, newLimit }: Core,
-  { fronts, rulesOf }: Pick<ReturnType<typeof createRulesInForce>, 'fronts' | 'rulesOf'>,
+  { fronts, rulesOf }: Pick<ReturnType<typeof createRuleArea>, 'fronts' | 'rulesOf'>,
 ) {
   const { sites, ingestKeys, drops, refusedHostnames, flags } = manage
   const hits = newLimit()

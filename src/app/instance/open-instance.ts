@@ -32,7 +32,7 @@ export async function openInstance(
     start?: typeof startWorkerClient
     /** A recorder that exists already; its batches are for the worker client that `onWorkerClient` gets. */
     recorder?: Recorder
-    /** The rules in force, if they were opened before. */
+    /** The active rules, if they were opened before. */
     currentRules?: CurrentRules
     onWorkerClient?(workerClient: WorkerClient): void
     /** Called with the stage of a long opening, in a few words. */

@@ -55,7 +55,6 @@ export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps)
   const rows = createRowIntake(config.data, () => now().getTime(), log)
   const { recorder, store } = rows
   const currentRules = openCurrentRules(config, deps)
-
   const openOnce = async () => {
     let started: WorkerClient | undefined
     const opened = await openStore(config, {
@@ -81,10 +80,7 @@ export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps)
         await openOnce()
       } catch (error) {
         if (isTriedOnce || error instanceof UnusableSetting) throw error
-        const reason = error instanceof Error ? error.message : String(error)
-        if (reason !== failure)
-          log.error({ reason }, 'the store cannot be opened and is tried again; the site is served, and rows wait')
-        failure = reason
+        failure = logNewFailure(error, failure, log)
         await sleep(delay, ending.signal)
       }
     }
@@ -125,6 +121,14 @@ export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps)
       await rows.abandon()
     },
   }
+}
+
+/** Returns the reason why the store could not be opened, and logs it if it is another one than before. */
+function logNewFailure(error: unknown, before: string | undefined, log: Log): string {
+  const reason = error instanceof Error ? error.message : String(error)
+  if (reason !== before)
+    log.error({ reason }, 'the store cannot be opened and is tried again; the site is served, and rows wait')
+  return reason
 }
 
 /** Takes rows, which wait in the recorder and on disk until they are passed to the store's client. */

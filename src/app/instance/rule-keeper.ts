@@ -15,8 +15,10 @@ interface RuleKeeperDeps {
 /** Calls of `retry` after a change of a robots.txt: the worker announces it before it is stored, and may store it late. */
 const RETRIES_AFTER_POLICY_CHANGE = 5
 
+export type RuleKeeper = ReturnType<typeof createRuleKeeper>
+
 /**
- * Keeps the rules in force up to date with the records. While these cannot be read, the last rules stay: a set is built as a
+ * Keeps the active rules up to date with the records. While these cannot be read, the last rules stay: a set is built as a
  * whole, or not at all.
  */
 export function createRuleKeeper({ records, manage, currentRules, log }: RuleKeeperDeps) {
@@ -34,7 +36,7 @@ export function createRuleKeeper({ records, manage, currentRules, log }: RuleKee
       isFailing = false
     } catch (error) {
       if (!isFailing)
-        log.warn({ err: error }, 'the rules could not be read: the last ones stay in force; that is retried')
+        log.warn({ err: error }, 'the rules could not be read: the last ones stay active; that is retried')
       isFailing = true
       retries = Math.max(retries, 1)
     }

@@ -12,7 +12,7 @@ interface CurrentRulesDeps {
 }
 
 /**
- * Opens the rules in force as the last process of the data directory left them: they apply before the store is open, and
+ * Opens the active rules as the last process of the data directory left them: they apply before the store is open, and
  * while it cannot be read. A file that is not whole is logged and ignored.
  */
 export function openCurrentRules(
@@ -33,7 +33,7 @@ export function openCurrentRules(
       stored = current.version
       isFailing = false
     } catch (error) {
-      if (!isFailing) log.warn({ err: error }, 'the rules in force could not be written to rules.json; that is retried')
+      if (!isFailing) log.warn({ err: error }, 'the active rules could not be written to rules.json; that is retried')
       isFailing = true
     }
   }
@@ -43,7 +43,7 @@ export function openCurrentRules(
     isOff,
     store,
     get: (): RuleSet => current,
-    /** Puts a set in force, and stores it if it is another one. */
+    /** Makes a set the active one, and stores it if it is another one. */
     set(set: RuleSet): void {
       const next = withoutRules(set, isOff)
       const isNew = next.version !== current.version
@@ -51,7 +51,7 @@ export function openCurrentRules(
       if (isNew) for (const listener of listeners) listener(current)
       store()
     },
-    /** Calls the listener with the rules in force, now and whenever they change. */
+    /** Calls the listener with the active rules, now and whenever they change. */
     watch(listener: (set: RuleSet) => void): void {
       listeners.push(listener)
       listener(current)

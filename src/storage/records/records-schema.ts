@@ -198,7 +198,7 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
       id integer, site integer, name varchar, version integer, position integer, match varchar, budget varchar,
       action varchar, text varchar, license_url varchar, strict boolean, refuse_search_engines boolean, state varchar,
       until timestamp, changed_at timestamp, changed_by varchar)`,
-    // Where requests of missing pages are sent; the name is the missing path.
+    // Targets of requests for missing pages; the name is the missing path.
     `create table redirects (
       id integer, site integer, name varchar, version integer, target varchar, status integer, created_at timestamp,
       created_by varchar)`,
@@ -206,7 +206,7 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
     `create table robots_texts (
       id integer, site integer, text varchar, created_at timestamp, created_by varchar, note varchar)`,
     'alter table sites add column managed_robots integer',
-    // Since when, and for whom, no rule of the site refuses anything; null: the rules are in force.
+    // Since when, and for whom, no rule of the site refuses anything; null: the rules decide.
     'alter table sites add column rules_paused_since timestamp',
     'alter table sites add column rules_paused_by varchar',
     "insert into last_ids values ('rules', 0), ('redirects', 0), ('robots_texts', 0)",

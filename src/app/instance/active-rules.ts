@@ -1,0 +1,49 @@
+import { hostname } from 'node:os'
+import { createRuleFronts } from '../../api/edge/rule-fronts.js'
+import { redirectRoutes } from '../../api/redirects.js'
+import { type RuleFront, ruleRoutes } from '../../api/rules.js'
+import { nameRuleSet } from '../../rules/build-rule-set.js'
+import { NO_RULES, type RuleSet } from '../../rules/rule-set.js'
+import type { Core } from './core.js'
+import type { CurrentRules } from './rules-on-disk.js'
+
+/**
+ * The rules of each site, and who decides by them: sidecars that ask, and this process as `front`, which is undefined if it
+ * serves no site.
+ */
+export function createRuleArea(
+  { manage, now }: Pick<Core, 'manage' | 'now'>,
+  currentRules: CurrentRules,
+  front: 'proxy' | 'application' | undefined,
+) {
+  const { sites, users, rules, rulePauses: pauses, redirects } = manage
+  const fronts = createRuleFronts(now)
+  const started = now().toISOString()
+  let named = new Map<number, RuleSet>()
+  const since = new Map<number, string>()
+  currentRules.watch((set) => {
+    const before = named
+    named = new Map(set.sites.map((site) => [site.site, nameRuleSet([site])]))
+    const at = now().toISOString()
+    for (const site of new Set([...before.keys(), ...named.keys()]))
+      if (before.get(site)?.version !== named.get(site)?.version) since.set(site, at)
+  })
+  const rulesOf = (site: number): RuleSet => named.get(site) ?? NO_RULES
+  const describeThis = (site: number, version: string): RuleFront[] =>
+    front === undefined ? [] : [{ name: hostname(), kind: front, version, since: since.get(site) ?? started }]
+  const activeRules = {
+    describe(site: number) {
+      const { version } = rulesOf(site)
+      return { version, isOff: currentRules.isOff, fronts: [...describeThis(site, version), ...fronts.list(site)] }
+    },
+  }
+  return {
+    fronts,
+    /** Returns the active rules of one site, as its sidecars get them. */
+    rulesOf,
+    routes: [
+      ...ruleRoutes({ sites, users, rules, pauses, activeRules, now }),
+      ...redirectRoutes({ sites, redirects, users, now }),
+    ],
+  }
+}
