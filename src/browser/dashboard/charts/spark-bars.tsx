@@ -4,10 +4,12 @@ interface SparkBarsProps {
   /** Says what the bars show, for screen readers. */
   label: string
   buckets: readonly Bucket[]
+  /** The bars are of a rule: refused (solid), or would have been (dashed). */
+  kind?: 'refused' | 'would'
 }
 
 /** Bars of one row on its own scale; a bucket that was not recorded is hatched, an unfinished or half recorded one is pale. */
-export function SparkBars({ label, buckets }: SparkBarsProps) {
+export function SparkBars({ label, buckets, kind }: SparkBarsProps) {
   const most = Math.max(1, ...buckets.map(({ value }) => value ?? 0))
   const step = 100 / Math.max(1, buckets.length)
   return (
@@ -23,7 +25,7 @@ export function SparkBars({ label, buckets }: SparkBarsProps) {
               width={`${step * 0.84}%`}
               y={25 - Math.max(1.5, (value / most) * 24)}
               height={Math.max(1.5, (value / most) * 24)}
-              fill="var(--agents)"
+              {...(kind ? { class: kind } : { fill: 'var(--agents)' })}
               opacity={partial ? 0.45 : 0.9}
             />
           )

@@ -1,5 +1,6 @@
 import { formatShare } from '../state/format.js'
 import { t } from '../texts/index.js'
+import { actColumn } from './act-link.js'
 import { claimedName, operatorName } from './claimed-name.js'
 import { changingColumns, countText } from './columns.js'
 import { Mark } from './marks.js'
@@ -81,6 +82,9 @@ export function OperatorTable({
             cell: ({ verified }) =>
               verified === undefined ? <span class="muted small">{overview.notKnown}</span> : formatShare(verified),
           },
+          ...(hasAgents
+            ? actColumn<OperatorRow>(({ operator }) => ({ name: operatorName(operator), operators: operator }))
+            : []),
         ]}
       />
       <SplitKey />

@@ -21,9 +21,10 @@ import { Chips } from './chips.js'
 import { KeysDialog, showingKeys } from './keys.js'
 import { lazy } from './lazy.js'
 import { Rail, REALTIME_MS, realtimeQuery, Tabs } from './rail.js'
+import { ActTabs } from './rules-control.js'
 import { Search, searching } from './search.js'
 import { SessionEnded } from './session-ended.js'
-import { isOpenTo, LIVE, openViews, pathOf, type View, viewOf } from './views.js'
+import { ACT_VIEWS, isOpenTo, LIVE, openViews, pathOf, type View, viewOf } from './views.js'
 
 /** The form for a site, for an account that has none. */
 const { component: NewSite } = lazy(() => import('../views/settings/new-site.js'))
@@ -132,6 +133,7 @@ function SiteView() {
   }, [name, site.value?.name, names])
   const unopened = share.value === undefined || name === undefined ? undefined : viewOf(name)
   const isSettings = name === 'settings'
+  const acts = current !== undefined && ACT_VIEWS.includes(current)
   // A share link without the overview begins with the first view that it opens.
   const [first] = views
   useEffect(() => {
@@ -140,8 +142,8 @@ function SiteView() {
   return (
     <div class={isEmbedded ? 'app bare' : 'app'}>
       <div class="main">
-        <Bar plain={isSettings} timeless={name === 'live'} />
-        {!isSettings && <Chips />}
+        <Bar plain={isSettings} timeless={name === 'live'} acts={acts} />
+        {acts ? <ActTabs /> : !isSettings && <Chips />}
         <main id="main" tabIndex={-1}>
           {current ? (
             isReady && (

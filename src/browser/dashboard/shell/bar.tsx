@@ -7,6 +7,7 @@ import { shareSlug } from '../state/question.js'
 import { hasRole, me, signOut, site, sites } from '../state/session.js'
 import { t } from '../texts/index.js'
 import { RangePicker } from './range-picker.js'
+import { RulesControl } from './rules-control.js'
 import { SearchButton } from './search.js'
 import { ShareButton } from './share-view.js'
 
@@ -188,8 +189,16 @@ function PersonMenu() {
   )
 }
 
-/** The top of every view: the site, the readership, the time, search and the person's menu. `timeless`: the view has no window. */
-export function Bar({ plain, timeless }: { plain?: boolean; timeless?: boolean }) {
+interface BarProps {
+  plain: boolean
+  /** The view has no window. */
+  timeless: boolean
+  /** The view needs both readerships and compares nothing; the control of rules stands in the place of the switch. */
+  acts: boolean
+}
+
+/** The top of every view: the site, the readership, the time, search and the person's menu. */
+export function Bar({ plain, timeless, acts }: BarProps) {
   return (
     <header class="bar">
       {shareSlug.value === undefined ? (
@@ -200,11 +209,11 @@ export function Bar({ plain, timeless }: { plain?: boolean; timeless?: boolean }
           <b>{site.value?.name}</b>
         </a>
       )}
-      {!plain && <ReadershipSwitch />}
+      {acts ? <RulesControl /> : !plain && <ReadershipSwitch />}
       <span class="grow" />
       {!plain && !timeless && <RangePicker />}
-      {!plain && !timeless && <CompareMenu />}
-      {!plain && <ShareButton />}
+      {!plain && !timeless && !acts && <CompareMenu />}
+      {!plain && !acts && <ShareButton />}
       {shareSlug.value === undefined && <SearchButton />}
       <PersonMenu />
     </header>

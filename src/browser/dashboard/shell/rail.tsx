@@ -9,7 +9,18 @@ import { formatNumber, formatShort } from '../state/format.js'
 import { quantity } from '../state/quantity.js'
 import { audiences, dimensions, envelope, shareSlug, siteQuery, usePair } from '../state/question.js'
 import { t } from '../texts/index.js'
-import { AGENT_VIEWS, CHANGES, isOpenTo, LIVE, OVERVIEW, openViews, pathOf, SITE_VIEWS, type View } from './views.js'
+import {
+  ACT_VIEWS,
+  AGENT_VIEWS,
+  CHANGES,
+  isOpenTo,
+  LIVE,
+  OVERVIEW,
+  openViews,
+  pathOf,
+  SITE_VIEWS,
+  type View,
+} from './views.js'
 
 /** Whether the rail covers the page, on phones. */
 const isOpen = signal(false)
@@ -148,6 +159,7 @@ export function Rail() {
       </ul>
       <Group title={shell.site} views={SITE_VIEWS} counted={counted} />
       <Group title={shell.agents} views={AGENT_VIEWS} counted={counted} />
+      <Group title={shell.act} views={ACT_VIEWS} counted={counted} />
       {shareSlug.value === undefined && (
         <ul class="last">
           <Item name="settings" />
@@ -157,8 +169,14 @@ export function Rail() {
   )
 }
 
-const ICONS = { overview: 'bars', live: 'pulse', pages: 'page', agents: 'diamond' } as const
-const isTab = (name: string): name is keyof typeof ICONS => Object.hasOwn(ICONS, name)
+const ICONS = { overview: 'bars', live: 'pulse', pages: 'page', agents: 'diamond', rules: 'gate' } as const
+/** The pages have the place of the rules where a share link does not open these. */
+const isTab = (name: string): name is keyof typeof ICONS =>
+  Object.hasOwn(ICONS, name) && (name !== 'pages' || shareSlug.value !== undefined)
+
+/** The rules stand for all Act views. */
+const isChosen = (name: string): boolean =>
+  isCurrent(name) || (name === 'rules' && ACT_VIEWS.some((each) => isCurrent(each.name)))
 
 /** The main views at the bottom of a phone; "More" opens the rail. */
 export function Tabs() {
@@ -170,11 +188,11 @@ export function Tabs() {
           <a
             key={view.name}
             href={hrefTo({ path: pathOf(view) })}
-            aria-current={isCurrent(view.name) && !isOpen.value ? 'page' : undefined}
+            aria-current={isChosen(view.name) && !isOpen.value ? 'page' : undefined}
             onClick={() => (isOpen.value = false)}
           >
             <Icon name={ICONS[view.name]} />
-            {shell.view[view.name]}
+            {view.name === 'rules' ? shell.act : shell.view[view.name]}
           </a>
         ) : null,
       )}

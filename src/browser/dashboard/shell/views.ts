@@ -1,6 +1,7 @@
 import type { FunctionComponent } from 'preact'
 import { type Audience, viewPath } from '../state/address.js'
 import { isOpenView, type Scope, VIEW_SCOPES } from '../state/shared-scopes.js'
+import actStyles from '../styles/act.css?url'
 import { lazy } from './lazy.js'
 
 /** One view of a site: its name in the address and its component, which is loaded on first use. */
@@ -60,8 +61,26 @@ export const AGENT_VIEWS: readonly View[] = [
   view('decay', 'k', () => import('../views/decay/decay.js')),
   view('catalog', 'n', () => import('../views/catalog/catalog.js'), 'agent'),
 ]
+/** Adds the style sheet of the Act views once: the one sheet of all other views holds up the first drawing. */
+let styled: Promise<unknown> | undefined
+const loadStyles = (): Promise<unknown> =>
+  (styled ??= new Promise((resolve) => {
+    const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: actStyles })
+    link.onload = link.onerror = resolve
+    document.head.append(link)
+  }))
 
-const VIEWS: readonly View[] = [OVERVIEW, CHANGES, LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, SETTINGS]
+/** A view that changes what agents get. It has `styles/act.css`. */
+const actView = (name: string, letter: string, load: () => Promise<{ default: FunctionComponent }>): View =>
+  view(name, letter, async () => {
+    const [module] = await Promise.all([load(), loadStyles()])
+    return module
+  })
+
+/** The views that change what agents get, one a line, in the order of the rail and of their tabs. */
+export const ACT_VIEWS: readonly View[] = [actView('rules', 'i', () => import('../views/rules/rules.js'))]
+
+const VIEWS: readonly View[] = [OVERVIEW, CHANGES, LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, ...ACT_VIEWS, SETTINGS]
 
 /** Begins to load the view of an address, so that it is there when the session is known, and its questions go in one request. A failure shows when it is drawn. */
 export async function preloadView(path: readonly string[]): Promise<void> {

@@ -11,6 +11,7 @@ export type RecordList =
   | '/api/funnels'
   | '/api/goals'
   | '/api/reports'
+  | '/api/rules'
   | '/api/segments'
   | '/api/shares'
 

@@ -10,6 +10,7 @@ export const shell: Texts['shell'] = {
   close: 'Schließen',
   site: 'Website',
   agents: 'Agenten',
+  act: 'Handeln',
   signOut: 'Abmelden',
   docs: 'Dokumentation',
   apiDocs: 'API',
@@ -45,6 +46,7 @@ export const shell: Texts['shell'] = {
     violations: 'Verstöße',
     decay: 'Verfall',
     catalog: 'Katalog',
+    rules: 'Zugangsregeln',
     settings: 'Einstellungen',
   },
   range: {
@@ -174,6 +176,7 @@ export const shell: Texts['shell'] = {
       ['x', 'Diese Zeile auslassen'],
       ['g + Buchstabe', 'Zu einer Ansicht gehen'],
       ['Leertaste', 'Live-Liste anhalten'],
+      ['. +', 'Bei den Zugangsregeln: alle anhalten, eine neue schreiben'],
       ['Esc', 'Schließen oder den Ausschnitt zurücknehmen'],
       ['?', 'Diese Liste'],
     ] as [string, string][],

@@ -9,6 +9,7 @@ export const shell = {
   close: 'Close',
   site: 'Site',
   agents: 'Agents',
+  act: 'Act',
   signOut: 'Sign out',
   docs: 'Documentation',
   apiDocs: 'API',
@@ -44,6 +45,7 @@ export const shell = {
     violations: 'Violations',
     decay: 'Content decay',
     catalog: 'Catalogue',
+    rules: 'Rules',
     settings: 'Settings',
   },
   range: {
@@ -173,6 +175,7 @@ export const shell = {
       ['x', 'Leave this row out'],
       ['g + letter', 'Go to a view'],
       ['space', 'Pause the live feed'],
+      ['. +', 'Where rules are: pause all of them, write a new one'],
       ['Esc', 'Close, or undo the zoom'],
       ['?', 'This list'],
     ] as [string, string][],

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { ActLink } from '../../parts/act-link.js'
 import { AgentsLeftOut, showsAgents } from '../../parts/agent-side.js'
 import { TableButton } from '../../parts/buttons.js'
 import { claimedName, operatorName } from '../../parts/claimed-name.js'
@@ -72,6 +73,7 @@ export function OneAgent({ id }: { id: string }) {
             <OutLink href={entry.docs_url}>{texts.docs}</OutLink>
           </span>
         )}
+        {(entry ?? row) && <ActLink isButton rule={{ name: entry?.name ?? row?.name ?? id, agents: id }} />}
       </div>
       <Sheet>
         <AgentLead id={id} name={name} row={row} found={answer} lanes={lanes} />

@@ -1,6 +1,7 @@
 import type { ComponentProps } from 'preact'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
+import { actColumn } from '../../parts/act-link.js'
 import { TabsLine } from '../../parts/agent-side.js'
 import { claimedName, isOnlyClaimed, operatorName } from '../../parts/claimed-name.js'
 import { agoColumn, changeColumn, countColumn, lineColumn, pageColumn, severityColumn } from '../../parts/columns.js'
@@ -118,6 +119,7 @@ const ruleColumns = (): Column<ByRule>[] => [
   severityColumn({ phone: 'beside', width: '15%' }),
   countColumn('urls', { width: '9%' }, t().violations.pages),
   ...evidence(),
+  ...actColumn<ByRule>(({ name, agent_id }) => ({ name, agents: agent_id, disallowed: 'yes' })),
 ]
 
 const pageColumns = (): Column<ByPage>[] => [
