@@ -80,7 +80,10 @@ export function createRehearsal(given: readonly DecidingRule[], sitemaps: readon
     identity: Identity | undefined,
     cannotWait = true,
   ): Verdict => {
-    const verdict = by.decide({ ...fetch, identity, cannotWait, isDisallowed: () => fetch.disallowed }, used)
+    // Each field by name: to spread an object costs more than to decide.
+    const { agent, method, pathname, address, at, disallowed } = fetch
+    const asked = { agent, identity, method, pathname, address, at, cannotWait, isDisallowed: () => disallowed }
+    const verdict = by.decide(asked, used)
     if (verdict.bytesTo) pending.add(fetch.at + fetch.duration_ms, used, verdict.bytesTo, fetch.bytes)
     return verdict
   }

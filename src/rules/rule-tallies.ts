@@ -43,7 +43,7 @@ export interface RuleTally {
 export interface PageCount {
   readonly hostname: string
   readonly pathname: string
-  readonly fetches: number
+  fetches: number
 }
 
 /** Pages are chosen by clients: characters of the pages that are kept. Fetches of others count without a page. */
@@ -88,16 +88,16 @@ export function createTallies(rules: readonly DecidingRule[]) {
       tally.duration_ms += sign * fetch.duration_ms
       addTo(tally.days, day, fetches)
       const agentKey = `${agent?.id ?? UNKNOWN_AGENT.id} ${verification ?? ''}`
-      tally.agents.set(agentKey, {
-        ...{ agent, verification },
-        fetches: (tally.agents.get(agentKey)?.fetches ?? 0) + fetches,
-      })
+      const ofAgent = tally.agents.get(agentKey)
+      if (ofAgent) ofAgent.fetches += fetches
+      else tally.agents.set(agentKey, { agent, verification, fetches })
       if (tally.rule.action !== 'allow') addTo(refusedDays, day, fetches)
       const key = pageKeyOf(fetch)
       const page = tally.pages.get(key)
       if (page === undefined) pageCharacters += key.length
       if (page === undefined && pageCharacters > MAX_PAGE_CHARACTERS) return
-      tally.pages.set(key, { hostname, pathname, fetches: (page?.fetches ?? 0) + fetches })
+      if (page) page.fetches += fetches
+      else tally.pages.set(key, { hostname, pathname, fetches })
       if (tally.rule.action !== 'allow') addTo(refusedPages, key, fetches)
     },
     /** Counts fetches that the rule at a place matches by itself, and the earlier rule that decided them. */
