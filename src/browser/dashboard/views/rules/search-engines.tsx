@@ -22,7 +22,12 @@ export function enginesOf(draft: Draft, catalog: readonly Agent[], rule: Rehears
     (draft.agents.includes(agent_id) || draft.operators.includes(operator) || draft.purposes.includes('search'))
   return catalog
     .filter(isNamed)
-    .map(({ agent_id, name }) => ({ agent_id, name, ...{ would: 0, fetches: 0, readers: 0 }, ...touched.get(agent_id) }))
+    .map(({ agent_id, name }) => ({
+      agent_id,
+      name,
+      ...{ would: 0, fetches: 0, readers: 0 },
+      ...touched.get(agent_id),
+    }))
     .sort((a, b) => b.would - a.would)
 }
 type Engines = ReturnType<typeof enginesOf>
