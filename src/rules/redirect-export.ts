@@ -11,8 +11,13 @@ export type RedirectTarget = (typeof REDIRECT_TARGETS)[number]
 export function exportRedirects(target: RedirectTarget, redirects: readonly ActiveRedirect[]): string {
   const { comment, format } = EXPORTS[target]
   const head = comment.map((line) => `# ${line}\n`).join('')
-  return `${head}\n${format(redirects.map((each) => ({ ...each, to: encodeTarget(each.to) })))}`
+  // A line break could end a directive, whatever the quotation marks around it say.
+  const [safe, unsafe] = [redirects.filter((one) => !isUnsafe(one)), redirects.filter(isUnsafe)]
+  const left = unsafe.map(({ from }) => `# Left out, because its path has a control character: ${from}\n`).join('')
+  return `${head}${left}\n${format(safe.map((each) => ({ ...each, to: encodeTarget(each.to) })))}`
 }
+
+const isUnsafe = ({ from }: ActiveRedirect): boolean => /\p{Cc}/u.test(decodedPath(from))
 
 /** Encodes what has a meaning in configuration files and none in a URL. */
 const encodeTarget = (to: string): string =>
@@ -54,17 +59,7 @@ location @readership_redirect_${i + 1} { return ${status} "${nginxTarget(to)}${q
     format: (redirects) => `(readership_redirects) {
 	@readership_missing status 404 410
 	handle_response @readership_missing {
-${redirects
-  .map(({ from, to, status }, i) => {
-    const query = to.includes('?') || to.includes('#') ? '' : '{readership_query}'
-    return `		@readership_${i + 1} {
-			method GET HEAD
-			expression \`{http.request.orig_uri.path} == ${JSON.stringify(decodedPath(from))}\`
-		}
-		redir @readership_${i + 1} "${to}${query}" ${status}
-`
-  })
-  .join('')}		copy_response
+${redirects.map(caddyRedirect).join('')}		copy_response
 	}
 }
 `,
@@ -77,16 +72,35 @@ ${redirects
     format: (redirects) => `RewriteEngine On
 ${redirects
   .map(({ from, to, status }) => {
-    const flags = to.includes('?') ? 'NE,L' : 'NE,L'
     return `RewriteCond %{REQUEST_METHOD} ^(?:GET|HEAD)$
 RewriteCond %{DOCUMENT_ROOT}%{REQUEST_URI} !-f
 RewriteCond %{DOCUMENT_ROOT}%{REQUEST_URI} !-d
-RewriteRule "^${apachePattern(decodedPath(from))}$" "${apacheTarget(to)}" [R=${status},${flags}]
+RewriteRule "^${apachePattern(decodedPath(from))}$" "${apacheTarget(to)}" [R=${status},NE,L]
 `
   })
   .join('')}`,
   },
 }
+
+function caddyRedirect({ from, to, status }: ActiveRedirect, i: number): string {
+  const matcher = (name: string, query: string) => `		@readership_${i + 1}${name} {
+			method GET HEAD
+			expression \`{http.request.orig_uri.path} == "${celText(decodedPath(from))}"${query}\`
+		}
+`
+  const redir = (name: string, query: string) => `		redir @readership_${i + 1}${name} "${to}${query}" ${status}\n`
+  if (to.includes('?') || to.includes('#')) return matcher('', '') + redir('', '')
+  const query = '{http.request.orig_uri.query}'
+  return (
+    matcher('_query', ` && ${query} != ""`) +
+    redir('_query', `?${query}`) +
+    matcher('', ` && ${query} == ""`) +
+    redir('', '')
+  )
+}
+/** Writes what has a meaning in the expression, or in the file around it, as a number. */
+const celText = (text: string): string =>
+  text.replace(/[^\w/.~-]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** A server compares the decoded path. */
 function decodedPath(from: string): string {
@@ -99,5 +113,9 @@ function decodedPath(from: string): string {
 const nginxText = (text: string): string => text.replace(/[\\"]/g, '\\$&')
 /** A dollar sign begins a variable, and nginx has no way to escape one. */
 const nginxTarget = (to: string): string => to.replaceAll('$', '%24')
-const apachePattern = (text: string): string => text.replace(/[\\^$.|?*+()[\]{}"]/g, '\\$&').replaceAll('%', '\\%')
+/** Writes bytes that have a meaning in the pattern, or that mod_rewrite cannot read between quotation marks, as numbers. */
+const apachePattern = (text: string): string =>
+  Buffer.from(text)
+    .toString('latin1')
+    .replace(/[^\w/~-]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, '0')}`)
 const apacheTarget = (to: string): string => to.replace(/[\\%$]/g, '\\$&')

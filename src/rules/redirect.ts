@@ -1,6 +1,6 @@
 import type { ActiveRedirect } from './rule-set.js'
 
-/** Where a missing page's readers are sent, by its path. */
+/** The redirects of a site by the path of the missing page. */
 export type Redirects = ReadonlyMap<string, ActiveRedirect>
 
 export const indexRedirects = (redirects: readonly ActiveRedirect[]): Redirects =>
