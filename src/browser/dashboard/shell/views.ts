@@ -78,7 +78,10 @@ const actView = (name: string, letter: string, load: () => Promise<{ default: Fu
   })
 
 /** The views that change what agents get, one a line, in the order of the rail and of their tabs. */
-export const ACT_VIEWS: readonly View[] = [actView('rules', 'i', () => import('../views/rules/rules.js'))]
+export const ACT_VIEWS: readonly View[] = [
+  actView('rules', 'i', () => import('../views/rules/rules.js')),
+  actView('phantom-links', 'z', () => import('../views/phantom-links/phantom-links.js')),
+]
 
 const VIEWS: readonly View[] = [OVERVIEW, CHANGES, LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, ...ACT_VIEWS, SETTINGS]
 

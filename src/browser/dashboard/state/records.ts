@@ -10,6 +10,7 @@ export type RecordList =
   | '/api/flags'
   | '/api/funnels'
   | '/api/goals'
+  | '/api/redirects'
   | '/api/reports'
   | '/api/rules'
   | '/api/segments'

@@ -103,6 +103,7 @@ export const parts: Texts['parts'] = {
     salt_rotated_in_window:
       'Die Kennungen der Menschen wechseln in dieser Zeit: Wer davor und danach kommt, zählt zweimal.',
     properties_cut: 'Es gibt mehr Eigenschaften, als hier stehen.',
+    probes_left_out: 'Anfragen von Scannern nach fremder Software, etwa /wp-login.php, zählen nicht.',
     site_wide_change_taken_out:
       'Auch die Seitenaufrufe der ganzen Website haben sich verändert; die Urteile rechnen das heraus.',
     too_little_compared:

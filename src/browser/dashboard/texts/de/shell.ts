@@ -47,6 +47,7 @@ export const shell: Texts['shell'] = {
     decay: 'Verfall',
     catalog: 'Katalog',
     rules: 'Zugangsregeln',
+    'phantom-links': 'Tote Adressen',
     settings: 'Einstellungen',
   },
   range: {

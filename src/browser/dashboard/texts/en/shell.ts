@@ -46,6 +46,7 @@ export const shell = {
     decay: 'Content decay',
     catalog: 'Catalogue',
     rules: 'Rules',
+    'phantom-links': 'Phantom links',
     settings: 'Settings',
   },
   range: {
