@@ -30,6 +30,8 @@ type BitSet = Uint32Array
 interface Pattern {
   /** The text before the first star. */
   readonly prefix: string
+  /** The text after the last star: a path that ends in another text is refused at once. */
+  readonly suffix: string
   /** Number of positions after the prefix: one for a character or a run of stars. A path that passes all of them matches. */
   readonly length: number
   /** The positions of each character. */
@@ -43,6 +45,7 @@ const wordCount = (length: number) => (length >> 5) + 1
 
 function compilePattern(wildcard: string): Pattern {
   const star = wildcard.indexOf('*')
+  const suffix = wildcard.slice(wildcard.lastIndexOf('*') + 1)
   const prefix = star < 0 ? wildcard : wildcard.slice(0, star)
   const parts = wildcard.slice(prefix.length).match(/\*+|[^*]/gs) ?? []
   const positions = (includes: (part: string) => boolean): BitSet => {
@@ -53,6 +56,7 @@ function compilePattern(wildcard: string): Pattern {
   const characters = new Set(parts.filter((part) => !part.startsWith('*')))
   return {
     prefix,
+    suffix,
     length: parts.length,
     characters: new Map([...characters].map((one) => [one, positions((part) => part === one)])),
     stars: positions((part) => part.startsWith('*')),
@@ -65,9 +69,10 @@ function compilePattern(wildcard: string): Pattern {
  * words, so the time is proportional to the path. A regular expression with as many stars would try them all against each
  * other, and clients choose the path.
  */
-function matchesPattern({ prefix, length, characters, stars, crossingStars }: Pattern, path: string): boolean {
+function matchesPattern({ prefix, suffix, length, characters, stars, crossingStars }: Pattern, path: string): boolean {
   if (!path.startsWith(prefix)) return false
   if (length === 0) return path.length === prefix.length
+  if (!path.endsWith(suffix)) return false
   const words = wordCount(length)
   const reached = new Uint32Array(words)
   // The first position is a star, which may match nothing.

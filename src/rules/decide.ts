@@ -91,6 +91,8 @@ function decideAmong(candidates: readonly CompiledRule[], fetch: AgentFetch, bud
     const { rule } = one
     if (fetch.at >= one.until) continue
     if (one.methods !== undefined && !one.methods.has(fetch.method)) continue
+    // Cheaper than paths, and the same result: a verdict that is known does not change.
+    if (fetch.identity !== undefined && !isIdentityMatched(one, fetch)) continue
     if (one.matchesPath !== undefined && !one.matchesPath(fetch.pathname)) continue
     if (rule.disallowed && !fetch.isDisallowed()) continue
     if (!isIdentityMatched(one, fetch)) {

@@ -11,6 +11,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   migrate: () => import('./migrate.js'),
   identify: () => import('./identify.js'),
   ranges: () => import('./ranges.js'),
+  rules: () => import('./rules.js'),
   export: () => import('./export.js'),
   expected: () => import('./expected.js'),
   umami: () => import('./umami.js'),

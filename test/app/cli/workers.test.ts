@@ -4,6 +4,7 @@ import { Agent, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { socketPath } from '../../../src/api/server.js'
 import { createServiceRelay } from '../../../src/app/cli/site-processes/service-relay.js'
 import { command } from '../../fixtures/command.js'
 import { directory } from '../../fixtures/files.js'
@@ -114,6 +115,61 @@ t.test('three processes share the port; rows, counters and the service are those
   t.equal(await stopped, 0)
   const { stdout } = await command('stats', '--data', data, '--report', 'agents/overview', '--range', '24h', '--json')
   t.equal(JSON.parse(stdout).data.fetches, 93 + 90 + 1, 'what was recorded last is stored')
+})
+
+/** Sends a request to the control socket, as the operator. */
+async function operate(data: string, path: string, body: object): Promise<number> {
+  const headers = { 'content-type': 'application/json', host: 'readership' }
+  const sent = request({ socketPath: socketPath(data), method: 'POST', path, headers }).end(JSON.stringify(body))
+  const [response] = await once(sent, 'response')
+  response.resume()
+  return response.statusCode
+}
+
+t.test('the processes share the rules for agents and their budgets', async (t) => {
+  const origin = await startOrigin()
+  t.teardown(() => origin.close())
+  const data = dataDir(t)
+  const app = await startInstance(origin.url, data, '--workers', '2')
+  t.teardown(() => app.stop('SIGKILL'))
+  const LIMIT = 20
+  const budget = { limit: LIMIT, unit: 'fetches', per: 'day', by: 'agent' }
+  const rule = { site: 1, name: 'twenty a day', agents: ['gptbot'], action: 'limit', budget, state: 'on' }
+  t.equal(await operate(data, '/api/rules', rule), 201)
+  let passed = 0
+  const get = async () => {
+    const { status } = await ask(`${app.site}/page`, { 'user-agent': GPTBOT })
+    if (status === 200) passed += 1
+    return status
+  }
+  // Fetches before both processes have the rule count towards no budget.
+  await eventually(
+    'the rule is in every process',
+    async () => (await metric(app.admin, 'readership_rules_in_force')) === 1,
+  )
+  for (let n = 0; n < LIMIT; n++) await get()
+  await eventually('both processes refuse', async () => {
+    const statuses = [await get(), await get(), await get(), await get()]
+    return statuses.every((status) => status === 429)
+  })
+  t.ok(passed >= LIMIT, `${passed} fetches passed`)
+  t.ok(passed < 2 * LIMIT, 'each process alone would let twenty pass')
+  const [first = 0] = siteProcesses(app.child.pid)
+  process.kill(first, 'SIGKILL')
+  await eventually('another process in its place', () => {
+    const now = siteProcesses(app.child.pid)
+    return now.length === 2 && !now.includes(first)
+  })
+  await eventually('it listens', async () => {
+    const answers = await Promise.allSettled([get(), get(), get(), get()])
+    return answers.every(({ status }) => status === 'fulfilled')
+  })
+  t.same(
+    [await get(), await get(), await get(), await get()],
+    [429, 429, 429, 429],
+    'a new process knows what was used',
+  )
+  t.ok((await metric(app.admin, 'readership_rule_decisions_total')) >= 8, 'decisions of all processes are counted')
 })
 
 t.test('a port that is taken, and a first process that is killed', async (t) => {
