@@ -148,6 +148,6 @@ export const rules: Texts['rules'] = {
     budgets: () => 'Nach nicht aufgezeichneter Zeit beginnen Budgets neu.',
     first_fetch: (fetches) => `Erste Abrufe einer Adresse kommen durch, bis ihre Angabe geprüft ist: ${fetches}.`,
     weight: (fetches) => `Ohne bekanntes Gewicht, weil ihre Adressen nicht ausgeliefert wurden: ${fetches}.`,
-    query: () => 'Abfrageteile sind nicht vollständig aufgezeichnet.',
+    query: () => 'Adressen, die sich nur im Abfrageteil unterscheiden, zählen als eine Seite.',
   },
 }

@@ -153,6 +153,6 @@ export const rules = {
     budgets: () => 'Budgets start from zero after a time that was not recorded.',
     first_fetch: (fetches: string) => `First fetches of an address pass until its claim is checked: ${fetches}.`,
     weight: (fetches: string) => `Of unknown weight, because their addresses were not served: ${fetches}.`,
-    query: () => 'Queries are not recorded whole.',
+    query: () => 'Addresses that differ only in their query count as one page.',
   } as Record<string, (fetches: string, from: string, to: string) => string>,
 }
