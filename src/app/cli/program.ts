@@ -23,6 +23,7 @@ import { audit, membersList, orgsCreate, orgsList } from './orgs.js'
 import { policy } from './policy.js'
 import { policyTry } from './policy-try.js'
 import { restore } from './restore.js'
+import { rulesAdd, rulesList, rulesMove, rulesPause, rulesRemove, rulesResume, rulesState } from './rules.js'
 import { rulesTry } from './rules-try.js'
 import { proxy, serve } from './server-commands.js'
 import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from './sites.js'
@@ -49,6 +50,13 @@ const COMMANDS_WITHOUT_COMPLETION: readonly Command[] = [
   historyDelete,
   policy,
   policyTry,
+  rulesList,
+  rulesAdd,
+  rulesState,
+  rulesMove,
+  rulesRemove,
+  rulesPause,
+  rulesResume,
   rulesTry,
   keysCreate,
   keysList,

@@ -22,15 +22,16 @@ export function openCurrentRules(
   const isOff = setting === 'off'
   const file = openPrivateFile(join(data, 'rules.json'))
   const listeners: ((set: RuleSet) => void)[] = live ? [(set) => live.apply(set)] : []
-  let current = withoutRules(readRules(file, log), isOff)
-  let stored = current.version
+  let latest = readRules(file, log)
+  let current = withoutRules(latest, isOff)
+  let stored = latest.version
   let isFailing = false
   /** Writes the file if it has another set. Call it again where that failed. */
   const store = () => {
-    if (stored === current.version) return
+    if (stored === latest.version) return
     try {
-      file.write(`${JSON.stringify(current)}\n`)
-      stored = current.version
+      file.write(`${JSON.stringify(latest)}\n`)
+      stored = latest.version
       isFailing = false
     } catch (error) {
       if (!isFailing) log.warn({ err: error }, 'the active rules could not be written to rules.json; that is retried')
@@ -45,6 +46,7 @@ export function openCurrentRules(
     get: (): RuleSet => current,
     /** Makes a set the active one, and stores it if it is another one. */
     set(set: RuleSet): void {
+      latest = set
       const next = withoutRules(set, isOff)
       const isNew = next.version !== current.version
       current = next
