@@ -55,10 +55,7 @@ export function createPolicyFiles({ sites: listSites, assumedHostname, now }: Po
         origin === null ? [] : domains.map((domain) => [domain, origin] as const),
       ),
     )
-    const managedBefore = managedOf
-    managedOf = createManagedLookup(sites)
-    for (const [hostname, { robots }] of filesByHostname)
-      if (managedOf(hostname) !== managedBefore(hostname) && hostnames.isAdmitted(hostname)) robots.due = time
+    managedOf = replaceManaged(managedOf, sites, filesByHostname, time)
     hostnames.forget(time)
     if (assumedHostname !== undefined) hostnames.assume(assumedHostname, time)
     removeForgotten()
@@ -109,8 +106,24 @@ export function createPolicyFiles({ sites: listSites, assumedHostname, now }: Po
   }
 }
 
+type ManagedLookup = (hostname: string) => string | undefined
+
+/** Returns the lookup of the sites, and makes each robots.txt due that is another one by it. */
+function replaceManaged(
+  before: ManagedLookup,
+  sites: ReturnType<PolicyFilesDeps['sites']>,
+  files: ReadonlyMap<string, PolicyFiles>,
+  time: number,
+): ManagedLookup {
+  const lookup = createManagedLookup(sites)
+  // A hostname that is not admitted yet has no finite time.
+  for (const [hostname, { robots }] of files)
+    if (Number.isFinite(robots.due) && lookup(hostname) !== before(hostname)) robots.due = time
+  return lookup
+}
+
 /** Returns the function that finds the managed robots.txt of a hostname; a site without hostnames has all that no other lists. */
-function createManagedLookup(sites: ReturnType<PolicyFilesDeps['sites']>): (hostname: string) => string | undefined {
+function createManagedLookup(sites: ReturnType<PolicyFilesDeps['sites']>): ManagedLookup {
   const texts = new Map(
     sites.flatMap(({ domains, managed_robots = null }) => domains.map((domain) => [domain, managed_robots] as const)),
   )

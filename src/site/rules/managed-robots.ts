@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ArrivingRequest, SubstituteResponse } from '../../capture/decision.js'
 
 const MAX_AGE_S = 300
-/** Longer values are no list of our tags: the text is sent. */
+/** Beyond this length `If-None-Match` is not read: a client chooses it. */
 const MAX_CONDITION_CHARS = 1_000
 
 /** Returns whether a request is for robots.txt. */

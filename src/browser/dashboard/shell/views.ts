@@ -80,6 +80,7 @@ const actView = (name: string, letter: string, load: () => Promise<{ default: Fu
 /** The views that change what agents get, one a line, in the order of the rail and of their tabs. */
 export const ACT_VIEWS: readonly View[] = [
   actView('rules', 'i', () => import('../views/rules/rules.js')),
+  actView('robots', '1', () => import('../views/robots/robots.js')),
   actView('phantom-links', 'z', () => import('../views/phantom-links/phantom-links.js')),
 ]
 

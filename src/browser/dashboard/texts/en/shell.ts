@@ -42,6 +42,7 @@ export const shell = {
     coverage: 'Coverage',
     'citation-gap': 'Citation gap',
     policy: 'Policy',
+    robots: 'robots.txt',
     violations: 'Violations',
     decay: 'Content decay',
     catalog: 'Catalogue',
