@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { z } from 'zod'
 import type { Log } from '../../base/log.js'
 import { openPrivateFile } from '../../base/private-file.js'
 import { signBody } from '../../base/signature.js'
@@ -6,6 +7,8 @@ import { SECOND_MS } from '../../base/time-units.js'
 import { RuleSet } from '../../rules/rule-set.js'
 import type { LiveRules } from '../../site/rules/live-rules.js'
 import type { FetchRules } from '../../site/shipping/collector-client.js'
+
+const ResponseBody = z.object({ data: RuleSet })
 
 const ASK_INTERVAL_MS = 10 * SECOND_MS
 
@@ -38,11 +41,9 @@ export function startSidecarRules(deps: SidecarRulesDeps): () => void {
     if (reason !== problem) log.warn({ reason }, 'the rules for agents cannot be renewed: the last ones decide')
     problem = reason
   }
-  /** Applies a set as the collector sent it; the collector stores this site's rows whatever their hostname. */
-  const apply = (text: string): void => {
-    const set = RuleSet.parse(JSON.parse(text))
+  /** Applies a set for every hostname: the collector stores this site's rows whatever their hostname. */
+  const apply = (set: RuleSet): void =>
     rules.apply({ ...set, sites: set.sites.map((one) => ({ ...one, domains: [] })) })
-  }
   const ask = async (): Promise<void> => {
     if (isAsking) return
     isAsking = true
@@ -55,9 +56,10 @@ export function startSidecarRules(deps: SidecarRulesDeps): () => void {
       }
       const response = await fetchRules(site, headers, ending.signal)
       if (response.status === 200) {
-        apply(response.text)
+        const { data } = ResponseBody.parse(JSON.parse(response.text))
+        apply(data)
         etag = response.etag
-        file.write(response.text)
+        file.write(JSON.stringify(data))
       }
       // A collector that has no rules yet does not know the path.
       if (![200, 304, 404].includes(response.status)) warnOnce(`the collector responds with ${response.status}`)
@@ -70,7 +72,7 @@ export function startSidecarRules(deps: SidecarRulesDeps): () => void {
   }
   try {
     const kept = file.read()
-    if (kept !== undefined) apply(kept)
+    if (kept !== undefined) apply(RuleSet.parse(JSON.parse(kept)))
   } catch {
     log.warn({ file: deps.path }, 'the rules for agents on disk cannot be read; they are asked of the collector')
   }

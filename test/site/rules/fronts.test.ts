@@ -163,10 +163,8 @@ const FRONTS: Record<string, (t: Test) => Promise<Front>> = {
       ...front,
       async apply(next) {
         // The collector stores the rows of a sidecar's site whatever their hostname, and so it is with rules.
-        set = JSON.stringify({
-          ...next,
-          sites: next.sites.map((site) => ({ ...site, domains: ['elsewhere.example'] })),
-        })
+        const sites = next.sites.map((site) => ({ ...site, domains: ['elsewhere.example'] }))
+        set = JSON.stringify({ data: { ...next, sites } })
         stop()
         stop = startSidecarRules({
           ...{ rules, fetchRules: collector.fetchRules, key: () => 'key', site: 1, path, now: () => Date.now(), log },
