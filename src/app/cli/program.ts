@@ -24,6 +24,7 @@ import { policy } from './policy.js'
 import { policyTry } from './policy-try.js'
 import { restore } from './restore.js'
 import { rulesAdd, rulesList, rulesMove, rulesPause, rulesRemove, rulesResume, rulesState } from './rules.js'
+import { rulesExport } from './rules-export.js'
 import { rulesTry } from './rules-try.js'
 import { proxy, serve } from './server-commands.js'
 import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from './sites.js'
@@ -58,6 +59,7 @@ const COMMANDS_WITHOUT_COMPLETION: readonly Command[] = [
   rulesPause,
   rulesResume,
   rulesTry,
+  rulesExport,
   keysCreate,
   keysList,
   keysRevoke,
