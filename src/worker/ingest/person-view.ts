@@ -100,8 +100,8 @@ export function addPersonView(observed: ObservedRequest, draft: BatchDraft, deps
 }
 
 /**
- * Adds a person's request for a page that does not exist. It is no view and begins no visit, so the row has no session,
- * and is in no count of visits and visitors.
+ * Adds a person's request for a missing page. It is not a view and begins no visit, so its row has no session, and no read of
+ * visits and visitors counts it.
  */
 export function addMissingPage({ request, status }: ObservedRequest, draft: BatchDraft, deps: PersonDeps): void {
   const { visitor_id } = readVisitorIds(request, deps.salts)
