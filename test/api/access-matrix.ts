@@ -182,6 +182,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['get /api/rules', row('manage', 200)],
   ['post /api/rules', made('admin')],
   ['get /api/rules/state', row('manage', 200)],
+  ['get /api/rules/export', row('manage', 200)],
   ['post /api/rules/pause', row('admin', 200)],
   ['post /api/rules/resume', row('admin', 200)],
   ['get /api/rules/{id}', row('manage', 200)],
