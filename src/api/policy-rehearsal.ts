@@ -184,7 +184,7 @@ async function rehearse(
     after: after.get(agent.agent_id) ?? { ignored: 0, breaches: 0, reads: 0 },
   }))
   return {
-    hostnames: present.map((one) => one.hostname),
+    hostnames: present.map((one) => one.hostname).filter((one) => one !== ''),
     ...result,
     agents: named,
     search_engines: listSearchEngines(named, rehearsal),
@@ -234,7 +234,9 @@ async function presentRobots(context: ReadContext, hostname: string | undefined)
     const { since, status, text = '' } = robots
     present.push({ hostname: one, since, status, text, llms: { status: llms?.status ?? 404, body: llms?.text ?? '' } })
   }
-  return present
+  // Nothing is known: then every agent may fetch everything today.
+  const none = { hostname: '', since: undefined, status: 404, text: '', llms: { status: 404, body: '' } }
+  return present.length > 0 ? present : [none]
 }
 
 /** Adds the links of llms.txt and the pages of sitemaps, each once. */

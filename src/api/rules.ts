@@ -115,7 +115,8 @@ export function ruleRoutes(deps: RuleRoutesDeps): Route[] {
       run: async (call) => {
         const { rule, site } = await ruleOfPath(call)
         const change = await parseBody(call, RuleChange)
-        const update = (current: StoredRule) => validate(NewRule, mergeChange(settable(current), change))
+        const update = (current: StoredRule) =>
+          validate(NewRule, mergeChange({ ...settable(current), ...withdrawnAgreement(change) }, change))
         return jsonWithEtag(
           await present(await rules.change(rule.id, update, ...actorOf(call, site), ifMatchVersion(call))),
         )
@@ -137,6 +138,10 @@ const actorOf = (call: Call, { org }: ManagedSite) => {
   const audit = auditContext(call, org)
   return [authorOf(audit.by, personId(call)), audit] as const
 }
+
+/** An agreement to refuse search engines is about those that the rule named then: a change of whom it names ends it. */
+const withdrawnAgreement = ({ agents, operators, purposes, except }: z.output<typeof RuleChange>) =>
+  [agents, operators, purposes, except].some((names) => names !== undefined) ? { refuse_search_engines: false } : {}
 
 /** The fields of a rule that a client may set, and its site. */
 const settable = ({ id: _, version: __, changed_at: ___, changed_by: ____, ...rule }: StoredRule) => rule

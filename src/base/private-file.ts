@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 /** A text that survives a restart. */
 export interface PrivateFile {
@@ -22,7 +22,8 @@ export function openPrivateFile(path: string): PrivateFile {
     write(text) {
       const part = openSync(`${path}.part`, 'w', 0o600)
       try {
-        writeSync(part, text)
+        // Unlike `writeSync`, it writes all or throws.
+        writeFileSync(part, text)
         fsyncSync(part)
       } finally {
         closeSync(part)

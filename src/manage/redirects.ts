@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
+import { withoutWww } from '../capture/site.js'
 import { canonicalPath } from '../rules/redirect.js'
 import { ActiveRedirect } from '../rules/rule-set.js'
 import type { Records } from '../storage/store.js'
@@ -118,6 +119,9 @@ function readTarget(to: string): string {
 /** Returns the path of a target on the site; undefined for one elsewhere. A site without domains has every hostname. */
 function pathOnSite(target: string, domains: readonly string[]): string | undefined {
   const url = new URL(target, NO_HOST)
-  const isOwn = target.startsWith('/') || domains.length === 0 || domains.includes(url.hostname)
+  const isOwn =
+    target.startsWith('/') ||
+    domains.length === 0 ||
+    domains.some((domain) => withoutWww(domain) === withoutWww(url.hostname))
   return isOwn ? canonicalPath(url.pathname) : undefined
 }

@@ -3,7 +3,7 @@ import type { Catalog } from '../agents/catalog.js'
 import { ApiError } from '../base/errors.js'
 import { createLock } from '../base/lock.js'
 import { findRuleProblem } from '../rules/check.js'
-import { DecidingRule, ruleFields } from '../rules/rule.js'
+import { countPaths, DecidingRule, MAX_PATHS_OF_SITE, ruleFields } from '../rules/rule.js'
 import { type Param, type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import type { Annotations } from './annotations.js'
@@ -249,6 +249,8 @@ const normalise = ({ until, ...rule }: RuleFields): RuleFields => ({
 function checkRule(rule: RuleFields, others: readonly StoredRule[], catalog: Catalog, current?: StoredRule): void {
   const problem = findRuleProblem({ ...rule, id: 0 }, catalog, current)
   if (problem) throw new ApiError('validation_error', problem.message, problem.field)
+  if (countPaths([rule, ...others]) > MAX_PATHS_OF_SITE)
+    throw new ApiError('conflict', `The rules of a site may have at most ${MAX_PATHS_OF_SITE} paths.`, 'paths')
   if (others.some(({ name }) => name === rule.name))
     throw new ApiError('conflict', 'The site already has a rule with this name.', 'name')
 }

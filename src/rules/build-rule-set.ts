@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import type { Catalog } from '../agents/catalog.js'
 import { parseRobots } from '../agents/policy/parse-robots.js'
 import { standingOf } from '../agents/policy/version.js'
 import { createSiteLookup, type SiteSettings } from '../capture/site.js'
+import { leaveOutSearchEngines } from './check.js'
 import { DecidingRule } from './rule.js'
 import { type ActiveRedirect, NO_RULES, type RuleSet, type SiteRules } from './rule-set.js'
 
@@ -14,6 +16,7 @@ export interface FetchedRobots {
 
 /** The sources of the active rules; each list has the entries of all sites. */
 export interface RuleSources {
+  readonly catalog: Pick<Catalog, 'agents'>
   readonly sites: readonly SiteSettings[]
   /** In the order in which they decide. */
   readonly rules: readonly (DecidingRule & { readonly site: number })[]
@@ -52,7 +55,7 @@ function buildSite(
 ): SiteRules {
   const rules = sources.rules
     .filter(({ site, state }) => site === id && state !== 'off')
-    .map((rule) => DecidingRule.parse(rule))
+    .map((rule) => leaveOutSearchEngines(DecidingRule.parse(rule), sources.catalog))
   const managed = sources.managed.get(id)
   const files =
     rules.length === 0

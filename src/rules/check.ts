@@ -89,8 +89,18 @@ function findRefusedSearchEngines(rule: DecidingRule, catalog: Catalog): RulePro
   }
 }
 
+/**
+ * Returns a rule as it decides: while its owner has not agreed to refuse search engines, it leaves out those that it names. The
+ * catalogue may have got new ones since the rule was switched on.
+ */
+export function leaveOutSearchEngines(rule: DecidingRule, catalog: Pick<Catalog, 'agents'>): DecidingRule {
+  if (rule.state !== 'on' || rule.action === 'allow' || rule.refuse_search_engines) return rule
+  const engines = listNamedSearchEngines(rule, catalog)
+  return engines.length === 0 ? rule : { ...rule, except: [...rule.except, ...engines.map(({ id }) => id)] }
+}
+
 /** Returns the search engines that a rule names by agent, operator or purpose, and that it can match as what they are. */
-const listNamedSearchEngines = (rule: DecidingRule, { agents }: Catalog): Agent[] =>
+const listNamedSearchEngines = (rule: DecidingRule, { agents }: Pick<Catalog, 'agents'>): Agent[] =>
   agents.filter(
     (agent) =>
       agent.purpose === 'search' &&

@@ -61,7 +61,7 @@ const PASSES: Verdict = { rule: undefined, waits: false }
  */
 export function compileRules(rules: readonly DecidingRule[], sitemaps: readonly string[] = []): RuleList {
   const compiled = rules.filter(({ state }) => state !== 'off').map(compileRule)
-  const sitemapPaths = new Set(sitemaps)
+  const sitemapPaths = new Set(sitemaps.map(plainPath))
   const byAgent = new Map<string, readonly CompiledRule[]>()
   const rulesFor = (agent: Agent | undefined): readonly CompiledRule[] => {
     const id = agent?.id ?? UNKNOWN_AGENT.id
@@ -148,12 +148,12 @@ export const isSpared = (agent: Agent | undefined): boolean => agent !== undefin
 
 /**
  * Returns whether the identity of a fetch is one that the rule asks for. A rule that does not name a spared agent matches
- * only a claim to be one that is spoofed, or for a search engine one without a published check.
+ * only a claim to be one that is spoofed.
  */
 function isIdentityMatched({ rule, identities }: CompiledRule, { agent, identity }: AgentFetch): boolean {
   if (identities !== undefined && (identity === undefined || !identities.has(identity))) return false
   if (rule.action === 'allow' || !isSpared(agent) || namesAgent(rule, agent)) return true
-  return identity === 'spoofed' || (identity === 'unverifiable' && agent?.purpose === 'search')
+  return identity === 'spoofed'
 }
 
 function holderOf({ by }: RuleBudget, { agent, address }: AgentFetch): string {

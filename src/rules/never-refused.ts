@@ -8,6 +8,8 @@ const SITEMAP_ENDING = /\.(?:xml|txt)(?:\.gz)?$/i
 
 /** Returns whether rules let every fetch of a path pass; `sitemaps` are the paths that robots.txt names as such. */
 export function isNeverRefused(pathname: string, sitemaps: ReadonlySet<string>): boolean {
+  // An application may resolve such a path to another one.
+  if (pathname.includes('/../')) return false
   if (IS_ALWAYS.test(pathname) || sitemaps.has(pathname)) return true
   return SITEMAP_ENDING.test(pathname) && pathname.slice(pathname.lastIndexOf('/')).toLowerCase().includes('sitemap')
 }

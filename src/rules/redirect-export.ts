@@ -32,7 +32,8 @@ const EXPORTS: Record<
 > = {
   nginx: {
     comment: [
-      'Redirects of missing pages, for the server block of nginx. They act only where the origin answers 404 or 410.',
+      'Redirects of missing pages, for the server block of nginx. They act only where the origin answers 404 or 410,',
+      'and there for every method.',
       'Write what serves the site into readership-origin.conf beside nginx.conf, for example:',
       '  proxy_pass http://127.0.0.1:3000;',
       '  try_files $uri $uri/ =404;',

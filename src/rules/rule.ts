@@ -81,3 +81,9 @@ export const ruleFields = {
 /** The part of a rule that decides: everything but its record's fields. `id` names it in rows; a text that is tried has 0 and counts down. */
 export const DecidingRule = z.object({ id: z.int(), name: z.string(), ...ruleFields })
 export type DecidingRule = z.infer<typeof DecidingRule>
+
+/** Every fetch of an agent is compared with them, so their number bounds what a decision costs. */
+export const MAX_PATHS_OF_SITE = 2_000
+/** Returns the number of paths of these rules. */
+export const countPaths = (rules: readonly Pick<DecidingRule, 'paths'>[]): number =>
+  rules.reduce((sum, { paths }) => sum + paths.length, 0)

@@ -155,6 +155,31 @@ t.test('rules that are refused, with their field', async (t) => {
     t.equal((await operator('POST', '/api/rules', { ...RULE, name: why, ...given })).status, 201, why)
 })
 
+t.test('whoever agreed to refuse one search engine has not agreed to refuse another', async (t) => {
+  const { operator } = await openTenants(t)
+  const agreed = { agents: ['googlebot'], refuse_search_engines: true, state: 'on' }
+  await operator('POST', '/api/rules', { ...RULE, name: 'a', ...agreed })
+  for (const [change, status, why] of [
+    [{ name: 'b' }, 200, 'another name'],
+    [{ agents: ['bingbot'] }, 422, 'another search engine'],
+    [{ operators: ['Microsoft'] }, 422, 'those of an operator'],
+    [{ agents: ['bingbot'], refuse_search_engines: true }, 200, 'agreed again'],
+  ] as const) {
+    t.equal((await operator('PATCH', '/api/rules/1', change)).status, status, why)
+  }
+})
+
+t.test('a site has at most 2,000 paths in its rules', async (t) => {
+  const { operator } = await openTenants(t)
+  const paths = Array.from({ length: 200 }, (_, n) => `/${n}/**`)
+  for (let n = 0; n < 10; n++)
+    t.equal((await operator('POST', '/api/rules', { ...RULE, name: `${n}`, paths })).status, 201)
+  t.match(await operator('POST', '/api/rules', { ...RULE, name: 'more', paths: ['/x'] }), {
+    status: 409,
+    error: { field: 'paths', message: /2,?000 paths/ },
+  })
+})
+
 t.test('a rule whose agent has left the catalogue can be moved and switched off', async (t) => {
   const { operator, records, rules } = await openTenants(t)
   await operator('POST', '/api/rules', { ...RULE, name: 'a' })

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { loadCatalog } from '../../src/agents/catalog.js'
 import { createBudgets, secondsUntilNextWindow } from '../../src/rules/budgets.js'
+import { leaveOutSearchEngines } from '../../src/rules/check.js'
 import { type AgentFetch, compileRules } from '../../src/rules/decide.js'
 import { refusalOf } from '../../src/rules/refusal.js'
 import { DecidingRule } from '../../src/rules/rule.js'
@@ -40,6 +41,7 @@ const NEVER_REFUSED: [pathname: string, isRefused: boolean, why: string][] = [
   ['/sitemap.html', true, 'a page for people'],
   ['/sitemap.xml/page', true, ''],
   ['/map-of-pages', false, 'robots.txt names it'],
+  ['/.well-known/../private', true, 'a path that leads elsewhere'],
   [`/${'sitemap'.repeat(10_000)}`, true, 'long'],
 ]
 t.test('some paths are never refused', async (t) => {
@@ -52,7 +54,7 @@ t.test('some paths are never refused', async (t) => {
 const SPARED: [rule: object, agent: string, identity: AgentFetch['identity'], isRefused: boolean][] = [
   [{}, 'googlebot', 'verified', false],
   [{}, 'googlebot', undefined, false],
-  [{}, 'googlebot', 'unverifiable', true],
+  [{}, 'googlebot', 'unverifiable', false],
   [{}, 'googlebot', 'spoofed', true],
   [{ agents: ['googlebot'] }, 'googlebot', 'verified', true],
   [{ operators: ['Google'] }, 'googlebot', undefined, true],
@@ -208,4 +210,17 @@ t.test('hostile patterns and paths take time linear in the path', async (t) => {
     t.equal(list.decide(fetchOf({ pathname }), createBudgets()).rule, undefined)
     t.ok(performance.now() - from < 5_000, 'a thousand rules')
   }
+})
+
+t.test('a rule that is on leaves out the search engines that its owner did not agree to refuse', async (t) => {
+  const leftOut: [rule: object, except: readonly string[], why: string][] = [
+    [{ agents: ['googlebot', 'gptbot'], state: 'on' }, ['googlebot'], 'by name'],
+    [{ agents: ['googlebot'], state: 'on', refuse_search_engines: true }, [], 'agreed'],
+    [{ agents: ['googlebot'], state: 'rehearse' }, [], 'a rehearsal shows what it would cost'],
+    [{ agents: ['googlebot'], state: 'on', action: 'allow' }, [], 'a rule that lets pass'],
+    [{ agents: ['googlebot'], state: 'on', identity: ['spoofed'] }, [], 'only false claims'],
+    [{ agents: ['gptbot'], state: 'on' }, [], 'no search engine'],
+  ]
+  for (const [fields, except, why] of leftOut)
+    t.strictSame(leaveOutSearchEngines(rule(1, fields), loadCatalog()).except, except, why)
 })

@@ -24,7 +24,7 @@ const HOSTILE = '"} $& ${a} \\ {x} %[src] \' `'
 const RULES: readonly DecidingRule[] = [
   rule(1, { agents: ['gptbot'], paths: ['/proofs/**'], action: 'allow' }),
   rule(2, { agents: ['gptbot'], methods: ['POST'], action: 'gone' }),
-  rule(3, { operators: ['ByteDance'], action: 'block', text: { plain: HOSTILE }, name: HOSTILE }),
+  rule(3, { operators: ['ByteDance'], action: 'block', text: { plain: `${HOSTILE}\n${HOSTILE}` }, name: HOSTILE }),
   rule(4, {
     purposes: ['training'],
     paths: ['/articles/*', '/a+b/**'],
@@ -165,7 +165,7 @@ for (const server of SERVERS)
         t.equal(response.headers.get('link'), '<https://example.com/l.xml>; rel="license"; type="application/rsl+xml"')
       if (wanted === 402) t.match(response.headers.get('www-authenticate'), /^License error=/)
       if (wanted === 403 && target === '/' && server.target !== 'apache')
-        t.equal(body.trim(), HOSTILE.trim(), 'the text as written')
+        t.equal(body.trim(), `${HOSTILE}\n${HOSTILE}`.trim(), 'the text as written')
     }
   })
 

@@ -122,14 +122,18 @@ function replaceManaged(
   return lookup
 }
 
+const withoutWww = (hostname: string): string => (hostname.startsWith('www.') ? hostname.slice(4) : hostname)
+
 /** Returns the function that finds the managed robots.txt of a hostname; a site without hostnames has all that no other lists. */
 function createManagedLookup(sites: ReturnType<PolicyFilesDeps['sites']>): ManagedLookup {
   const texts = new Map(
     sites.flatMap(({ domains, managed_robots = null }) => domains.map((domain) => [domain, managed_robots] as const)),
   )
+  // For a hostname of which only the other spelling, with or without `www.`, is listed.
+  const loose = new Map([...texts].reverse().map(([domain, text]) => [withoutWww(domain), text]))
   const others = sites.find(({ domains }) => domains.length === 0)?.managed_robots
   return (hostname) => {
-    const text = texts.get(hostname)
+    const text = texts.has(hostname) ? texts.get(hostname) : loose.get(withoutWww(hostname))
     return (text === undefined ? others : text) ?? undefined
   }
 }

@@ -27,7 +27,8 @@ export function createRuleFronts(now: () => Date) {
   }
   return {
     /** A sidecar asks, and says which version it decides by. */
-    note(site: number, given: string, version: string): void {
+    note(site: number, given: string, givenVersion: string): void {
+      const version = givenVersion.replace(/[^\w-]/g, '').slice(0, MAX_NAME_CHARS)
       const name =
         given
           .replace(/[^\x20-\x7e]/g, '')

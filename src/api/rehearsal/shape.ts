@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { RANGES } from '../../analytics/query/envelope.js'
 import { Count, Fetches } from '../../analytics/reads/shapes.js'
-import { IDENTITIES, RULE_ACTIONS, RULE_STATES, ruleFields } from '../../rules/rule.js'
+import { countPaths, IDENTITIES, MAX_PATHS_OF_SITE, RULE_ACTIONS, RULE_STATES, ruleFields } from '../../rules/rule.js'
 import { Id } from '../route.js'
 
 /** As many rules as a site may have. */
@@ -25,6 +25,7 @@ export const RehearsalBody = z.strictObject({
   rules: z
     .array(TriedRule)
     .max(MAX_RULES)
+    .refine((rules) => countPaths(rules) <= MAX_PATHS_OF_SITE, `The rules may have at most ${MAX_PATHS_OF_SITE} paths.`)
     .optional()
     .describe("The rules in their order, in place of the site's own. Those that are off are left out."),
   rule: z.int().optional().describe('The id of a rule that is decided by even if it is off.'),

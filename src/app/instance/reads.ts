@@ -13,6 +13,7 @@ import { sectionRoutes } from '../../api/sections.js'
 import type { ShareGrant } from '../../api/share/access.js'
 import { readRuleSources } from '../../manage/rule-sources.js'
 import { buildRuleSet } from '../../rules/build-rule-set.js'
+import { leaveOutSearchEngines } from '../../rules/check.js'
 import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>
@@ -67,12 +68,13 @@ export function createReads(
   const rehearseText = createTextRehearser(read)
   /** The rules of a site, or those to try in their place, and the sitemaps that none of them refuses. */
   const rulesOf: RulesOfSite = async (site, tried) => {
-    const rules = tried ?? (await manage.rules.list(site))
+    const catalog = loadCatalog()
+    const rules = (tried ?? (await manage.rules.list(site))).map((rule) => leaveOutSearchEngines(rule, catalog))
     const sources = await readRuleSources(workerClient.records, true)
     const asked = rules.map((rule) => ({ ...rule, state: 'on' as const, site }))
     const { sites } = buildRuleSet({
       ...sources,
-      ...{ sites: await manage.sites.list(), rules: asked, pauses: new Map(), redirects: [] },
+      ...{ catalog, sites: await manage.sites.list(), rules: asked, pauses: new Map(), redirects: [] },
     })
     return { rules, sitemaps: sites.find((one) => one.site === site)?.sitemaps ?? [] }
   }

@@ -1,3 +1,4 @@
+import { loadCatalog } from '../../agents/catalog.js'
 import type { Log } from '../../base/log.js'
 import type { Manage } from '../../manage/manage.js'
 import { readRuleSources } from '../../manage/rule-sources.js'
@@ -32,7 +33,8 @@ export function createRuleKeeper({ records, manage, currentRules, log }: RuleKee
       const rules = await manage.rules.all()
       const pauses = await manage.rulePauses.all()
       const needsRobots = rules.some(({ state }) => state !== 'off')
-      currentRules.set(buildRuleSet({ sites, rules, pauses, ...(await readRuleSources(records, needsRobots)) }))
+      const sources = await readRuleSources(records, needsRobots)
+      currentRules.set(buildRuleSet({ catalog: loadCatalog(), sites, rules, pauses, ...sources }))
       isFailing = false
     } catch (error) {
       if (!isFailing)

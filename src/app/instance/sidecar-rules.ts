@@ -41,9 +41,12 @@ export function startSidecarRules(deps: SidecarRulesDeps): () => void {
     if (reason !== problem) log.warn({ reason }, 'the rules for agents cannot be renewed: the last ones decide')
     problem = reason
   }
-  /** Applies a set for every hostname: the collector stores this site's rows whatever their hostname. */
+  /**
+   * Applies the site's rules for every hostname, because the collector stores its rows whatever their hostname. The file may be
+   * one of a proxy's, or of another site.
+   */
   const apply = (set: RuleSet): void =>
-    rules.apply({ ...set, sites: set.sites.map((one) => ({ ...one, domains: [] })) })
+    rules.apply({ ...set, sites: set.sites.filter((one) => one.site === site).map((one) => ({ ...one, domains: [] })) })
   const ask = async (): Promise<void> => {
     if (isAsking) return
     isAsking = true
@@ -58,8 +61,8 @@ export function startSidecarRules(deps: SidecarRulesDeps): () => void {
       if (response.status === 200) {
         const { data } = ResponseBody.parse(JSON.parse(response.text))
         apply(data)
-        etag = response.etag
         file.write(JSON.stringify(data))
+        etag = response.etag
       }
       // A collector that has no rules yet does not know the path.
       if (![200, 304, 404].includes(response.status)) warnOnce(`the collector responds with ${response.status}`)

@@ -1,5 +1,4 @@
 import type { Agent } from '../../agents/agent.js'
-import { isNeverRefused } from '../never-refused.js'
 import { refusalOf } from '../refusal.js'
 import type { ExportedRules } from './exported-rules.js'
 import { header } from './header.js'
@@ -36,4 +35,4 @@ export function toCloudflare(exported: ExportedRules, catalog: readonly Agent[])
   return `${header('#', { rules: exported.rules, leftOut })}${rules.join('')}`
 }
 
-const ALWAYS = ['/robots.txt', '/llms.txt', '/llms-full.txt'].filter((path) => isNeverRefused(path, new Set()))
+const ALWAYS = ['/robots.txt', '/llms.txt', '/llms-full.txt']

@@ -2,8 +2,8 @@ import { refusalOf } from '../refusal.js'
 import type { ExportedRules } from './exported-rules.js'
 import { header } from './header.js'
 
-/** A text between single quotes, which HAProxy takes as it is. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+/** A text between single quotes, which HAProxy takes as it is; a line break is one between double quotes. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''").replace(/\r?\n/g, `'"\\n"'`)}'`
 
 /**
  * Returns rules as HAProxy reads them in a `frontend`. The last pattern of an agent that matches names it, so they stand in

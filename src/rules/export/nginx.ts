@@ -7,6 +7,11 @@ const quoted = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`
 // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of nginx
 const value = (text: string): string => quoted(text).replaceAll('$', '${readership_dollar}')
 
+const LICENCE_HEADERS = `# nginx adds no header of http { } to a server that adds one of its own: repeat those here.
+add_header Link $readership_link always;
+add_header WWW-Authenticate $readership_authenticate always;
+`
+
 /**
  * Returns rules as nginx reads them: the first part belongs into `http`, the second into `server`. nginx compares the decoded
  * path with repeated slashes merged (`$uri`).
@@ -38,9 +43,7 @@ ${map(
   ...exported.rules.flatMap(({ rule, patterns }) => patterns.map((pattern) => `${quoted(`~${pattern}`)} ${rule.id}`)),
 ])}${headerMap('link', 'readership_link')}${headerMap('www-authenticate', 'readership_authenticate')}
 # In server { }
-add_header Link $readership_link always;
-add_header WWW-Authenticate $readership_authenticate always;
-${answers
+${answers.some(({ headers }) => headers.has('link')) ? LICENCE_HEADERS : ''}${answers
   .map(
     ({ rule, refusal }) => `if ($readership_rule = ${rule.id}) {
     return ${refusal.status} ${value(refusal.body)};

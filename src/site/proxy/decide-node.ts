@@ -30,8 +30,8 @@ export function decideAndObserve(
   const proceed = (made: FetchDecision | undefined): boolean => {
     decision = made
     if (made?.response === undefined) return true
-    // A client that left needs no response.
-    if (!res.destroyed) respond(res, made.response)
+    // A client that left needs no response, nor one that the application has answered while the request waited.
+    if (!res.destroyed && !res.headersSent) respond(res, made.response)
     return false
   }
   const made = readership.decide({

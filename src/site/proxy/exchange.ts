@@ -31,8 +31,6 @@ export interface Exchange {
   observedHeaders: Record<string, string> | undefined
   /** The decision of the rules for agents; undefined if they say nothing about the request. */
   decision: FetchDecision | undefined
-  /** A redirect took the place of the origin's 404 or 410. */
-  redirected: boolean
   /** Nothing more will be written; the client may still be reading. */
   ended: boolean
   /** The client has to read what is buffered before more is sent. */
@@ -58,7 +56,6 @@ export const toObservation = (exchange: Exchange, durationMs: number): Observati
       duration_ms: Math.max(0, Math.round(durationMs)),
       content_type: exchange.content_type,
       ...(exchange.observedHeaders && { response: exchange.observedHeaders }),
-      ...(exchange.redirected && { redirected: true }),
       ...(exchange.decision?.decided && { decided: exchange.decision.decided }),
     },
   )

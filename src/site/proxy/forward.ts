@@ -72,6 +72,9 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 /** Time between the packets of an origin that does not pause, ms. */
 const HEAD_FLUSH_DELAY_MS = 25
 
+/** A page may come back, and its redirect may be removed: no cache may go on redirecting (RFC 9111 5.2.2.4). */
+const REVALIDATED = ['cache-control', 'no-cache'] as const
+
 /** A discarded body is read this far, and for this long, before the connection is closed. */
 const MAX_DISCARDED_BYTES = 262_144
 const MAX_DISCARD_MS = 5_000
@@ -199,10 +202,9 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
     const { exchange } = this
     const { req, res, method } = exchange
     exchange.status = status
-    exchange.redirected = true
     exchange.ended = true
     this.#discarded = 0
-    sendWholeResponse(res, { status, headers: [['location', location]], body: '' }, method, !req.complete)
+    sendWholeResponse(res, { status, headers: [['location', location], REVALIDATED], body: '' }, method, !req.complete)
     this.#discardTimer = setTimeout(() => this.connection?.abort(this), MAX_DISCARD_MS)
   }
 

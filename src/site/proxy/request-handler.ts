@@ -236,7 +236,6 @@ export class RequestHandler {
       content_type: '',
       observedHeaders: undefined,
       decision: undefined,
-      redirected: false,
       ended: false,
       backpressured: false,
       timerSet: false,

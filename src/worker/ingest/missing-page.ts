@@ -10,8 +10,8 @@ import type { SiteSettings } from '../../capture/site.js'
  * not pages, whatever the origin answers; a browser says with `Accept` or `Sec-Fetch-Dest` that it wants a page.
  */
 export function isMissingPage(observation: Observation, site: SiteSettings): boolean {
-  const { status, method, pathname, headers, shipped, imported, redirected } = observation
-  if ((status !== 404 && status !== 410 && !redirected) || method !== 'GET') return false
+  const { status, method, pathname, headers, shipped, imported } = observation
+  if ((status !== 404 && status !== 410) || method !== 'GET') return false
   if (shipped !== undefined || imported !== undefined) return false
   const wantsPage = headers?.['sec-fetch-dest'] === 'document' || headers?.accept?.includes('text/html') === true
   if (!wantsPage || !isNavigation(observation) || isPrefetch(observation)) return false

@@ -14,6 +14,7 @@ const EXPECTED: Readonly<Record<string, RegExp | string>> = {
   'report access.log --output report.html': 'report.html',
   'import access.log --host www.example.com': /undo/,
   'import access.log --dry-run': /Would store 0 pageviews of people and 0 requests of agents/,
+  'rules try rules.yaml --range 30d': /GPTBot/,
   'stats --range 7d': /1 person[\s\S]*1 fetch/,
   'stats --report pages --output pages.csv': 'pages.csv',
   'tail -n 20 --no-follow --audience agent': /\/docs\/b/,
@@ -33,6 +34,7 @@ t.test(
     const chrome =
       'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
     const cwd = t.testdir({ 'robots.txt': 'User-agent: *\nDisallow: /docs/b\n' })
+    writeFileSync(join(cwd, 'rules.yaml'), 'name: No GPTBot\nagents: [gptbot]\naction: block\n')
     writeFileSync(join(cwd, 'access.log'), line('/docs/a', chrome) + line('/docs/b', 'GPTBot/1.3'))
     t.same(EXAMPLES.map(({ line }) => line).sort(), Object.keys(EXPECTED).sort(), 'each has a result here')
     for (const example of Object.keys(EXPECTED)) {

@@ -64,7 +64,10 @@ function RuleEditor({ rule, list, onSaved }: EditorProps) {
   const engines = enginesOf(draft, catalog, rehearsed)
   const isLocked = engines.length > 0 && !draft.refuse_search_engines
   const left = catalog.filter(({ agent_id, purpose }) => purpose === 'search' && draft.except.includes(agent_id))
-  const change = (changed: Partial<Draft>) => setDraft((old) => ({ ...old, ...changed }))
+  // The owner agreed to refuse the search engines that the rule named then.
+  const withdrawn = (changed: Partial<Draft>) =>
+    changed.agents || changed.operators || changed.purposes ? { refuse_search_engines: false } : {}
+  const change = (changed: Partial<Draft>) => setDraft((old) => ({ ...old, ...withdrawn(changed), ...changed }))
   const submit = (state?: RuleState) => {
     next.current = state
     if (state) change({ state })

@@ -16,8 +16,10 @@ type Agent = DataOf<'/api/agents/catalog'>[number]
 export function enginesOf(draft: Draft, catalog: readonly Agent[], rule: RehearsedRule | undefined) {
   if (draft.action === 'allow') return []
   const touched = new Map(rule?.search_engines.map((engine) => [engine.agent_id, engine]))
-  const isNamed = ({ agent_id, operator, purpose }: Agent) =>
+  const isNamed = ({ agent_id, operator, purpose, verification }: Agent) =>
     purpose === 'search' &&
+    // Its fetches under its own name are verified, if that can be done.
+    (draft.identity.length === 0 || draft.identity.includes(verification.length > 0 ? 'verified' : 'unverifiable')) &&
     !draft.except.includes(agent_id) &&
     (draft.agents.includes(agent_id) || draft.operators.includes(operator) || draft.purposes.includes('search'))
   return catalog
