@@ -4,7 +4,7 @@ import { openSites } from '../../src/worker/sites.js'
 
 const site = (domain: string): ResultRow => ({
   ...{ id: 1, domains: JSON.stringify([domain]), timezone: 'UTC', respect_gpc: false, visitor_salt: 'month' },
-  ...{ excluded_paths: '[]', origin: null },
+  ...{ excluded_paths: '[]', origin: null, managed_robots: null },
 })
 
 t.test('of two concurrent reloads the one that began last wins', async (t) => {
