@@ -155,7 +155,7 @@ t.test('rules that are refused, with their field', async (t) => {
     t.equal((await operator('POST', '/api/rules', { ...RULE, name: why, ...given })).status, 201, why)
 })
 
-t.test('whoever agreed to refuse one search engine has not agreed to refuse another', async (t) => {
+t.test('who agreed to refuse a search engine is asked again about another', async (t) => {
   const { operator } = await openTenants(t)
   const agreed = { agents: ['googlebot'], refuse_search_engines: true, state: 'on' }
   await operator('POST', '/api/rules', { ...RULE, name: 'a', ...agreed })
