@@ -44,6 +44,10 @@ for (const name of ['express', 'hono']) {
     const live = await fetch(`http://127.0.0.1:${port}/_readership/api/stats/realtime/stream?site=1`, { headers })
     t.equal(live.status, 200)
     child.kill('SIGTERM')
-    t.same(await Promise.race([ended, sleep(120_000)]), [0, null], 'and it ends well, also with an open live view')
+    t.same(
+      await Promise.race([ended, sleep(120_000, undefined, { ref: false })]),
+      [0, null],
+      'and it ends well, also with an open live view',
+    )
   })
 }
