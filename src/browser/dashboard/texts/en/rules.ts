@@ -15,9 +15,9 @@ export const rules = {
   ...{ ended: 'Ended', state: 'State' },
   stateOf: (name: string, state: string) => `${name}: ${state}. Change the state, or move the rule`,
   sentence: (when: string, rules: string, fetches: unknown): Parts => [
-    `${when}, with ${rules}, `,
+    `${when}, with ${rules}, readership refused `,
     fetches,
-    ' were refused. ',
+    '. ',
   ],
   rehearsed: (rules: number, fetches: unknown, bytes: string, engines: string): Parts => [
     rules === 1 ? 'One in rehearsal would have refused ' : `${formatNumber(rules)} in rehearsal would have refused `,

@@ -167,7 +167,7 @@ function columns(rows: readonly Row[], redirects: readonly Redirect[], actions: 
 function actionColumn(of: (row: Row) => Redirect | undefined, actions: Actions): Column<Row> {
   const texts = t().phantom
   return {
-    ...({ key: 'act', right: true, width: '104px', phone: 'end' } as const),
+    ...({ key: 'act', right: true, width: '124px', phone: 'end' } as const),
     head: <span class="visually-hidden">{t().shell.act}</span>,
     cell: (row) => {
       const existing = of(row)
