@@ -113,7 +113,7 @@ function matches(rule: DecidingRule, { row, of }: Fetch, identity: Known): boole
   if (rule.until !== undefined && row.timestamp.getTime() >= Date.parse(rule.until)) return false
   if (rule.identity.length > 0 && (identity === undefined || !rule.identity.includes(identity))) return false
   const isSpared = ['search', 'feed', 'social', 'monitor'].includes(of.purpose) && !isNamed && rule.action !== 'allow'
-  return !isSpared || identity === 'spoofed' || (identity === 'unverifiable' && of.purpose === 'search')
+  return !isSpared || identity === 'spoofed'
 }
 
 /** Decides by a list of rules; `identities` are those that each fetch is decided with, if they are known already. */
