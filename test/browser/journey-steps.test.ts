@@ -36,6 +36,8 @@ for (const [name, width, colorScheme, locale] of [
     const settled = () => eventually('the answers are there', async () => (await page.evaluate(SETTLED)) === true)
     const chain = () => page.locator('.trail > li > b').evaluateAll((all) => all.map(({ title }) => title))
     await page.goto(`${app.admin}/sites/1/journeys?range=90d&steps=${encodeURIComponent('["/p/1"]')}`)
+    // The view may not be loaded yet, and a page without requests is settled.
+    await page.locator('.path-band').first().waitFor()
     await settled()
     t.equal(await page.locator('.path-band').count(), 2, 'both readerships')
     const after = page.locator('.path-band').first().locator('.after li button')
