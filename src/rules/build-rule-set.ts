@@ -17,7 +17,7 @@ export interface FetchedRobots {
 /** The sources of the active rules; each list has the entries of all sites. */
 export interface RuleSources {
   readonly catalog: Pick<Catalog, 'agents'>
-  readonly sites: readonly SiteSettings[]
+  readonly sites: readonly Pick<SiteSettings, 'id' | 'domains'>[]
   /** In the order in which they decide. */
   readonly rules: readonly (DecidingRule & { readonly site: number })[]
   readonly pauses: ReadonlyMap<number, { readonly since: Date }>
@@ -39,20 +39,25 @@ export function buildRuleSet(sources: RuleSources): RuleSet {
   return nameRuleSet(isNeeded ? all : all.filter((site) => !isEmpty(site)))
 }
 
-/** Returns the set of the sites, with their digest as its version. */
-export const nameRuleSet = (sites: readonly SiteRules[]): RuleSet =>
-  sites.length === 0
-    ? NO_RULES
-    : { version: createHash('sha256').update(JSON.stringify(sites)).digest('hex').slice(0, 16), sites: [...sites] }
+type UnnamedSite = Omit<SiteRules, 'version'>
 
-const isEmpty = ({ rules, redirects, managed_robots }: SiteRules): boolean =>
+/** Returns the set of the sites: the version of each one, and that of the set, is a digest. */
+export function nameRuleSet(unnamed: readonly UnnamedSite[]): RuleSet {
+  const sites = unnamed.map((site) => ({ ...site, version: digest({ ...site, version: undefined }) }))
+  return sites.length === 0 ? NO_RULES : { version: digest(sites.map(({ version }) => version)), sites }
+}
+
+const digest = (content: object): string =>
+  createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16)
+
+const isEmpty = ({ rules, redirects, managed_robots }: UnnamedSite): boolean =>
   rules.length === 0 && redirects.length === 0 && managed_robots === undefined
 
 function buildSite(
-  { id, domains }: SiteSettings,
+  { id, domains }: RuleSources['sites'][number],
   sources: RuleSources,
   isOwn: (hostname: string) => boolean,
-): SiteRules {
+): UnnamedSite {
   const rules = sources.rules
     .filter(({ site, state }) => site === id && state !== 'off')
     .map((rule) => leaveOutSearchEngines(DecidingRule.parse(rule), sources.catalog))

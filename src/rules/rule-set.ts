@@ -17,6 +17,8 @@ export type ActiveRedirect = z.infer<typeof ActiveRedirect>
 /** The rules of one site with what deciding by them needs, as the process that serves the site has it. */
 const SiteRules = z.object({
   site: z.int(),
+  /** Digest of the rest: a site whose version is the same need not be compiled again. */
+  version: z.string(),
   /** As the site lists them; a site with an empty list gets every hostname that no other site lists. */
   domains: z.array(z.string()),
   /** In the order in which they decide; without those that are off. */

@@ -2,7 +2,6 @@ import { hostname } from 'node:os'
 import { createRuleFronts } from '../../api/edge/rule-fronts.js'
 import { redirectRoutes } from '../../api/redirects.js'
 import { type RuleFront, ruleRoutes } from '../../api/rules.js'
-import { nameRuleSet } from '../../rules/build-rule-set.js'
 import { NO_RULES, type RuleSet } from '../../rules/rule-set.js'
 import type { Core } from './core.js'
 import type { CurrentRules } from './rules-on-disk.js'
@@ -16,19 +15,19 @@ export function createRuleArea(
   currentRules: CurrentRules,
   front: 'proxy' | 'application' | undefined,
 ) {
-  const { sites, users, rules, rulePauses: pauses, redirects } = manage
+  const { users, rules, rulePauses: pauses, redirects } = manage
   const fronts = createRuleFronts(now)
   const started = now().toISOString()
-  let named = new Map<number, RuleSet>()
+  let sites = new Map<number, RuleSet>()
   const since = new Map<number, string>()
   currentRules.watch((set) => {
-    const before = named
-    named = new Map(set.sites.map((site) => [site.site, nameRuleSet([site])]))
+    const before = sites
+    sites = new Map(set.sites.map((site) => [site.site, { version: site.version, sites: [site] }]))
     const at = now().toISOString()
-    for (const site of new Set([...before.keys(), ...named.keys()]))
-      if (before.get(site)?.version !== named.get(site)?.version) since.set(site, at)
+    for (const site of new Set([...before.keys(), ...sites.keys()]))
+      if (before.get(site)?.version !== sites.get(site)?.version) since.set(site, at)
   })
-  const rulesOf = (site: number): RuleSet => named.get(site) ?? NO_RULES
+  const rulesOf = (site: number): RuleSet => sites.get(site) ?? NO_RULES
   const describeThis = (site: number, version: string): RuleFront[] =>
     front === undefined ? [] : [{ name: hostname(), kind: front, version, since: since.get(site) ?? started }]
   const activeRules = {
@@ -42,8 +41,8 @@ export function createRuleArea(
     /** Returns the active rules of one site, as its sidecars get them. */
     rulesOf,
     routes: [
-      ...ruleRoutes({ sites, users, rules, pauses, activeRules, now }),
-      ...redirectRoutes({ sites, redirects, users, now }),
+      ...ruleRoutes({ sites: manage.sites, users, rules, pauses, activeRules, now }),
+      ...redirectRoutes({ sites: manage.sites, redirects, users, now }),
     ],
   }
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Log } from '../../base/log.js'
 import { openPrivateFile } from '../../base/private-file.js'
+import { nameRuleSet } from '../../rules/build-rule-set.js'
 import { NO_RULES, RuleSet } from '../../rules/rule-set.js'
 
 export type CurrentRules = ReturnType<typeof openCurrentRules>
@@ -72,4 +73,4 @@ function readRules(file: { read(): string | undefined }, log: Log): RuleSet {
 }
 
 const withoutRules = (set: RuleSet, isOff: boolean): RuleSet =>
-  isOff ? { version: `${set.version}-off`, sites: set.sites.map((site) => ({ ...site, rules: [] })) } : set
+  isOff ? nameRuleSet(set.sites.map((site) => ({ ...site, rules: [] }))) : set

@@ -1,11 +1,11 @@
 import { createServer, request } from 'node:http'
 import t from 'tap'
-import type { RuleSet } from '../../../src/rules/rule-set.js'
+import { nameRuleSet } from '../../../src/rules/build-rule-set.js'
 import { createLiveRules } from '../../../src/site/rules/live-rules.js'
 import { portOf, startProxy } from '../proxy/fixtures/sockets.js'
 
 const TEXT = 'User-agent: *\nDisallow: /café\n'
-const site = (id: number, domains: string[], managed_robots?: string): RuleSet['sites'][number] => ({
+const site = (id: number, domains: string[], managed_robots?: string) => ({
   ...{ site: id, domains, rules: [], sitemaps: [], robots: [], redirects: [] },
   ...(managed_robots !== undefined && { managed_robots }),
 })
@@ -32,7 +32,7 @@ t.test('a managed robots.txt is served in place of the origin’s, and nothing e
 
   t.match(await ask('GET', '/robots.txt', 'a.example'), { status: 200, body: 'origin GET /robots.txt' }, 'unmanaged')
   t.equal(rules.decide, undefined, 'nothing is looked at')
-  rules.apply({ version: '1', sites: [site(1, ['a.example'], TEXT), site(2, ['b.example'])] })
+  rules.apply(nameRuleSet([site(1, ['a.example'], TEXT), site(2, ['b.example'])]))
   const whole = await ask('GET', '/robots.txt', 'a.example')
   t.match(whole, { status: 200, body: TEXT, headers: { 'content-type': 'text/plain; charset=utf-8' } })
   t.match(whole.headers, { 'cache-control': /max-age=\d/, etag: /^"[\w-]{22}"$/, 'content-length': '31' })
@@ -51,13 +51,13 @@ t.test('a managed robots.txt is served in place of the origin’s, and nothing e
   for (const [method, path, host, headers, expected] of rows)
     t.match(await ask(method, path, host, headers), expected, `${method} ${path} of ${host} ${JSON.stringify(headers)}`)
 
-  rules.apply({ version: '2', sites: [site(1, [], TEXT.replace('café', 'x')), site(2, ['b.example'])] })
+  rules.apply(nameRuleSet([site(1, [], TEXT.replace('café', 'x')), site(2, ['b.example'])]))
   t.match(
     await ask('GET', '/robots.txt', 'c.example'),
     { body: 'User-agent: *\nDisallow: /x\n' },
     'a site for the rest',
   )
   t.not((await ask('GET', '/robots.txt', 'c.example')).headers.etag, etag, 'another text has another tag')
-  rules.apply({ version: '3', sites: [site(1, ['a.example'])] })
+  rules.apply(nameRuleSet([site(1, ['a.example'])]))
   t.match(await ask('GET', '/robots.txt', 'a.example'), { body: 'origin GET /robots.txt' }, 'switched off')
 })

@@ -2,6 +2,7 @@ import { createServer, request } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
 import t, { type Test } from 'tap'
 import type { Observation } from '../../../src/capture/observation.js'
+import { nameRuleSet } from '../../../src/rules/build-rule-set.js'
 import type { ActiveRedirect, RuleSet } from '../../../src/rules/rule-set.js'
 import { createLiveRules, type LiveRules } from '../../../src/site/rules/live-rules.js'
 import { portOf, startProxy, waitUntil } from '../proxy/fixtures/sockets.js'
@@ -32,10 +33,8 @@ const REDIRECTS: ActiveRedirect[] = [
   { from: '/here', to: '/new', status: 301 },
   { from: '/fails', to: '/new', status: 301 },
 ]
-const toSet = (redirects: ActiveRedirect[]): RuleSet => ({
-  version: `${redirects.length} redirects`,
-  sites: [{ site: 1, domains: [HOST], rules: [], sitemaps: [], robots: [], redirects }],
-})
+const toSet = (redirects: ActiveRedirect[]): RuleSet =>
+  nameRuleSet([{ site: 1, domains: [HOST], rules: [], sitemaps: [], robots: [], redirects }])
 
 /** The status of the origin's response by the path. */
 const originStatus = (target: string): number => {

@@ -2596,6 +2596,7 @@ export interface operations {
                                 }[];
                                 site: number;
                                 sitemaps: string[];
+                                version: string;
                             }[];
                             version: string;
                         };
