@@ -73,6 +73,7 @@ function matchesPattern({ prefix, suffix, length, characters, stars, crossingSta
   if (!path.startsWith(prefix)) return false
   if (length === 0) return path.length === prefix.length
   if (!path.endsWith(suffix)) return false
+  if (length === 1 && (crossingStars[0] ?? 0) > 0) return true
   const words = wordCount(length)
   const reached = new Uint32Array(words)
   // The first position is a star, which may match nothing.

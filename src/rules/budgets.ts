@@ -3,11 +3,14 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/time-units.js'
 import type { RuleBudget } from './rule.js'
 
 const WINDOW_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const
-/** Addresses are chosen by clients: beyond this many, the budgets that were not used lately are forgotten. */
-const MAX_COUNTERS = 50_000
+/** Addresses are chosen by clients: beyond this many holders, those not seen lately are forgotten. */
+const MAX_HOLDERS = 50_000
 
 /** The amount that one holder of a budget has used of its current window. */
-interface Counter {
+export interface Counter {
+  readonly rule: number
+  readonly holder: string
+  readonly budget: RuleBudget
   window: number
   used: number
 }
@@ -16,27 +19,32 @@ export type Budgets = ReturnType<typeof createBudgets>
 
 /** Counts what passed by rule and holder, in memory: a restart begins new windows. */
 export function createBudgets() {
-  const counters = createRecentCache<string, Counter>(MAX_COUNTERS)
-  /** A clock that jumps, in either direction, begins another window. */
-  const counterAt = (rule: number, holder: string, budget: RuleBudget, at: number): Counter => {
-    const key = `${rule} ${holder}`
-    const window = windowOf(budget, at)
-    const known = counters.get(key)
-    if (known !== undefined) {
-      if (known.window !== window) Object.assign(known, { window, used: 0 })
-      return known
+  // By holder and then by the number of the rule: to join both into one key costs more than two lookups.
+  const counters = createRecentCache<string, Map<number, Counter>>(MAX_HOLDERS)
+  const counterOf = (rule: number, holder: string, budget: RuleBudget, at: number): Counter => {
+    let ofHolder = counters.get(holder)
+    if (ofHolder === undefined) {
+      ofHolder = new Map()
+      counters.set(holder, ofHolder)
     }
-    const counter = { window, used: 0 }
-    counters.set(key, counter)
+    const window = windowOf(budget, at)
+    const known = ofHolder.get(rule)
+    // A clock that jumps, in either direction, begins another window.
+    if (known?.window === window) return known
+    const counter = { rule, holder, budget, window, used: 0 }
+    ofHolder.set(rule, counter)
     return counter
   }
   return {
-    /** Returns whether the holder has used up its budget at `at`, in milliseconds since 1970. */
-    isUsedUp: (rule: number, holder: string, budget: RuleBudget, at: number): boolean =>
-      counterAt(rule, holder, budget, at).used >= budget.limit,
-    /** Counts fetches or bytes that passed at `at`. */
+    /** Returns the counter of the window that `at` is in, milliseconds since 1970; the next window has another one. */
+    counterOf,
+    /** Counts fetches or bytes that passed at `at`, which the counter was returned for. */
+    spend(counter: Counter, _at: number, amount: number): void {
+      counter.used += amount
+    },
+    /** Counts fetches or bytes that passed at `at`, however long after the decision. */
     add(rule: number, holder: string, budget: RuleBudget, at: number, amount: number): void {
-      counterAt(rule, holder, budget, at).used += amount
+      counterOf(rule, holder, budget, at).used += amount
     },
   }
 }

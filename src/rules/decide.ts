@@ -2,9 +2,9 @@ import type { Agent } from '../agents/agent.js'
 import { UNKNOWN_AGENT } from '../agents/identify.js'
 import { MAX_CHARACTERS } from '../base/text-limits.js'
 import { createPathMatcher } from '../capture/excluded-paths.js'
-import type { Budgets } from './budgets.js'
+import type { Budgets, Counter } from './budgets.js'
 import { isNeverRefused } from './never-refused.js'
-import type { DecidingRule, Identity, RuleBudget } from './rule.js'
+import type { DecidingRule, Identity } from './rule.js'
 
 /** A fetch of an agent, as the live decision and a rehearsal over stored rows both know it. */
 export interface AgentFetch {
@@ -32,7 +32,7 @@ export interface Verdict {
   /** True if the verdict could be another one once the claim is checked, and a rule wants to wait for that. */
   waits: boolean
   /** Budgets of bytes that the response counts towards if the fetch passes; absent without any. */
-  bytesTo?: readonly { rule: number; holder: string; budget: RuleBudget }[]
+  bytesTo?: readonly Counter[]
 }
 
 /** Decides about fetches; budgets count in `Budgets`. */
@@ -50,6 +50,14 @@ interface CompiledRule {
   identities: ReadonlySet<Identity> | undefined
 }
 
+/** A rule that may be about an agent. */
+interface Candidate extends CompiledRule {
+  /** The rule does not name the agent, which is spared: it matches only a claim that is spoofed. */
+  isOnlyForSpoofed: boolean
+  /** The agent or operator that the budget counts by; undefined if it counts by address. */
+  holder: string | undefined
+}
+
 /** Agents of these purposes pass unless a rule names them: most sites would lose readers. */
 const SPARED_PURPOSES: ReadonlySet<string> = new Set(['search', 'feed', 'social', 'monitor'])
 const PASSES: Verdict = { rule: undefined, waits: false }
@@ -62,12 +70,18 @@ const PASSES: Verdict = { rule: undefined, waits: false }
 export function compileRules(rules: readonly DecidingRule[], sitemaps: readonly string[] = []): RuleList {
   const compiled = rules.filter(({ state }) => state !== 'off').map(compileRule)
   const sitemapPaths = new Set(sitemaps.map(plainPath))
-  const byAgent = new Map<string, readonly CompiledRule[]>()
-  const rulesFor = (agent: Agent | undefined): readonly CompiledRule[] => {
+  const byAgent = new Map<string, readonly Candidate[]>()
+  const rulesFor = (agent: Agent | undefined): readonly Candidate[] => {
     const id = agent?.id ?? UNKNOWN_AGENT.id
     const cached = byAgent.get(id)
     if (cached !== undefined) return cached
-    const candidates = compiled.filter(({ rule }) => isAbout(rule, agent))
+    const candidates = compiled
+      .filter(({ rule }) => isAbout(rule, agent))
+      .map((one) => ({
+        ...one,
+        isOnlyForSpoofed: one.rule.action !== 'allow' && isSpared(agent) && !namesAgent(one.rule, agent),
+        holder: holderOf(one.rule, agent ?? UNKNOWN_AGENT),
+      }))
     byAgent.set(id, candidates)
     return candidates
   }
@@ -78,13 +92,13 @@ export function compileRules(rules: readonly DecidingRule[], sitemaps: readonly 
       if (candidates.length === 0) return PASSES
       const pathname = plainPath(fetch.pathname)
       if (isNeverRefused(pathname, sitemapPaths)) return PASSES
-      return decideAmong(candidates, { ...fetch, pathname }, budgets)
+      return decideAmong(candidates, fetch, pathname, budgets)
     },
   }
 }
 
-function decideAmong(candidates: readonly CompiledRule[], fetch: AgentFetch, budgets: Budgets): Verdict {
-  const counted: { rule: number; holder: string; budget: RuleBudget }[] = []
+function decideAmong(candidates: readonly Candidate[], fetch: AgentFetch, pathname: string, budgets: Budgets): Verdict {
+  const counted: Counter[] = []
   let waits = false
   let decided: DecidingRule | undefined
   for (const one of candidates) {
@@ -92,17 +106,17 @@ function decideAmong(candidates: readonly CompiledRule[], fetch: AgentFetch, bud
     if (fetch.at >= one.until) continue
     if (one.methods !== undefined && !one.methods.has(fetch.method)) continue
     // Cheaper than paths, and the same result: a verdict that is known does not change.
-    if (fetch.identity !== undefined && !isIdentityMatched(one, fetch)) continue
-    if (one.matchesPath !== undefined && !one.matchesPath(fetch.pathname)) continue
+    if (fetch.identity !== undefined && !isIdentityMatched(one, fetch.identity)) continue
+    if (one.matchesPath !== undefined && !one.matchesPath(pathname)) continue
     if (rule.disallowed && !fetch.isDisallowed()) continue
-    if (!isIdentityMatched(one, fetch)) {
-      waits ||= rule.strict && fetch.identity === undefined && fetch.cannotWait !== true
+    if (fetch.identity === undefined && !isIdentityMatched(one, undefined)) {
+      waits ||= rule.strict && fetch.cannotWait !== true
       continue
     }
     if (rule.budget !== undefined) {
-      const holder = holderOf(rule.budget, fetch)
-      if (!budgets.isUsedUp(rule.id, holder, rule.budget, fetch.at)) {
-        counted.push({ rule: rule.id, holder, budget: rule.budget })
+      const counter = budgets.counterOf(rule.id, one.holder ?? fetch.address, rule.budget, fetch.at)
+      if (counter.used < rule.budget.limit) {
+        counted.push(counter)
         continue
       }
     }
@@ -111,8 +125,7 @@ function decideAmong(candidates: readonly CompiledRule[], fetch: AgentFetch, bud
   }
   if (decided !== undefined && decided.action !== 'allow') return { rule: decided, waits }
   // Only a fetch that passes uses budgets: one that another rule refuses takes nothing from them.
-  for (const { rule, holder, budget } of counted)
-    if (budget.unit === 'fetches' && !waits) budgets.add(rule, holder, budget, fetch.at, 1)
+  for (const counter of counted) if (counter.budget.unit === 'fetches' && !waits) budgets.spend(counter, fetch.at, 1)
   const bytesTo = counted.filter(({ budget }) => budget.unit === 'bytes')
   if (decided === undefined && !waits && bytesTo.length === 0) return PASSES
   return { rule: decided, waits, ...(bytesTo.length > 0 && { bytesTo }) }
@@ -146,21 +159,14 @@ export const isAbout = (rule: DecidingRule, agent: Agent | undefined): boolean =
 /** Returns whether agents like this one pass rules that do not name them. */
 export const isSpared = (agent: Agent | undefined): boolean => agent !== undefined && SPARED_PURPOSES.has(agent.purpose)
 
-/**
- * Returns whether the identity of a fetch is one that the rule asks for. A rule that does not name a spared agent matches
- * only a claim to be one that is spoofed.
- */
-function isIdentityMatched({ rule, identities }: CompiledRule, { agent, identity }: AgentFetch): boolean {
+/** Returns whether a claim, or one that is not checked, is among those that a rule asks for. */
+function isIdentityMatched({ identities, isOnlyForSpoofed }: Candidate, identity: Identity | undefined): boolean {
   if (identities !== undefined && (identity === undefined || !identities.has(identity))) return false
-  if (rule.action === 'allow' || !isSpared(agent) || namesAgent(rule, agent)) return true
-  return identity === 'spoofed'
+  return !isOnlyForSpoofed || identity === 'spoofed'
 }
 
-function holderOf({ by }: RuleBudget, { agent, address }: AgentFetch): string {
-  if (by === 'address') return address
-  const { id, operator } = agent ?? UNKNOWN_AGENT
-  return by === 'agent' ? id : operator
-}
+const holderOf = ({ budget }: DecidingRule, { id, operator }: Pick<Agent, 'id' | 'operator'>): string | undefined =>
+  budget?.by === 'agent' ? id : budget?.by === 'operator' ? operator : undefined
 
 const UNRESERVED = /%(?:2d|2e|5f|7e|3[0-9]|[46][1-9a-f]|[57][0-9a])/gi
 

@@ -31,7 +31,12 @@ export function createSharedBudgets(now: () => number): SharedBudgets {
   const budgets = createBudgets()
   let spent: ReturnType<typeof createSpentAmounts> | undefined
   return {
-    isUsedUp: budgets.isUsedUp,
+    counterOf: budgets.counterOf,
+    spend(counter, at, amount) {
+      budgets.spend(counter, at, amount)
+      const { rule, holder, budget } = counter
+      spent?.add({ rule, holder, budget, at, amount })
+    },
     add(rule, holder, budget, at, amount) {
       budgets.add(rule, holder, budget, at, amount)
       spent?.add({ rule, holder, budget, at, amount })
