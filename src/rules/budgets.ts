@@ -2,7 +2,8 @@ import { createRecentCache } from '../base/cache.js'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/time-units.js'
 import type { RuleBudget } from './rule.js'
 
-const WINDOW_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const
+/** The length of a budget's window. */
+export const WINDOW_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS } as const
 /** Addresses are chosen by clients: beyond this many holders, those not seen lately are forgotten. */
 const MAX_HOLDERS = 50_000
 

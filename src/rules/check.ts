@@ -79,8 +79,8 @@ function isAboutEverything({
 const MAX_NAMED = 5
 
 function findRefusedSearchEngines(rule: DecidingRule, catalog: Catalog): RuleProblem | undefined {
-  if (rule.state !== 'on' || rule.action === 'allow' || rule.refuse_search_engines) return undefined
-  const names = listNamedSearchEngines(rule, catalog).map(({ name }) => name)
+  if (rule.state !== 'on' || rule.refuse_search_engines) return undefined
+  const names = listRefusedSearchEngines(rule, catalog).map(({ name }) => name)
   if (names.length === 0) return undefined
   const [shown, others] = [names.slice(0, MAX_NAMED).join(', '), names.length - MAX_NAMED]
   return {
@@ -94,15 +94,16 @@ function findRefusedSearchEngines(rule: DecidingRule, catalog: Catalog): RulePro
  * catalogue may have got new ones since the rule was switched on.
  */
 export function leaveOutSearchEngines(rule: DecidingRule, catalog: Pick<Catalog, 'agents'>): DecidingRule {
-  if (rule.state !== 'on' || rule.action === 'allow' || rule.refuse_search_engines) return rule
-  const engines = listNamedSearchEngines(rule, catalog)
+  if (rule.state !== 'on' || rule.refuse_search_engines) return rule
+  const engines = listRefusedSearchEngines(rule, catalog)
   return engines.length === 0 ? rule : { ...rule, except: [...rule.except, ...engines.map(({ id }) => id)] }
 }
 
-/** Returns the search engines that a rule names by agent, operator or purpose, and that it can match as what they are. */
-const listNamedSearchEngines = (rule: DecidingRule, { agents }: Pick<Catalog, 'agents'>): Agent[] =>
+/** Returns the search engines that a rule refuses: it names them by agent, operator or purpose, and can match them as what they are. */
+export const listRefusedSearchEngines = (rule: DecidingRule, { agents }: Pick<Catalog, 'agents'>): Agent[] =>
   agents.filter(
     (agent) =>
+      rule.action !== 'allow' &&
       agent.purpose === 'search' &&
       !agent.robots_only &&
       namesAgent(rule, agent) &&

@@ -1,15 +1,9 @@
 import type { Agent } from '../agents/agent.js'
 import { UNKNOWN_AGENT } from '../agents/identify.js'
-import { createRecentCache } from '../base/cache.js'
-import { HOUR_MS } from '../base/time-units.js'
 import { type Budgets, createBudgets } from './budgets.js'
 import { compileRules, isAbout, isSpared, type RuleList, type Verdict } from './decide.js'
 import type { DecidingRule, Identity } from './rule.js'
-import { createTallies, identityOf, type RecordedFetches } from './rule-tallies.js'
-
-/** A live front keeps as many verdicts, each for an hour after the last one of its address and agent. */
-const MAX_VERDICTS = 50_000
-export const VERDICT_LIFETIME_MS = HOUR_MS
+import { addTo, createTallies, identityOf, type RecordedFetches } from './rule-tallies.js'
 
 /** The rules that may decide about an agent, with the traits of fetches that they depend on. */
 interface AgentRules {
@@ -20,10 +14,10 @@ interface AgentRules {
   needsOrder: boolean
 }
 interface Candidate {
+  rule: DecidingRule
   place: number
   /** The rule alone. */
   list: RuleList
-  hasBudget: boolean
 }
 
 /** Whether a claim to be an agent can be checked; a live front knows of any other that it is `unverifiable`. */
@@ -33,24 +27,21 @@ const identityIn = ({ agent, verification }: RecordedFetches): Identity | undefi
 
 /** Returns a function that finds the rules about an agent. */
 function createRuleFinder(rules: readonly DecidingRule[], sitemaps: readonly string[]) {
-  const alone = rules.map((rule, place) => {
-    const list = compileRules([rule], sitemaps)
-    return { rule, candidate: { place, list, hasBudget: rule.budget !== undefined } }
-  })
+  const alone = rules
+    .map((rule, place): Candidate => ({ rule, place, list: compileRules([rule], sitemaps) }))
+    .filter(({ rule }) => rule.state !== 'off')
   const byAgent = new Map<string, AgentRules>()
   return (agent: Agent | undefined): AgentRules => {
     const id = agent?.id ?? UNKNOWN_AGENT.id
     const cached = byAgent.get(id)
     if (cached) return cached
-    const about = alone.filter(({ rule }) => isAbout(rule, agent))
+    const candidates = alone.filter(({ rule }) => isAbout(rule, agent))
     const agentRules = {
-      candidates: about.map(({ candidate }) => candidate),
+      candidates,
       needsIdentity:
         isVerifiable(agent) &&
-        about.some(
-          ({ rule, candidate }) => rule.identity.length > 0 || (candidate.list.needsIdentity && isSpared(agent)),
-        ),
-      needsOrder: about.some(({ candidate }) => candidate.hasBudget),
+        candidates.some(({ rule, list }) => rule.identity.length > 0 || (list.needsIdentity && isSpared(agent))),
+      needsOrder: candidates.some(({ rule }) => rule.budget !== undefined),
     }
     byAgent.set(id, agentRules)
     return agentRules
@@ -61,82 +52,65 @@ export type Rehearsal = ReturnType<typeof createRehearsal>
 
 /**
  * Decides again about recorded fetches, by the code that decides live, and tallies what each rule does. Rules that are off
- * are left out; those in rehearsal decide like those that are on.
+ * decide nothing; those in rehearsal decide like those that are on.
  */
-export function createRehearsal(given: readonly DecidingRule[], sitemaps: readonly string[] = []) {
-  const rules = given.filter(({ state }) => state !== 'off')
-  const list = compileRules(rules, sitemaps)
-  const together = [list, createBudgets()] as const
-  const aloneBudgets = createBudgets()
+export function createRehearsal(rules: readonly DecidingRule[], sitemaps: readonly string[] = []) {
+  const all = compileRules(rules, sitemaps)
+  const [budgets, aloneBudgets] = [createBudgets(), createBudgets()]
   const places = new Map(rules.map((rule, place) => [rule, place]))
   const rulesFor = createRuleFinder(rules, sitemaps)
-  const tallies = createTallies(rules)
-  const lastFetches = createRecentCache<string, number>(MAX_VERDICTS)
+  const { tallies, refusedDays, addDecided } = createTallies(rules)
   const pending = createPendingBytes()
   const counts = { unverified: 0, firsts: 0 }
   const decide = (
-    [by, used]: readonly [RuleList, Budgets],
+    list: RuleList,
+    budgets: Budgets,
     fetch: RecordedFetches,
     identity: Identity | undefined,
-    cannotWait = true,
+    cannotWait: boolean,
   ): Verdict => {
     // Each field by name: to spread an object costs more than to decide.
     const { agent, method, pathname, address, at, disallowed } = fetch
     const asked = { agent, identity, method, pathname, address, at, cannotWait, isDisallowed: () => disallowed }
-    const verdict = by.decide(asked, used)
-    if (verdict.bytesTo) pending.add(fetch.at + fetch.duration_ms, used, verdict.bytesTo, fetch.bytes)
+    const verdict = list.decide(asked, budgets)
+    if (verdict.bytesTo && !verdict.waits) pending.add(at + fetch.duration_ms, budgets, verdict.bytesTo, fetch.bytes)
     return verdict
   }
-  const count = ({ rule }: Verdict, fetch: RecordedFetches, identity: Identity | undefined, sign: 1 | -1): void => {
-    const decider = rule && places.get(rule)
-    if (decider !== undefined) tallies.addDecided(decider, fetch, sign)
-    for (const { place, list: one, hasBudget } of rulesFor(fetch.agent).candidates) {
-      // Before the rule that decided, only one with a budget can match.
-      if (!hasBudget && place !== decider && (decider === undefined || place < decider)) continue
-      const isItsOwn = place === decider && !hasBudget
-      const matches = isItsOwn || decide([one, aloneBudgets], fetch, identity).rule !== undefined
-      if (matches || place === decider) tallies.addMatch(place, decider, sign * fetch.fetches)
+  /** Finds out which earlier rule decides about what a rule matches, for rules that have decided nothing yet. */
+  const countTaken = (decider: number | undefined, fetch: RecordedFetches, identity: Identity | undefined): void => {
+    for (const { rule, place, list } of rulesFor(fetch.agent).candidates) {
+      const tally = tallies[place]
+      const isLater = decider !== undefined && decider < place
+      // A budget alone is used by every fetch, whatever decides about it.
+      if (!tally || tally.fetches > 0 || (rule.budget === undefined && !isLater)) continue
+      const matches = decide(list, aloneBudgets, fetch, identity, true).rule !== undefined
+      if (matches && isLater) addTo(tally.takenBy, decider, fetch.fetches)
     }
   }
-  /** Nothing is known of the claim, unless a rule waits for its check. */
-  const decideFirst = (fetch: RecordedFetches, identity: Identity | undefined) => {
-    const verdict = decide(together, fetch, undefined, false)
-    return verdict.waits ? { verdict: decide(together, fetch, identity), seen: identity } : { verdict, seen: undefined }
-  }
   return {
-    ...tallies,
+    tallies,
+    refusedDays,
     rulesFor,
     /** Fetches whose claim could not be checked, and first fetches of an address, whose claim was not checked yet. */
     counts,
-    /** Adds fetches of an agent for which the order does not matter; their claims count as checked. */
-    addGroup(fetch: RecordedFetches): void {
-      const identity = identityIn(fetch)
-      if (identity === undefined && rulesFor(fetch.agent).needsIdentity) counts.unverified += fetch.fetches
-      count(decide(together, fetch, identity), fetch, identity, 1)
-    },
-    /** Decides again about those fetches of groups that were the first of their address, or the first in an hour. */
-    correctFirsts(fetch: RecordedFetches): void {
-      const identity = identityIn(fetch)
-      const before = decide(together, fetch, identity)
-      const { verdict, seen } = decideFirst(fetch, identity)
-      if (seen !== identity) counts.firsts += fetch.fetches
-      count(before, fetch, identity, -1)
-      count(verdict, fetch, seen, 1)
-    },
-    /** Adds one fetch; all fetches come in the order of time. */
-    addNext(fetch: RecordedFetches): void {
+    /** Adds fetches. Those of agents with a rule that has a budget come one by one, in the order of time. */
+    add(fetch: RecordedFetches): void {
       pending.countUntil(fetch.at)
       const identity = identityIn(fetch)
       const { needsIdentity } = rulesFor(fetch.agent)
-      if (identity === undefined && needsIdentity) counts.unverified += 1
-      const caller = `${fetch.address} ${fetch.agent?.id ?? UNKNOWN_AGENT.id}`
-      const isFirst = needsIdentity && fetch.at - (lastFetches.get(caller) ?? -Infinity) >= VERDICT_LIFETIME_MS
-      if (needsIdentity) lastFetches.set(caller, fetch.at)
-      const { verdict, seen } = isFirst
-        ? decideFirst(fetch, identity)
-        : { verdict: decide(together, fetch, identity), seen: identity }
-      if (seen !== identity) counts.firsts += 1
-      count(verdict, fetch, seen, 1)
+      if (identity === undefined && needsIdentity) counts.unverified += fetch.fetches
+      // Nothing is known of the claim of a first fetch, unless a rule waits for its check.
+      const isFirst = fetch.isFirst && needsIdentity
+      let knownIdentity = isFirst ? undefined : identity
+      let verdict = decide(all, budgets, fetch, knownIdentity, !isFirst)
+      if (verdict.waits) {
+        knownIdentity = identity
+        verdict = decide(all, budgets, fetch, knownIdentity, true)
+      }
+      if (knownIdentity !== identity) counts.firsts += fetch.fetches
+      const decider = verdict.rule && places.get(verdict.rule)
+      if (decider !== undefined) addDecided(decider, fetch)
+      countTaken(decider, fetch, knownIdentity)
     },
   }
 }

@@ -18,6 +18,8 @@ export interface RecordedFetches {
   at: number
   /** Names the day. */
   day: number
+  /** No other fetch of the address and agent came within an hour before, so nothing was known of the claim. */
+  isFirst: boolean
   fetches: number
   /** Together; unknown weights count nothing. */
   bytes: number
@@ -27,8 +29,6 @@ export interface RecordedFetches {
 /** The fetches that one rule decided. */
 export interface RuleTally {
   readonly rule: DecidingRule
-  /** Fetches that it would decide if it stood alone. */
-  matches: number
   /** Fetches that it decided, with their weight. */
   fetches: number
   bytes: number
@@ -36,7 +36,7 @@ export interface RuleTally {
   readonly days: Map<number, number>
   readonly agents: Map<string, { agent: Agent | undefined; verification: string | undefined; fetches: number }>
   readonly pages: Map<string, PageCount>
-  /** Fetches that it matches and an earlier rule decided, by that rule's place. */
+  /** Fetches that it matches and an earlier rule decided, by that rule's place; of a rule that decides any, not all of them. */
   readonly takenBy: Map<number, number>
 }
 
@@ -65,27 +65,24 @@ export const pageKeyOf = ({ hostname, pathname }: { hostname: string; pathname: 
 export function createTallies(rules: readonly DecidingRule[]) {
   const tallies = rules.map(
     (rule): RuleTally => ({
-      ...{ rule, matches: 0, fetches: 0, bytes: 0, duration_ms: 0 },
+      ...{ rule, fetches: 0, bytes: 0, duration_ms: 0 },
       ...{ days: new Map(), agents: new Map(), pages: new Map(), takenBy: new Map() },
     }),
   )
   const refusedDays = new Map<number, number>()
-  const refusedPages = new Map<string, number>()
   let pageCharacters = 0
   return {
     tallies,
-    /** Refused fetches by day and by page, whatever rule refused them. */
+    /** Refused fetches by day, whatever rule refused them. */
     refusedDays,
-    refusedPages,
-    /** Counts fetches that the rule at a place decided; `sign` -1 takes them back. */
-    addDecided(place: number, fetch: RecordedFetches, sign: 1 | -1): void {
+    /** Counts fetches that the rule at a place decided. */
+    addDecided(place: number, fetch: RecordedFetches): void {
       const tally = tallies[place]
       if (!tally) return
-      const { agent, verification, hostname, pathname, day } = fetch
-      const fetches = sign * fetch.fetches
+      const { agent, verification, hostname, pathname, day, fetches } = fetch
       tally.fetches += fetches
-      tally.bytes += sign * fetch.bytes
-      tally.duration_ms += sign * fetch.duration_ms
+      tally.bytes += fetch.bytes
+      tally.duration_ms += fetch.duration_ms
       addTo(tally.days, day, fetches)
       const agentKey = `${agent?.id ?? UNKNOWN_AGENT.id} ${verification ?? ''}`
       const ofAgent = tally.agents.get(agentKey)
@@ -98,14 +95,6 @@ export function createTallies(rules: readonly DecidingRule[]) {
       if (page === undefined && pageCharacters > MAX_PAGE_CHARACTERS) return
       if (page) page.fetches += fetches
       else tally.pages.set(key, { hostname, pathname, fetches })
-      if (tally.rule.action !== 'allow') addTo(refusedPages, key, fetches)
-    },
-    /** Counts fetches that the rule at a place matches by itself, and the earlier rule that decided them. */
-    addMatch(place: number, decider: number | undefined, fetches: number): void {
-      const tally = tallies[place]
-      if (!tally) return
-      tally.matches += fetches
-      if (decider !== undefined && decider < place) addTo(tally.takenBy, decider, fetches)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PURPOSES } from '../agents/agent.js'
+import { HOUR_MS } from '../base/time-units.js'
 import { PathPattern } from '../capture/path-pattern.js'
 
 /** The effect of a rule on a fetch: `allow` ends the list; the others answer in place of the origin. */
@@ -13,6 +14,9 @@ export type RuleState = (typeof RULE_STATES)[number]
 /** The verdict on a claim to be an agent. A claim that could not be checked yet has none of these. */
 export const IDENTITIES = ['verified', 'spoofed', 'unverifiable'] as const
 export type Identity = (typeof IDENTITIES)[number]
+
+/** Published lists of addresses change by the day, and addresses change hands: a verdict on an address lasts for this long. */
+export const VERDICT_LIFETIME_MS = HOUR_MS
 
 /** A text of the owner's, which the refused agent reads. */
 const Body = z.string().max(20_000, 'A text has at most 20,000 characters.')

@@ -22,7 +22,7 @@ t.test('an identity asked for passes the first fetch of an address', async (t) =
     fetches,
     rules: [rule],
   } = await rehearse(store, { site: 1, range: '7d', rules })
-  t.same([fetches, rule?.matches, rule?.would], [3, 1, { fetches: 1, bytes: 1234, duration_ms: 5 }])
+  t.same([fetches, rule?.would], [3, { fetches: 1, bytes: 1234, duration_ms: 5 }])
 })
 
 for (const [why, rules] of LISTS)
@@ -79,7 +79,47 @@ t.test('a small record, counted by hand', async (t) => {
   )
 })
 
-t.test('rules that no site can have, and a caller who has left', async (t) => {
+t.test('what speaks against each rule', async (t) => {
+  const store = await openStore(t)
+  await store.append({ events: [], agent_events: [agentRow({ timestamp: at('25T08:00:00') })] })
+  const block = { action: 'block', agents: ['gptbot'] }
+  const ghost = { agents: ['gptbot', 'a-ghost'] }
+  const google = [{ agent_id: 'googlebot', name: 'Googlebot' }]
+  const unknown = 'The catalogue has no agent "a-ghost".'
+  const everything = 'This would refuse every agent everywhere. Name an agent, a path or a budget.'
+  for (const [given, problems, engines, would, why] of [
+    [{}, [], [], 1, 'nothing'],
+    [{ agents: [] }, [{ field: 'agents', message: everything }], [], 0, 'everything: it decides nothing'],
+    [{ action: 'limit' }, [{ field: 'budget', message: 'A limit needs a budget.' }], [], 0, 'no budget'],
+    [ghost, [{ field: 'agents[1]', message: unknown }], [], 0, 'no such agent'],
+    [{ ...ghost, id: 5 }, [], [], 1, 'no such agent any more: the site has the rule'],
+    [{ ...ghost, id: 6 }, [{ field: 'agents[1]', message: unknown }], [], 0, 'the stored rule does not name it'],
+    [{ agents: ['googlebot', 'gptbot'] }, [], google, 1, 'it names a search engine'],
+    [{ agents: ['googlebot'], refuse_search_engines: true, state: 'on' }, [], google, 0, 'with an agreement'],
+    [{ agents: ['googlebot'], state: 'on' }, [], google, 0, 'on without an agreement: not an error'],
+    [{ agents: ['googlebot'], identity: ['spoofed'] }, [], [], 0, 'only who lies'],
+    [{ agents: ['googlebot'], action: 'allow' }, [], [], 0, 'it refuses nothing'],
+    [{ agents: [], paths: ['/docs/**', '/articles/**'] }, [], [], 0, 'a rule for any agent spares them'],
+    [{ operators: ['Google'], except: ['googlebot'] }, [], undefined, 1, 'except'],
+  ] as const) {
+    const rules = [
+      { ...block, ...given },
+      { action: 'block', paths: ['/never'] },
+    ]
+    const own = [rule(5, ghost), rule(6, {})]
+    const [first, second] = (await rehearse(store, { site: 1, range: '7d', rules }, own)).rules
+    t.same([first?.problems, first?.would.fetches], [problems, would], why)
+    if (engines) t.same(first?.named_search_engines, engines, why)
+    else
+      t.notOk(
+        first?.named_search_engines.some(({ agent_id }) => agent_id === 'googlebot'),
+        why,
+      )
+    t.same(second?.problems, [], 'the others are rehearsed')
+  }
+})
+
+t.test('questions that have no answer, and a caller who has left', async (t) => {
   const store = await openStore(t)
   const ask = (body: object) => rehearse(store, { site: 1, ...body })
   const fieldOf = (body: object) =>
@@ -87,8 +127,7 @@ t.test('rules that no site can have, and a caller who has left', async (t) => {
       () => undefined,
       (error) => error instanceof ApiError && error.field,
     )
-  t.equal(await fieldOf({ rules: [{ action: 'block' }] }), 'rules[0].agents')
-  t.equal(await fieldOf({ rules: [{ action: 'limit', agents: ['gptbot'] }] }), 'rules[0].budget')
+  t.equal(await fieldOf({ rules: [{ action: 'block', paths: ['docs'] }] }), 'rules[0].paths[0]')
   await t.rejects(ask({ rules: [{ action: 'block', agent: ['gptbot'] }] }), { code: 'validation_error' })
   t.equal(await fieldOf({ range: '2d' }), 'range')
   await t.rejects(ask({ site: 2 }), { code: 'not_found' })

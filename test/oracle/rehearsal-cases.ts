@@ -26,7 +26,7 @@ export async function rehearse(
     now: () => NOW,
     catalog: [],
     sites: { get: async (id: number) => (id === 1 ? managed : undefined), list: async () => [managed] },
-    rulesOf: async (_, tried) => ({ rules: tried ?? own, sitemaps }),
+    rulesOf: async () => ({ stored: own, sitemaps }),
   })
   if (!('run' in route)) throw new Error('not a route with a handler')
   const request = new Request('http://localhost/api/rules/rehearsal', {
@@ -57,7 +57,7 @@ export const LISTS: readonly (readonly [why: string, rules: readonly DecidingRul
     [
       rule(1, { operators: ['OpenAI'], paths: ['/docs/**'], action: 'allow' }),
       rule(2, { purposes: ['training', 'search'] }),
-      rule(3, { agents: ['googlebot'], paths: ['/blog/*'], state: 'on' }),
+      rule(3, { agents: ['googlebot'], paths: ['/blog/*'], state: 'on', refuse_search_engines: true }),
     ],
   ],
   [
@@ -67,6 +67,13 @@ export const LISTS: readonly (readonly [why: string, rules: readonly DecidingRul
   ['a strict identity', [rule(1, { identity: ['spoofed'], strict: true, state: 'on' })]],
   ['what robots.txt disallows, until a moment', [rule(1, { disallowed: true, until: '2026-10-25T12:00:00Z' })]],
   ['fetches of an agent in an hour', [rule(1, limit({ limit: 3, unit: 'fetches', per: 'hour', by: 'agent' }))]],
+  [
+    'bytes count once though a strict rule waits',
+    [
+      rule(1, limit({ limit: 9_000, unit: 'bytes', per: 'day', by: 'address' })),
+      rule(2, { agents: ['gptbot'], identity: ['spoofed'], strict: true }),
+    ],
+  ],
   [
     'budgets of addresses and operators, and a rule between that takes from neither',
     [

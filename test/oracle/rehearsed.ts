@@ -226,13 +226,12 @@ export function expectRehearsal(
         decided.filter((one, n) => alone[n]?.rule && one.rule && rules.indexOf(one.rule) < place),
         (one) => String(one.rule?.id),
       ).sort(([, a], [, b]) => b.length - a.length)
-      const matched = alone.filter((one, n) => one.rule || decided[n]?.rule === rule).length
       const pages = groupBy(its, ({ fetch }) => pageOf(fetch.row)).sort(byText)
       const agents = groupBy(its, ({ fetch }) => `${fetch.of?.id} ${identityOf(fetch.row.verification) ?? ''}`).sort(
         byText,
       )
       return {
-        ...{ id: rule.id, name: rule.name, state: rule.state, action: rule.action, matches: matched },
+        ...{ id: rule.id, name: rule.name, state: rule.state, action: rule.action },
         refused: { fetches: refused.filter((row) => row.rule === rule.id).length },
         would: {
           fetches: its.length,
@@ -258,9 +257,6 @@ export function expectRehearsal(
         pages: pages.map(([page, list]) => ({
           page,
           would: list.length,
-          passes:
-            rows.filter((row) => pageOf(row) === page).length -
-            decided.filter((one) => isWould(one) && pageOf(one.fetch.row) === page).length,
           readers: readers.filter((one) => pageOf(one) === page).length,
         })),
         total_pages: pages.length,
@@ -278,7 +274,7 @@ export function expectRehearsal(
                     .length,
                 }))
                 .filter(({ would }) => would > 0),
-        ...(matched > 0 && its.length === 0 && taken[0]
+        ...(its.length === 0 && taken[0]
           ? { never_decides: { by: Number(taken[0][0]), fetches: taken[0][1].length } }
           : {}),
       }
@@ -286,10 +282,10 @@ export function expectRehearsal(
   }
 }
 
-/** An answer in the form of `expectRehearsal`, whose lists are in an order of their own. */
+/** An answer in the form of `expectRehearsal`, whose lists are in an order of their own, without what speaks against rules. */
 export const comparable = ({ limits: _, rules, ...all }: Rehearsed) => ({
   ...all,
-  rules: rules.map(({ agents, pages, search_engines, ...rule }) => ({
+  rules: rules.map(({ agents, pages, search_engines, problems: _problems, named_search_engines: _named, ...rule }) => ({
     ...rule,
     agents: agents
       .map(({ name: _name, operator: _operator, search_engine: _engine, after: _after, ...one }) => one)

@@ -29,17 +29,20 @@ export interface DecidedRows {
   readonly agents: ReadonlyMap<string, number>
   /** Instants within the window at which decisions change. */
   readonly changes: readonly Date[]
-  /** The part of the window whose fetches are read; absent: all of it. */
-  readonly time?: Window
   /** Some fetches were refused: their weight is that of the same URL when it was last served. */
   readonly hasRefused: boolean
+  /**
+   * Present: `is_first` is 1 for fetches of an address and agent that are not within so many milliseconds of the one before in the
+   * window; else it is 0.
+   */
+  readonly lifetime_ms?: number | undefined
 }
 
 /** The columns that decisions depend on; `part` counts the changes before the fetch. */
-const DECIDING = raw('agent, verification, method, hostname, pathname, disallowed, day, part')
+const DECIDING = raw('agent, verification, method, hostname, pathname, disallowed, day, part, is_first')
 
-/** Selects each fetch with what decisions depend on, `at`, `ip_hash`, and its weight: `bytes, duration_ms, weighed` (0 or 1). */
-function decidedRows(plan: Plan, { agents, changes, time = plan.window, hasRefused }: DecidedRows): Sql {
+/** Selects each fetch of a time with what decisions depend on, `at_ms`, `ip_hash`, and its weight: `bytes, duration_ms, weighed` (0 or 1). */
+function decidedRows(plan: Plan, time: Window, { agents, changes, hasRefused, lifetime_ms = 0 }: DecidedRows): Sql {
   const numbers = [...agents].map(([name, agent]) => ({ name, agent }))
   const part = changes.reduce((all, at) => sql`${all} + case when timestamp < ${at} then 0 else 1 end`, raw('0'))
   const { dialect } = plan
@@ -52,7 +55,10 @@ function decidedRows(plan: Plan, { agents, changes, time = plan.window, hasRefus
       group by hostname, pathname) s on s.served_host = f.hostname and s.served_path = f.pathname`
   const weight = (own: string, known: string) =>
     hasRefused ? raw(`case when refused then ${known} else ${own} end`) : raw(own)
-  return sql`
+  // The fetch before may be in the time before.
+  const start = new Date(Math.max(time.start.getTime() - lifetime_ms, plan.window.start.getTime()))
+  const pause = raw('at_ms - lag(at_ms) over (partition by ip_hash, agent order by at_ms, hostname, pathname)')
+  const rows = sql`
     select a.agent as agent, f.verification as verification, f.method as method, f.hostname as hostname,
       f.pathname as pathname, f.disallowed as disallowed, f.day as day, f.part as part, f.at_ms as at_ms, f.ip_hash as ip_hash,
       ${weight('own_bytes', 'served_bytes')} as bytes, ${weight('own_ms', 'served_ms')} as duration_ms,
@@ -61,27 +67,24 @@ function decidedRows(plan: Plan, { agents, changes, time = plan.window, hasRefus
       select user_agent, verification, method, hostname, pathname, ip_hash, bytes as own_bytes, duration_ms as own_ms,
         robots_allowed is not null and not robots_allowed as disallowed, ${IS_REFUSED} as refused,
         ${dialect.epochMs(raw('timestamp'))} as at_ms, ${dayOf(plan)} as day, ${part} as part
-      from agent_events where ${inWindow(withWindow(plan, time))}) f
+      from agent_events where ${inWindow(withWindow(plan, { ...time, start }))}) f
     join ${dialect.rows(numbers, { name: 'varchar', agent: 'integer' })} a on a.name = f.user_agent
     ${hasRefused ? served : raw('')}`
+  if (lifetime_ms === 0) return sql`select *, 0 as is_first from (${rows}) r`
+  return sql`
+    select *, case when pause is null or pause >= ${lifetime_ms} then 1 else 0 end as is_first
+    from (select *, ${pause} as pause from (${rows}) r) p where at_ms >= ${time.start.getTime()}`
 }
 
 const WEIGHT = raw('sum(bytes) as bytes, sum(duration_ms) as duration_ms, sum(weighed) as weighed')
 
 /** Selects fetches grouped by what decisions depend on, with `fetches` and their weight. */
 export const groupedFetches = (plan: Plan, of: DecidedRows): Sql => sql`
-  select ${DECIDING}, count(*) as fetches, ${WEIGHT} from (${decidedRows(plan, of)}) d group by ${DECIDING}`
+  select ${DECIDING}, count(*) as fetches, ${WEIGHT} from (${decidedRows(plan, plan.window, of)}) d group by ${DECIDING}`
 
-/** The same for the fetches of an address and agent that are not within `lifetime` milliseconds of the one before. */
-export const firstFetches = (plan: Plan, of: DecidedRows, lifetime: number): Sql => sql`
-  select ${DECIDING}, count(*) as fetches, ${WEIGHT}
-  from (select *, at_ms - lag(at_ms) over (partition by ip_hash, agent order by at_ms, hostname, pathname) as pause
-    from (${decidedRows(plan, of)}) d) n
-  where pause is null or pause >= ${lifetime} group by ${DECIDING}`
-
-/** Selects each fetch, in the order of time. */
-export const orderedFetches = (plan: Plan, of: DecidedRows): Sql => sql`
-  select ${DECIDING}, at_ms, ip_hash, bytes, duration_ms, weighed, 1 as fetches from (${decidedRows(plan, of)}) d
+/** Selects each fetch of a part of the window, in the order of time. */
+export const orderedFetches = (plan: Plan, of: DecidedRows, time: Window): Sql => sql`
+  select ${DECIDING}, at_ms, ip_hash, bytes, duration_ms, weighed, 1 as fetches from (${decidedRows(plan, time, of)}) d
   order by at_ms, ip_hash, hostname, pathname`
 
 /** The fetches of one agent around the moment at which a rule first refused it. */
@@ -109,14 +112,6 @@ export const fetchesAround = (plan: Plan, around: readonly AroundRefusal[]): Sql
     where timestamp >= from_at and timestamp < until_at
     group by n`
 }
-
-/** Selects the fetches of these pages: `hostname, pathname, fetches`. */
-export const fetchesOfPages = (plan: Plan, pages: readonly { hostname: string; pathname: string }[]): Sql => sql`
-  select p.hostname as hostname, p.pathname as pathname, count(*) as fetches
-  from (select hostname as on_host, pathname as at_path from agent_events where ${inWindow(plan)}) f
-  join ${plan.dialect.rows(pages, { hostname: 'varchar', pathname: 'varchar' })} p
-    on p.hostname = f.on_host and p.pathname = f.at_path
-  group by p.hostname, p.pathname`
 
 /**
  * Selects the visits that came from these assistants and search engines: `sender, hostname, pathname, day, visits`, by the page

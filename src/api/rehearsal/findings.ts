@@ -1,8 +1,5 @@
 import type { Agent } from '../../agents/agent.js'
 import { UNKNOWN_AGENT } from '../../agents/identify.js'
-import type { ReadContext } from '../../analytics/query/read-context.js'
-import { fetchesOfPages } from '../../analytics/query/rehearsal-rows.js'
-import type { Rehearsal } from '../../rules/rehearse.js'
 import type { Identity } from '../../rules/rule.js'
 import { identityOf, type PageCount, pageKeyOf, type RuleTally } from '../../rules/rule-tallies.js'
 import type { Readers } from './readers.js'
@@ -22,7 +19,6 @@ export async function findTopPages({ pages }: RuleTally): Promise<TopPages> {
   const isBefore = (a: PageCount, b: PageCount): boolean =>
     a.fetches !== b.fetches ? a.fetches > b.fetches : pageKeyOf(a) < pageKeyOf(b)
   await forEach([[...pages.values()]], (page) => {
-    if (page.fetches <= 0) return
     top.total += 1
     const last = top.pages.at(-1)
     if (top.pages.length === MAX_PAGES_SHOWN && last && !isBefore(page, last)) return
@@ -31,19 +27,6 @@ export async function findTopPages({ pages }: RuleTally): Promise<TopPages> {
     top.pages.length = Math.min(top.pages.length, MAX_PAGES_SHOWN)
   })
   return top
-}
-
-/** Counts the fetches of the shown pages that no rule would refuse. */
-export async function findPasses(context: ReadContext, { refusedPages }: Rehearsal, tops: readonly TopPages[]) {
-  const pages = new Map(tops.flatMap((top) => top.pages).map((page) => [pageKeyOf(page), page]))
-  const shown = [...pages.values()].map(({ hostname, pathname }) => ({ hostname, pathname }))
-  const rows = shown.length === 0 ? [] : await context.rows(fetchesOfPages(context.plan, shown))
-  return new Map(
-    rows.map((row) => {
-      const key = pageKeyOf({ hostname: String(row.hostname), pathname: String(row.pathname) })
-      return [key, Math.max(0, Number(row.fetches) - (refusedPages.get(key) ?? 0))]
-    }),
-  )
 }
 
 type RehearsedRule = Rehearsed['rules'][number]
@@ -61,7 +44,6 @@ export function agentsOf(
     byKey.set(key, { agent, identity, would: (byKey.get(key)?.would ?? 0) + fetches })
   }
   return [...byKey]
-    .filter(([, { would }]) => would > 0)
     .sort(([a, x], [b, y]) => y.would - x.would || (a < b ? -1 : 1))
     .slice(0, MAX_AGENTS_SHOWN)
     .map(([key, { agent, identity, would }]) => {
@@ -85,7 +67,7 @@ export function searchEnginesOf(
   if (rule.action === 'allow') return []
   return [...agents.values()]
     .flatMap(({ agent, verification, fetches }) => {
-      if (agent?.purpose !== 'search' || verification === undefined || fetches <= 0) return []
+      if (agent?.purpose !== 'search' || verification === undefined) return []
       if (identityOf(verification) !== 'verified') return []
       const all = recorded.agents.get(agentKey(agent, 'verified'))?.byVerification.get(verification) ?? 0
       const { id, name, operator } = agent
@@ -96,10 +78,10 @@ export function searchEnginesOf(
 
 /** Names the earlier rule that takes most of what a rule matches, if the rule never decides. */
 export function neverDecides(
-  { matches, fetches, takenBy }: RuleTally,
+  { fetches, takenBy }: RuleTally,
   tallies: readonly RuleTally[],
 ): Pick<RehearsedRule, 'never_decides'> {
-  if (matches === 0 || fetches > 0) return {}
+  if (fetches > 0) return {}
   const [most] = [...takenBy].sort(([a, x], [b, y]) => y - x || a - b)
   const by = most && tallies[most[0]]?.rule.id
   return by === undefined ? {} : { never_decides: { by, fetches: most?.[1] ?? 0 } }

@@ -26,7 +26,7 @@ export async function findReaders(
   for (const [place, { rule, agents }] of tallies.entries()) {
     const readers = ofRules[place]
     if (rule.action === 'allow' || !readers) continue
-    const refused = [...agents.values()].filter((one) => one.fetches > 0 && identityOf(one.verification) !== 'spoofed')
+    const refused = [...agents.values()].filter(({ verification }) => identityOf(verification) !== 'spoofed')
     const one = { readers, matches: createPageMatcher(rule, sitemaps) }
     for (const operator of new Set(refused.map(({ agent }) => agent?.operator)))
       if (operator !== undefined) atRisk.set(operator, [...(atRisk.get(operator) ?? []), one])

@@ -5,7 +5,6 @@ import { runRead } from '../../analytics/query/prepare-read.js'
 import { defineRead } from '../../analytics/query/read.js'
 import { ApiError } from '../../base/errors.js'
 import { createFairShare } from '../../base/fair-share.js'
-import { findRuleProblem } from '../../rules/check.js'
 import type { DecidingRule } from '../../rules/rule.js'
 import type { Store } from '../../storage/store.js'
 import { createReadDependencies, Meta, type RouteReadDependencies } from '../reads.js'
@@ -13,11 +12,11 @@ import { jsonResponse, parseBody, type Route, routeMaker } from '../route.js'
 import { rehearse } from './rehearse.js'
 import { RehearsalBody, Rehearsed } from './shape.js'
 
-/** Returns the rules of a site in their order, or those to try, and the paths of its sitemaps, which no rule refuses. */
+/** Returns the rules of a site in their order, and the paths of its sitemaps, which none of the rules to try refuses. */
 export type RulesOfSite = (
   site: number,
   tried: readonly DecidingRule[] | undefined,
-) => Promise<{ readonly rules: readonly DecidingRule[]; readonly sitemaps: readonly string[] }>
+) => Promise<{ readonly stored: readonly DecidingRule[]; readonly sitemaps: readonly string[] }>
 
 type RehearsalDeps = Omit<RouteReadDependencies, 'store'> & {
   store: Pick<Store, 'query' | 'stream' | 'dialect'>
@@ -41,7 +40,7 @@ export function rehearsalRoute({ rulesOf, ...deps }: RehearsalDeps): Route {
     maxBodyBytes: MAX_BODY_BYTES,
     run: async (call) => {
       const { site, rules: asked, rule: always, ...window } = await parseBody(call, RehearsalBody)
-      const tried = asked?.map(checkRule)
+      const tried = asked?.map(nameRule)
       const query = new URLSearchParams({ site: String(site) })
       for (const [name, value] of Object.entries(window)) if (value !== undefined) query.set(name, value)
       identify ??= createIdentify(loadCatalog())
@@ -51,14 +50,15 @@ export function rehearsalRoute({ rulesOf, ...deps }: RehearsalDeps): Route {
         audience: { only: 'agent' },
         compare: 'none',
         run: async (context) => {
-          const { rules: all, sitemaps } = await rulesOf(site, tried)
-          const rules = all.map((rule) =>
-            rule.id === always && rule.state === 'off' ? { ...rule, state: 'rehearse' as const } : rule,
-          )
+          const { stored, sitemaps } = await rulesOf(site, tried)
+          const rules = (tried ?? stored)
+            .map((rule) =>
+              rule.id === always && rule.state === 'off' ? { ...rule, state: 'rehearse' as const } : rule,
+            )
+            .filter(({ state }) => state !== 'off')
           const { signal } = call.request
-          const data = await rehearse(context, { rules, sitemaps, identify: identifyAgent }, (statement) =>
-            deps.store.stream(statement, signal),
-          )
+          const question = { rules, stored, sitemaps, catalog: loadCatalog(), identify: identifyAgent }
+          const data = await rehearse(context, question, (statement) => deps.store.stream(statement, signal))
           return { data, rows: data.rules.length }
         },
       })
@@ -76,13 +76,8 @@ export function rehearsalRoute({ rulesOf, ...deps }: RehearsalDeps): Route {
 
 type TriedRule = NonNullable<z.output<typeof RehearsalBody>['rules']>[number]
 
-/** Names a rule that is tried. Throws `validation_error` if no site could have it. */
-function checkRule(tried: TriedRule, place: number): DecidingRule {
+/** Names a rule that is tried, and leaves out what only records have. */
+function nameRule(tried: TriedRule, place: number): DecidingRule {
   const { site: _, position, version, changed_at, changed_by, ended, ...rule } = tried
-  const named = { ...rule, id: rule.id ?? -place, name: rule.name ?? `Rule ${place + 1}` }
-  // A stored rule may name agents that have left the catalogue.
-  const stored = rule.id === undefined ? undefined : named
-  const problem = findRuleProblem({ ...named, state: 'rehearse' }, loadCatalog(), stored)
-  if (problem) throw new ApiError('validation_error', problem.message, `rules[${place}].${problem.field}`)
-  return named
+  return { ...rule, id: rule.id ?? -place, name: rule.name ?? `Rule ${place + 1}` }
 }

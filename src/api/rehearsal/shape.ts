@@ -49,7 +49,12 @@ const RehearsedRule = z.object({
   name: z.string(),
   state: z.enum(RULE_STATES),
   action: z.enum(RULE_ACTIONS),
-  matches: Fetches.describe('Fetches that the rule would decide if it stood alone.'),
+  problems: z
+    .array(z.object({ field: z.string(), message: z.string() }))
+    .describe('Why no site can have the rule, as its creation would say; it decides nothing then.'),
+  named_search_engines: z
+    .array(z.object(AgentName))
+    .describe('Search engines that the rule names and would refuse: switched on, it needs `refuse_search_engines`.'),
   refused: Refused,
   would: z.object({
     fetches: Would,
@@ -86,7 +91,6 @@ const RehearsedRule = z.object({
         hostname: z.string(),
         pathname: z.string(),
         would: Would,
-        passes: Fetches.describe('Fetches of the page that no rule would refuse.'),
         readers: Readers,
       }),
     )

@@ -9,7 +9,7 @@ import { defineCommand, flag, idOf, JSON_FLAG, printJson, RANGE_FLAG } from './c
 import { escapeText } from './escape.js'
 import { readRuleFile } from './rule-file.js'
 import { formatTable, right } from './table.js'
-import { style, type Terminal } from './terminal.js'
+import { Failure, style, type Terminal } from './terminal.js'
 
 export const rulesTry = defineCommand({
   name: 'rules try',
@@ -28,10 +28,15 @@ export const rulesTry = defineCommand({
     const answer = await withClient(call, (client) =>
       client.read(z.unknown(), 'POST', '/api/rules/rehearsal', { ...asked, rules }),
     )
-    if (json) return printJson(terminal, answer)
     // Loaded here, because no other command needs it.
     const { Rehearsed } = await import('../../api/rehearsal/shape.js')
-    terminal.out(formatRehearsal(terminal, Rehearsed.parse(answer)))
+    const result = Rehearsed.parse(answer)
+    if (json) printJson(terminal, answer)
+    else terminal.out(formatRehearsal(terminal, result))
+    const problems = result.rules.flatMap(({ name, problems }) =>
+      problems.map(({ field, message }) => `${name} decides nothing: ${message} (${field})`),
+    )
+    if (problems.length > 0) throw new Failure(problems.join(' '), 2)
   },
 })
 
@@ -57,9 +62,8 @@ function formatRehearsal(terminal: Terminal, { fetches, days, rules, limits }: R
             formatNumber(agent.fetches),
             formatNumber(agent.readers),
           ]),
-          formatRows(terminal, ['PAGE', right('PASSES'), right('READERS')], only.pages, (page) => [
+          formatRows(terminal, ['PAGE', right('READERS')], only.pages, (page) => [
             `${page.hostname}${shownPath(page.pathname)}`,
-            formatNumber(page.passes),
             formatNumber(page.readers),
           ]),
         ]
@@ -95,7 +99,7 @@ function describe(rule: Rule, rules: readonly Rule[]): string[] {
   )
   const before = rules.find(({ id }) => id === rule.never_decides?.by)
   if (!rule.never_decides || !before) return engines
-  const taken = `${formatNumber(rule.never_decides.fetches)} of the ${formatNumber(rule.matches)} fetches that it matches`
+  const taken = `${formatNumber(rule.never_decides.fetches)} fetches that it matches`
   return [...engines, `${rule.name} never decides: ${before.name} stands before it and takes ${taken}.`]
 }
 

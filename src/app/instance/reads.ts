@@ -13,7 +13,6 @@ import { sectionRoutes } from '../../api/sections.js'
 import type { ShareGrant } from '../../api/share/access.js'
 import { readRuleSources } from '../../manage/rule-sources.js'
 import { buildRuleSet } from '../../rules/build-rule-set.js'
-import { leaveOutSearchEngines } from '../../rules/check.js'
 import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>
@@ -66,17 +65,17 @@ export function createReads(
       request: new Request('http://localhost/'),
     })
   const rehearseText = createTextRehearser(read)
-  /** The rules of a site, or those to try in their place, and the sitemaps that none of them refuses. */
+  /** The rules of a site, and the sitemaps that none of them refuses, or of those to try in their place. */
   const rulesOf: RulesOfSite = async (site, tried) => {
     const catalog = loadCatalog()
-    const rules = (tried ?? (await manage.rules.list(site))).map((rule) => leaveOutSearchEngines(rule, catalog))
+    const stored = await manage.rules.list(site)
     const sources = await readRuleSources(workerClient.records, true)
-    const asked = rules.map((rule) => ({ ...rule, state: 'on' as const, site }))
+    const asked = (tried ?? stored).map((rule) => ({ ...rule, state: 'on' as const, site }))
     const { sites } = buildRuleSet({
       ...sources,
       ...{ catalog, sites: await manage.sites.list(), rules: asked, pauses: new Map(), redirects: [] },
     })
-    return { rules, sitemaps: sites.find((one) => one.site === site)?.sitemaps ?? [] }
+    return { stored, sitemaps: sites.find((one) => one.site === site)?.sitemaps ?? [] }
   }
   return {
     asOperator,

@@ -1,13 +1,10 @@
 import type { Agent } from '../../agents/agent.js'
 import { createRecentCache } from '../../base/cache.js'
-import { HOUR_MS } from '../../base/time-units.js'
 import type { ClaimVerdict } from '../../capture/decision.js'
-import type { Identity } from '../../rules/rule.js'
+import { type Identity, VERDICT_LIFETIME_MS } from '../../rules/rule.js'
 
 /** Addresses are chosen by clients: beyond this many claims, those that were not asked about lately are forgotten. */
 const MAX_VERDICTS = 50_000
-/** Published lists of addresses change by the day, and addresses change hands. */
-const VERDICT_LIFETIME_MS = HOUR_MS
 
 export type VerdictCache = ReturnType<typeof createVerdictCache>
 

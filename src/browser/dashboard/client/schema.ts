@@ -5770,18 +5770,24 @@ export interface operations {
                                     would: number;
                                 }[];
                                 id: number;
-                                matches: number;
                                 name: string;
+                                named_search_engines: {
+                                    agent_id: string;
+                                    name: string;
+                                }[];
                                 never_decides?: {
                                     by: number;
                                     fetches: number;
                                 };
                                 pages: {
                                     hostname: string;
-                                    passes: number;
                                     pathname: string;
                                     readers: number;
                                     would: number;
+                                }[];
+                                problems: {
+                                    field: string;
+                                    message: string;
                                 }[];
                                 readers: number;
                                 refused: {

@@ -213,7 +213,6 @@ function pageColumns(): Column<RehearsedRule['pages'][number]>[] {
   return [
     column(overview.page, {}, ({ pathname }) => <RowName label={pathname} to={viewPath('pages', pathname)} />),
     countColumn('would', { width: '22%', phone: 'below' }, texts.wouldBe),
-    countColumn('passes', { width: '16%' }, texts.passed),
     column(texts.atRisk, { right: true, width: '18%', phone: 'below-end' }, Readers),
   ]
 }
