@@ -69,7 +69,7 @@ t.test('each site has what is its own', async (t) => {
   for (const [actual, expected, why] of rows) t.same(actual, expected, why)
 })
 
-t.test('a managed robots.txt is active in place of the origin's', async (t) => {
+t.test('a managed robots.txt is active, and the one that the origin serves is not', async (t) => {
   const [site] = build({
     rules: [rule({ disallowed: true })],
     robots: [robots('one.example', 'User-agent: *\nDisallow: /', 0)],
