@@ -1,6 +1,5 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import { listFiles, whenChanged } from './files.js'
+import { rmSync } from 'node:fs'
+import { compress, listFiles, whenChanged } from './files.js'
 import { listLicences } from './licences.js'
 
 const SOURCE = 'src/browser/dashboard'
@@ -33,14 +32,3 @@ export const buildDashboard = (): Promise<void> =>
     })
     for (const file of listFiles(TARGET)) compress(file)
   })
-
-/** Writes `.br` and `.gz` copies where they are smaller. */
-function compress(file: string): void {
-  const bytes = readFileSync(file)
-  const copies = {
-    br: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }),
-    gz: gzipSync(bytes, { level: 9 }),
-  }
-  for (const [ending, copy] of Object.entries(copies))
-    if (copy.length < bytes.length) writeFileSync(`${file}.${ending}`, copy)
-}

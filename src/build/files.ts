@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { brotliCompressSync, constants } from 'node:zlib'
 
 /** Lists the files of a folder and its folders, by their paths from the checkout. */
 export const listFiles = (folder: string): string[] =>
@@ -22,4 +23,10 @@ export async function whenChanged(stampFile: string, sources: readonly string[],
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return
   await make()
   writeFileSync(stampFile, stamp)
+}
+
+/** Writes a copy of a text in Brotli, `.br`: the package has the copies alone. */
+export function compress(file: string): void {
+  const quality = { [constants.BROTLI_PARAM_QUALITY]: 11 }
+  writeFileSync(`${file}.br`, brotliCompressSync(readFileSync(file), { params: quality }))
 }

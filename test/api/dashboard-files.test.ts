@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { createApp } from '../../src/api/app.js'
 import { createDashboard } from '../../src/api/dashboard-files.js'
@@ -11,7 +11,7 @@ const PAGE = '<!doctype html><html><head><base href="./"><title>readership</titl
 const SCRIPT = 'console.log("the dashboard")\n'.repeat(50)
 const HTML = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
-/** A built dashboard of four files, with a file beside its folder. */
+/** A built dashboard of four files, one of them in Brotli alone as in the package, with a file beside its folder. */
 function build(t: Test): string {
   const root = directory(t)
   const folder = join(root, 'dashboard')
@@ -19,9 +19,7 @@ function build(t: Test): string {
   writeFileSync(join(root, 'secret.txt'), 'secret')
   writeFileSync(join(folder, 'index.html'), PAGE)
   writeFileSync(join(folder, 'manifest.webmanifest'), '{}')
-  writeFileSync(join(folder, 'assets', 'app-a1b2.js'), SCRIPT)
   writeFileSync(join(folder, 'assets', 'app-a1b2.js.br'), brotliCompressSync(SCRIPT))
-  writeFileSync(join(folder, 'assets', 'app-a1b2.js.gz'), gzipSync(SCRIPT))
   writeFileSync(join(folder, 'assets', 'small-c3d4.css'), 'a{}')
   return folder
 }

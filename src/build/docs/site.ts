@@ -6,6 +6,7 @@ import MiniSearch from 'minisearch'
 import { rolldown } from 'rolldown'
 import { z } from 'zod'
 import { INDEX_OPTIONS, type Section } from '../../browser/docs/index-options.js'
+import { compress } from '../files.js'
 import { listLicences } from '../licences.js'
 import { type DocsPage, SCRIPTS, TARGET, TOKENS } from './chapters.js'
 import { drawPage } from './frame.js'
@@ -39,8 +40,11 @@ export async function writeSite(pages: readonly DocsPage[]): Promise<void> {
     index: writeAsset('search.json.gz', gzipSync(JSON.stringify(index), { level: 9 })),
   }
   const sourceOf = ({ file }: DocsPage) => `${address}/blob/main/${file}`
-  for (const { page, content } of rendered)
-    writeFileSync(`${TARGET}/${page.name}.html`, drawPage(page, content, { pages, assets, version, sourceOf }))
+  for (const { page, content } of rendered) {
+    const file = `${TARGET}/${page.name}.html`
+    writeFileSync(file, drawPage(page, content, { pages, assets, version, sourceOf }))
+    compress(file)
+  }
 }
 
 /** Writes a file whose name has the hash of its content, and returns its address from a page. */
