@@ -171,7 +171,7 @@ export function canReachSite(grant: Grant, site: Pick<ManagedSite, 'id' | 'org'>
 
 function auditActor({ principal, ip }: { principal: Principal; ip: string }): AuditActor {
   const from = ip === '' ? {} : { ip }
-  if (principal.kind === 'person') return { kind: 'user', name: principal.user.email, ...from }
+  if (principal.kind === 'person') return { kind: 'user', name: principal.user.email, user: principal.user.id, ...from }
   if (principal.kind === 'key') return { kind: 'key', name: principal.key.prefix, ...from }
   return { kind: 'operator', name: 'operator', ...from }
 }

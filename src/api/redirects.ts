@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { authorOf, presentAuthor } from '../manage/author.js'
 import type { Collection, WithId } from '../manage/collection.js'
 import {
@@ -13,8 +13,8 @@ import type { Sites } from '../manage/sites.js'
 import type { Users } from '../manage/users.js'
 import { exportRedirects, REDIRECT_TARGETS } from '../rules/redirect-export.js'
 import { auditContext } from './auth.js'
-import { requireSite } from './org-access.js'
-import { type Call, parseQuery, type Route, routeMaker, SiteQuery } from './route.js'
+import type { Route } from './route.js'
+import { exportRoute } from './rule-export.js'
 import { recordRoutes } from './site-records.js'
 import { validate } from './validation.js'
 
@@ -22,33 +22,20 @@ interface RedirectDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly redirects: Collection<Redirect>
   readonly users: Pick<Users, 'get'>
-  now(): Date
 }
 
-const ExportQuery = SiteQuery.extend({ for: z.enum(REDIRECT_TARGETS).describe('The server that the text is for.') })
-
 /** `/api/redirects`: where readers of missing pages are sent, and the same as configuration of other servers. */
-export function redirectRoutes({ sites, redirects, users, now }: RedirectDeps): Route[] {
+export function redirectRoutes({ sites, redirects, users }: RedirectDeps): Route[] {
   const normalise = async (body: { site: number; from: string; to: string }, except?: number) => {
     const others = (await redirects.list(body.site)).filter(({ id }) => id !== except)
     const { domains = [] } = (await sites.get(body.site)) ?? {}
     return normaliseRedirect(body, { others, domains })
   }
-  const authorOfCall = (call: Call) =>
-    authorOf(auditContext(call, 0).by, call.principal.kind === 'person' ? call.principal.user.id : undefined)
+  const summary = 'The redirects of a site as configuration for nginx, Caddy or Apache'
   return [
-    // Before the routes of records, where `export` would be read as an id.
-    routeMaker('redirects')('get', '/api/redirects/export', 'manage:read', {
-      summary: 'The redirects of a site as configuration for nginx, Caddy or Apache',
-      query: ExportQuery,
-      contentType: 'text/plain; charset=utf-8',
-      run: async (call) => {
-        const query = parseQuery(call, ExportQuery)
-        const site = await requireSite(call, sites, query.site, 'site')
-        const text = exportRedirects(query.for, (await redirects.list(site.id)).map(toActive))
-        return new Response(text, { headers: { 'content-type': 'text/plain; charset=utf-8' } })
-      },
-    }),
+    exportRoute(sites, 'redirects', summary, REDIRECT_TARGETS, async (target, site) =>
+      exportRedirects(target, (await redirects.list(site)).map(toActive)),
+    ),
     ...recordRoutes<Redirect, z.output<typeof NewRedirect>>(sites, {
       shape: RedirectView,
       newShape: NewRedirect,
@@ -59,8 +46,8 @@ export function redirectRoutes({ sites, redirects, users, now }: RedirectDeps): 
         site: body.site,
         status: body.status,
         ...(await normalise(body)),
-        created_at: now(),
-        created_by: authorOfCall(call),
+        created_at: call.at,
+        created_by: authorOf(auditContext(call, 0).by),
       }),
       async applyChange({ id, version: _, ...current }, change) {
         const { from = current.name, to = current.target, status = current.status } = validate(RedirectChange, change)

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { ApiError } from '../base/errors.js'
-import { authorOf, presentAuthor } from '../manage/author.js'
+import { presentAuthor } from '../manage/author.js'
 import { SiteId } from '../manage/fields.js'
 import type { RobotsTexts } from '../manage/robots-texts.js'
 import type { Sites } from '../manage/sites.js'
 import type { Users } from '../manage/users.js'
 import { auditContext } from './auth.js'
-import { personId, requireSite } from './org-access.js'
+import { requireSite } from './org-access.js'
 import { type createTextRehearser, MAX_TEXT_BODY_BYTES } from './policy-rehearsal.js'
 import { type Call, parseBody, parseQuery, type Route, routeMaker, SiteQuery } from './route.js'
 
@@ -103,7 +103,7 @@ export function robotsTextRoutes({ sites, users, robotsTexts, rehearseText }: Ro
         const tried = text ?? (await robotsTexts.textOf(id, version ?? 0))
         if (!disallow_search_engines) await checkSearchEngines(id, tried, call)
         if (version !== undefined) await robotsTexts.rollBack(id, version, audit)
-        else await robotsTexts.publish(id, tried, authorOf(audit.by, personId(call)), audit)
+        else await robotsTexts.publish(id, tried, audit)
         return present(id)
       },
     }),

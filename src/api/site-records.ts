@@ -119,7 +119,7 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
     list = { query: SiteQuery, select: (all) => [...all] },
     present = (record) => record,
     applyChange = (current, change, call) =>
-      normalise(validate(newShape, mergeChange(fieldsOf(current, changeShape), change)), call),
+      normalise(validate(newShape, mergeChange(changeableFields(current, changeShape), change)), call),
   } = kind
   const recordOfPath = createRecordAccess(sites, records)
   const path = `/api/${name}`
@@ -168,6 +168,7 @@ export function recordRoutes<O extends SiteRecord, N>(sites: Pick<Sites, 'get'>,
     route('delete', `${path}/{id}`, write, {
       summary: `Delete ${withArticle(label)}; cannot be undone`,
       status: 204,
+      mayConflict: true,
       run: async (call) => {
         const { record, context } = await recordOfPath(call)
         await records.delete(record.id, context, ifMatchVersion(call))
@@ -181,6 +182,6 @@ export function mergeChange(record: object, change: Readonly<Record<string, unkn
   return Object.fromEntries(Object.entries({ ...record, ...change }).filter(([, value]) => value !== null))
 }
 
-/** The fields of a record that a client may set. */
-const fieldsOf = (record: SiteRecord, { shape }: z.ZodObject): object =>
+/** Returns the fields of a record that a client may set, and its site. */
+export const changeableFields = (record: SiteRecord, { shape }: z.ZodObject): object =>
   Object.fromEntries(Object.entries(record).filter(([name]) => name === 'site' || Object.hasOwn(shape, name)))

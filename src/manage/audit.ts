@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Sql, sql } from '../storage/sql.js'
 import { insertWithNextId } from './ids.js'
 
@@ -6,6 +7,8 @@ export interface AuditActor {
   readonly kind: 'operator' | 'user' | 'key' | 'system'
   /** An e-mail address or a key's prefix, for the reader of the log. */
   readonly name: string
+  /** The account of a signed-in person. */
+  readonly user?: number
   /** Absent for the control socket and for readership itself. */
   readonly ip?: string
 }
@@ -26,7 +29,7 @@ export interface AuditedAction {
   readonly object: string
   /** The object's id; `lastId` of its kind while it is being created. */
   readonly id?: number | string | Sql
-  /** Changed values, never a secret. */
+  /** Changed values, never a secret. The log has the digest and the length of a long text. */
   readonly details?: Readonly<Record<string, unknown>>
 }
 
@@ -36,5 +39,13 @@ export const auditStatements = ({ by, org, at }: AuditContext, { action, object,
     'audit',
     sql`insert into audit (id, org, happened_at, actor_kind, actor, action, object, object_id, ip, details)`,
     sql`${org}, ${at}, ${by.kind}, ${by.name}, ${action}, ${object}, ${id === undefined ? null : id instanceof Sql ? id : String(id)},
-      ${by.ip ?? null}, ${details === undefined ? null : JSON.stringify(details)}`,
+      ${by.ip ?? null}, ${details === undefined ? null : JSON.stringify(details, shortenText)}`,
   )
+
+/** Characters of a text that the log has as it is: a robots.txt would make every line as long as the file. */
+const MAX_TEXT_CHARS = 2_000
+
+const shortenText = (_: string, value: unknown): unknown =>
+  typeof value === 'string' && value.length > MAX_TEXT_CHARS
+    ? { sha256: createHash('sha256').update(value).digest('hex'), characters: value.length }
+    : value

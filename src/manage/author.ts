@@ -9,9 +9,7 @@ export type Author = z.infer<typeof Author>
 /** Parses a column of an author. */
 export const AuthorColumn = JsonText.pipe(Author)
 
-/** Returns the author of a change: `user` is the account of a signed-in person. */
-export const authorOf = ({ name }: AuditActor, user: number | undefined): Author =>
-  user === undefined ? { name } : { user }
+export const authorOf = ({ name, user }: AuditActor): Author => (user === undefined ? { name } : { user })
 
 /** Returns an author as the API shows it: an e-mail address, the prefix of an API key, `operator`, or `deleted account`. */
 export const presentAuthor = async (

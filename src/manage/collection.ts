@@ -5,7 +5,7 @@ import { join, type Param, raw, type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
 import { type IdKind, insertWithNextId, lastId } from './ids.js'
-import { createInvalidatingWrite, createTableCache } from './table-cache.js'
+import { createInvalidatingWrite, createTableCache, type Dependent } from './table-cache.js'
 
 /** A record of which a site has several. */
 export interface SiteRecord {
@@ -87,6 +87,7 @@ interface CollectionTable<O extends SiteRecord> {
     | 'reports'
     | 'annotations'
     | 'redirects'
+    | 'rules'
   /** The kind of record in messages: `goal`. */
   readonly label: string
   readonly maxPerSite: number
@@ -98,41 +99,72 @@ interface CollectionTable<O extends SiteRecord> {
   readonly nameField?: string
   /** Parses a row of the table. */
   readonly stored: { parse(row: unknown): WithId<O> }
-  /** The fields that are written beside site and name, each to the column of its name. */
-  readonly columns: readonly (keyof O & string)[]
+  /** The fields that are written beside site and name, each to the column of its name; or the function that returns them. */
+  readonly columns: readonly (keyof O & string)[] | ((record: O) => Readonly<Record<string, unknown>>)
+  /** The order of `list` and `all`; `id` if absent. */
+  readonly order?: Sql
+  /** Columns that do not count as a change by themselves: when and by whom the record was changed. */
+  readonly stamps?: readonly string[]
+  /** Checks a record beside the site's other ones before it is written, and returns it as it is stored. */
+  prepare?(record: O, others: readonly WithId<O>[], current: WithId<O> | undefined): O
+  /** Returns further details of a write for the audit log. */
+  describe?(write: CollectionWrite<O>): object
+  /** Returns further statements of a write, for its transaction. */
+  along?(write: CollectionWrite<O>, audit: AuditContext): Sql[]
   /** Returns columns that are written once, when the record is created: a secret. */
   initialColumns?(): Readonly<Record<string, Param>>
 }
 
+/** A write to a collection: `before` is absent for a new record, `after` for a deleted one, and `record` is the one that is there. */
+export interface CollectionWrite<O extends SiteRecord> {
+  readonly id: number | Sql
+  readonly record: O
+  readonly before?: O
+  readonly after?: O
+}
+
 /**
  * Makes a collection over one table, cached in memory. Writes run one after the other, so unique names stay unique.
+ * `dependents` are invalidated after each write, before the caller gets its result.
  */
 export function createCollection<O extends SiteRecord>(
   records: Records,
   definition: CollectionTable<O>,
+  ...dependents: readonly Dependent[]
 ): Collection<O> {
   const { table, label, maxPerSite, repeatsNames, nameField = 'name', stored, columns, initialColumns } = definition
-  const { isCounted = () => true } = definition
+  const { isCounted = () => true, order = sql`id`, stamps = [], prepare = (record) => record } = definition
   const tableName = raw(table)
   const cache = createTableCache(async () =>
-    (await records.query(sql`select * from ${tableName} order by id`)).map((row) => stored.parse(row)),
+    (await records.query(sql`select * from ${tableName} order by ${order}`)).map((row) => stored.parse(row)),
   )
-  const toColumns = (record: O) => encodeColumns(record, columns)
+  const toColumns = (record: O) => {
+    if (typeof columns !== 'function') return encodeColumns(record, columns)
+    const fields = columns(record)
+    return encodeColumns(fields, Object.keys(fields))
+  }
   const find = async (id: number, version?: number): Promise<WithId<O>> =>
     requireVersion(
       (await cache.get()).find((each) => each.id === id),
       version,
       label,
     )
-  const isSame = (a: O, b: O) => a.name === b.name && JSON.stringify(toColumns(a)) === JSON.stringify(toColumns(b))
+  const comparable = (record: O) =>
+    JSON.stringify([record.name, Object.entries(toColumns(record)).filter(([column]) => !stamps.includes(column))])
   const lock = createLock()
-  const write = createInvalidatingWrite(records, cache)
-  /** Checks that the name may be used; returns the number of the site's other records that count. */
+  const writeRecords = createInvalidatingWrite(records, cache, ...dependents)
+  const write = (action: string, made: CollectionWrite<O>, audit: AuditContext, ...statements: Sql[]) => {
+    const { id, record } = made
+    const details = { site: record.site, name: record.name, ...definition.describe?.(made) }
+    const line = auditStatements(audit, { action, object: label, id, details })
+    return writeRecords(...statements, ...line, ...(definition.along?.(made, audit) ?? []))
+  }
+  /** Checks that the name may be used; returns the site's other records. */
   const checkName = async (record: SiteRecord, id?: number) => {
     const others = (await cache.get()).filter((each) => each.site === record.site && each.id !== id)
     if (!repeatsNames && others.some((each) => each.name === record.name))
       throw new ApiError('conflict', `The site already has ${withArticle(label)} with this ${nameField}.`, nameField)
-    return others.filter(isCounted).length
+    return others
   }
   return {
     table,
@@ -140,16 +172,16 @@ export function createCollection<O extends SiteRecord>(
     all: () => cache.get(),
     list: async (site) => (await cache.get()).filter((each) => each.site === site),
     get: (id) => find(id),
-    create: (record, audit) =>
+    create: (given, audit) =>
       lock(async () => {
-        if ((await checkName(record)) >= maxPerSite)
+        const others = await checkName(given)
+        if (others.filter(isCounted).length >= maxPerSite)
           throw new ApiError('conflict', `A site can have at most ${maxPerSite} ${table}.`)
+        const record = prepare(given, others, undefined)
         const { site, name } = record
-        const written = { site, name, ...toColumns(record), ...initialColumns?.() }
-        await write(
-          ...insertRecord(table, written),
-          ...auditStatements(audit, { action: 'create', object: label, id: lastId(table), details: { site, name } }),
-        )
+        const made = { id: lastId(table), record, after: record }
+        const inserted = { site, name, ...toColumns(record), ...initialColumns?.() }
+        await write('create', made, audit, ...insertRecord(table, inserted))
         const created = (await cache.get()).findLast((each) => each.site === site && each.name === name)
         // The site was deleted meanwhile, and the record with it.
         if (!created) throw new ApiError('not_found', 'There is no such site.', 'site')
@@ -157,25 +189,18 @@ export function createCollection<O extends SiteRecord>(
       }),
     change: (id, change, audit, version) =>
       lock(async () => {
-        const current = await find(id, version)
-        const record = await change(current)
-        await checkName(record, id)
-        if (isSame(current, record)) return current
-        const { site } = current
-        const { name } = record
-        await write(
-          changeRecord(table, id, { name, ...toColumns(record) }),
-          ...auditStatements(audit, { action: 'change', object: label, id, details: { site, name } }),
-        )
+        const before = await find(id, version)
+        const given = await change(before)
+        const record = prepare(given, await checkName(given, id), before)
+        if (comparable(before) === comparable(record)) return before
+        const changed = changeRecord(table, id, { name: record.name, ...toColumns(record) })
+        await write('change', { id, record, before, after: record }, audit, changed)
         return find(id)
       }),
     delete: (id, audit, version) =>
       lock(async () => {
-        const { site, name } = await find(id, version)
-        await write(
-          sql`delete from ${tableName} where id = ${id}`,
-          ...auditStatements(audit, { action: 'delete', object: label, id, details: { site, name } }),
-        )
+        const record = await find(id, version)
+        await write('delete', { id, record, before: record }, audit, sql`delete from ${tableName} where id = ${id}`)
       }),
     invalidate: cache.invalidate,
   }

@@ -27,6 +27,7 @@ import { createRules } from './rules.js'
 import { createSegments } from './segments.js'
 import { createShares } from './shares.js'
 import { createSites } from './sites.js'
+import type { Dependent } from './table-cache.js'
 import { createUsers } from './users.js'
 
 interface ManageDeps {
@@ -54,9 +55,7 @@ export function createManage(deps: ManageDeps) {
       members,
       imports,
       annotations,
-      ...Object.values(configured),
-      ...Object.values(ruleRecords),
-      ...Object.values(managed),
+      ...Object.values({ ...configured, ...decided, ...managed }),
     ])
       each.invalidate()
     await onSitesChanged()
@@ -81,7 +80,8 @@ export function createManage(deps: ManageDeps) {
     histories: createHistories(records),
   }
   const annotations = createAnnotations(records)
-  const ruleRecords = createRuleRecords({ records, annotations, onChange: onRulesChanged })
+  const activeRules = { invalidate: onRulesChanged }
+  const decided = createDecided(records, annotations, activeRules)
   return {
     sites,
     keys,
@@ -93,7 +93,8 @@ export function createManage(deps: ManageDeps) {
     invitations,
     audit,
     ...configured,
-    ...ruleRecords,
+    ...decided,
+    rulePauses: createRulePauses(records, annotations, activeRules),
     annotations,
     imports,
     robotsTexts: createRobotsTexts(records, sites),
@@ -124,9 +125,8 @@ export function createManage(deps: ManageDeps) {
   }
 }
 
-/** Puts the records of rules together; `onChange` is awaited after each write. */
-const createRuleRecords = (deps: Omit<Parameters<typeof createRules>[0], 'catalog'>) => ({
-  rules: createRules({ ...deps, catalog: loadCatalog() }),
-  rulePauses: createRulePauses(deps),
-  redirects: createRedirects(deps.records, deps.onChange),
+/** Creates the records by which sites decide. */
+const createDecided = (records: Records, annotations: Dependent, activeRules: Dependent) => ({
+  rules: createRules(records, loadCatalog(), annotations, activeRules),
+  redirects: createRedirects(records, activeRules),
 })

@@ -5,8 +5,9 @@ import { canonicalPath } from '../rules/redirect.js'
 import { ActiveRedirect } from '../rules/rule-set.js'
 import type { Records } from '../storage/store.js'
 import { AuthorColumn } from './author.js'
-import { type Collection, createCollection, type WithId } from './collection.js'
+import { createCollection, type WithId } from './collection.js'
 import { recordFields, SiteId } from './fields.js'
+import type { Dependent } from './table-cache.js'
 
 /** As long as the paths that rows keep. */
 const MAX_CHARACTERS = 2_000
@@ -50,28 +51,20 @@ const StoredRedirect = z.object({
 /** A redirect as it is stored: `name` is the path. */
 export type Redirect = Omit<z.infer<typeof StoredRedirect>, 'id' | 'version'>
 
-/** The redirects of all sites. `onChange` is awaited after every write, before the caller gets its result. */
-export function createRedirects(records: Records, onChange: () => Promise<void>): Collection<Redirect> {
-  const collection = createCollection<Redirect>(records, {
-    table: 'redirects',
-    label: 'redirect',
-    nameField: 'from',
-    maxPerSite: 1_000,
-    stored: StoredRedirect,
-    columns: ['target', 'status', 'created_at', 'created_by'],
-  })
-  const thenTell = async <T>(write: Promise<T>): Promise<T> => {
-    const result = await write
-    await onChange()
-    return result
-  }
-  return {
-    ...collection,
-    create: (redirect, audit) => thenTell(collection.create(redirect, audit)),
-    change: (id, change, audit, version) => thenTell(collection.change(id, change, audit, version)),
-    delete: (id, audit, version) => thenTell(collection.delete(id, audit, version)),
-  }
-}
+/** The redirects of all sites; `dependents` are invalidated after each write. */
+export const createRedirects = (records: Records, ...dependents: readonly Dependent[]) =>
+  createCollection<Redirect>(
+    records,
+    {
+      table: 'redirects',
+      label: 'redirect',
+      nameField: 'from',
+      maxPerSite: 1_000,
+      stored: StoredRedirect,
+      columns: ['target', 'status', 'created_at', 'created_by'],
+    },
+    ...dependents,
+  )
 
 export const toActive = ({ name, target, status }: Redirect): ActiveRedirect => ({ from: name, to: target, status })
 

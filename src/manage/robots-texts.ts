@@ -4,14 +4,12 @@ import { createLock } from '../base/lock.js'
 import { type Sql, sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
 import { type AuditContext, auditStatements } from './audit.js'
-import { type Author, AuthorColumn } from './author.js'
+import { AuthorColumn, authorOf } from './author.js'
 import { insertWithNextId, lastId } from './ids.js'
 import type { Sites } from './sites.js'
 
 /** Versions that are kept of each site. */
 const MAX_KEPT = 100
-/** Characters of a text that the audit log keeps. */
-const MAX_AUDITED_CHARS = 4_000
 
 const StoredText = z.object({ id: z.int(), text: z.string(), created_at: z.date(), created_by: AuthorColumn })
 
@@ -29,7 +27,6 @@ export function createRobotsTexts(records: Records, sites: Pick<Sites, 'invalida
     if (row === undefined) throw new ApiError('not_found', 'There is no such version of robots.txt.', 'version')
     return z.string().parse(row.text)
   }
-  const clip = (text: string | undefined): string | null => text?.slice(0, MAX_AUDITED_CHARS) ?? null
   const serve = async (
     site: number,
     { id, text, along = [] }: { id: Sql | number | null; text?: string; along?: readonly Sql[] },
@@ -37,7 +34,7 @@ export function createRobotsTexts(records: Records, sites: Pick<Sites, 'invalida
   ): Promise<void> => {
     const served = await servedId(site)
     const before = served === undefined ? undefined : await textOf(site, served)
-    const details = { site, before: clip(before), after: clip(text) }
+    const details = { site, before: before ?? null, after: text ?? null }
     try {
       await records.write(
         ...along,
@@ -64,12 +61,12 @@ export function createRobotsTexts(records: Records, sites: Pick<Sites, 'invalida
     /** Throws `not_found`. */
     textOf,
     /** Stores a new version and serves it. */
-    publish: (site: number, text: string, author: Author, audit: AuditContext) =>
+    publish: (site: number, text: string, audit: AuditContext) =>
       lock(async () => {
         const added = insertWithNextId(
           'robots_texts',
           sql`insert into robots_texts (id, site, text, created_at, created_by)`,
-          sql`${site}, ${text}, ${audit.at}, ${JSON.stringify(author)}`,
+          sql`${site}, ${text}, ${audit.at}, ${JSON.stringify(authorOf(audit.by))}`,
         )
         const kept = sql`select id from robots_texts where site = ${site} order by id desc limit ${MAX_KEPT}`
         const old = sql`delete from robots_texts where site = ${site} and id not in (select id from (${kept}) k)`

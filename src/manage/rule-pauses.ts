@@ -1,73 +1,46 @@
 import { z } from 'zod'
-import { ApiError } from '../base/errors.js'
 import { createLock } from '../base/lock.js'
 import { sql } from '../storage/sql.js'
 import type { Records } from '../storage/store.js'
-import type { Annotations } from './annotations.js'
+import { automaticNoteStatements } from './annotations.js'
 import { type AuditContext, auditStatements } from './audit.js'
-import { type Author, AuthorColumn } from './author.js'
-import { pauseNoteStatements } from './rule-notes.js'
-import { createInvalidatingWrite, createTableCache } from './table-cache.js'
+import { AuthorColumn, authorOf } from './author.js'
+import { createInvalidatingWrite, type Dependent } from './table-cache.js'
 
-/** Since when, and for whom, no rule of a site refuses anything. */
-export interface RulePause {
-  readonly since: Date
-  readonly by: Author
-}
-
-const PauseRow = z.object({ id: z.int(), rules_paused_since: z.date(), rules_paused_by: AuthorColumn })
+const PauseRow = z
+  .object({ rules_paused_since: z.date(), rules_paused_by: AuthorColumn })
+  .transform(({ rules_paused_since: since, rules_paused_by: by }) => ({ since, by }))
 
 export type RulePauses = ReturnType<typeof createRulePauses>
 
-interface RulePausesDeps {
-  readonly records: Records
-  readonly annotations: Pick<Annotations, 'invalidate'>
-  /** Updates the active rules. Awaited after every write, before the caller gets its result. */
-  readonly onChange: () => Promise<void>
-}
-
 /** The pauses of rules: one of a site at most. A pause keeps every rule as it is. */
-export function createRulePauses({ records, annotations, onChange }: RulePausesDeps) {
-  const cache = createTableCache(async () => {
-    const rows = await records.query(
-      sql`select id, rules_paused_since, rules_paused_by from sites where rules_paused_since is not null`,
-    )
-    return new Map(
-      rows
-        .map((row) => PauseRow.parse(row))
-        .map(({ id, rules_paused_since, rules_paused_by }): [number, RulePause] => [
-          id,
-          { since: rules_paused_since, by: rules_paused_by },
-        ]),
-    )
-  })
+export function createRulePauses(records: Records, ...dependents: readonly Dependent[]) {
   const lock = createLock()
-  const write = createInvalidatingWrite(records, cache, annotations, { invalidate: onChange })
-  const get = async (site: number): Promise<RulePause | undefined> => (await cache.get()).get(site)
-  /** Writes nothing if the rules are paused, or are not, already. */
-  const set = (site: number, by: Author | undefined, audit: AuditContext): Promise<RulePause | undefined> =>
-    lock(async () => {
-      const current = await get(site)
-      const paused = by !== undefined
-      if (paused === (current !== undefined)) return current
-      const details = { site, before: { paused: !paused }, after: { paused } }
-      await write(
-        sql`update sites set rules_paused_since = ${paused ? audit.at : null},
-          rules_paused_by = ${paused ? JSON.stringify(by) : null} where id = ${site}`,
-        ...auditStatements(audit, { action: paused ? 'pause' : 'resume', object: 'rules', id: site, details }),
-        ...pauseNoteStatements(site, paused, audit.at),
-      )
-      const after = await get(site)
-      if (paused && !after) throw new ApiError('not_found', 'There is no such site.', 'site')
-      return after
-    })
+  const write = createInvalidatingWrite(records, ...dependents)
+  /** Returns since when, and for whom, no rule of a site refuses anything. */
+  const get = async (site: number) => {
+    const [row] = await records.query(sql`
+      select rules_paused_since, rules_paused_by from sites where id = ${site} and rules_paused_since is not null`)
+    return row && PauseRow.parse(row)
+  }
   return {
     get,
-    /** Returns the pauses by site. */
-    all: (): Promise<ReadonlyMap<number, RulePause>> => cache.get(),
-    pause: (site: number, by: Author, audit: AuditContext) => set(site, by, audit),
-    resume: (site: number, audit: AuditContext) => set(site, undefined, audit),
-    /** Call it after another module has written to the table. */
-    invalidate: cache.invalidate,
+    /** Pauses or resumes the rules. Writes nothing if that is how they are. */
+    set: (site: number, paused: boolean, audit: AuditContext): Promise<void> =>
+      lock(async () => {
+        if (paused === ((await get(site)) !== undefined)) return
+        const { at, by } = audit
+        const details = { site, before: { paused: !paused }, after: { paused } }
+        await write(
+          sql`update sites set rules_paused_since = ${paused ? at : null},
+            rules_paused_by = ${paused ? JSON.stringify(authorOf(by)) : null} where id = ${site}`,
+          ...auditStatements(audit, { action: paused ? 'pause' : 'resume', object: 'rules', id: site, details }),
+          ...automaticNoteStatements({
+            ...{ site, kind: 'rules_paused', at, cause: `rules_paused:${paused}:${at.toISOString()}` },
+            text: paused ? 'Rules were paused' : 'Rules are active again',
+            data: { paused },
+          }),
+        )
+      }),
   }
 }

@@ -37,12 +37,17 @@ export function createTableCache<T>(load: (before: T | undefined) => Promise<T>)
   }
 }
 
+/** Depends on records that are written: a cache of them, or what is made from them. */
+export interface Dependent {
+  invalidate(): void | Promise<void>
+}
+
 /**
  * Returns a function that writes to the records and then invalidates the caches. Invalidates them after a failed write
  * too: if the store dies meanwhile, it is unknown whether the write was stored.
  */
 export const createInvalidatingWrite =
-  (records: Records, ...caches: readonly { invalidate(): void | Promise<void> }[]) =>
+  (records: Records, ...caches: readonly Dependent[]) =>
   async (...statements: Sql[]): Promise<void> => {
     try {
       await records.write(...statements)

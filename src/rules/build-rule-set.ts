@@ -20,7 +20,8 @@ export interface RuleSources {
   readonly sites: readonly Pick<SiteSettings, 'id' | 'domains'>[]
   /** In the order in which they decide. */
   readonly rules: readonly (DecidingRule & { readonly site: number })[]
-  readonly pauses: ReadonlyMap<number, { readonly since: Date }>
+  /** Since when the rules of a site are paused. */
+  readonly pauses: ReadonlyMap<number, Date>
   readonly redirects: readonly (ActiveRedirect & { readonly site: number })[]
   /** The robots.txt that readership serves for a site, by its id. */
   readonly managed: ReadonlyMap<number, string>
@@ -74,7 +75,7 @@ function buildSite(
     site: id,
     domains: [...domains],
     rules,
-    ...(paused && { paused_since: paused.since.toISOString() }),
+    ...(paused && { paused_since: paused.toISOString() }),
     sitemaps: listSitemaps(files, isOwn),
     robots: rules.some(({ disallowed }) => disallowed) ? files : [],
     redirects: sources.redirects

@@ -30,16 +30,18 @@ const EVERYTHING: RuleProblem = {
 }
 
 function findUnknownName(
-  { agents, operators, except }: DecidingRule,
+  { agents, operators, purposes, except }: DecidingRule,
   { get, agents: all }: Catalog,
   stored: DecidingRule | undefined,
 ): RuleProblem | undefined {
   const isAgent = (id: string) => id === UNKNOWN_AGENT.id || get(id) !== undefined
+  const isPurpose = (name: string) => PURPOSES.some((purpose) => purpose === name)
   const isOperator = (name: string) => name === UNKNOWN_AGENT.operator || all.some(({ operator }) => operator === name)
   for (const [field, names, isKnown, kind] of [
     ['agents', agents, isAgent, 'agent'],
     ['except', except, isAgent, 'agent'],
     ['operators', operators, isOperator, 'operator'],
+    ['purposes', purposes, isPurpose, 'purpose'],
   ] as const) {
     const at = names.findIndex((name) => !isKnown(name) && !stored?.[field].includes(name))
     if (at >= 0)
@@ -68,7 +70,7 @@ function isAboutEverything({
   paths,
   budget,
 }: DecidingRule): boolean {
-  const lists = <T>(names: readonly T[], all: readonly T[]) => new Set(names).size === all.length
+  const lists = (names: readonly string[], all: readonly string[]) => all.every((name) => names.includes(name))
   const isNaming = (agents.length > 0 || operators.length > 0 || purposes.length > 0) && !lists(purposes, PURPOSES)
   if (isNaming || disallowed || budget !== undefined) return false
   if (identity.length > 0 && !lists(identity, IDENTITIES)) return false

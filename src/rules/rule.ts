@@ -37,7 +37,10 @@ export const ruleFields = {
     .default([])
     .describe('Agents by `agent_id`. With `operators` and `purposes`: any of them; all three empty: any agent.'),
   operators: names(200).default([]),
-  purposes: z.array(z.enum(PURPOSES)).max(PURPOSES.length).default([]),
+  // Text, so that a rule stays readable whose purpose has left the catalogue: it matches nothing then.
+  purposes: names(50)
+    .default([])
+    .describe(`Of: ${PURPOSES.map((purpose) => `\`${purpose}\``).join(', ')}.`),
   except: names(500).default([]).describe('Agents by `agent_id` that the rule never matches.'),
   identity: z
     .array(z.enum(IDENTITIES))

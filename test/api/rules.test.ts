@@ -185,7 +185,9 @@ t.test('a rule whose agent has left the catalogue can be moved and switched off'
   await operator('POST', '/api/rules', { ...RULE, name: 'a' })
   await operator('POST', '/api/rules', { ...RULE, name: 'b', state: 'on' })
   const { sql } = await import('../../src/storage/sql.js')
-  await records.write(sql`update rules set match = replace(match, '"agents":[]', '"agents":["gone"]') where id = 2`)
+  await records.write(
+    sql`update rules set definition = replace(definition, '"agents":[]', '"agents":["gone"]') where id = 2`,
+  )
   rules.invalidate()
   for (const [change, status, why] of [
     [{ position: 1 }, 200, 'moved'],
@@ -195,6 +197,38 @@ t.test('a rule whose agent has left the catalogue can be moved and switched off'
     [{ agents: ['gone', 'gptbot'] }, 200, 'a known one beside it'],
   ] as const)
     t.equal((await operator('PATCH', '/api/rules/2', change)).status, status, why)
+})
+
+t.test('a rule whose purpose has left the catalogue can be read, moved and switched off', async (t) => {
+  const { operator, records, rules } = await openTenants(t)
+  await operator('POST', '/api/rules', { ...RULE, state: 'on' })
+  const { sql } = await import('../../src/storage/sql.js')
+  await records.write(sql`update rules set definition = replace(definition, '"training"', '"gone"')`)
+  rules.invalidate()
+  t.same((await operator('GET', '/api/rules?site=1')).data[0].purposes, ['gone'])
+  for (const [change, status, why] of [
+    [{ state: 'off' }, 200, 'switched off'],
+    [{ state: 'on' }, 200, 'and on'],
+    [{ purposes: ['gone', 'none'] }, 422, 'another unknown purpose'],
+    [{ purposes: ['gone', 'training'] }, 200, 'a known one beside it'],
+  ] as const)
+    t.equal((await operator('PATCH', '/api/rules/1', change)).status, status, why)
+})
+
+t.test('the audit log has the digest of a long text', async (t) => {
+  const { operator, audit } = await openTenants(t)
+  const [short, long] = ['x'.repeat(2_000), 'x'.repeat(2_001)]
+  await operator('POST', '/api/rules', { ...RULE, text: { plain: short, html: long } })
+  const { entries } = await audit.list({ org: 1, object: 'rule', limit: 1, page: 1 })
+  t.match(entries[0]?.details, {
+    after: {
+      // By `printf 'x%.0s' $(seq 2001) | sha256sum`.
+      text: {
+        plain: short,
+        html: { sha256: '9f2c9dcddb048a0b2baf27b3fec5efb480c7d9500ff0c6510b78f0033683c5c5', characters: 2_001 },
+      },
+    },
+  })
 })
 
 t.test('rules end, are paused and resumed, and the time line says so', async (t) => {
@@ -256,8 +290,8 @@ t.test('a site has at most 1,000 rules, and deleting the site deletes them', asy
   await operator('POST', '/api/rules', { ...RULE, site: 2 })
   const { sql } = await import('../../src/storage/sql.js')
   await records.write(
-    sql`insert into rules select 10 + n, site, concat(name, cast(n as varchar)), version, 1 + n, match, budget, action, text,
-      license_url, strict, refuse_search_engines, state, until, changed_at, changed_by
+    sql`insert into rules select 10 + n, site, concat(name, cast(n as varchar)), version, 1 + n, definition, changed_at,
+      changed_by
       from rules, (select unnest(range(1, 1000)) as n) numbers`,
   )
   rules.invalidate()

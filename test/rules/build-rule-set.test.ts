@@ -49,7 +49,7 @@ t.test('each site has what is its own', async (t) => {
       robots('two.example', 'User-agent: *\nDisallow: /'),
       robots('www.two.example', '', 0),
     ],
-    pauses: new Map([[2, { since: new Date('2026-11-29T10:00:00Z') }]]),
+    pauses: new Map([[2, new Date('2026-11-29T10:00:00Z')]]),
   })
   const [one, two] = set.sites
   const rows: [unknown, unknown, string][] = [

@@ -42,7 +42,7 @@ export function createRuleArea(
     rulesOf,
     routes: [
       ...ruleRoutes({ sites: manage.sites, users, rules, pauses, activeRules, now }),
-      ...redirectRoutes({ sites: manage.sites, redirects, users, now }),
+      ...redirectRoutes({ sites: manage.sites, redirects, users }),
     ],
   }
 }

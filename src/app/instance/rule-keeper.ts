@@ -8,7 +8,7 @@ import type { CurrentRules } from './rules-on-disk.js'
 
 interface RuleKeeperDeps {
   readonly records: Records
-  readonly manage: Pick<Manage, 'sites' | 'rules' | 'rulePauses'>
+  readonly manage: Pick<Manage, 'sites' | 'rules'>
   readonly currentRules: CurrentRules
   readonly log: Log
 }
@@ -31,10 +31,9 @@ export function createRuleKeeper({ records, manage, currentRules, log }: RuleKee
     try {
       const sites = await manage.sites.list()
       const rules = await manage.rules.all()
-      const pauses = await manage.rulePauses.all()
       const needsRobots = rules.some(({ state }) => state !== 'off')
       const sources = await readRuleSources(records, needsRobots)
-      currentRules.set(buildRuleSet({ catalog: loadCatalog(), sites, rules, pauses, ...sources }))
+      currentRules.set(buildRuleSet({ catalog: loadCatalog(), sites, rules, ...sources }))
       isFailing = false
     } catch (error) {
       if (!isFailing)

@@ -192,19 +192,18 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
   // The patterns of a site's sections, JSON text; null in older rows: none.
   ['alter table sites add column sections varchar'],
   [
-    // Rules for agents, in the order of `position`. Match (whom and what a rule matches), budget and text are JSON text. Who
-    // changed a row last is JSON text too (manage/author.ts).
+    // Rules for agents, in the order of `position`. The definition is JSON text, and so is who changed a row last
+    // (manage/author.ts).
     `create table rules (
-      id integer, site integer, name varchar, version integer, position integer, match varchar, budget varchar,
-      action varchar, text varchar, license_url varchar, strict boolean, refuse_search_engines boolean, state varchar,
-      until timestamp, changed_at timestamp, changed_by varchar)`,
+      id integer, site integer, name varchar, version integer, position integer, definition varchar,
+      changed_at timestamp, changed_by varchar)`,
     // Targets of requests for missing pages; the name is the missing path.
     `create table redirects (
       id integer, site integer, name varchar, version integer, target varchar, status integer, created_at timestamp,
       created_by varchar)`,
     // Versions of the robots.txt that readership serves for a site; `managed_robots` is the one that is served, or null.
     `create table robots_texts (
-      id integer, site integer, text varchar, created_at timestamp, created_by varchar, note varchar)`,
+      id integer, site integer, text varchar, created_at timestamp, created_by varchar)`,
     'alter table sites add column managed_robots integer',
     // Since when, and for whom, no rule of the site refuses anything; null: the rules decide.
     'alter table sites add column rules_paused_since timestamp',

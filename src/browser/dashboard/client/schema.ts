@@ -2582,7 +2582,7 @@ export interface operations {
                                      * @default []
                                      */
                                     paths: (string & (unknown & unknown))[];
-                                    purposes: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                                    purposes: string[];
                                     refuse_search_engines: boolean;
                                     /** @enum {string} */
                                     state: "off" | "rehearse" | "on";
@@ -5288,7 +5288,7 @@ export interface operations {
                              */
                             paths: (string & (unknown & unknown))[];
                             position: number;
-                            purposes: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                            purposes: string[];
                             refuse_search_engines: boolean;
                             site: number;
                             /** @enum {string} */
@@ -5342,7 +5342,7 @@ export interface operations {
                      */
                     paths?: (string & (unknown & unknown))[];
                     position?: number;
-                    purposes?: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                    purposes?: string[];
                     refuse_search_engines?: boolean;
                     site: number;
                     /** @enum {string} */
@@ -5395,7 +5395,7 @@ export interface operations {
                              */
                             paths: (string & (unknown & unknown))[];
                             position: number;
-                            purposes: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                            purposes: string[];
                             refuse_search_engines: boolean;
                             site: number;
                             /** @enum {string} */
@@ -5459,7 +5459,7 @@ export interface operations {
                              */
                             paths: (string & (unknown & unknown))[];
                             position: number;
-                            purposes: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                            purposes: string[];
                             refuse_search_engines: boolean;
                             site: number;
                             /** @enum {string} */
@@ -5526,7 +5526,7 @@ export interface operations {
                     /** @description Empty: every path. `*` matches within a segment, `**` across segments. */
                     paths?: (string & (unknown & unknown))[];
                     position?: number;
-                    purposes?: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                    purposes?: string[];
                     refuse_search_engines?: boolean;
                     /** @enum {string} */
                     state?: "off" | "rehearse" | "on";
@@ -5578,7 +5578,7 @@ export interface operations {
                              */
                             paths: (string & (unknown & unknown))[];
                             position: number;
-                            purposes: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                            purposes: string[];
                             refuse_search_engines: boolean;
                             site: number;
                             /** @enum {string} */
@@ -5695,7 +5695,7 @@ export interface operations {
                          */
                         paths?: (string & (unknown & unknown))[];
                         position?: number;
-                        purposes?: ("training" | "search" | "assistant" | "seo" | "social" | "feed" | "monitor" | "archive" | "security" | "advertising" | "data" | "library" | "headless" | "other")[];
+                        purposes?: string[];
                         refuse_search_engines?: boolean;
                         site?: number;
                         /** @enum {string} */
