@@ -40,6 +40,9 @@ const WHO_RUNS: Readonly<Record<string, string>> = {
   'src/docs/coming-from.md: npx readership': 'test/docs-pages.test.ts',
   'src/docs/operations.md: npx readership doctor': 'test/app/cli/doctor-setups.test.ts and status.test.ts',
   'src/docs/operations.md: npx readership backup': 'test/storage/backup/',
+  'src/rules/README.md: [': 'test/rules/written-rules.test.ts',
+  'src/rules/README.md: npx readership rules':
+    'test/app/cli/rules-try.test.ts and test/app/instance/rule-keeper.test.ts',
   'examples/frameworks/': 'test/frameworks runs the scripts of each package.json',
   'test/README.md: npm run test:one test/analyt': 'test/one.test.ts',
   'test/README.md: npm test': 'the jobs of the project, which run this test',

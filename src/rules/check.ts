@@ -3,6 +3,7 @@ import type { Catalog } from '../agents/catalog.js'
 import { UNKNOWN_AGENT } from '../agents/identify.js'
 import { createPathMatcher } from '../capture/excluded-paths.js'
 import { namesAgent } from './decide.js'
+import { isNeverRefused } from './never-refused.js'
 import { type DecidingRule, IDENTITIES } from './rule.js'
 
 /** A reason why a rule is refused, and the field that it is about. */
@@ -19,6 +20,7 @@ export function findRuleProblem(rule: DecidingRule, catalog: Catalog, stored?: D
   return (
     findUnknownName(rule, catalog, stored) ??
     findBudgetProblem(rule) ??
+    findIdlePath(rule) ??
     (rule.action !== 'allow' && isAboutEverything(rule) ? EVERYTHING : undefined) ??
     findRefusedSearchEngines(rule, catalog)
   )
@@ -54,6 +56,20 @@ function findBudgetProblem({ action, budget }: DecidingRule): RuleProblem | unde
   if (action === 'limit' && budget === undefined) return { field: 'budget', message: 'A limit needs a budget.' }
   if (action === 'allow' && budget !== undefined)
     return { field: 'budget', message: 'A rule that allows has no budget: it refuses nothing.' }
+  return undefined
+}
+
+/** Finds a path that no refused fetch can have: the owner would wait in vain for the rule. */
+function findIdlePath({ paths, action }: DecidingRule): RuleProblem | undefined {
+  for (const [n, path] of paths.entries()) {
+    if (/[?#]/.test(path))
+      return {
+        field: `paths[${n}]`,
+        message: 'A path is compared without its query: leave out what begins with ? or #.',
+      }
+    if (action !== 'allow' && isNeverRefused(path, new Set()))
+      return { field: `paths[${n}]`, message: `${path} is never refused: agents read there what they may fetch.` }
+  }
   return undefined
 }
 

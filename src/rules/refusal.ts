@@ -15,7 +15,7 @@ const STATUS = { block: 403, pay: 402, limit: 429, gone: 410 } as const satisfie
 /** The text that an agent reads where the owner has written nothing. */
 const DEFAULT_TEXT = {
   block: 'This site does not allow this fetch.\n',
-  pay: 'This page is licensed. See the Link header for the licence.\n',
+  pay: 'A licence is required to fetch this page.\n',
   limit: 'Too many fetches. Come back after the time that Retry-After names.\n',
   gone: 'This page is gone.\n',
 } as const

@@ -128,6 +128,14 @@ t.test('rules that are refused, with their field', async (t) => {
     [{ until: 'tomorrow' }, 'until', /./, 'no instant'],
     [{ paths: ['x'] }, 'paths[0]', /must begin with/, 'no pattern'],
     [{ paths: ['/**/**/**'] }, 'paths[0]', /at most twice/, 'a pattern with too many stars'],
+    [{ paths: ['/ok', '/search?q=*'] }, 'paths[1]', /without its query/, 'a pattern with a query'],
+    [
+      { paths: ['/robots.txt'] },
+      'paths[0]',
+      '/robots.txt is never refused: agents read there what they may fetch.',
+      '',
+    ],
+    [{ paths: ['/.well-known/**'] }, 'paths[0]', /never refused/, 'a folder that is never refused'],
     [{ methods: ['get'] }, 'methods[0]', /capital/, 'a method in small letters'],
     [{ license_url: 'javascript:alert(1)' }, 'license_url', /http/, 'no http URL'],
     [{ budget: { ...budget, limit: 0 } }, 'budget.limit', /./, 'a budget of nothing'],
@@ -149,6 +157,7 @@ t.test('rules that are refused, with their field', async (t) => {
     [{ agents: ['googlebot'], identity: ['spoofed'], state: 'on' }, 'only false claims'],
     [{ operators: ['Google'], except: ['googlebot'], paths: ['/x'], action: 'allow', state: 'on' }, 'allow'],
     [{ purposes: [], paths: ['/private/**'], state: 'on' }, 'search engines are spared'],
+    [{ action: 'allow', paths: ['/robots.txt'] }, 'what passes anyway may be allowed'],
     [{ purposes: [], disallowed: true, state: 'on' }, 'whatever robots.txt disallows'],
     [{ agents: ['other'], operators: ['Unknown'] }, 'agents that are not in the catalogue'],
   ] as const)

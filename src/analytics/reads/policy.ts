@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isIn, raw, type Sql, sql } from '../../storage/sql.js'
 import type { ResultRow } from '../../storage/store.js'
 import { whereClause } from '../query/conditions.js'
+import { NOT_REFUSED } from '../query/metrics.js'
 import { defineRead } from '../query/read.js'
 import type { ReadContext } from '../query/read-context.js'
 import { pathFetches, SEVERITIES } from '../query/violations.js'
@@ -28,7 +29,7 @@ const Link = z.object({
   notes: z.string().optional(),
   offsite: z.boolean(),
   disallowed: z.boolean().optional().describe('robots.txt disallows it for agents that it does not name.'),
-  last_status: z.int().optional().describe('The status of the last fetch by an agent in the window.'),
+  last_status: z.int().optional().describe('The status of the last fetch by an agent in the window that no rule refused.'),
 })
 const AgentDecision = z.object({
   agent_id: z.string().describe('`other`: an agent that is in no catalog.'),
@@ -199,7 +200,7 @@ const seenFields = (row: ResultRow) => {
 
 const pathOf = (url: string): string => (URL.canParse(url) ? new URL(url).pathname : '')
 
-/** The status of the last fetch in the window, by path, for the links of llms.txt. */
+/** The status of the last fetch in the window that no rule refused, by path, for the links of llms.txt. */
 async function lastStatuses(
   context: ReadContext,
   of: Sql,
@@ -210,7 +211,7 @@ async function lastStatuses(
   if (paths.length === 0) return new Map()
   const rows = await context.rows(sql`
     select pathname, ${context.plan.dialect.lastBy(sql`status`, sql`(timestamp, status)`)} as status
-    from agent_events where ${whereClause(context.plan)} and ${of} and ${isIn(raw('pathname'), paths)}
+    from agent_events where ${whereClause(context.plan)} and ${of} and ${isIn(raw('pathname'), paths)} and ${NOT_REFUSED}
     group by pathname`)
   return new Map(rows.map((row) => [String(row.pathname), Number(row.status)]))
 }

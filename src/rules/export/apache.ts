@@ -8,6 +8,8 @@ const pattern = (text: string): string => `"${text.replaceAll('"', '\\"')}"`
 
 const FETCH = '"%{ENV:readership_agent}:%{REQUEST_METHOD}:%{REQUEST_URI}"'
 
+const PLACE = 'It belongs into the configuration of the server or of a virtual host.'
+
 /**
  * Returns rules as Apache reads them in the server's configuration or a virtual host, with mod_setenvif, mod_rewrite and
  * mod_headers. The last pattern of an agent that matches names it, so they stand in turned order. Apache sends its own pages
@@ -31,7 +33,7 @@ export function toApache(exported: ExportedRules): string {
     return `${conditions.join('')}RewriteRule "^" "-" [${flags}]\n`
   })
   const leftOut = [...exported.leftOut, ...(rules.length > 0 ? ['The texts of the rules: Apache sends its own.'] : [])]
-  return `${header('#', { rules, leftOut })}${agents
+  return `${header('#', PLACE, { rules, leftOut })}${agents
     .toReversed()
     .map((one) =>
       one.rules === ''

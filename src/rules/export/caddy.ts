@@ -6,6 +6,8 @@ import { header } from './header.js'
 const quoted = (text: string): string => `"${text.replace(/["{}]/g, '\\$&').replace(/\\$/, '\\ ')}"`
 const pattern = (text: string): string => `\`${text.replaceAll('`', '\\x60')}\``
 
+const PLACE = 'It stands before the sites; `import readership` stands first in a site.'
+
 /** Returns rules as a snippet of Caddy's: `import readership` stands first in a site. Caddy compares the decoded path. */
 export function toCaddy(exported: ExportedRules): string {
   const map = (from: string, to: string, lines: readonly (readonly [pattern: string, value: string])[]): string =>
@@ -20,7 +22,7 @@ export function toCaddy(exported: ExportedRules): string {
 ${headers.join('')}    respond @readership_${rule.id} ${quoted(refusal.body)} ${refusal.status}
 `
   })
-  return `${header('#', exported)}(readership) {
+  return `${header('#', PLACE, exported)}(readership) {
 ${map(
   '{http.request.header.User-Agent}',
   '{readership_agent}',

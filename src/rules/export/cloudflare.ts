@@ -6,6 +6,8 @@ import { header } from './header.js'
 /** A text between quotes in an expression; `wildcard` has a star of its own, and a backslash before others. */
 const quoted = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`
 
+const PLACE = 'Each expression is a custom rule, in this order.'
+
 /**
  * Returns rules as expressions for custom rules of Cloudflare's WAF, in their order: "Skip" for a rule that lets pass, "Block"
  * with a response for the others. Expressions without patterns know agents by a part of their name, and `*` there crosses
@@ -32,7 +34,7 @@ export function toCloudflare(exported: ExportedRules, catalog: readonly Agent[])
     const action = status === undefined ? 'Skip all remaining custom rules' : `Block with status ${status}`
     return `\n# ${rule.id} ${rule.name}\n# ${action}\n${conditions.join('\n  and ')}\n`
   })
-  return `${header('#', { rules: exported.rules, leftOut })}${rules.join('')}`
+  return `${header('#', PLACE, { rules: exported.rules, leftOut })}${rules.join('')}`
 }
 
 const ALWAYS = ['/robots.txt', '/llms.txt', '/llms-full.txt']

@@ -12,13 +12,15 @@ add_header Link $readership_link always;
 add_header WWW-Authenticate $readership_authenticate always;
 `
 
+const PLACE = 'The first part belongs into http { }, the second into server { }.'
+
 /**
  * Returns rules as nginx reads them: the first part belongs into `http`, the second into `server`. nginx compares the decoded
  * path with repeated slashes merged (`$uri`).
  */
 export function toNginx(exported: ExportedRules): string {
   const answers = exported.rules.flatMap(({ rule }) => {
-    const refusal = refusalOf(rule, undefined, 0)
+    const refusal = refusalOf(rule, 'text/plain', 0)
     return refusal === undefined ? [] : [{ rule, refusal, headers: new Map(refusal.headers) }]
   })
   const map = (from: string, to: string, lines: readonly string[]): string =>
@@ -32,7 +34,7 @@ export function toNginx(exported: ExportedRules): string {
         return text === undefined ? [] : [`${rule.id} ${value(text)}`]
       }),
     )
-  return `${header('#', exported)}# In http { }
+  return `${header('#', PLACE, exported)}# In http { }
 geo $readership_dollar { default "$"; }
 ${map(
   '$http_user_agent',

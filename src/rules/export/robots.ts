@@ -4,6 +4,8 @@ import type { DecidingRule } from '../rule.js'
 import type { ExportedRules } from './exported-rules.js'
 import { header } from './header.js'
 
+const PLACE = 'These groups belong into robots.txt.'
+
 /**
  * Returns rules as groups of a robots.txt (RFC 9309), for agents that obey it. Agents with equal lines share a group; the
  * longest path decides there, not the order.
@@ -30,7 +32,7 @@ export function toRobots(exported: ExportedRules, catalog: readonly Agent[]): st
   const texts = [...groups].map(
     ([lines, tokens]) => `\n${[...new Set(tokens)].map((token) => `User-agent: ${token}\n`).join('')}${lines}\n`,
   )
-  return header('#', { rules: exported.rules, leftOut }) + texts.join('')
+  return header('#', PLACE, { rules: exported.rules, leftOut }) + texts.join('')
 }
 
 function linesFor(rules: readonly DecidingRule[], agent: Agent | undefined): string[] {

@@ -182,6 +182,7 @@ t.test('policy returns the recorded policy and the response headers of pages', a
       fetched({ pathname: '/a', status: 200, x_robots_tag: 'noai', timestamp: new Date(NOW.getTime() - 2_000) }),
       fetched({ pathname: '/a', status: 404, x_robots_tag: 'noai', timestamp: new Date(NOW.getTime() - 1_000) }),
       fetched({ pathname: '/b', status: 200, content_usage: 'train-ai=n', timestamp: new Date(NOW.getTime() - 1_000) }),
+      fetched({ pathname: '/b', status: 403, action: 'block', rule: 1, timestamp: new Date(NOW.getTime() - 500) }),
       fetched({ pathname: '/c', status: 200, timestamp: new Date(NOW.getTime() - 1_000) }),
       fetched({ pathname: '/a', hostname: 'www.one.example', x_robots_tag: 'x', timestamp: NOW }),
       fetched({ pathname: '/a', site_id: 2, x_robots_tag: 'theirs', timestamp: NOW }),

@@ -97,7 +97,7 @@ export const agents: Texts['agents'] = {
     unreachable: 'nicht abrufbar',
   },
   readLater: (delay) => `neue Fassung gelesen, ${delay} später`,
-  whatItRead: 'Was er las',
+  whatItRead: 'Was er abrief',
   allPages: (pages) => (pages.n === 1 ? 'Die Seite' : `Alle ${pages.text}`),
   whatItIgnored: 'Was er missachtete',
   atTheTime: 'robots.txt zur Zeit des Abrufs',

@@ -108,7 +108,7 @@ export const agents = {
     unreachable: 'could not be fetched',
   },
   readLater: (delay: string) => `new version read, ${delay} later`,
-  whatItRead: 'What it read',
+  whatItRead: 'What it fetched',
   allPages: (pages: Quantity<'pages'>) => (pages.n === 1 ? 'The page' : `All ${pages.text}`),
   whatItIgnored: 'What it ignored',
   atTheTime: 'by the robots.txt that was active at each fetch',
