@@ -29,7 +29,10 @@ const Link = z.object({
   notes: z.string().optional(),
   offsite: z.boolean(),
   disallowed: z.boolean().optional().describe('robots.txt disallows it for agents that it does not name.'),
-  last_status: z.int().optional().describe('The status of the last fetch by an agent in the window that no rule refused.'),
+  last_status: z
+    .int()
+    .optional()
+    .describe('The status of the last fetch by an agent in the window that no rule refused.'),
 })
 const AgentDecision = z.object({
   agent_id: z.string().describe('`other`: an agent that is in no catalog.'),
