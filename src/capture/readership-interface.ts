@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import type { ArrivingRequest, FetchDecision } from './decision.js'
+import type { ArrivingRequest, FetchDecision, Redirection } from './decision.js'
 import type { Observation } from './observation.js'
 
 /** The interface that the proxy and every adapter use: record an exchange, answer an API request, close. */
@@ -12,6 +12,11 @@ export interface Readership {
    * readerships without rules. Never throws and never waits.
    */
   decide?(request: ArrivingRequest): FetchDecision | undefined
+  /**
+   * Returns the redirect to send if the site responds to a request with 404 or 410; undefined without one. Optional, for
+   * readerships without redirects. Never throws and never waits.
+   */
+  redirect?(request: ArrivingRequest): Redirection | undefined
   /** Answers a request to the HTTP API. `peer.ip` is the client's address. */
   fetch(request: Request, peer: { ip: string }): Promise<Response>
   /**

@@ -1,3 +1,4 @@
+import type { Redirection } from '../capture/decision.js'
 import type { ActiveRedirect } from './rule-set.js'
 
 /** The redirects of a site by the path of the missing page. */
@@ -8,7 +9,19 @@ export const indexRedirects = (redirects: readonly ActiveRedirect[]): Redirects 
 
 /** Methods whose answer may be a redirect of a missing page: any other one may have changed something. */
 export const isRedirectable = (status: number, method: string): boolean =>
-  (status === 404 || status === 410) && (method === 'GET' || method === 'HEAD')
+  isMissing(status) && (method === 'GET' || method === 'HEAD')
+
+export const isMissing = (status: number): boolean => status === 404 || status === 410
+
+/**
+ * Returns the headers of a redirect. A page may come back, and its redirect may be removed: no cache may go on redirecting
+ * (RFC 9111 5.2.2.4).
+ */
+export const redirectionHeaders = ({ location }: Redirection) =>
+  [
+    ['location', location],
+    ['cache-control', 'no-cache'],
+  ] as const
 
 /**
  * Returns status and `Location` of a missing page; undefined without a redirect, and for one that leads back to the page.
@@ -17,7 +30,7 @@ export const isRedirectable = (status: number, method: string): boolean =>
 export function redirectOf(
   redirects: Redirects,
   { target, host }: { target: string; host: string },
-): { status: number; location: string } | undefined {
+): Redirection | undefined {
   const mark = target.indexOf('?')
   const path = canonicalPath(mark < 0 ? target : target.slice(0, mark))
   const redirect = redirects.get(path)

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
 import { exportRedirects } from '../../src/rules/redirect-export.js'
@@ -9,46 +8,30 @@ import type { ActiveRedirect } from '../../src/rules/rule-set.js'
 import { directory } from '../fixtures/files.js'
 import { isInstalled } from '../fixtures/front-servers.js'
 import { eventually, freePort } from '../fixtures/instance.js'
-import { portOf } from '../site/proxy/fixtures/sockets.js'
+import { REDIRECTED, REDIRECTS, startOriginOf, statusOf } from './fixtures/redirects.js'
 
 /** The exported redirects, run by the servers that they are for, before an origin. */
-const REDIRECTS: readonly ActiveRedirect[] = [
-  { from: '/gone', to: '/new', status: 301 },
-  { from: '/gone/own', to: '/new?own=1', status: 302 },
-  { from: '/gone/away', to: 'https://other.example/x%20y', status: 308 },
+const EXPORTED: readonly ActiveRedirect[] = [
+  ...REDIRECTS,
   { from: '/gone/%C3%BCber', to: '/%C3%BC', status: 301 },
   { from: '/gone/a%22b', to: '/new', status: 301 },
   { from: "/gone/$x{y};'(.*)+", to: "/new/$x;'(a)", status: 301 },
   { from: '/gone/%60%5C', to: '/new', status: 301 },
   { from: '/gone/%0A}%0D', to: '/new', status: 301 },
-  { from: '/here', to: '/new', status: 301 },
 ]
 /** [path, status, location as the server sends it, why] */
-const REQUESTS: readonly (readonly [string, number, string | null, string])[] = [
-  ['/gone', 301, '/new', '404'],
-  ['/gone?a=1&b=%20', 301, '/new?a=1&b=%20', 'the query is kept'],
-  ['/gone/own?a=1', 302, '/new?own=1', 'a query of its own'],
-  ['/gone/away', 308, 'https://other.example/x%20y', 'another host'],
+const REQUESTS: typeof REDIRECTED = [
+  ...REDIRECTED,
   ['/gone/%C3%BCber', 301, '/%C3%BC', 'percent-encoded'],
   ['/gone/a%22b', 301, '/new', 'a quotation mark'],
   ["/gone/$x%7By%7D;'(.*)+", 301, "/new/$x;'(a)", 'signs of configuration files'],
   ["/gone/$x%7By%7D;'zz", 404, null, 'which mean nothing in the pattern'],
   ['/gone/%60%5C', 301, '/new', 'a backslash'],
   ['/gone/%0A}%0D', 404, null, 'a line break is left out'],
-  ['/gone/other', 404, null, 'missing, without a redirect'],
   ['/Gone', 200, null, 'other letters'],
-  ['/here', 200, null, 'the page lives'],
 ]
-const origin = createServer((req, res) => {
-  res.statusCode = req.url?.startsWith('/gone') ? 404 : 200
-  res.end(`origin ${req.url}`)
-})
-await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))
-t.teardown(() => {
-  origin.close()
-  origin.closeAllConnections()
-})
-const ORIGIN = `http://127.0.0.1:${portOf(origin)}`
+const origin = await startOriginOf(t, (target) => ({ status: statusOf(target), body: Buffer.from(`origin ${target}`) }))
+const ORIGIN = `http://127.0.0.1:${origin.port}`
 
 const MODULES = '/usr/lib/apache2/modules'
 const modules = ['mpm_event', 'authz_core', 'rewrite']
@@ -93,7 +76,7 @@ for (const { target, program, words, config } of SERVERS)
     const folder = directory(t)
     const port = await freePort()
     const file = join(folder, target === 'caddy' ? 'Caddyfile' : 'server.conf')
-    writeFileSync(file, config(exportRedirects(target, REDIRECTS), port, folder))
+    writeFileSync(file, config(exportRedirects(target, EXPORTED), port, folder))
     const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
     const child = spawn(program, words(file), { env, stdio: ['ignore', 'ignore', 'inherit'] })
     t.teardown(async () => {

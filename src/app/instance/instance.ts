@@ -10,7 +10,7 @@ import type { DropReason, IngestEndpoint } from '../../storage/drops.js'
 import type { LoggedError } from './last-error.js'
 
 /** A running instance as its own process sees it: the public interface, and the operator's. */
-export interface Instance extends Required<Omit<OpenReadership, 'mounted' | 'decide'>> {
+export interface Instance extends Required<Omit<OpenReadership, 'mounted' | 'decide' | 'redirect'>> {
   /** Answers a request of the operator, which came through the control socket. */
   control(request: Request): Promise<Response>
   /** Notes that a changed robots.txt or llms.txt went to a client, who asked at `at` (epoch ms). Never throws. */

@@ -79,6 +79,7 @@ export async function openReadership({ log = toConsole, ...options }: Readership
         instance.noteHostname(observation.hostname)
       },
       decide: (request) => (isOwnRequest(request) ? undefined : rules.decide?.(request)),
+      redirect: (request) => (isOwnRequest(request) ? undefined : rules.redirect?.({ ...request, status: 404 })),
       fetch: (request, peer) => instance.fetch(request, peer),
       hit: (req, res, to) => instance.hit(req, res, to),
       mounted(at) {

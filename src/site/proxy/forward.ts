@@ -1,5 +1,6 @@
 import { ServerResponse } from 'node:http'
 import type { Redirection } from '../../capture/decision.js'
+import { redirectionHeaders } from '../../rules/redirect.js'
 import type { LiveRules } from '../rules/live-rules.js'
 import type { Exchange } from './exchange.js'
 import { createInjection, type Injection, type ScriptFor } from './inject/injection.js'
@@ -71,9 +72,6 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 /** Time between the packets of an origin that does not pause, ms. */
 const HEAD_FLUSH_DELAY_MS = 25
-
-/** A page may come back, and its redirect may be removed: no cache may go on redirecting (RFC 9111 5.2.2.4). */
-const REVALIDATED = ['cache-control', 'no-cache'] as const
 
 /** A discarded body is read this far, and for this long, before the connection is closed. */
 const MAX_DISCARDED_BYTES = 262_144
@@ -198,13 +196,14 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
   }
 
   /** Sends a redirect in place of the origin's response, whose body is read and discarded, so that its connection stays usable. */
-  #redirect({ status, location }: Redirection): void {
+  #redirect(redirection: Redirection): void {
     const { exchange } = this
     const { req, res, method } = exchange
+    const { status } = redirection
     exchange.status = status
     exchange.ended = true
     this.#discarded = 0
-    sendWholeResponse(res, { status, headers: [['location', location], REVALIDATED], body: '' }, method, !req.complete)
+    sendWholeResponse(res, { status, headers: redirectionHeaders(redirection), body: '' }, method, !req.complete)
     this.#discardTimer = setTimeout(() => this.connection?.abort(this), MAX_DISCARD_MS)
   }
 
