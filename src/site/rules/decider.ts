@@ -2,17 +2,16 @@ import type { Identification } from '../../agents/identify.js'
 import { MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
 import type { ArrivingRequest, FetchDecision } from '../../capture/decision.js'
 import { createSiteLookup } from '../../capture/site.js'
-import { type Budgets, createBudgets, secondsUntilNextWindow } from '../../rules/budgets.js'
+import { type Budgets, secondsUntilNextWindow } from '../../rules/budgets.js'
 import type { AgentFetch, Verdict } from '../../rules/decide.js'
 import { refusalOf } from '../../rules/refusal.js'
 import type { DecidingRule } from '../../rules/rule.js'
-import type { RuleSet } from '../../rules/rule-set.js'
 import { hostnameOf, splitTarget } from '../proxy/observe-request.js'
 import type { ClaimChecks } from './claim-checks.js'
 import type { createDecisionCounts } from './decision-counts.js'
 import { asksForRobots } from './managed-robots.js'
 import type { SharedBudgets } from './shared-budgets.js'
-import { compileSite, type SiteList } from './site-list.js'
+import type { SiteList } from './site-list.js'
 import type { VerdictCache } from './verdict-cache.js'
 
 /** The parts that stay when another set of rules is applied. */
@@ -30,9 +29,8 @@ export interface DeciderDeps {
 /** Stands for a verdict that waits until the claim is checked: the request is decided about, and counted, after that. */
 const WAITS: FetchDecision = {}
 
-/** Compiles a set of rules into the function that decides about requests. A person costs one lookup of the user agent. */
-export function createDecider(set: RuleSet, deps: DeciderDeps) {
-  const lists = set.sites.map(compileSite)
+/** Creates the function that decides about requests. A person costs one lookup of the user agent. */
+export function createDecider(lists: readonly SiteList[], deps: DeciderDeps) {
   const siteOf = createSiteLookup(lists)
   const decideFetch = createFetchDecider(deps)
   const { identify, verdicts, claims, now } = deps
@@ -84,25 +82,23 @@ export function createDecider(set: RuleSet, deps: DeciderDeps) {
         return undefined
       }
     },
-    needsIdentity: lists.some(({ on, rehearsed }) => on.needsIdentity || rehearsed?.needsIdentity === true),
+    needsIdentity: lists.some(({ on, rehearsed }) => on.needsIdentity || rehearsed?.list.needsIdentity === true),
   }
 }
 
 /** Returns the function that decides about a fetch by the rules of its site, and counts what the rules say. */
 function createFetchDecider({ counts, budgets, now }: Pick<DeciderDeps, 'counts' | 'budgets' | 'now'>) {
-  // A rehearsal begins with full budgets; those of rules that are on go on when another set is applied.
-  const rehearsedBudgets = createBudgets()
   return (list: SiteList, fetch: AgentFetch, accept: string | undefined): FetchDecision | undefined => {
     const { site, isPaused, on, rehearsed } = list
     const verdict = on.decide(fetch, budgets)
     if (verdict.waits) return WAITS
-    const rehearsal = rehearsed?.decide({ ...fetch, cannotWait: true }, rehearsedBudgets)
+    const rehearsal = rehearsed?.list.decide({ ...fetch, cannotWait: true }, rehearsed.budgets)
     if (rehearsal?.rule?.state === 'rehearse') counts.add(site.site, rehearsal.rule, 'rehearse')
     const { rule } = verdict
     if (rule !== undefined) counts.add(site.site, rule, isPaused ? 'paused' : 'on')
     const countBytes = joinByteCounters(
       createByteCounter(verdict, budgets, now),
-      rehearsal && createByteCounter(rehearsal, rehearsedBudgets, now),
+      rehearsed && rehearsal && createByteCounter(rehearsal, rehearsed.budgets, now),
     )
     if (rule === undefined || isPaused) return countBytes && { countBytes }
     const response = refusalOf(rule, accept, retryAfter(rule, fetch.at))

@@ -8,6 +8,7 @@ import { createDecider, type DeciderDeps } from './decider.js'
 import { createDecisionCounts, type DecisionCount } from './decision-counts.js'
 import { createRedirector } from './redirector.js'
 import { createSharedBudgets, type SharedBudgets } from './shared-budgets.js'
+import { compileSites, createRobotsReader, type SiteList } from './site-list.js'
 import { createVerdictCache } from './verdict-cache.js'
 
 interface LiveRulesDeps {
@@ -58,8 +59,10 @@ export function createLiveRules({ agents, now }: LiveRulesDeps): LiveRules {
   const counts = createDecisionCounts()
   const budgets = createSharedBudgets(now)
   const listeners = new Set<(set: RuleSet) => void>()
+  const readRobots = createRobotsReader()
   const verdictListeners = new Set<(verdicts: readonly ClaimVerdict[]) => void>()
   let set = NO_RULES
+  let lists: SiteList[] = []
   let since = now()
   let decider: ReturnType<typeof createDecider> | undefined
   let redirect: LiveRules['redirect']
@@ -83,11 +86,17 @@ export function createLiveRules({ agents, now }: LiveRulesDeps): LiveRules {
       since = now()
       const ids = new Set(set.sites.flatMap(({ rules }) => rules.map(({ id }) => id)))
       counts.keep((rule) => ids.has(rule))
+      const before = lists
+      lists = compileSites(next.sites, before)
       if (set.sites.some(decidesAnything)) {
         identify ??= createCachedIdentify(agents())
-        decider = createDecider(set, { identify, verdicts, claims, counts, budgets, now })
+        decider = createDecider(lists, { identify, verdicts, claims, counts, budgets, now })
+        readRobots(
+          lists.filter((list) => !before.includes(list)),
+          agents(),
+        )
       } else decider = undefined
-      redirect = createRedirector(set)
+      redirect = createRedirector(lists)
       for (const listener of listeners) listener(set)
     },
     watch(listener) {
