@@ -107,6 +107,8 @@ export const InstanceStatus = z.object({
   /** Absent without --backup-dir. */
   backups: ScheduleStatus.optional(),
   spool: z.object({ rows: z.int(), bytes: z.int(), limit_bytes: z.int() }).optional(),
+  /** When a sidecar's collector last confirmed the rules for agents, and why it does not now. */
+  rules: z.object({ confirmed_at: Instant, trouble: z.string().optional() }).optional(),
   /** The robots.txt of each hostname: absent while the worker does not respond, and with a collector. */
   robots: z
     .array(

@@ -18,6 +18,8 @@ interface ShippingSources extends Pick<MetricSources, 'ingestDrops' | 'proxy' | 
   /** The URL of the collector, which stores the rows. */
   collector: string
   shipping(): ShipperStats
+  /** Seconds since the collector last confirmed the rules for agents. */
+  rulesAge?(): number
   /** State for the operator, as `InstanceStatus`. */
   status(): Promise<Record<string, unknown>>
 }
@@ -65,8 +67,9 @@ export function createShippingApp(source: ShippingSources): App {
 /** Adds all metrics of an instance that ships its rows. */
 export function addShippingMetrics(
   registry: MetricAdder,
-  { shipping, ingestDrops, proxy, rules }: Pick<ShippingSources, 'shipping' | 'ingestDrops' | 'proxy' | 'rules'>,
+  source: Pick<ShippingSources, 'shipping' | 'ingestDrops' | 'proxy' | 'rules' | 'rulesAge'>,
 ): void {
+  const { shipping, ingestDrops, proxy, rules, rulesAge } = source
   const { addEach, addOne } = registry
   const of = (name: 'shipped' | 'losses' | 'attempts') => () => Object.entries(shipping()[name])
   addEach('readership_shipped_rows_total', 'Rows that the collector has committed.', 'list', of('shipped'))
@@ -82,4 +85,6 @@ export function addShippingMetrics(
   addIngestDrops(registry, ingestDrops)
   addProxyMetrics(registry, proxy)
   if (rules) addRuleMetrics(registry, rules)
+  const age = 'Seconds since the collector last confirmed the rules for agents, or since the start.'
+  if (rulesAge) addOne('readership_rules_age_seconds', age, rulesAge)
 }

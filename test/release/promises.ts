@@ -122,7 +122,7 @@ function metricPromises(): string[] {
   const unread = (): never => {
     throw new Error('No metric is scraped here.')
   }
-  const common = { ingestDrops: unread, proxy: unread }
+  const common = { ingestDrops: unread, proxy: unread, rules: unread }
   const more = {
     health: unread,
     recorder: unread,
@@ -133,7 +133,7 @@ function metricPromises(): string[] {
     shared: unread,
   }
   addInstanceMetrics(adder, { ...common, ...more })
-  addShippingMetrics(adder, { ...common, shipping: unread })
+  addShippingMetrics(adder, { ...common, shipping: unread, rulesAge: unread })
   return [...new Set(lines)]
 }
 

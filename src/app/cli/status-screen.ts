@@ -43,6 +43,7 @@ export function formatStatus(terminal: Pick<Terminal, 'colour' | 'columns'>, sta
     ...fleetLines(status),
     ...setAsideLines(status),
     ...rowLines(status),
+    ...ruleLines(status),
     ...requestLines(status),
     ...diskLines(status),
     ...backupLines(status),
@@ -52,6 +53,17 @@ export function formatStatus(terminal: Pick<Terminal, 'colour' | 'columns'>, sta
   const head = `${style(terminal, 'bold', `readership ${escapeText(status.version)}`)}   up ${uptime}`
   return `${[head, ...siteOf(status, columns), '', ...lines.flatMap((line) => formatLine(terminal, line, columns))].join('\n')}\n`
 }
+
+const ruleLines = ({ rules, now }: InstanceStatus): Line[] =>
+  rules?.trouble === undefined
+    ? []
+    : [
+        [
+          'Rules',
+          `not confirmed for ${formatAge(secondsBetween(rules.confirmed_at, now))}: ${rules.trouble}; the last ones decide`,
+          'warn',
+        ],
+      ]
 
 const siteOf = ({ origin, collector, data }: InstanceStatus, columns: number): string[] =>
   wrapWords(

@@ -6,6 +6,7 @@ import { createShippingApp } from '../../api/shipping-app.js'
 import { createTrackEndpoints } from '../../api/track/endpoints.js'
 import { createNodeTrackHandler } from '../../api/track/node-handler.js'
 import { createScriptHandler } from '../../api/tracker-script.js'
+import { SECOND_MS } from '../../base/time-units.js'
 import { type Hit, isHit } from '../../capture/hit.js'
 import { readEvidence, unpackBatch } from '../../capture/packed-batch.js'
 import { writePayload } from '../../capture/payload.js'
@@ -47,14 +48,14 @@ export async function openShipping(
     await transport.close()
     throw error
   })
-  const stopRules =
+  const sidecarRules =
     deps.rules &&
-    config.rules !== 'off' &&
     startSidecarRules({
       rules: deps.rules,
       fetchRules: transport.fetchRules,
       key: key.current,
       site,
+      isOff: config.rules === 'off',
       path: join(config.data, 'rules.json'),
       now: () => now().getTime(),
       log,
@@ -73,13 +74,15 @@ export async function openShipping(
     now: () => now().getTime(),
     log: (error) => log.error({ err: error }, 'a hit could not be accepted'),
   })
-  const status = createShippingStatus(shipper, { ...config, ...deps, version, now, lastError })
+  const rulesState = sidecarRules?.read
+  const status = createShippingStatus(shipper, { ...config, ...deps, version, now, lastError, rulesState })
   const app = createShippingApp({
     collector,
     shipping: () => shipper.stats(),
     ingestDrops: () => [...drops].map(([reason, count]) => ({ door: 'track', reason, count })),
     proxy: () => deps.proxy?.(),
     ...(deps.ruleCounts && { rules: deps.ruleCounts }),
+    ...(rulesState && { rulesAge: () => Math.max(0, now().getTime() - rulesState().confirmed) / SECOND_MS }),
     refresh: async () => deps.otherRecorders?.()?.refresh(),
     status: status.read,
   })
@@ -106,7 +109,7 @@ export async function openShipping(
     endStreams() {},
     async close() {
       status.stop()
-      if (stopRules) stopRules()
+      sidecarRules?.stop()
       await shipper.close()
       await transport.close()
     },
@@ -149,7 +152,10 @@ function createShippingStatus(
     ...deps
   }: Pick<Config, 'data' | 'spool_limit'> &
     Required<Pick<InstanceDeps, 'version' | 'now' | 'lastError'>> &
-    Pick<InstanceDeps, 'status' | 'proxy' | 'otherRecorders'> & { collector: string },
+    Pick<InstanceDeps, 'status' | 'proxy' | 'otherRecorders'> & {
+      collector: string
+      rulesState: ReturnType<typeof startSidecarRules>['read'] | undefined
+    },
 ) {
   const started = now().toISOString()
   const countRows = () => Object.values(shipper.stats().shipped).reduce((sum, rows) => sum + rows, 0)
@@ -160,6 +166,7 @@ function createShippingStatus(
       const { state, reason, trouble, waiting, spool_bytes: bytes, losses } = shipper.stats()
       const a_second = rate.perSecond()
       const error = lastError()
+      const { confirmed, problem } = deps.rulesState?.() ?? {}
       const status: InstanceStatus = {
         version: deps.version,
         started_at: started,
@@ -170,6 +177,12 @@ function createShippingStatus(
         ...describeProcess(deps),
         data: await measureDataFiles(deps.data),
         spool: { rows: waiting, bytes, limit_bytes: deps.spool_limit },
+        ...(confirmed !== undefined && {
+          rules: {
+            confirmed_at: new Date(confirmed).toISOString(),
+            ...(problem !== undefined && { trouble: problem }),
+          },
+        }),
         ...(error && { last_error: { at: error.at.toISOString(), message: error.message } }),
       }
       return { ...deps.status?.(), ...status }

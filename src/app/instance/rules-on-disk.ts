@@ -72,5 +72,6 @@ function readRules(file: { read(): string | undefined }, log: Log): RuleSet {
   }
 }
 
-const withoutRules = (set: RuleSet, isOff: boolean): RuleSet =>
+/** Returns the set with its redirects and its robots.txt only, if rules are off. */
+export const withoutRules = (set: RuleSet, isOff: boolean): RuleSet =>
   isOff ? nameRuleSet(set.sites.map((site) => ({ ...site, rules: [] }))) : set

@@ -7,6 +7,7 @@ import { SECOND_MS } from '../../base/time-units.js'
 import { RuleSet } from '../../rules/rule-set.js'
 import type { LiveRules } from '../../site/rules/live-rules.js'
 import type { FetchRules } from '../../site/shipping/collector-client.js'
+import { withoutRules } from './rules-on-disk.js'
 
 const ResponseBody = z.object({ data: RuleSet })
 
@@ -19,6 +20,8 @@ interface SidecarRulesDeps {
   /** Returns the site's ingest key. */
   key(): string
   site: number
+  /** `--rules off`: only redirects and robots.txt apply. */
+  isOff: boolean
   /** Keeps the last set across restarts. */
   path: string
   now(): number
@@ -27,15 +30,16 @@ interface SidecarRulesDeps {
 
 /**
  * Decides by the rules that the collector has for the site: asks for them at once and every ten seconds, and keeps the last
- * ones on disk for a start without the collector. A sidecar has no worker, so no claim is checked there. Returns the function
- * that ends it.
+ * ones on disk for a start without the collector. They stay however long the collector is away, also if it refuses the key:
+ * a rule must not end because of a fault. A sidecar has no worker, so no claim is checked there.
  */
-export function startSidecarRules(deps: SidecarRulesDeps): () => void {
-  const { rules, fetchRules, site, now, log } = deps
+export function startSidecarRules(deps: SidecarRulesDeps) {
+  const { rules, fetchRules, site, isOff, now, log } = deps
   const file = openPrivateFile(deps.path)
   const ending = new AbortController()
   let etag: string | undefined
   let problem: string | undefined
+  let confirmed = now()
   let isAsking = false
   const warnOnce = (reason: string) => {
     if (reason !== problem) log.warn({ reason }, 'the rules for agents cannot be renewed: the last ones decide')
@@ -45,8 +49,10 @@ export function startSidecarRules(deps: SidecarRulesDeps): () => void {
    * Applies the site's rules for every hostname, because the collector stores its rows whatever their hostname. The file may be
    * one of a proxy's, or of another site.
    */
-  const apply = (set: RuleSet): void =>
-    rules.apply({ ...set, sites: set.sites.filter((one) => one.site === site).map((one) => ({ ...one, domains: [] })) })
+  const apply = (set: RuleSet): void => {
+    const sites = set.sites.filter((one) => one.site === site).map((one) => ({ ...one, domains: [] }))
+    rules.apply(withoutRules({ ...set, sites }, isOff))
+  }
   const ask = async (): Promise<void> => {
     if (isAsking) return
     isAsking = true
@@ -65,8 +71,14 @@ export function startSidecarRules(deps: SidecarRulesDeps): () => void {
         etag = response.etag
       }
       // A collector that has no rules yet does not know the path.
-      if (![200, 304, 404].includes(response.status)) warnOnce(`the collector responds with ${response.status}`)
-      else problem = undefined
+      if (![200, 304, 404].includes(response.status)) {
+        const isRefused = response.status === 401 || response.status === 403
+        warnOnce(`the collector ${isRefused ? 'refuses the ingest key' : 'responds'} with ${response.status}`)
+      } else {
+        if (problem !== undefined) log.info({}, 'the rules for agents are renewed again')
+        problem = undefined
+        if (response.status !== 404) confirmed = now()
+      }
     } catch (error) {
       if (!ending.signal.aborted) warnOnce(error instanceof Error ? error.message : String(error))
     } finally {
@@ -81,8 +93,12 @@ export function startSidecarRules(deps: SidecarRulesDeps): () => void {
   }
   void ask()
   const timer = setInterval(() => void ask(), ASK_INTERVAL_MS).unref()
-  return () => {
-    clearInterval(timer)
-    ending.abort()
+  return {
+    /** When the collector last confirmed the rules, or this process started, and why it does not now. */
+    read: () => ({ confirmed, problem }),
+    stop(): void {
+      clearInterval(timer)
+      ending.abort()
+    },
   }
 }

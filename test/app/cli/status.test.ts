@@ -54,6 +54,16 @@ t.test('the state of a healthy instance, line by line', async (t) => {
   ])
 })
 
+t.test('a sidecar says that its rules are not confirmed any more', async (t) => {
+  const rules = { confirmed_at: '2026-11-24T09:00:00.000Z' }
+  t.notMatch(formatStatus(pipe, { ...STATUS, rules }), /Rules/)
+  const refused = { ...rules, trouble: 'the collector refuses the ingest key with 401' }
+  t.match(
+    formatStatus(pipe, { ...STATUS, rules: refused }),
+    /^! Rules {7}not confirmed for 3h 00m: the collector refuses the ingest key with 401; the last ones\n {14}decide$/m,
+  )
+})
+
 t.test('a fleet has its role, its writer and its engines', async (t) => {
   const lease = { epoch: 1_207, held: true, age_seconds: 1.2 }
   const engines = { rows: 'ClickHouse', rows_bytes: 3_200_000_000, records: 'PostgreSQL', records_bytes: 12_000_000 }

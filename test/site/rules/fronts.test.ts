@@ -1,22 +1,15 @@
 import { once } from 'node:events'
-import { Agent, createServer, request, type Server } from 'node:http'
+import { Agent, createServer, request } from 'node:http'
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2'
-import { getRequestListener } from '@hono/node-server'
-import express from 'express'
-import { Hono } from 'hono'
 import t, { type Test } from 'tap'
-import { middleware as forExpress } from '../../../adapters/express.js'
-import { middleware as forHono } from '../../../adapters/hono.js'
-import { listener } from '../../../adapters/node.js'
-import { loadCatalog } from '../../../src/agents/catalog.js'
 import { startSidecarRules } from '../../../src/app/instance/sidecar-rules.js'
 import type { Observation } from '../../../src/capture/observation.js'
-import type { Readership } from '../../../src/index.js'
 import type { RuleSet } from '../../../src/rules/rule-set.js'
-import { createLiveRules, type LiveRules } from '../../../src/site/rules/live-rules.js'
+import type { LiveRules } from '../../../src/site/rules/live-rules.js'
 import { createCollectorClient } from '../../../src/site/shipping/collector-client.js'
 import { directory } from '../../fixtures/files.js'
 import { portOf, startProxy, waitFor } from '../proxy/fixtures/sockets.js'
+import { ADAPTERS, listen, newRules, startAdapterSite } from './fixtures/adapter-sites.js'
 import { AGENTS, HOST, RULES, TARGETS, toReferenceFetch, toRuleSet } from './fixtures/front-rows.js'
 import { decidePlainly } from './fixtures/reference.js'
 
@@ -44,18 +37,6 @@ function askHttp1(t: Test, port: number): Front['ask'] {
   }
 }
 
-async function listen(t: Test, server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return portOf(server)
-}
-
-const newRules = () => createLiveRules({ agents: () => loadCatalog().agents, now: () => Date.now() })
-
 async function startProxyFront(t: Test, rules: LiveRules) {
   let served = 0
   const origin = createServer((_, res) => {
@@ -67,27 +48,14 @@ async function startProxyFront(t: Test, rules: LiveRules) {
   return { proxy, port, records, apply: rules.apply, served: () => served }
 }
 
-/** Starts a site with an adapter; `build` gets the readership and a function that the site calls for each request. */
-const adapter =
-  (build: (readership: Readership, note: () => void) => Server) =>
+/** Starts each adapter in front of a site that responds with a page. */
+const ADAPTER_FRONTS = Object.entries(ADAPTERS).map(([name, create]) => [
+  name,
   async (t: Test): Promise<Front> => {
-    const rules = newRules()
-    const records: Observation[] = []
-    let served = 0
-    const readership: Readership = {
-      record: (observation) => void records.push(observation),
-      decide: (arriving) => rules.decide?.(arriving),
-      fetch: async () => new Response('service'),
-      close: async () => {},
-    }
-    const port = await listen(
-      t,
-      build(readership, () => {
-        served += 1
-      }),
-    )
-    return { apply: rules.apply, records, served: () => served, ask: askHttp1(t, port) }
-  }
+    const site = await startAdapterSite(t, create, () => ({ status: 200, headers: {}, body: 'page' }))
+    return { ...site, apply: site.rules.apply, ask: askHttp1(t, site.port) }
+  },
+])
 
 const FRONTS: Record<string, (t: Test) => Promise<Front>> = {
   async 'proxy, HTTP/1.1'(t) {
@@ -119,32 +87,7 @@ const FRONTS: Record<string, (t: Test) => Promise<Front>> = {
     }
     return { ...front, ask }
   },
-  Express: adapter((readership, note) => {
-    const site = express()
-    site.use(forExpress(readership))
-    site.use((_req, res) => {
-      note()
-      res.send('page')
-    })
-    return createServer(site)
-  }),
-  Hono: adapter((readership, note) => {
-    const site = new Hono()
-    site.use(forHono(readership))
-    site.all('*', (c) => {
-      note()
-      return c.text('page')
-    })
-    return createServer(getRequestListener(site.fetch, { overrideGlobalObjects: false }))
-  }),
-  Node: adapter((readership, note) =>
-    createServer(
-      listener(readership, (_, res) => {
-        note()
-        res.end('page')
-      }),
-    ),
-  ),
+  ...Object.fromEntries(ADAPTER_FRONTS),
   async sidecar(t) {
     let set = ''
     const port = await listen(
@@ -166,9 +109,9 @@ const FRONTS: Record<string, (t: Test) => Promise<Front>> = {
         const sites = next.sites.map((site) => ({ ...site, domains: ['elsewhere.example'] }))
         set = JSON.stringify({ data: { ...next, sites } })
         stop()
-        stop = startSidecarRules({
-          ...{ rules, fetchRules: collector.fetchRules, key: () => 'key', site: 1, path, now: () => Date.now(), log },
-        })
+        const { fetchRules } = collector
+        const way = { fetchRules, key: () => 'key', site: 1, path, now: () => Date.now() }
+        stop = startSidecarRules({ ...way, rules, isOff: false, log }).stop
         await waitFor('the rules', () => rules.set.version === next.version)
       },
       ask: askHttp1(t, front.port),

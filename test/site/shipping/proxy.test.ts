@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { z } from 'zod'
 import { listener } from '../../../adapters/node.js'
+import { userAgent } from '../../../src/base/outbound/guarded-outbound.js'
 import { openReadership } from '../../../src/index.js'
+import { nameRuleSet } from '../../../src/rules/build-rule-set.js'
 import { startCollector } from '../../fixtures/collector.js'
 import { command } from '../../fixtures/command.js'
 import { directory } from '../../fixtures/files.js'
@@ -47,6 +50,7 @@ t.test(
       /^readership_shipped_rows_total\{list="agent_events"\} 1$/m.test(await metrics()),
     )
     t.match(await metrics(), /^readership_collector_ready 1$/m)
+    t.match(await metrics(), /^readership_rules_age_seconds \d/m)
     t.match(await metrics(), /^readership_requests_total\{status="2xx"\} 2$/m)
     const read = await fetch(`${first.admin}/api/stats/overview?site=1`)
     t.equal(read.status, 404)
@@ -89,9 +93,15 @@ t.test(
 t.test('a middleware with a collector has the same three functions', async (t) => {
   const collector = await startCollector({ key: KEY })
   const data = directory(t)
+  const redirects = [{ from: '/old', to: '/new', status: 301 as const }]
+  const rules = { site: 2, domains: [], rules: [], sitemaps: [], robots: [], redirects }
+  writeFileSync(join(data, 'rules.json'), JSON.stringify(nameRuleSet([rules])))
   const readership = await openReadership({ data, collector: `${collector.url}/`, site: 2, ingest_key: KEY })
   const server = createServer(
-    listener(readership, (_, res) => res.setHeader('content-type', 'text/html').end('<p>')),
+    listener(readership, (req, res) => {
+      res.statusCode = req.url === '/old' ? 404 : 200
+      res.setHeader('content-type', 'text/html').end('<p>')
+    }),
   ).listen(0)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -99,6 +109,14 @@ t.test('a middleware with a collector has the same three functions', async (t) =
   response.resume()
   await eventually('the row', () => collector.paths().includes('/page'))
   t.equal(collector.deliveries[0]?.site_id, 2)
+  const statusOf = async (agent: string) => {
+    const [missing] = await once(get({ port, path: '/old', headers: { 'user-agent': agent } }), 'response')
+    missing.resume()
+    return missing.statusCode
+  }
+  t.equal(await statusOf(CHROME), 301, 'the redirects that it had last')
+  const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync('package.json', 'utf8')))
+  t.equal(await statusOf(userAgent(version)), 404, 'but readership itself sees the site as it is')
   const health = await readership.fetch(new Request('http://x/healthz'), { ip: '' })
   t.equal(await health.text(), 'ok\n')
   server.close()
