@@ -1,9 +1,11 @@
 import { createServer } from 'node:http'
 import t, { type Test } from 'tap'
+import { nameRuleSet } from '../../../src/rules/build-rule-set.js'
 import { DecidingRule } from '../../../src/rules/rule.js'
 import type { LiveRules } from '../../../src/site/rules/live-rules.js'
 import { exchangeBytes, portOf, startProxy, waitFor } from '../proxy/fixtures/sockets.js'
 import { openRawClient, SWITCHING, startFront, startRawOrigin, UPGRADE_REQUEST } from '../proxy/fixtures/upgrades.js'
+import { ADAPTERS, startAdapterSite } from './fixtures/adapter-sites.js'
 import { manyRules, startRules } from './fixtures/fifty-rules.js'
 
 /** How the proxy refuses: framing, uploads, upgrades, and requests that wait for a verdict. */
@@ -159,6 +161,32 @@ t.test('a strict rule waits for the verdict, and never for a worker that does no
   )
 })
 
+for (const [name, create] of Object.entries(ADAPTERS))
+  t.test(`${name}: a strict rule waits for the verdict before the application gets the request`, async (t) => {
+    const rows = [
+      ['spoofed', { status: '403', served: 0, rule: 7 }],
+      ['verified', { status: '200', served: 1, rule: undefined }],
+    ] as const
+    for (const [identity, expected] of rows) {
+      const page = { status: 200, headers: {}, body: 'page' }
+      const { rules, records, port, served } = await startAdapterSite(t, create, () => page)
+      const strict = rule({ identity: ['spoofed'], strict: true })
+      const site = { site: 1, domains: [], rules: [strict], sitemaps: [], robots: [], redirects: [] }
+      rules.apply(nameRuleSet([site]))
+      let servedBefore: number | undefined
+      rules.checkClaimsWith(async () => {
+        // Later than all that the request itself could have called.
+        await new Promise(setImmediate)
+        servedBefore = served()
+        return identity
+      })
+      const status = (await exchangeBytes(port, [ask('GET /a', CLOSE)])).text.slice(9, 12)
+      await waitFor('a record', () => records.length > 0)
+      t.same({ status, served: served(), rule: records[0]?.decided?.rule }, expected, identity)
+      t.equal(servedBefore, 0, `${identity}: not before the verdict`)
+    }
+  })
+
 t.test('decisions are counted: on, in rehearsal, and paused', async (t) => {
   const rules = startRules([
     rule({ id: 1, paths: ['/a'] }),
@@ -168,14 +196,14 @@ t.test('decisions are counted: on, in rehearsal, and paused', async (t) => {
   const status = async (path: string) => (await exchangeBytes(port, [ask(`GET ${path}`, CLOSE)])).text.slice(9, 12)
   t.same([await status('/a'), await status('/b')], ['403', '200'])
   const [site] = rules.set.sites
-  if (site) rules.apply({ version: 'paused', sites: [{ ...site, paused_since: '2026-11-28T10:00:00Z' }] })
+  if (site) rules.apply(nameRuleSet([{ ...site, paused_since: '2026-11-28T10:00:00Z' }]))
   t.equal(await status('/a'), '200', 'paused')
   t.same(rules.counts(), [
     { site: 1, rule: 1, action: 'block', state: 'on', count: 1 },
     { site: 1, rule: 2, action: 'gone', state: 'rehearse', count: 1 },
     { site: 1, rule: 1, action: 'block', state: 'paused', count: 1 },
   ])
-  rules.apply({ version: 'none left', sites: [] })
+  rules.apply(nameRuleSet([]))
   t.equal(rules.decide, undefined, 'without a rule nothing is looked at')
   t.same(rules.counts(), [], 'deleted rules leave the metrics')
 })
