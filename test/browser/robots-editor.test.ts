@@ -39,12 +39,12 @@ t.test('a preset is tried, published, served and rolled back', { timeout: 300_00
   t.match(before, /<title>/, 'the text of the origin')
   await judged()
 
-  await page.selectOption('.robots-head select', 'search_not_training')
+  await page.selectOption('main select', 'search_not_training')
   const preset = await area.inputValue()
   t.match(preset, /^User-agent: GPTBot$/m, 'the preset replaces the text')
   await judged()
-  t.match(await page.locator('.robots-effects table').textContent(), /GPTBot/, 'agents that lose fetches')
-  t.equal(await page.locator('.robots-band').count(), 0, 'no search engine is touched')
+  t.match(await page.locator('.results table').textContent(), /GPTBot/, 'agents that lose fetches')
+  t.equal(await page.locator('.engines').count(), 0, 'no search engine is touched')
   t.strictSame(await findFaults(), [], 'axe finds nothing')
 
   await area.press('Control+z')
@@ -57,25 +57,24 @@ t.test('a preset is tried, published, served and rolled back', { timeout: 300_00
   await page.getByText('Published.').waitFor()
   t.equal(await served(), preset, 'the proxy serves it')
 
-  await page.selectOption('.robots-head select', 'nothing')
-  await page.locator('.robots-band').waitFor()
+  await page.selectOption('main select', 'nothing')
+  await page.locator('.engines').waitFor()
   const publish = page.getByRole('button', { name: 'Publish' })
   t.ok(await publish.isDisabled(), 'a text without search engines is locked')
   t.strictSame(await findFaults(), [], 'axe finds nothing in the band')
 
-  const name = /type (.+):/.exec((await page.locator('.robots-band label').textContent()) ?? '')?.[1] ?? ''
-  await page.locator('.robots-band input').fill(name)
+  const name = /Type (.+) to go on/.exec((await page.locator('.engines label').textContent()) ?? '')?.[1] ?? ''
+  await page.locator('.engines input').fill(name)
   await publish.click()
   await eventually(
     'the second version',
-    async () => (await page.locator('.robots-versions li:not(.draft)').count()) === 2,
+    async () => (await page.locator('table[aria-label="Versions"] tbody tr').count()) === 2,
   )
   t.match(await served(), /^User-agent: \*\n(?:.*\n){2}Disallow: \/$/m)
-  await page.locator('.robots-versions li:not([aria-current]) button', { hasText: 'Roll back' }).click()
+  await page.getByRole('button', { name: 'Roll back' }).click()
   await page.getByText('Rolled back.').waitFor()
   t.equal(await served(), preset, 'rolled back')
 
-  await page.locator('input[name="robots-server"]').nth(1).check()
   await page.getByRole('button', { name: 'Let my server serve it again' }).click()
   await page.getByText('Your server serves its robots.txt again.').waitFor()
   t.match(await served(), /<title>/, 'the origin serves it again')
@@ -91,6 +90,6 @@ t.test('a preset is tried, published, served and rolled back', { timeout: 300_00
   await phone.page.locator('.robots-editor textarea').waitFor()
   t.ok(await phone.page.evaluate(FITS), 'the page does not scroll sideways')
 
-  t.match(await phone.page.locator('.robots-effects').textContent(), /Neu untersagt/)
+  t.match(await phone.page.locator('.results').textContent(), /Neu untersagt/)
   await phone.context.close()
 })

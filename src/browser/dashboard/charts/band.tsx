@@ -10,6 +10,8 @@ export interface BandSeries {
   unit: string
   buckets: readonly Bucket[]
   comparison?: readonly Bucket[] | undefined
+  /** The word for the dashed line, if it is not the time before. */
+  dashed?: string
 }
 
 interface BandProps {
@@ -58,7 +60,7 @@ export function Band({ series, scale, top, height, isLast, unfinished, shares }:
           key={`c${run[0]}`}
           d={path(run.map((i) => point(comparison, i)))}
           fill="none"
-          stroke="var(--line)"
+          stroke={series.dashed ? 'var(--ink)' : 'var(--line)'}
           stroke-width="1.3"
           stroke-dasharray="3 4"
         />

@@ -21,7 +21,8 @@ interface NoteStripProps {
   /** All notes of the chart: marks of one day cover each other, so the strip leads from one to the next. */
   among: readonly Note[]
   onOpen: (id: number | undefined) => void
-  onChange: () => void
+  /** Opens the note to be changed; absent where only its text is to be read. */
+  onChange?: () => void
 }
 
 /** One note, with seven days before and after it, for both readerships. It stands below the chart and covers nothing. */
@@ -54,7 +55,7 @@ export function NoteStrip({ note, among, onOpen, onChange }: NoteStripProps) {
           )}{' '}
           {hasRole('member') && (
             <>
-              <LinkButton onClick={onChange}>{parts.edit}</LinkButton>{' '}
+              {onChange && <LinkButton onClick={onChange}>{parts.edit}</LinkButton>}{' '}
               <LinkButton onClick={() => void act(remove, parts.deleted)}>{parts.delete}</LinkButton>
             </>
           )}{' '}

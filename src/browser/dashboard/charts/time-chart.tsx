@@ -76,7 +76,7 @@ export function TimeChart({
                 shares={kindOf(each_.metric) === 'share'}
               />
             ))}
-            {ticks(scale, granularity, narrow ? 70 : 90).map(({ x, text, anchor }) => (
+            {ticks(scale, granularity, narrow ? 84 : 90).map(({ x, text, anchor }) => (
               <text key={x} x={x} y={axis + 14} text-anchor={anchor}>
                 {text}
               </text>
@@ -243,7 +243,7 @@ function Tip({ at, series, scale, granularity }: TipProps) {
             ? `, ${parts.partly}`
             : ''}
       </div>
-      {series.map(({ of, metric, unit, buckets, comparison }) => (
+      {series.map(({ of, metric, unit, buckets, comparison, dashed }) => (
         <div key={of}>
           <Mark of={of} />
           {unit}
@@ -251,7 +251,7 @@ function Tip({ at, series, scale, granularity }: TipProps) {
           {buckets[at]?.imported && <span class="muted">{parts.imported}</span>}
           {comparison && (
             <span class="muted">
-              {parts.previous} {comparison[at]?.t ? formatDay(comparison[at].t) : ''}:{' '}
+              {dashed ?? `${parts.previous} ${comparison[at]?.t ? formatDay(comparison[at].t) : ''}`}:{' '}
               {write(metric, comparison[at]?.value)}
             </span>
           )}

@@ -10,6 +10,25 @@ import { SeverityTag } from './tags.js'
 /** How much room a column has, and where it is left out. */
 type Look = Pick<Column<unknown>, 'width' | 'wide' | 'rare' | 'phone'>
 
+/** A column named by its heading, a text that no other column of the table has. */
+export const column = <Row,>(
+  head: string,
+  look: Omit<Column<Row>, 'key' | 'head' | 'cell'>,
+  cell: (row: Row) => ComponentChildren,
+): Column<Row> => ({ key: head, head, ...look, cell })
+
+/** The column of a row's button; no column for readers who have none. */
+export const buttonColumn = <Row,>(width: string, cell: ((row: Row) => ComponentChildren) | false): Column<Row>[] =>
+  cell
+    ? [
+        {
+          ...{ key: 'act', right: true, width, phone: 'end' },
+          head: <span class="visually-hidden">{t().shell.act}</span>,
+          cell,
+        },
+      ]
+    : []
+
 /** The column of pages. */
 export const pageColumn = (
   head: ComponentChildren = t().overview.page,

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { isProblem, type Problem } from '../state/client.js'
 import { t } from '../texts/index.js'
 import { PlainButton } from './buttons.js'
-import { FormProblem } from './fields.js'
+import { type FieldProblem, FormProblems } from './fields.js'
 
 interface DialogProps {
   title: string
@@ -110,6 +110,8 @@ export const Toasts = () => (
 interface FormProps {
   /** Sends the form. A `Problem` that it throws is shown, at its field if it names one; the input stays. */
   submit: (fields: FormData) => Promise<void>
+  /** Faults that are known before it is sent. */
+  problems?: readonly FieldProblem[] | undefined
   action: string
   danger?: boolean
   onCancel?: () => void
@@ -119,7 +121,8 @@ interface FormProps {
 }
 
 /** A form that sends once, says what is wrong, and loses no input. */
-export function Form({ submit, action, danger, onCancel, cancelLabel = t().parts.cancel, children }: FormProps) {
+export function Form(props: FormProps) {
+  const { submit, problems = [], action, danger, onCancel, cancelLabel = t().parts.cancel, children } = props
   const [problem, setProblem] = useState<Problem>()
   const [busy, setBusy] = useState(false)
   const { parts } = t()
@@ -139,7 +142,7 @@ export function Form({ submit, action, danger, onCancel, cancelLabel = t().parts
   }
   return (
     <form onSubmit={(event) => void send(event)}>
-      <FormProblem.Provider value={problem}>{children}</FormProblem.Provider>
+      <FormProblems.Provider value={problem ? [problem, ...problems] : problems}>{children}</FormProblems.Provider>
       {problem && (
         <p class="absent" role="alert">
           <span />

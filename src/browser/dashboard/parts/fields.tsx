@@ -6,12 +6,17 @@ import {
   type TextareaHTMLAttributes,
 } from 'preact'
 import { useContext } from 'preact/hooks'
-import type { Problem } from '../state/client.js'
 import { timeZone } from '../state/session.js'
 import { instantOf } from '../state/zone.js'
 
-/** The problem for which the form around a field was refused. */
-export const FormProblem = createContext<Problem | undefined>(undefined)
+/** A fault of a form. */
+export interface FieldProblem {
+  field?: string | undefined
+  message: string
+}
+
+/** Why the form around a field was refused, or would be. */
+export const FormProblems = createContext<readonly FieldProblem[]>([])
 
 interface Labelled {
   label: string
@@ -31,8 +36,8 @@ const isAbout = (field: string | undefined, name: string): boolean =>
 
 /** Says why the form was refused, if that is about one of these fields. */
 export function Wrong({ names }: { names: readonly string[] }) {
-  const problem = useContext(FormProblem)
-  return names.some((name) => isAbout(problem?.field, name)) ? <span class="wrong">{problem?.message}</span> : null
+  const problem = useContext(FormProblems).find(({ field }) => names.some((name) => isAbout(field, name)))
+  return problem ? <span class="wrong">{problem.message}</span> : null
 }
 
 /** A labelled field with its hint and what is wrong with it. */

@@ -1,52 +1,94 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { paths } from '../client/index.js'
-import { client, isProblem, type Problem, send } from './client.js'
-import { quantity } from './quantity.js'
+import { root } from './address.js'
+import { isProblem, type Problem, request } from './client.js'
 import { envelope } from './question.js'
 
-type Responses = paths['/api/policy/rehearsal']['post']['responses']
-export type TextRehearsal = Responses[200]['content']['application/json']['data']
+type Path = '/api/rules/rehearsal' | '/api/policy/rehearsal'
+type Body<P extends Path> = NonNullable<paths[P]['post']['requestBody']>['content']['application/json']
+type Answer<P extends Path> = paths[P]['post']['responses'][200]['content']['application/json']['data']
+/** The thing that is tried. The window is the one on screen. */
+type Input<P extends Path> = Omit<Body<P>, 'site' | 'range' | 'start' | 'end'>
 
-/** The last result with the text that it is about, and whether a newer one is under way. */
-export interface Tried {
-  result?: TextRehearsal
-  text?: string
+export type RulesRehearsal = Answer<'/api/rules/rehearsal'>
+export type TextRehearsal = Answer<'/api/policy/rehearsal'>
+/** A rule as the rehearsal takes it. */
+export type TriedRule = NonNullable<Body<'/api/rules/rehearsal'>['rules']>[number]
+
+/** Milliseconds after an edit until it is tried, and after which the reader is told that it takes a while. */
+const EDIT_MS = 300
+const SLOW_MS = 1_000
+
+interface Shown<P extends Path> {
+  key?: string
+  data?: Answer<P>
+  /** The thing that `data` is about. */
+  of?: Input<P> | undefined
   problem?: Problem
-  isWaiting: boolean
-  retry(): void
 }
 
-/** A number of a rehearsal with its word: its units are those of the reads. */
-export const fetchesOf = (n: number) => quantity('/api/policy/violations/agents fetches', n)
-export const pagesOf = (n: number) => quantity('/api/agents/coverage total', n)
+/** The last answer of each kind, so that a form that was saved, or a view that comes back, draws at once. */
+const latest = new Map<Path, Shown<Path>>()
 
-/** A text is tried so long after the last edit. */
-const PAUSE_MS = 300
-
-/** Tries a text on the window on screen after each pause of its author; an earlier question is cancelled. */
-export function useTextRehearsal(text: string | undefined, hostname: string | undefined): Tried {
+/**
+ * Tries something on the window on screen; undefined: nothing is asked. An earlier result stays, as `stale`, until the new
+ * one is there.
+ */
+export function useRehearsal<P extends Path>(path: P, input: Input<P> | undefined) {
   const { site, range, start, end } = envelope('agent')
-  const [tried, setTried] = useState<Omit<Tried, 'isWaiting' | 'retry'> & { key?: string }>({})
+  const body = JSON.stringify({ site, ...(start ? { start, end } : { range }), ...input })
+  const key = input && path + body
+  const [shown, setShown] = useState<Shown<P>>(() => {
+    const known = latest.get(path) as Shown<P> | undefined
+    return known?.key === key ? (known ?? {}) : {}
+  })
   const [turn, setTurn] = useState(0)
-  const window = Object.fromEntries(
-    Object.entries({ range, start, end, hostname }).filter(([, value]) => value !== undefined),
-  )
-  const key = JSON.stringify([site, window, text, turn])
+  const [cancel, setCancel] = useState<() => void>()
   useEffect(() => {
-    if (text === undefined) return
+    if (key === undefined || shown.key === key) return
     const stop = new AbortController()
-    const timer = setTimeout(() => {
-      const body = { site: Number(site), text, ...window }
-      send(client.POST('/api/policy/rehearsal', { body, signal: stop.signal })).then(
-        ({ data: result }) => stop.signal.aborted || setTried({ result, text, key }),
-        (problem: unknown) =>
-          stop.signal.aborted || (isProblem(problem) && setTried((before) => ({ ...before, problem, key }))),
-      )
-    }, PAUSE_MS)
+    const show = (next: Shown<P>) => stop.signal.aborted || setShown(next)
+    const ask = async () => {
+      const onCancel = () => {
+        show({ ...shown, key, problem: { status: 0, code: 'cancelled', message: '', at: new Date() } })
+        stop.abort()
+      }
+      const late = setTimeout(() => setCancel(() => onCancel), SLOW_MS)
+      const headers = { 'content-type': 'application/json' }
+      const init = { method: 'POST', headers, body, signal: stop.signal }
+      try {
+        const { data } = Object(await request(`${root.href.replace(/\/$/, '')}${path}`, init))
+        latest.set(path, { key, data, of: input })
+        show({ key, data, of: input })
+      } catch (problem) {
+        if (!isProblem(problem)) throw problem
+        show({ ...shown, key, problem })
+      } finally {
+        clearTimeout(late)
+        setCancel(undefined)
+      }
+    }
+    const timer = setTimeout(() => void ask(), shown.data ? EDIT_MS : 0)
     return () => {
       clearTimeout(timer)
       stop.abort()
     }
-  }, [key])
-  return { ...tried, isWaiting: text !== undefined && tried.key !== key, retry: () => setTurn(turn + 1) }
+  }, [key, turn])
+  const { problem, data, of } = shown
+  const isOwn = shown.key === key
+  const isAsked = key !== undefined
+  return {
+    ...(data && isAsked ? { data, of } : {}),
+    ...(isOwn && problem ? { problem } : {}),
+    loading: isAsked && data === undefined && !isOwn,
+    stale: isAsked && data !== undefined && !isOwn,
+    /** Cancels a rehearsal that takes long; absent while none does. */
+    cancel,
+    retry: () => {
+      setShown(({ key: _key, problem: _problem, ...old }) => old)
+      setTurn(turn + 1)
+    },
+  }
 }
+export type Rehearsed = ReturnType<typeof useRehearsal<'/api/rules/rehearsal'>>
+export type TriedText = ReturnType<typeof useRehearsal<'/api/policy/rehearsal'>>

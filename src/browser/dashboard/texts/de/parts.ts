@@ -18,6 +18,7 @@ export const parts: Texts['parts'] = {
     database_error: 'Der Speicher antwortet gerade nicht.',
     internal_error: 'Dem Server ist ein Fehler unterlaufen. Sein Protokoll sagt, welcher.',
     unknown: 'Die Antwort war nicht lesbar.',
+    cancelled: 'Die Probe wurde abgebrochen. Nichts Geschriebenes ist verloren.',
     page_failed: 'Diese Ansicht lässt sich nicht zeichnen. Der Grund steht in der Konsole des Browsers.',
   },
   notShared: 'Dieser Link zeigt das nicht.',

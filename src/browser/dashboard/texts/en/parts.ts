@@ -18,6 +18,7 @@ export const parts = {
     database_error: 'The store does not answer now.',
     internal_error: 'The server made a mistake. Its log says which.',
     unknown: 'The answer could not be read.',
+    cancelled: 'The rehearsal was cancelled. Nothing that you wrote is lost.',
     page_failed: 'This view cannot be drawn. The reason is in the browser’s console.',
   } as Record<string, string>,
   notShared: 'This link does not show this.',

@@ -1,12 +1,10 @@
 import { counted, formatNumber } from '../../state/format.js'
-import type { Quantity } from '../quantity.js'
 import type { Parts } from '../rich-text.js'
 
 export const robots = {
-  sentence: (disallowed: Quantity<'fetches'>, llms: number, sitemap: Quantity<'pages'>): Parts => [
-    `In this time the text would have disallowed ${disallowed.text} beyond today’s text; it hides ${counted(llms, 'link', 'links')} of llms.txt and ${sitemap.text} of the sitemap from agents that it does not name.`,
+  sentence: (disallowed: string, llms: number, sitemap: string): Parts => [
+    `In this time the text would have disallowed ${disallowed} beyond today’s text; it hides ${counted(llms, 'link', 'links')} of llms.txt and ${sitemap} of the sitemap from agents that it does not name.`,
   ],
-  editor: 'Text',
   editorLabel: (lines: number, differing: number) =>
     `robots.txt, ${counted(lines, 'line', 'lines')}; parsers read ${formatNumber(differing)} of them differently, as listed beside it`,
   show: { text: 'Text', diff: 'Changes' },
@@ -23,31 +21,27 @@ export const robots = {
     'Left: a bar marks a new line, ? a line that parsers read differently. Right: the fetches that the line would have decided.',
   newlyDisallowed: 'Newly disallowed',
   nothingAllowed: 'nothing newly allowed',
-  newlyAllowed: ({ text }: Quantity<'fetches'>) => `${text} newly allowed`,
+  newlyAllowed: (text: string) => `${text} newly allowed`,
   nothingDisallowed: 'The text disallows no fetch of this time that is allowed now.',
-  agent: 'Agent',
-  fetches: 'Fetches',
   after: 'After the last rule',
   readOn: (n: number) => `read on, ${counted(n, 'time', 'times')}`,
   unclear: (n: number) => `${formatNumber(n)} unclear`,
   neverRead: 'never read robots.txt',
   obeyed: 'obeyed',
   obeyedAfter: (time: string) => `obeyed, read it ${time} after`,
-  moreAgents: (n: number) => `and ${counted(n, 'more agent', 'more agents')}`,
   noSearchEngine: 'Search engines: no fetch newly disallowed.',
   limit: {
-    query: ({ text }: Quantity<'fetches'>) =>
-      `Of ${text} the record has no query, which a pattern of the text could match.`,
-    spoofed: ({ text }: Quantity<'fetches'>) => `${text} under a false name: left out.`,
-    no_policy: ({ text }: Quantity<'fetches'>) => `${text} of hostnames without a known robots.txt: left out.`,
+    query: (text: string) => `Of ${text} the record has no query, which a pattern of the text could match.`,
+    spoofed: (text: string) => `${text} under a false name: left out.`,
+    no_policy: (text: string) => `${text} of hostnames without a known robots.txt: left out.`,
   },
   hidden: 'Hidden by it',
   hiddenFrom: 'from agents that it does not name',
   hidesNothing: 'It hides no link of llms.txt and no page of the sitemap from them.',
-  hiddenInAll: (llms: number, sitemap: Quantity<'pages'>) =>
-    `In all ${counted(llms, 'link', 'links')} of llms.txt and ${sitemap.text} of the sitemap.`,
-  hiddenFromNamed: (agents: readonly string[], total: number, llms: number, sitemap: Quantity<'pages'>) =>
-    `From ${agents.slice(0, 3).join(', ')}${total > 3 ? ` and ${formatNumber(total - Math.min(3, agents.length))} more` : ''} it hides ${counted(llms, 'link', 'links')} and ${sitemap.text}.`,
+  hiddenInAll: (llms: number, sitemap: string) =>
+    `In all ${counted(llms, 'link', 'links')} of llms.txt and ${sitemap} of the sitemap.`,
+  hiddenFromNamed: (agents: readonly string[], total: number, llms: number, sitemap: string) =>
+    `From ${agents.slice(0, 3).join(', ')}${total > 3 ? ` and ${formatNumber(total - Math.min(3, agents.length))} more` : ''} it hides ${counted(llms, 'link', 'links')} and ${sitemap}.`,
   differing: 'Lines that parsers read differently',
   noneDiffers: 'All parsers read every line the same way.',
   difference: {
@@ -71,26 +65,14 @@ export const robots = {
         : `RFC 9309 has only letters, - and _ in names; Google reads “${name}”.`,
   } as Record<string, (detail: string) => string>,
   bandTitle: (n: number) => `This text would newly disallow ${counted(n, 'search engine', 'search engines')}.`,
-  engine: (name: string, { text }: Quantity<'fetches'>) => `${name}: ${text}`,
-  typeName: (name: string) => `To publish it nevertheless, type ${name}:`,
-  servedBy: 'Served by',
-  byUs: 'readership',
-  byServer: 'my server; I copy the text',
+  byUs: 'readership serves the robots.txt of this site.',
+  byServer: 'Your server serves its own robots.txt. Publish yours here, or copy it there.',
   publish: 'Publish',
   published: 'Published.',
   handBack: 'Let my server serve it again',
   handedBack: 'Your server serves its robots.txt again.',
-  copy: 'Copy',
-  copied: 'Copied.',
-  lastPublished: (at: string, by: string) => `Last published ${at} by ${by}`,
-  needsAdmin: 'Publishing requires the admin role. Ask an owner.',
   versions: 'Versions',
-  draft: 'Draft',
-  notServed: 'not served',
   served: 'served',
-  lines: (n: number) => counted(n, 'line', 'lines'),
-  edit: 'Edit',
   rollBack: 'Roll back',
   rolledBack: 'Rolled back.',
-  noVersions: 'readership has served no robots.txt of this site yet.',
 }

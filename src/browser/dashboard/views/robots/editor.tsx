@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Mark } from '../../parts/marks.js'
 import { formatNumber } from '../../state/format.js'
-import type { Tried } from '../../state/rehearsal.js'
+import type { TriedText } from '../../state/rehearsal.js'
 import { t } from '../../texts/index.js'
 
 /** Lines beyond this have no marks beside them: each is a row of both gutters. */
@@ -12,13 +12,13 @@ interface EditorProps {
   text: string
   /** The text that is served now: other lines are new. */
   present: string
-  tried: Tried
-  /** A text that replaces the one in the editor; another number replaces it once more. */
-  replacement: { text: string; turn: number } | undefined
+  tried: TriedText
+  /** A text that replaces the one in the editor, once for each object. */
+  replacement: { text: string } | undefined
   onChange: (text: string) => void
 }
 
-export const linesOf = (text: string): string[] => text.split(/\r?\n/)
+const linesOf = (text: string): string[] => text.split(/\r?\n/)
 
 /** Replaces the text as if it had been typed, so that the browser's own undo takes it back. */
 function typeOver(area: HTMLTextAreaElement, text: string): void {
@@ -37,13 +37,13 @@ export function Editor({ text, present, tried, replacement, onChange }: EditorPr
     if (replacement === undefined || area.current === null) return
     typeOver(area.current, replacement.text)
     onChange(area.current.value)
-  }, [replacement?.turn])
+  }, [replacement])
   const lines = linesOf(text)
   const marked = lines.slice(0, MAX_MARKED)
   const before = new Set(linesOf(present))
-  const judged = tried.text === undefined ? [] : linesOf(tried.text)
-  const fetches = new Map(tried.result?.lines.map((one) => [one.line, one.fetches]))
-  const differing = new Set(tried.result?.differing.map(({ line }) => line))
+  const judged = tried.of ? linesOf(tried.of.text) : []
+  const fetches = new Map(tried.data?.lines.map((one) => [one.line, one.fetches]))
+  const differing = new Set(tried.data?.differing.map(({ line }) => line))
   const isJudged = (line: string, i: number) => judged[i] === line
   const isNew = (line: string) => line !== '' && !before.has(line)
   return (
@@ -51,7 +51,7 @@ export function Editor({ text, present, tried, replacement, onChange }: EditorPr
       <ol class="gutter" aria-hidden="true">
         {marked.map((line, i) => (
           <li key={`${i}`} class={isNew(line) ? 'new' : ''}>
-            {isJudged(line, i) && differing.has(i + 1) && <b class="differs">?</b>}
+            {isJudged(line, i) && differing.has(i + 1) && <b>?</b>}
             {i + 1}
           </li>
         ))}
@@ -68,15 +68,9 @@ export function Editor({ text, present, tried, replacement, onChange }: EditorPr
       <ol class="gutter counts" aria-hidden="true">
         {marked.map((line, i) => (
           <li key={`${i}`}>
-            {!isJudged(line, i) ? (
-              '…'
-            ) : fetches.has(i + 1) ? (
-              <>
-                <Mark of="agent" /> {formatNumber(fetches.get(i + 1) ?? 0)}
-              </>
-            ) : (
-              ''
-            )}
+            {!isJudged(line, i)
+              ? '…'
+              : fetches.has(i + 1) && [<Mark of="agent" />, formatNumber(fetches.get(i + 1) ?? 0)]}
           </li>
         ))}
       </ol>

@@ -2,7 +2,8 @@ import type { Prefill } from '../../parts/act-link.js'
 import { operatorName } from '../../parts/claimed-name.js'
 import { place } from '../../state/address.js'
 import { formatBytes, formatDay } from '../../state/format.js'
-import type { Rule, TriedRule } from '../../state/rules.js'
+import type { TriedRule } from '../../state/rehearsal.js'
+import type { Rule } from '../../state/rules.js'
 import { t } from '../../texts/index.js'
 
 type Optional = 'budget' | 'license_url' | 'until'
@@ -47,74 +48,42 @@ export function prefilled(
   }
 }
 
-/** Whether a rule would refuse every agent everywhere. */
-export const matchesAll = (rule: Draft): boolean =>
-  rule.action !== 'allow' &&
-  [rule.agents, rule.operators, rule.purposes, rule.identity].every((list) => list.length === 0) &&
-  !rule.disallowed &&
-  rule.budget === undefined &&
-  (rule.paths.length === 0 || rule.paths.some((path) => /^\/?\*\*(?:\/\*+)?$/.test(path)))
-
 /** The rule as a rehearsal takes it: one that is off is tried as if it were rehearsed. */
-export function tried({ budget, license_url, until, ...draft }: Draft, id?: number): TriedRule {
+export function tried({ budget, license_url, until, name, state, ...draft }: Draft, id?: number): TriedRule {
   return {
     ...draft,
-    ...(budget ? { budget } : {}),
-    ...(until ? { until } : {}),
-    ...(license_url && URL.canParse(license_url) ? { license_url } : {}),
-    ...(draft.name.trim() === '' ? { name: '?' } : {}),
-    ...(id === undefined ? {} : { id }),
-    state: draft.state === 'off' ? 'rehearse' : draft.state,
+    ...(budget && { budget }),
+    ...(until && { until }),
+    ...(license_url && URL.canParse(license_url) && { license_url }),
+    ...(id !== undefined && { id }),
+    name: name.trim() || '?',
+    state: state === 'off' ? 'rehearse' : state,
   }
 }
+
+/** A stored rule as the rehearsal takes it. */
+export const asTried = (rule: Rule): TriedRule => tried(draftOf(rule), rule.id)
 
 /** Names of agents by `agent_id`. */
 export type Names = ReadonlyMap<string, string>
 
-/** Names whom a rule is about. */
-const whoOf = (rule: Draft, names: Names): string[] => [
-  ...rule.agents.map((id) => names.get(id) ?? id),
-  ...rule.operators.map(operatorName),
-  ...rule.purposes.map((purpose) => t().parts.purpose[purpose] ?? purpose),
-]
-
-/** Says in words what a budget lets pass. */
-function budgetText({ limit, unit, per, by }: NonNullable<Draft['budget']>): string {
-  const { rules, units } = t()
-  return rules.above(unit === 'bytes' ? formatBytes(limit) : units.fetches(limit), rules.per[per], rules.by[by])
-}
-
-/** Says a rule in one line: who, where, and what they get. */
+/** Says a rule in one line: who, where, above which budget, and what they get. */
 export function ruleText(rule: Draft, names: Names): string {
-  const { rules } = t()
-  const who = whoOf(rule, names)
-  const identity = rule.identity.map((each) => rules.identity[each].toLowerCase()).join(', ')
-  const parts = [
-    who.length > 0 ? who.slice(0, 4).join(', ') : rules.any(identity),
-    ...(who.length > 4 ? [rules.more(who.length - 4)] : []),
-    ...(who.length > 0 && identity ? [identity] : []),
-    rule.paths.slice(0, 3).join(', ') || (rule.disallowed ? rules.disallowedOnly : rules.everywhere),
-    ...(rule.paths.length > 3 ? [rules.more(rule.paths.length - 3)] : []),
-    ...(rule.budget ? [budgetText(rule.budget)] : []),
+  const { rules, units, parts } = t()
+  const { budget } = rule
+  const few = (list: readonly string[]) => (list.length > 4 ? [...list.slice(0, 4), rules.more(list.length - 4)] : list)
+  const who = [
+    ...rule.agents.map((id) => names.get(id) ?? id),
+    ...rule.operators.map(operatorName),
+    ...rule.purposes.map((purpose) => parts.purpose[purpose] ?? purpose),
+  ]
+  const amount = budget && (budget.unit === 'bytes' ? formatBytes(budget.limit) : units.fetches(budget.limit))
+  const said = [
+    ...few(who.length > 0 ? who : [rules.anyAgent]),
+    ...rule.identity.map((each) => parts.verification[each].toLowerCase()),
+    ...few(rule.paths.length > 0 ? rule.paths : [rule.disallowed ? rules.disallowedOnly : rules.everywhere]),
+    ...(budget && amount ? [rules.above(amount, rules.per[budget.per], rules.by[budget.by])] : []),
   ]
   const gets = rule.action === 'allow' ? rules.passes : `${STATUS[rule.action]}`
-  return `${parts.join(', ')}: ${gets}${rule.until ? `, ${rules.untilDay(formatDay(rule.until))}` : ''}.`
-}
-
-/** Seconds of a budget's window, after which an agent may come back at the latest. */
-const WINDOW_S = { minute: 60, hour: 3_600, day: 86_400 }
-
-/** The answer that a refused agent gets, as text: the status, the headers that say why, and the owner's words. */
-export function answerText({ action, text, license_url, budget }: Draft, form: 'plain' | 'html' | 'json'): string {
-  if (action === 'allow') return ''
-  const reason = { block: 'Forbidden', pay: 'Payment Required', limit: 'Too Many Requests', gone: 'Gone' }[action]
-  const type = { plain: 'text/plain', html: 'text/html', json: 'application/json' }[form]
-  const lines = [`HTTP/1.1 ${STATUS[action]} ${reason}`, `Content-Type: ${type}; charset=utf-8`]
-  if (action === 'limit') lines.push(`Retry-After: ${WINDOW_S[budget?.per ?? 'hour']}`)
-  if (action === 'pay' && license_url)
-    lines.push(
-      `Link: <${license_url}>; rel="license"; type="application/rsl+xml"`,
-      'WWW-Authenticate: License error="invalid_request", error_description="A licence is required"',
-    )
-  return [...lines, '', text[form] ?? t().rules.ownText].join('\n')
+  return `${said.join(', ')}: ${gets}${rule.until ? `, ${rules.untilDay(formatDay(rule.until))}` : ''}.`
 }

@@ -6,9 +6,12 @@ import { useRead } from '../../state/data.js'
 import { formatBytes } from '../../state/format.js'
 import { mixedEnvelope, useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
+import { STATES } from './rule.js'
 
-const most = <T,>(list: readonly T[], by: (one: T) => number = () => 0): T | undefined =>
-  [...list].sort((a, b) => by(b) - by(a)).find((one) => by(one) > 0)
+const most = <T,>(list: readonly T[] | undefined, by: (one: T) => number): T | undefined =>
+  [...(list ?? [])].sort((a, b) => by(b) - by(a)).find((one) => by(one) > 0)
+
+const TAKERS = ['training', 'assistant', 'data', 'seo', 'archive', 'other']
 
 /** Suggests rules from the record: names that are not theirs, the largest agent that cannot be verified, and disobedience. */
 function useSuggestions() {
@@ -18,18 +21,13 @@ function useSuggestions() {
   const agents = useOne('/api/agents/breakdown', 'agent', { ...all, dimension: 'agent_id' })
   const violations = useOne('/api/policy/violations/agents', 'agent', all)
   const gap = useRead('/api/citation-gap/summary', mixedEnvelope())
-  const rows = agents.data ?? []
   const readersOf = (operator = '') =>
     units.aiVisits(gap.data?.operators.find((one) => one.operator === operator)?.arrivals ?? 0)
-  const spoofed = most(rows, (row) => row.spoofed ?? 0)
-  const takers = ['training', 'assistant', 'data', 'seo', 'archive', 'other']
-  const unverifiable = rows.filter(({ verified, purpose }) => verified === undefined && takers.includes(purpose ?? ''))
-  const taker = most(
-    unverifiable.filter(({ value }) => value !== 'other'),
-    ({ bytes = 0 }) => bytes,
+  const spoofed = most(agents.data, (row) => row.spoofed ?? 0)
+  const taker = most(agents.data, ({ value, verified, purpose = '', bytes = 0 }) =>
+    value !== 'other' && verified === undefined && TAKERS.includes(purpose) ? bytes : 0,
   )
-  const breaches = violations.data?.filter(({ severity }) => severity === 'breach') ?? []
-  const breach = most(breaches, ({ fetches }) => fetches)
+  const breach = most(violations.data, ({ severity, fetches }) => (severity === 'breach' ? fetches : 0))
   const suggestions: { text: string; rule: Prefill & { name: string } }[] = []
   if (spoofed)
     suggestions.push({
@@ -51,48 +49,50 @@ function useSuggestions() {
 
 /** Says what rules are, and suggests the first from what was recorded. */
 export function NoRules({ mayChange }: { mayChange: boolean }) {
-  const texts = t().rules
+  const { rules: texts, parts } = t()
   const { suggestions, answers } = useSuggestions()
   return (
-    <>
-      <div class="no-rules">
-        <h1 class="title">{texts.none}</h1>
-        <p class="muted">{texts.noneText}</p>
+    <Sheet title={texts.title}>
+      <div class="cell">
+        <p class="sentence">{texts.none}</p>
       </div>
-      <Sheet>
-        <ol class="cell rule-steps">
-          {texts.steps.map(([state, title, text]) => (
-            <li key={title}>
-              {state === 'stop' ? <kbd>.</kbd> : <Gate of={state} />}
-              <h2>{title}</h2>
-              <p class="muted small">{text}</p>
-            </li>
-          ))}
-        </ol>
-        <Panel
-          title={texts.suggestions}
-          aside={mayChange ? texts.eachInRehearsal : t().parts.needsRole('admin')}
-          answers={answers}
-        >
-          {() => (
-            <ul class="ranked">
-              {suggestions.map(({ text, rule }) => (
-                <li key={rule.name}>
-                  <span>
-                    <b>{rule.name || texts.emptyRule}</b>
-                    <span class="muted small line">{text}</span>
-                  </span>
-                  {mayChange && (
-                    <a class={rule.name ? 'button plain' : 'button'} href={hrefTo(newRule(rule))}>
-                      {rule.name ? texts.states.rehearse : texts.newRule}
-                    </a>
-                  )}
-                </li>
-              ))}
-            </ul>
-          )}
-        </Panel>
-      </Sheet>
-    </>
+      <Panel title={texts.state}>
+        {() => (
+          <ul class="ranked">
+            {STATES.map((state) => (
+              <li key={state}>
+                <span>
+                  <Gate of={state} /> <b>{texts.states[state]}</b>{' '}
+                  <span class="muted">{texts.stateMeaning[state]}</span>
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Panel>
+      <Panel
+        title={texts.suggestions}
+        aside={mayChange ? texts.eachInRehearsal : parts.needsRole('admin')}
+        answers={answers}
+      >
+        {() => (
+          <ul class="ranked roomy">
+            {suggestions.map(({ text, rule }) => (
+              <li key={rule.name}>
+                <span>
+                  <b>{rule.name || texts.emptyRule}</b>
+                  <span class="muted small line">{text}</span>
+                </span>
+                {mayChange && (
+                  <a class={rule.name ? 'button plain' : 'button'} href={hrefTo(newRule(rule))}>
+                    {rule.name ? texts.states.rehearse : texts.newRule}
+                  </a>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Panel>
+    </Sheet>
   )
 }

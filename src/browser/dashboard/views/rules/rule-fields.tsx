@@ -1,15 +1,14 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import type { DataOf } from '../../client/index.js'
 import { Choices } from '../../parts/buttons.js'
 import { operatorName } from '../../parts/claimed-name.js'
-import { Check, Choose, Field, Wrong } from '../../parts/fields.js'
+import { Check, Choose, dayOfForm, Input, Lines, Wrong } from '../../parts/fields.js'
 import { Icon } from '../../parts/marks.js'
-import { Popover } from '../../parts/popover.js'
 import { timeZone } from '../../state/session.js'
-import { dayOf, instantOf } from '../../state/zone.js'
+import { dayOf } from '../../state/zone.js'
 import { t } from '../../texts/index.js'
-import { ACTIONS, answerText, BUDGET, type Draft, IDENTITIES, type Names, STATUS } from './draft.js'
+import { ACTIONS, BUDGET, type Draft, IDENTITIES, type Names, STATUS } from './draft.js'
 
 interface FieldsProps {
   draft: Draft
@@ -27,48 +26,47 @@ const Line = ({ label, names = [], children }: { label: string; names?: string[]
   </fieldset>
 )
 
-/** A value of one of the lists that say who a rule is about. */
+/** A value of one of the lists that say who a rule is about, and its name with that of the list. */
 interface Choice {
   list: 'agents' | 'operators' | 'purposes' | 'except'
   value: string
   label: string
 }
 
-/** A button with a field that finds choices by their name. */
+const choice = (list: Choice['list'], value: string, name: string): Choice => ({
+  ...{ list, value, label: `${t().rules.list[list]} ${name}` },
+})
+
+/** A field that finds choices by their name. */
 function Adder({ label, choices, onAdd }: { label: string; choices: readonly Choice[]; onAdd: (one: Choice) => void }) {
-  const [text, setText] = useState('')
-  const matches = choices.filter((each) => each.label.toLowerCase().includes(text.trim().toLowerCase())).slice(0, 8)
+  const id = useId()
+  const add = (field: HTMLInputElement, isSought: (one: Choice) => boolean) => {
+    const found = choices.find(isSought)
+    if (!found) return
+    field.value = ''
+    onAdd(found)
+  }
   return (
-    <Popover class="chip add" button={`+ ${label}`}>
-      {(close) => {
-        const add = (one: Choice | undefined) => {
-          if (one) onAdd(one)
-          setText('')
-          close()
-        }
-        return (
-          <div class="menu">
-            <input
-              type="search"
-              autofocus
-              aria-label={label}
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-              onKeyDown={(event) => {
-                if (event.key !== 'Enter') return
-                event.preventDefault()
-                add(matches[0])
-              }}
-            />
-            {matches.map((one) => (
-              <button key={one.list + one.value} type="button" onClick={() => add(one)}>
-                <span dir="auto">{one.label}</span> <span class="muted small">{t().rules.list[one.list]}</span>
-              </button>
-            ))}
-          </div>
-        )
-      }}
-    </Popover>
+    <>
+      <input
+        class="chip add"
+        list={id}
+        aria-label={label}
+        placeholder={`+ ${label}`}
+        onInput={({ currentTarget }) => add(currentTarget, (one) => one.label === currentTarget.value)}
+        onKeyDown={(event) => {
+          const text = event.currentTarget.value.trim().toLowerCase()
+          if (event.key !== 'Enter' || text === '') return
+          event.preventDefault()
+          add(event.currentTarget, (one) => one.label.toLowerCase().includes(text))
+        }}
+      />
+      <datalist id={id}>
+        {choices.map((one) => (
+          <option key={one.label} value={one.label} />
+        ))}
+      </datalist>
+    </>
   )
 }
 
@@ -77,42 +75,41 @@ const MAX_CHIPS = 12
 /** The agents that the rule is about, and those that are left out. */
 function Who({ draft, onChange, catalog, names }: FieldsProps) {
   const { rules: texts, parts } = t()
-  const purposes = [...new Set(catalog.map(({ purpose }) => purpose))]
-  const choices: Choice[] = [
-    ...purposes.map((value) => ({ list: 'purposes' as const, value, label: parts.purpose[value] ?? value })),
-    ...catalog.map((agent) => ({ list: 'agents' as const, value: agent.agent_id, label: agent.name })),
-    ...[...new Set(catalog.map(({ operator }) => operator))].map((value) => ({
-      ...{ list: 'operators' as const, value, label: operatorName(value) },
-    })),
-  ]
+  const [agents, operators, purposes] = (['agent_id', 'operator', 'purpose'] as const).map((key) =>
+    catalog.map((one) => one[key]),
+  )
+  const nameOf = (value: string) => names.get(value) ?? parts.purpose[value] ?? operatorName(value)
+  const each = (list: Choice['list'], values: readonly string[] = []) =>
+    [...new Set(values)].map((value) => choice(list, value, nameOf(value)))
+  const chosen = (['purposes', 'operators', 'agents', 'except'] as const).flatMap((list) => each(list, draft[list]))
   const change = ({ list, value }: Choice, isAdded: boolean) => {
-    const rest = draft[list].filter((each) => each !== value)
+    const rest = draft[list].filter((one) => one !== value)
     onChange({ [list]: isAdded ? [...rest, value] : rest })
   }
-  const chosen = (['purposes', 'operators', 'agents', 'except'] as const).flatMap((list) =>
-    draft[list].map((value) => ({
-      list,
-      value,
-      label: names.get(value) ?? parts.purpose[value] ?? operatorName(value),
-    })),
-  )
   return (
     <Line label={texts.who} names={['agents', 'operators', 'purposes', 'except', 'refuse_search_engines', 'state']}>
       {chosen.slice(0, MAX_CHIPS).map((one) => (
         <span key={one.list + one.value} class="chip">
-          {texts.list[one.list]} <b>{one.label}</b>
+          <b>{one.label}</b>
           <button type="button" class="remove" aria-label={texts.remove(one.label)} onClick={() => change(one, false)}>
             <Icon name="close" />
           </button>
         </span>
       ))}
       {chosen.length > MAX_CHIPS && <span class="muted small">{texts.more(chosen.length - MAX_CHIPS)}</span>}
-      <Adder label={texts.addWho} choices={choices} onAdd={(one) => change(one, true)} />
       <Adder
-        label={texts.addExcept}
-        choices={choices.filter(({ list }) => list === 'agents').map((one) => ({ ...one, list: 'except' }))}
+        label={texts.addWho}
+        choices={[
+          ...each('purposes', purposes),
+          ...each('agents', agents),
+          ...each('operators', operators),
+          ...each('except', agents),
+        ]}
         onAdd={(one) => change(one, true)}
       />
+      {draft.refuse_search_engines && (
+        <Check label={texts.refusedOnPurpose} checked onChange={() => onChange({ refuse_search_engines: false })} />
+      )}
     </Line>
   )
 }
@@ -148,30 +145,62 @@ function Budget({ draft, onChange }: FieldsProps) {
   )
 }
 
-/** The owner's text in each form, and how the answer looks. */
-function Answer({ draft, onChange }: FieldsProps) {
+/** The texts of `src/rules/refusal.ts`, which an agent reads where the owner has written nothing. */
+const DEFAULT_TEXT = {
+  block: 'This site does not allow this fetch.',
+  pay: 'This page is licensed. See the Link header for the licence.',
+  limit: 'Too many fetches. Come back after the time that Retry-After names.',
+  gone: 'This page is gone.',
+} as const
+const FORMS = ['plain', 'html', 'json'] as const
+
+/** The owner's text in each form. An agent that asks for a form without a text gets the plain one. */
+function Answer({ draft: { action, text }, onChange }: FieldsProps) {
+  const [form, setForm] = useState<(typeof FORMS)[number]>('plain')
+  const { [form]: own = '', ...others } = text
   const texts = t().rules
-  const [form, setForm] = useState<'plain' | 'html' | 'json'>('plain')
-  const { [form]: own = '', ...others } = draft.text
+  if (action === 'allow') return null
   return (
     <Line label={texts.text} names={['text']}>
-      <Choices
-        values={['plain', 'html', 'json'] as const}
-        now={form}
-        nameOf={(each) => ({ plain: texts.plain, html: 'HTML', json: 'JSON' })[each]}
-        onChoose={setForm}
-      />
+      <Choices values={FORMS} now={form} nameOf={(each) => texts.form[each]} onChoose={setForm} />
       <textarea
         rows={2}
         aria-label={texts.text}
-        placeholder={texts.ownText}
+        placeholder={(form === 'plain' ? undefined : text.plain) ?? DEFAULT_TEXT[action]}
         value={own}
         maxLength={20_000}
         onInput={({ currentTarget: { value } }) =>
           onChange({ text: value === '' ? others : { ...others, [form]: value } })
         }
       />
-      <pre class="code">{answerText(draft, form)}</pre>
+    </Line>
+  )
+}
+
+/** The texts of a list of values, one a line or between commas. */
+const listOf = (text: string) => [...new Set(text.split(/[\n,]/).map((each) => each.trim()))].filter(Boolean)
+
+/** The choice of the answer. */
+function Gets({ draft, onChange }: FieldsProps) {
+  const texts = t().rules
+  // A limit needs a budget, and a rule that lets pass has none.
+  const budgetOf = (action: Draft['action']) =>
+    action === 'allow' ? undefined : (draft.budget ?? (action === 'limit' ? BUDGET : undefined))
+  return (
+    <Line label={texts.gets} names={['action']}>
+      {ACTIONS.map((action) => (
+        <label key={action} class="check action">
+          <input
+            type="radio"
+            name="action"
+            checked={draft.action === action}
+            onChange={() => onChange({ action, budget: budgetOf(action) })}
+          />
+          <span>{texts.action[action]}</span>
+          <span class="mono muted">{STATUS[action]}</span>
+          <span class="muted small">{texts.actionMeaning[action]}</span>
+        </label>
+      ))}
     </Line>
   )
 }
@@ -179,31 +208,28 @@ function Answer({ draft, onChange }: FieldsProps) {
 /** All fields of a rule. Long because each has its line. */
 export function RuleFields(props: FieldsProps) {
   const { draft, onChange } = props
-  const texts = t().rules
-  const { until } = draft
-  const listOf = (text: string) => [...new Set(text.split(/[\n,]/).map((each) => each.trim()))].filter(Boolean)
-  const toggle = (identity: (typeof IDENTITIES)[number]) => {
-    const rest = draft.identity.filter((each) => each !== identity)
-    onChange({ identity: rest.length < draft.identity.length ? rest : [...rest, identity] })
-  }
+  const { rules: texts, parts } = t()
+  const { until, identity } = draft
   return (
     <>
-      <Field label={t().parts.name} name="name">
-        <input
-          required
-          maxLength={100}
-          value={draft.name}
-          onInput={(event) => onChange({ name: event.currentTarget.value })}
-        />
-      </Field>
+      <Input
+        label={parts.name}
+        name="name"
+        required
+        maxLength={100}
+        value={draft.name}
+        onInput={(event) => onChange({ name: event.currentTarget.value })}
+      />
       <Who {...props} />
       <Line label={texts.identityTitle} names={['identity', 'disallowed']}>
         {IDENTITIES.map((each) => (
           <Check
             key={each}
-            label={texts.identity[each]}
-            checked={draft.identity.includes(each)}
-            onChange={() => toggle(each)}
+            label={parts.verification[each]}
+            checked={identity.includes(each)}
+            onChange={({ currentTarget: { checked } }) =>
+              onChange({ identity: IDENTITIES.filter((one) => (one === each ? checked : identity.includes(one))) })
+            }
           />
         ))}
         <Check
@@ -212,66 +238,45 @@ export function RuleFields(props: FieldsProps) {
           onChange={() => onChange({ disallowed: !draft.disallowed })}
         />
       </Line>
-      <Field label={texts.where} hint={texts.whereHint} name="paths">
-        <textarea
-          class="mono"
-          rows={2}
-          placeholder={texts.everywhere}
-          defaultValue={draft.paths.join('\n')}
-          onInput={(event) => onChange({ paths: listOf(event.currentTarget.value) })}
-        />
-      </Field>
-      <Field label={texts.methods} name="methods">
-        <input
-          class="mono"
-          placeholder={texts.everyMethod}
-          defaultValue={draft.methods.join(', ')}
-          onInput={(event) => onChange({ methods: listOf(event.currentTarget.value.toUpperCase()) })}
-        />
-      </Field>
+      <Lines
+        label={texts.where}
+        hint={texts.whereHint}
+        name="paths"
+        placeholder={texts.everywhere}
+        lines={draft.paths}
+        onInput={(event) => onChange({ paths: listOf(event.currentTarget.value) })}
+      />
+      <Input
+        label={texts.methods}
+        name="methods"
+        placeholder={texts.everyMethod}
+        defaultValue={draft.methods.join(', ')}
+        onInput={(event) => onChange({ methods: listOf(event.currentTarget.value.toUpperCase()) })}
+      />
       {draft.action !== 'allow' && <Budget {...props} />}
-      <Line label={texts.gets} names={['action']}>
-        {ACTIONS.map((action) => (
-          <label key={action} class="check action">
-            <input
-              type="radio"
-              name="action"
-              checked={draft.action === action}
-              onChange={() =>
-                // A limit needs a budget, and a rule that lets pass has none.
-                onChange({
-                  action,
-                  budget: action === 'allow' ? undefined : action === 'limit' ? (draft.budget ?? BUDGET) : draft.budget,
-                })
-              }
-            />
-            <span>{texts.action[action]}</span>
-            <span class="mono muted">{STATUS[action]}</span>
-            <span class="muted small">{texts.actionMeaning[action]}</span>
-          </label>
-        ))}
-      </Line>
+      <Gets {...props} />
       {draft.action === 'pay' && (
-        <Field label={texts.licence} name="license_url">
-          <input
-            type="url"
-            placeholder="https://"
-            value={draft.license_url ?? ''}
-            onInput={(event) => onChange({ license_url: event.currentTarget.value || undefined })}
-          />
-        </Field>
-      )}
-      {draft.action !== 'allow' && <Answer {...props} />}
-      <Check label={texts.waits} checked={draft.strict} onChange={() => onChange({ strict: !draft.strict })} />
-      <Field label={texts.until} hint={texts.thenOff} name="until">
-        <input
-          type="date"
-          value={until === undefined ? '' : dayOf(Date.parse(until), timeZone.value)}
-          onChange={({ currentTarget: { value } }) =>
-            onChange({ until: value ? new Date(instantOf(`${value}T00:00`, timeZone.value)).toISOString() : undefined })
-          }
+        <Input
+          label={texts.licence}
+          name="license_url"
+          type="url"
+          placeholder="https://"
+          value={draft.license_url ?? ''}
+          onInput={(event) => onChange({ license_url: event.currentTarget.value || undefined })}
         />
-      </Field>
+      )}
+      <Answer {...props} />
+      <Check label={texts.waits} checked={draft.strict} onChange={() => onChange({ strict: !draft.strict })} />
+      <Input
+        label={texts.until}
+        hint={texts.thenOff}
+        name="until"
+        type="date"
+        value={until === undefined ? '' : dayOf(Date.parse(until), timeZone.value)}
+        onChange={({ currentTarget: { form } }) =>
+          onChange({ until: form ? dayOfForm(new FormData(form), 'until') : until })
+        }
+      />
     </>
   )
 }

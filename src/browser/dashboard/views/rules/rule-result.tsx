@@ -1,17 +1,24 @@
-import type { ComponentChildren, ComponentProps } from 'preact'
+import type { ComponentProps } from 'preact'
+import { useState } from 'preact/hooks'
+import { NoteStrip } from '../../charts/note-strip.js'
+import { useNotes } from '../../charts/notes.js'
+import { TimeChart } from '../../charts/time-chart.js'
 import { LinkButton, useFew } from '../../parts/buttons.js'
 import { claimedName, operatorName } from '../../parts/claimed-name.js'
-import { countColumn } from '../../parts/columns.js'
+import { column, countColumn, pageColumn } from '../../parts/columns.js'
 import { Mark } from '../../parts/marks.js'
 import { RowName } from '../../parts/names.js'
+import { formatMetric, Headline } from '../../parts/numbers.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { type Column, Table } from '../../parts/table.js'
 import { viewPath } from '../../state/address.js'
-import { formatBytes, formatDay, formatInstant, formatNumber, formatSeconds } from '../../state/format.js'
-import type { Rehearsal, Rehearsed, RehearsedRule } from '../../state/rules.js'
-import { whenText } from '../../state/window.js'
+import { formatDay, formatInstant, formatNumber } from '../../state/format.js'
+import type { Rehearsed, RulesRehearsal } from '../../state/rehearsal.js'
+import type { RehearsedRule } from '../../state/rules.js'
+import { timeZone } from '../../state/session.js'
+import { whenText, windowName } from '../../state/window.js'
+import { instantOf } from '../../state/zone.js'
 import { t } from '../../texts/index.js'
-import { RuleDays } from './rule-days.js'
 
 interface ResultProps {
   of: Rehearsed
@@ -22,28 +29,28 @@ interface ResultProps {
 /** The search engines whose fetches a rule touches. */
 export const enginesTouched = ({ search_engines }: RehearsedRule) => search_engines.filter(({ would }) => would > 0)
 
-/** Says what the rule would have done. People are never touched, and it is always said. */
-export function ResultSentence({
-  of,
-  rule,
-  also,
-}: ResultProps & { also: ComponentProps<typeof Sentence>['answers'][number] }) {
+type Also = ComponentProps<typeof Sentence>['answers'][number]
+
+/** Says what the rule would have done, or that it cannot be stored. People are never touched, and it is always said. */
+export function ResultSentence({ of, rule, also }: ResultProps & { also: Also }) {
   const { rules: texts, units } = t()
   const engines = rule ? enginesTouched(rule).length : 0
   return (
     <Sentence answers={[of]} also={[also]}>
       {() =>
-        rule && [
-          ...texts.result(
-            whenText(),
-            <span class="agents">{units.fetches(rule.would.fetches)}</span>,
-            units.agents(rule.agents.length),
-            rule.action === 'allow',
-          ),
-          engines > 0 && <b> {texts.enginesAmong(texts.engines(engines))}</b>,
-          ...texts.readersCame(<span class="people">{units.people(rule.readers)}</span>),
-          ...texts.peopleTouched(<span class="people">{texts.nobody}</span>),
-        ]
+        rule?.problems.length
+          ? texts.hasProblem
+          : rule && [
+              ...texts.result(
+                whenText(),
+                <span class="agents">{units.fetches(rule.would.fetches)}</span>,
+                units.agents(rule.agents.length),
+                rule.action === 'allow',
+              ),
+              engines > 0 && <b> {texts.enginesAmong(texts.engines(engines))}</b>,
+              ...texts.readersCame(<span class="people">{units.people(rule.readers)}</span>),
+              ...texts.peopleTouched(<span class="people">{texts.nobody}</span>),
+            ]
       }
     </Sentence>
   )
@@ -53,119 +60,132 @@ export function ResultSentence({
 export function Result({ of, rule }: ResultProps) {
   const { rules: texts, units, parts } = t()
   const { data: all, cancel } = of
-  const seconds = (ms: number) => formatSeconds(ms / 1_000)
-  const figures = (all: Rehearsal, { would, readers, action }: RehearsedRule) => [
-    [
-      'agent',
-      action === 'allow' ? texts.passed : texts.wouldBe,
-      formatNumber(would.fetches),
-      texts.ofAll(formatNumber(all.fetches)),
-    ],
-    ['agent', texts.notSent, formatBytes(would.bytes), texts.ofAll(formatBytes(all.bytes))],
-    ['agent', texts.originTime, seconds(would.duration_ms), texts.ofAll(seconds(all.duration_ms))],
-    ['human', texts.atRisk, formatNumber(readers), texts.cameFrom],
-  ]
+  const [agents, moreAgents] = useFew(rule?.agents ?? [], MAX_ROWS)
+  const [pages, morePages] = useFew(rule?.pages ?? [], MAX_ROWS)
+  const panel = { answers: [of], empty: !rule }
   return (
-    <div class="rule-result" aria-live="polite">
+    <div class="span-7 results" aria-live="polite">
       <Panel
-        title={texts.rehearsal}
+        {...panel}
+        title={texts.states.rehearse}
         aside={cancel ? texts.deciding : all && texts.decidedAgain(units.fetches(all.fetches))}
         right={cancel && <LinkButton onClick={cancel}>{parts.cancel}</LinkButton>}
-        answers={[of]}
         skeleton={3}
-        empty={!rule}
+      >
+        {() => all && rule && <Numbers all={all} rule={rule} />}
+      </Panel>
+      <Panel {...panel} title={texts.days} right={<DashKey />} skeleton={10}>
+        {() => all && rule && <RuleDays of={all} days={daysOf(all, rule)} hasReaders />}
+      </Panel>
+      <Panel {...panel} title={texts.byAgent} right={moreAgents} empty={agents.length === 0} emptyText={texts.noAgent}>
+        {() => <Table label={texts.byAgent} rows={agents} rowKey={JSON.stringify} columns={agentColumns()} />}
+      </Panel>
+      <Panel
+        {...panel}
+        title={texts.byPage}
+        aside={rule && units.pages(rule.total_pages)}
+        right={morePages}
+        empty={pages.length === 0}
+        emptyText={texts.noAgent}
+        foot={all?.limits
+          .map(({ kind, fetches = 0, from = 0, to = 0 }) =>
+            texts.limit[kind]?.(units.fetches(fetches), formatInstant(from), formatInstant(to)),
+          )
+          .join(' ')}
       >
         {() => (
-          <div class="numbers">
-            {(all && rule ? figures(all, rule) : []).map(([side, label, value, foot]) => (
-              <div key={label} class="number">
-                <span class="label">
-                  <Mark of={side === 'human' ? side : 'agent'} /> {label}
-                </span>
-                <span class="value">{value}</span>
-                <span class="change">{foot}</span>
-              </div>
-            ))}
-          </div>
+          <Table
+            label={texts.byPage}
+            rows={pages}
+            rowKey={JSON.stringify}
+            columns={[
+              pageColumn(),
+              countColumn('would', { width: '22%', phone: 'below' }, texts.wouldBe),
+              column(texts.atRisk, { right: true, width: '18%', phone: 'below-end' }, Readers),
+            ]}
+          />
         )}
       </Panel>
-      <Panel title={texts.days} answers={[of]} right={<Legend isRule />} skeleton={10} empty={!rule}>
-        {() => all && rule && <RuleDays of={all} hasReaders days={daysOf(all, rule)} />}
-      </Panel>
-      <List title={texts.byAgent} of={of} rows={rule?.agents} columns={agentColumns(rule)} />
-      <List title={texts.byPage} of={of} rows={rule?.pages} columns={pageColumns()} total={rule?.total_pages} />
-      <div class="cell">
-        {all && all.limits.length > 0 && (
-          <div class="careful">
-            <h2>{texts.cannotTell}</h2>
-            {all.limits.map(({ kind, fetches = 0, from = 0, to = 0 }, i) => (
-              <p class="muted small" key={i}>
-                {texts.limit[kind]?.(units.fetches(fetches), formatInstant(from), formatInstant(to))}
-              </p>
-            ))}
-          </div>
-        )}
-      </div>
+    </div>
+  )
+}
+const MAX_ROWS = 6
+
+function Numbers({ all, rule }: { all: RulesRehearsal; rule: RehearsedRule }) {
+  const { rules: texts } = t()
+  const { would, action, readers } = rule
+  const figure = (metric: string, label: string, value: number, whole: number) => (
+    <Headline of="agent" {...{ metric, label, value }} under={texts.ofAll(formatMetric(metric, whole))} />
+  )
+  return (
+    <div class="numbers">
+      {figure('fetches', action === 'allow' ? texts.passed : texts.wouldBe, would.fetches, all.fetches)}
+      {figure('bytes', texts.notSent, would.bytes, all.bytes)}
+      {figure('duration', texts.originTime, would.duration_ms / 1_000, all.duration_ms / 1_000)}
+      <Headline of="human" metric="visitors" label={texts.atRisk} value={readers} under={texts.cameFrom} />
     </div>
   )
 }
 
-/** All fetches of each day with what one rule did of them. */
-export const daysOf = (all: Rehearsal, rule: RehearsedRule) => {
+/** Fetches that rules refused on one day, and would have refused. `readers`: people from the operators of a rule. */
+interface RuleDay {
+  day: string
+  refused: number
+  would: number
+  readers?: number
+}
+
+/** The days of the window with what one rule did on them. */
+export const daysOf = (all: RulesRehearsal, rule: RehearsedRule): RuleDay[] => {
   const own = new Map(rule.days.map((day) => [day.day, day]))
-  return all.days.map(({ day, fetches }) => ({
-    ...{ refused: 0, would: 0, readers: 0 },
-    ...own.get(day),
-    day,
-    fetches,
-  }))
+  return all.days.map(({ day }) => own.get(day) ?? { day, refused: 0, would: 0, readers: 0 })
 }
 
-/** The key of the bars: solid happened, dashed would have. */
-export const Legend = ({ isRule = false }: { isRule?: boolean }) => {
-  const { readersAxis, passed, refused, wouldHave } = t().rules
-  return (
-    <span class="legend">
-      {isRule && (
-        <span>
-          <Mark of="human" /> {readersAxis}
-        </span>
-      )}
-      {Object.entries({ passed, refused, would: wouldHave }).map(([kind, word]) => (
-        <span key={kind}>
-          <i class={`swatch ${kind}`} /> {word}
-        </span>
-      ))}
+/** The key of the dashed line: solid happened, dashed would have. */
+export const DashKey = () => (
+  <span class="legend">
+    <span>
+      <span class="key-dash strong" /> {t().rules.wouldHave}
     </span>
+  </span>
+)
+
+interface RuleDaysProps {
+  of: RulesRehearsal
+  days: readonly RuleDay[]
+  hasReaders?: boolean
+}
+
+/** Fetches by day that were refused, and dashed those that would have been, below the readers of the same operators. */
+export function RuleDays({ of, days, hasReaders = false }: RuleDaysProps) {
+  const { rules: texts, parts } = t()
+  const [openNote, setOpenNote] = useState<number>()
+  const starts = days.map(({ day }) => new Date(instantOf(`${day}T00:00`, timeZone.value)).toISOString())
+  const notes = useNotes({ start: starts[0] ?? '', end: new Date().toISOString() })
+  const note = notes.find(({ id }) => id === openNote)
+  const buckets = (key: 'refused' | 'would' | 'readers') =>
+    days.map((day, i) => ({ t: starts[i] ?? '', value: day[key] ?? 0 }))
+  const gaps = of.limits.flatMap(({ kind, from: start = '', to: end = '' }) =>
+    kind === 'not_recorded' ? [{ start, end, reason: parts.notRecorded }] : [],
   )
-}
-
-interface ListProps<Row> {
-  title: string
-  of: Rehearsed
-  rows: readonly Row[] | undefined
-  columns: readonly Column<Row>[]
-  total?: number | undefined
-}
-
-function List<Row>({ title, of, rows = [], columns, total }: ListProps<Row>) {
-  const [few, more] = useFew(rows, 6)
-  const aside = total === undefined ? undefined : t().units.pages(total)
-  const empty = { empty: rows.length === 0, emptyText: t().rules.noAgent }
+  const fetches = { of: 'agent', metric: 'fetches', unit: texts.refused, buckets: buckets('refused') } as const
+  const readers = { of: 'human', metric: 'visitors', unit: texts.readersAxis, buckets: buckets('readers') } as const
   return (
-    <Panel title={title} aside={aside} right={more} answers={[of]} {...empty}>
-      {() => <Table label={title} rows={few} rowKey={(row) => JSON.stringify(row)} columns={columns} />}
-    </Panel>
+    <>
+      <TimeChart
+        label={`${texts.didByDay}, ${windowName()}`}
+        series={[
+          ...(hasReaders ? [readers] : []),
+          { ...fetches, comparison: buckets('would'), dashed: texts.wouldHave },
+        ]}
+        granularity="day"
+        recorded={{ gaps }}
+        {...{ notes, openNote, onNote: setOpenNote }}
+      />
+      {note && <NoteStrip note={note} among={notes} onOpen={setOpenNote} />}
+    </>
   )
 }
-
-type Look = Omit<Column<unknown>, 'key' | 'head' | 'cell'>
-/** A column of the tables of rules. */
-export const column = <Row,>(
-  head: ComponentChildren,
-  look: Look,
-  cell: (row: Row) => ComponentChildren,
-): Column<Row> => ({ key: `${head}`, head, ...look, cell })
 
 /** A number of people who arrived from the operators of a rule. */
 export const Readers = ({ readers }: { readers: number }) => (
@@ -174,9 +194,8 @@ export const Readers = ({ readers }: { readers: number }) => (
   </span>
 )
 
-function agentColumns(rule: RehearsedRule | undefined): Column<RehearsedRule['agents'][number]>[] {
+function agentColumns(): Column<RehearsedRule['agents'][number]>[] {
   const { rules: texts, parts, agents: names } = t()
-  const most = Math.max(1, ...(rule?.agents ?? []).map(({ fetches }) => fetches))
   return [
     column(names.agent, {}, ({ agent_id, name, operator, identity, search_engine }) => (
       <>
@@ -188,31 +207,16 @@ function agentColumns(rule: RehearsedRule | undefined): Column<RehearsedRule['ag
         </span>
       </>
     )),
-    column(texts.wouldBe, { width: '30%', phone: 'end' }, ({ would, fetches }) => (
-      <>
-        <svg class="wide" width="100%" height="8" aria-hidden="true">
-          <rect class="passed" y="1" width={`${(fetches / most) * 96}%`} height="6" />
-          <rect class="would" x="1" y="1" width={`${(would / most) * 96}%`} height="6" />
-        </svg>
-        <span>{texts.some(formatNumber(would), formatNumber(fetches))}</span>
-      </>
-    )),
+    column(texts.wouldBe, { width: '24%', phone: 'end' }, ({ would, fetches }) =>
+      texts.some(formatNumber(would), formatNumber(fetches)),
+    ),
     column(texts.readersAxis, { right: true, width: '76px', phone: 'below-end' }, Readers),
-    column(texts.after, { width: '24%', phone: 'below' }, ({ after }) => (
+    column(texts.after, { width: '28%', phone: 'below' }, ({ after }) => (
       <span class="muted small reason">
         {after
           ? texts.afterRule(formatDay(after.since), after.fetches_before, after.fetches_after)
           : texts.noRuleBefore}
       </span>
     )),
-  ]
-}
-
-function pageColumns(): Column<RehearsedRule['pages'][number]>[] {
-  const { rules: texts, overview } = t()
-  return [
-    column(overview.page, {}, ({ pathname }) => <RowName label={pathname} to={viewPath('pages', pathname)} />),
-    countColumn('would', { width: '22%', phone: 'below' }, texts.wouldBe),
-    column(texts.atRisk, { right: true, width: '18%', phone: 'below-end' }, Readers),
   ]
 }

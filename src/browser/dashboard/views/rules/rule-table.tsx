@@ -1,5 +1,8 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { SparkBars } from '../../charts/spark-bars.js'
+import { LinkButton } from '../../parts/buttons.js'
+import { column } from '../../parts/columns.js'
 import { act, toast } from '../../parts/dialogs.js'
 import { Gate } from '../../parts/gate.js'
 import { Popover } from '../../parts/popover.js'
@@ -8,11 +11,12 @@ import { go, hrefTo, viewPath } from '../../state/address.js'
 import { forget } from '../../state/data.js'
 import { formatBytes, formatNumber } from '../../state/format.js'
 import { change } from '../../state/records.js'
-import type { Rehearsed, RehearsedRule, Rule, RuleState } from '../../state/rules.js'
+import type { Rehearsed } from '../../state/rehearsal.js'
+import type { RehearsedRule, Rule, RuleState } from '../../state/rules.js'
 import { t } from '../../texts/index.js'
 import { ruleText } from './draft.js'
 import { ConfirmOn, STATES, useCatalog } from './rule.js'
-import { column, daysOf, enginesTouched, Readers } from './rule-result.js'
+import { daysOf, enginesTouched, Readers } from './rule-result.js'
 
 interface RuleTableProps {
   rules: readonly Rule[]
@@ -34,7 +38,7 @@ export function RuleTable({ rules, result, mayChange }: RuleTableProps) {
   const patch = (rule: Rule, changed: { position: number } | { state: RuleState }) =>
     act(() => change('/api/rules', rule, changed)).finally(() => forget('/api/rules'))
   const move = (rule: Rule | undefined, position: number | undefined) => {
-    if (!rule || position === undefined || rule.position === position || !rules[position - 1]) return
+    if (!rule || !position || rule.position === position || position > rules.length) return
     moved.current = rule.id
     void patch(rule, { position }).then((isMoved) => isMoved && toast(texts.moved(rule.name, position)))
   }
@@ -65,7 +69,7 @@ export function RuleTable({ rules, result, mayChange }: RuleTableProps) {
         <ConfirmOn
           of={result.data?.rules.find(({ id }) => id === asks.id)}
           onClose={() => setAsks(undefined)}
-          onConfirm={() => {
+          submit={async () => {
             setAsks(undefined)
             // The rule's own view says why it is refused, and what to do.
             void patch(asks, { state: 'on' }).then((isOn) => isOn || go({ path: viewPath('rules', `${asks.id}`) }))
@@ -84,7 +88,8 @@ type Choose = (rule: Rule, state: RuleState) => void
 function ruleColumns(rules: readonly Rule[], { data }: Rehearsed, onMove: Move, onChoose: Choose): Column<Rule>[] {
   const { rules: texts, units, parts } = t()
   const { names } = useCatalog()
-  const results = new Map(data?.rules.map((rule) => [rule.id, rule]))
+  const resultOf = ({ id }: Rule) => data?.rules.find((one) => one.id === id)
+  const kindOf = ({ state }: Rule) => (state === 'on' ? 'refused' : 'would')
   const quiet = (text: string) => <span class="muted small line">{text}</span>
   return [
     column(texts.rule, {}, (rule) => (
@@ -102,7 +107,7 @@ function ruleColumns(rules: readonly Rule[], { data }: Rehearsed, onMove: Move, 
             {rule.name}
           </a>
           <span class="wide">{quiet(ruleText(rule, names))}</span>
-          <Flags of={results.get(rule.id)} rule={rule} rules={rules} onMove={onMove} />
+          <Flags of={resultOf(rule)} rule={rule} rules={rules} onMove={onMove} />
         </div>
       </div>
     )),
@@ -110,35 +115,36 @@ function ruleColumns(rules: readonly Rule[], { data }: Rehearsed, onMove: Move, 
       <StateMenu rule={rule} last={rules.length} onMove={onMove} onChoose={onChoose} />
     )),
     column(texts.days, { width: '132px' }, (rule) => {
-      const one = results.get(rule.id)
-      if (!data || !one || one.would.fetches === 0 || rule.action === 'allow')
-        return quiet(rule.state === 'off' ? texts.states.off : '')
-      const kind = rule.state === 'on' ? 'refused' : 'would'
+      const one = resultOf(rule)
+      const kind = kindOf(rule)
+      if (!data || !one || one[kind].fetches === 0) return ''
       const label = texts.bars(rule.name, units.fetches(one[kind].fetches), kind)
       return (
         <SparkBars label={label} kind={kind} buckets={daysOf(data, one).map((d) => ({ t: d.day, value: d[kind] }))} />
       )
     }),
-    column(parts.metric.fetches, { width: '108px', phone: 'below' }, (rule) => {
-      const one = results.get(rule.id)
+    column(parts.metric.fetches ?? '', { width: '108px', phone: 'below' }, (rule) => {
+      const one = resultOf(rule)
       if (!one) return quiet(rule.state === 'off' ? texts.offNotCounted : '\u00a0')
       return (
         <>
-          <b>{formatNumber(one[rule.state === 'on' ? 'refused' : 'would'].fetches)}</b>
-          {rule.action !== 'allow' && quiet(texts.bytesNotSent(formatBytes(one.would.bytes)))}
+          <b>{formatNumber(one.would.fetches)}</b>
+          {rule.action !== 'allow' &&
+            quiet(
+              rule.state === 'on'
+                ? `${formatNumber(one.refused.fetches)} ${texts.refused}`
+                : texts.bytesNotSent(formatBytes(one.would.bytes)),
+            )}
         </>
       )
     }),
     column(texts.byAgent, { width: '17%' }, (rule) => {
-      const one = results.get(rule.id)
-      const list = one?.agents.map(({ name, would }) => `${name} ${formatNumber(would)}`) ?? []
-      const rest = list.length > 2 ? [texts.more(list.length - 2)] : []
-      return quiet([...list.slice(0, 2), ...rest].join(', ') || (one ? texts.nothingReached : texts.notTried))
+      const list = resultOf(rule)?.agents.map(({ name, would }) => `${name} ${formatNumber(would)}`) ?? []
+      return quiet([...list.slice(0, 2), ...(list.length > 2 ? [texts.more(list.length - 2)] : [])].join(', '))
     }),
     column(texts.atRisk, { width: '104px', phone: 'below-end' }, (rule) => {
-      const one = results.get(rule.id)
-      if (rule.action === 'allow') return quiet(texts.refusesNothing)
-      return one ? <Readers readers={one.readers} /> : quiet(texts.notKnown)
+      const one = resultOf(rule)
+      return rule.action === 'allow' ? quiet(texts.refusesNothing) : one && <Readers readers={one.readers} />
     }),
   ]
 }
@@ -164,9 +170,9 @@ function Flags({ of, rule, rules, onMove }: FlagsProps) {
         <span class="flag">
           <b>{texts.neverDecides}</b> {texts.standsBefore(before.position, units.fetches(of.never_decides.fetches))}{' '}
           {onMove && (
-            <button type="button" class="link" onClick={() => onMove(rule, before.position)}>
+            <LinkButton class="link" onClick={() => onMove(rule, before.position)}>
               {texts.moveAbove(before.position)}
-            </button>
+            </LinkButton>
           )}
         </span>
       )}
@@ -184,41 +190,38 @@ interface StateMenuProps {
 /** The state of a rule, with a menu that changes it or moves the rule. */
 function StateMenu({ rule, last, onMove, onChoose }: StateMenuProps) {
   const texts = t().rules
-  const shown = rule.ended ? 'off' : rule.state
-  const words = [<Gate of={shown} />, ' ', rule.ended ? texts.ended : texts.states[shown]]
+  const { state, position, ended } = rule
+  const words = [<Gate of={ended ? 'off' : state} />, ' ', ended ? texts.ended : texts.states[state]]
   if (!onMove) return <span class="state-button">{words}</span>
   return (
-    <Popover menu class="state-button" label={texts.stateOf(rule.name, texts.states[shown])} button={words}>
+    <Popover menu class="state-button" label={texts.stateOf(rule.name, texts.states[state])} button={words}>
       {(close) => {
-        const then = (run: () => void) => () => {
-          close()
-          run()
-        }
+        const item = (word: ComponentChildren, run: () => void, isOff: boolean) => (
+          <button
+            type="button"
+            disabled={isOff}
+            onClick={() => {
+              close()
+              run()
+            }}
+          >
+            {word}
+          </button>
+        )
         return (
           <>
-            {STATES.map((state) => (
-              <button
-                key={state}
-                type="button"
-                aria-current={state === rule.state}
-                onClick={then(() => state !== rule.state && onChoose(rule, state))}
-              >
+            {STATES.map((each) =>
+              item(
                 <span>
-                  <Gate of={state} /> {texts.states[state]}
-                </span>
-              </button>
-            ))}
+                  <Gate of={each} /> {texts.states[each]}
+                </span>,
+                () => onChoose(rule, each),
+                each === state,
+              ),
+            )}
             <hr />
-            <button type="button" disabled={rule.position === 1} onClick={then(() => onMove(rule, rule.position - 1))}>
-              {texts.moveUp}
-            </button>
-            <button
-              type="button"
-              disabled={rule.position === last}
-              onClick={then(() => onMove(rule, rule.position + 1))}
-            >
-              {texts.moveDown}
-            </button>
+            {item(texts.moveUp, () => onMove(rule, position - 1), position === 1)}
+            {item(texts.moveDown, () => onMove(rule, position + 1), position === last)}
           </>
         )
       }}

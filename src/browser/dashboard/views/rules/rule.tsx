@@ -1,23 +1,23 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { LinkButton, PlainButton } from '../../parts/buttons.js'
-import { Confirm, Dialog, Form, toast } from '../../parts/dialogs.js'
+import { LinkButton } from '../../parts/buttons.js'
+import { Confirm, Form, toast } from '../../parts/dialogs.js'
+import { EngineBand } from '../../parts/engine-band.js'
 import { Gate } from '../../parts/gate.js'
 import { NewerVersion, useVersion } from '../../parts/newer-version.js'
-import { Sheet } from '../../parts/panel.js'
+import { Panel, Sheet } from '../../parts/panel.js'
 import { Empty, Skeleton } from '../../parts/states.js'
 import { go, viewPath } from '../../state/address.js'
-import type { Problem } from '../../state/client.js'
 import { forget, useRead } from '../../state/data.js'
-import { formatInstant } from '../../state/format.js'
+import { formatInstant, formatNumber } from '../../state/format.js'
 import { siteQuery } from '../../state/question.js'
 import { load, remove, store } from '../../state/records.js'
-import { type RehearsedRule, type Rule, type RuleState, useRehearsal, useRules } from '../../state/rules.js'
+import { useRehearsal } from '../../state/rehearsal.js'
+import { type RehearsedRule, type Rule, type RuleState, useRules } from '../../state/rules.js'
 import { hasRole, pageTitle } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { type Draft, draftOf, matchesAll, prefilled, ruleText, tried } from './draft.js'
+import { asTried, type Draft, draftOf, prefilled, ruleText, tried } from './draft.js'
 import { RuleFields } from './rule-fields.js'
 import { Result, ResultSentence } from './rule-result.js'
-import { EnginesBand, EnginesChosen, enginesOf } from './search-engines.js'
 
 export const STATES = ['off', 'rehearse', 'on'] as const
 
@@ -55,19 +55,18 @@ function RuleEditor({ rule, list, onSaved }: EditorProps) {
   /** The state that was chosen last, which the draft does not have until it is drawn again. */
   const next = useRef<RuleState>(undefined)
   const mayChange = hasRole('admin')
-  const isAll = matchesAll(draft)
   const others = list.filter(({ id, state }) => id !== rule?.id && state !== 'off')
   const at = rule ? others.filter(({ position }) => position < rule.position).length : others.length
-  const set = [...others.slice(0, at).map(asTried), tried(draft, rule?.id), ...others.slice(at).map(asTried)]
-  const result = useRehearsal(isAll ? undefined : set)
-  const rehearsed = isAll ? undefined : result.data?.rules[at]
-  const engines = enginesOf(draft, catalog, rehearsed)
-  const isLocked = engines.length > 0 && !draft.refuse_search_engines
-  const left = catalog.filter(({ agent_id, purpose }) => purpose === 'search' && draft.except.includes(agent_id))
+  const rules = others.map(asTried).toSpliced(at, 0, tried(draft, rule?.id))
+  const result = useRehearsal('/api/rules/rehearsal', { rules })
+  const rehearsed = result.data?.rules[at]
+  const isLocked = rehearsed !== undefined && rehearsed.named_search_engines.length > 0 && !draft.refuse_search_engines
   // The owner agreed to refuse the search engines that the rule named then.
   const withdrawn = (changed: Partial<Draft>) =>
     changed.agents || changed.operators || changed.purposes ? { refuse_search_engines: false } : {}
   const change = (changed: Partial<Draft>) => setDraft((old) => ({ ...old, ...withdrawn(changed), ...changed }))
+  const close = () => setAsks(undefined)
+  const leave = () => go({ path: viewPath('rules'), own: {} })
   const submit = (state?: RuleState) => {
     next.current = state
     if (state) change({ state })
@@ -76,28 +75,18 @@ function RuleEditor({ rule, list, onSaved }: EditorProps) {
   const edit = useVersion<Rule>('/api/rules', rule, async (version) => {
     const state = next.current ?? draft.state
     next.current = undefined
-    if (isAll)
-      throw {
-        status: 400,
-        code: 'validation_error',
-        message: texts.everything,
-        field: 'agents',
-        at: new Date(),
-      } satisfies Problem
     const { budget = null, license_url = null, until = null } = draft
     const input = { ...draft, state, budget, license_url, until }
     const made = await store('/api/rules', input, rule && { id: rule.id, version })
     forget('/api/rules')
     toast(state === 'on' ? texts.isOn : parts.saved)
-    const id = made?.id ?? rule?.id
-    if (id === undefined) return
-    if (rule) onSaved(await load<Rule>('/api/rules', id))
-    else go({ path: viewPath('rules', `${id}`), own: {} }, true)
+    if (rule) onSaved(await load<Rule>('/api/rules', rule.id))
+    else if (made) go({ path: viewPath('rules', `${made.id}`), own: {} }, true)
   })
   const choose = (state: RuleState) => {
-    if (state === 'on' && isLocked) return document.getElementById('engines')?.focus()
-    if (state === 'on') return setAsks('on')
-    if (rule) submit(state)
+    if (state === 'on' && isLocked) document.getElementById('engines')?.focus()
+    else if (state === 'on') setAsks('on')
+    else if (rule) submit(state)
     else change({ state })
   }
   useEffect(() => {
@@ -111,7 +100,7 @@ function RuleEditor({ rule, list, onSaved }: EditorProps) {
     return () => removeEventListener('keydown', onSave)
   }, [draft.name, mayChange])
   return (
-    <div ref={box} class="one-rule">
+    <div ref={box}>
       <div class="title-line">
         <h1 class="title" dir="auto">
           {draft.name || texts.newRule}
@@ -133,54 +122,50 @@ function RuleEditor({ rule, list, onSaved }: EditorProps) {
         </div>
       </div>
       <Sheet>
-        {isAll ? (
-          <div class="cell">
-            <p class="sentence">{texts.everything}</p>
-          </div>
-        ) : (
-          <ResultSentence of={result} also={asked} rule={rehearsed} />
-        )}
-        {isLocked ? (
-          <EnginesBand engines={engines} draft={draft} onChange={change} />
-        ) : (
-          <EnginesChosen left={left.map(({ agent_id }) => agent_id)} draft={draft} onChange={change} />
-        )}
-        <div class="cell span-5 rule-form">
-          <div class="head">
-            <h2>{texts.theRule}</h2>
-            <span class="right muted small">
+        <ResultSentence of={result} also={asked} rule={rehearsed} />
+        {isLocked && <Engines of={rehearsed} draft={draft} onChange={change} />}
+        <Panel
+          span={5}
+          class="rule-form"
+          title={texts.rule}
+          right={
+            <span class="muted small">
               {mayChange
                 ? rule && texts.saved(formatInstant(rule.changed_at), rule.changed_by ?? '')
                 : parts.needsRole('admin')}
             </span>
-          </div>
-          {mayChange ? (
-            <Form
-              action={parts.save}
-              submit={edit.store}
-              onCancel={() => (rule ? setDraft(draftOf(rule)) : go({ path: viewPath('rules'), own: {} }))}
-              cancelLabel={texts.discard}
-            >
-              <RuleFields draft={draft} onChange={change} catalog={catalog} names={names} />
-              <NewerVersion
-                edit={edit}
-                summary={(theirs) => `${theirs.name}: ${ruleText(theirs, names)}`}
-                onTake={onSaved}
-              />
-            </Form>
-          ) : (
-            <p>{ruleText(draft, names)}</p>
-          )}
-          {rule && mayChange && <LinkButton onClick={() => setAsks('delete')}>{texts.delete}</LinkButton>}
-        </div>
+          }
+          foot={rule && mayChange && <LinkButton onClick={() => setAsks('delete')}>{texts.delete}</LinkButton>}
+        >
+          {() =>
+            mayChange ? (
+              <Form
+                action={parts.save}
+                submit={edit.store}
+                problems={rehearsed?.problems}
+                onCancel={() => (rule ? setDraft(draftOf(rule)) : leave())}
+                cancelLabel={texts.discard}
+              >
+                <RuleFields draft={draft} onChange={change} catalog={catalog} names={names} />
+                <NewerVersion
+                  edit={edit}
+                  summary={(theirs) => `${theirs.name}: ${ruleText(theirs, names)}`}
+                  onTake={onSaved}
+                />
+              </Form>
+            ) : (
+              <p>{ruleText(draft, names)}</p>
+            )
+          }
+        </Panel>
         <Result of={result} rule={rehearsed} />
       </Sheet>
       {asks === 'on' && (
         <ConfirmOn
           of={rehearsed}
-          onClose={() => setAsks(undefined)}
-          onConfirm={() => {
-            setAsks(undefined)
+          onClose={close}
+          submit={async () => {
+            close()
             submit('on')
           }}
         />
@@ -190,12 +175,12 @@ function RuleEditor({ rule, list, onSaved }: EditorProps) {
           title={texts.delete}
           text={parts.sure}
           action={parts.delete}
-          onClose={() => setAsks(undefined)}
+          onClose={close}
           submit={async () => {
             await remove('/api/rules', { id: rule.id })
             forget('/api/rules')
             toast(parts.deleted)
-            go({ path: viewPath('rules'), own: {} })
+            leave()
           }}
         />
       )}
@@ -203,28 +188,53 @@ function RuleEditor({ rule, list, onSaved }: EditorProps) {
   )
 }
 
-/** A stored rule as the rehearsal takes it. */
-export const asTried = (rule: Rule) => tried(draftOf(rule), rule.id)
+interface EnginesProps {
+  of: RehearsedRule
+  draft: Draft
+  onChange: (changed: Partial<Draft>) => void
+}
+
+/** Says that a rule names search engines and what that costs, and lets the owner decide. */
+function Engines({ of, draft, onChange }: EnginesProps) {
+  const { rules: texts, units } = t()
+  const named = of.named_search_engines.map(({ agent_id, name }) => {
+    const touched = of.search_engines.find((one) => one.agent_id === agent_id)
+    const { would, fetches, readers } = touched ?? { would: 0, fetches: 0, readers: 0 }
+    const at_stake = texts.engine(formatNumber(would), units.fetches(fetches), units.people(readers))
+    return { agent_id, name, would, at_stake }
+  })
+  const ids = named.map(({ agent_id }) => agent_id)
+  return (
+    <EngineBand
+      title={texts.wouldRefuse(texts.engines(named.length))}
+      engines={named.sort((a, b) => b.would - a.would)}
+      action={texts.refuseThem}
+      onAction={() => onChange({ refuse_search_engines: true })}
+    >
+      <p class="small">{texts.enginesCost}</p>
+      <button type="button" class="button" onClick={() => onChange({ except: [...draft.except, ...ids] })}>
+        {texts.leaveOut}
+      </button>
+    </EngineBand>
+  )
+}
 
 interface ConfirmOnProps {
   /** The rule in the rehearsal. */
   of: RehearsedRule | undefined
   onClose: () => void
-  onConfirm: () => void
+  submit: () => Promise<void>
 }
 
 /** Asks before a rule begins to refuse. */
-export function ConfirmOn({ of, onClose, onConfirm }: ConfirmOnProps) {
-  const { rules: texts, units, parts } = t()
+export function ConfirmOn({ of, ...confirm }: ConfirmOnProps) {
+  const { rules: texts, units } = t()
   return (
-    <Dialog title={texts.onTitle} onClose={onClose}>
-      <p>{texts.onText(units.fetches(of?.would.fetches ?? 0), units.people(of?.readers ?? 0))}</p>
-      <div class="buttons">
-        <button type="button" class="button" autofocus onClick={onConfirm}>
-          {texts.states.on}
-        </button>
-        <PlainButton onClick={onClose}>{parts.cancel}</PlainButton>
-      </div>
-    </Dialog>
+    <Confirm
+      {...confirm}
+      title={texts.onTitle}
+      text={texts.onText(units.fetches(of?.would.fetches ?? 0), units.people(of?.readers ?? 0))}
+      action={texts.states.on}
+    />
   )
 }
