@@ -27,7 +27,7 @@ import { validate } from './validation.js'
 export const RuleFront = z.object({
   name: z.string(),
   kind: z.enum(['proxy', 'application', 'sidecar']),
-  version: z.string().describe('The version of the rules that it decides by.'),
+  version: z.string().describe('The version of the rules that it decides by; `off` with `--rules off`.'),
   since: z.iso.datetime().describe('Since when it has had this version, as far as this process knows.'),
   asked_at: z.iso.datetime().optional().describe('When it asked for rules last; absent for this process itself.'),
 })

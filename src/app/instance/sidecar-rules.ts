@@ -60,7 +60,7 @@ export function startSidecarRules(deps: SidecarRulesDeps) {
       const headers = {
         'x-service-signature': signBody(deps.key(), now(), ''),
         'x-readership-front': hostname(),
-        'x-readership-rules': rules.set.version,
+        'x-readership-rules': isOff ? 'off' : rules.set.version,
         ...(etag !== undefined && { 'if-none-match': etag }),
       }
       const response = await fetchRules(site, headers, ending.signal)

@@ -32,9 +32,11 @@ const FETCH = {
 /** A collector: `respond` says what it does now. */
 async function startCollector(t: Test) {
   const asked: (string | undefined)[] = []
+  const versions: (string | string[] | undefined)[] = []
   let respond: { status: number; set?: RuleSet } | 'away' = { status: 200, set: setOf(1) }
   const server = createServer((req, res) => {
     asked.push(req.headers['if-none-match'])
+    versions.push(req.headers['x-readership-rules'])
     if (respond === 'away') return void req.socket.destroy()
     const { set } = respond
     if (set && req.headers['if-none-match'] === `"${set.version}"`) return void res.writeHead(304).end()
@@ -44,6 +46,7 @@ async function startCollector(t: Test) {
   return {
     port,
     asked,
+    versions,
     will(next: typeof respond): void {
       respond = next
     },
@@ -136,9 +139,11 @@ t.test('a sidecar whose key was deleted keeps the last rules, and says so', asyn
 
 t.test('with --rules off a sidecar has redirects and robots.txt, as a proxy has', async (t) => {
   const collector = await startCollector(t)
-  const { rules } = startSidecar(t, collector.port, join(directory(t), 'rules.json'), true)
+  const { rules, until } = startSidecar(t, collector.port, join(directory(t), 'rules.json'), true)
   await waitFor('the rules', () => rules.set.sites.length === 1)
   t.equal(rules.decide?.(FETCH), undefined, 'every agent passes')
   t.match(rules.redirect?.({ ...FETCH, status: 410 }), { location: '/new', status: 301 })
   t.match(rules.decide?.({ ...FETCH, target: '/robots.txt' }), { response: { body: '# 1\n' } })
+  await until('another request', () => collector.versions.length > 1)
+  t.same(new Set(collector.versions), new Set(['off']), 'and says so to the collector')
 })

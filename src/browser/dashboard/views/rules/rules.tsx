@@ -122,7 +122,11 @@ function Fronts() {
           <Pairs
             of={fronts.map(({ name, version: own, since, asked_at }) => [
               name,
-              own === version ? texts.since(formatInstant(since)) : texts.behind(asked_at ? formatAgo(asked_at) : ''),
+              own === 'off'
+                ? texts.states.off
+                : own === version
+                  ? texts.since(formatInstant(since))
+                  : texts.behind(asked_at ? formatAgo(asked_at) : ''),
             ])}
           />
           {fronts.length === 0 && <p class="muted small">{texts.noFront}</p>}
