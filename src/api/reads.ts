@@ -83,6 +83,7 @@ export type RouteReadDependencies = Pick<
   | 'blockedUrls'
   | 'policy'
   | 'policyVersions'
+  | 'redirects'
   | 'agentRanges'
   | 'recording'
   | 'foundSections'

@@ -70,7 +70,16 @@ await store.query(
     ', ',
   )}`,
 )
+const DAY = 86_400_000
+/** Redirects by path: three whole days on each side, two, none before the window's end, and none in the window. */
+const REDIRECTS = new Map([
+  ['/gone', { id: 1, created_at: new Date(START + 3 * DAY + 3 * HALF_HOUR) }],
+  ['/a', { id: 2, created_at: new Date(NOW - 2 * DAY - 1) }],
+  ['/über', { id: 3, created_at: new Date(NOW - DAY + 1) }],
+  ["/it's", { id: 4, created_at: new Date(START - DAY) }],
+])
 const deps: ReadDependencies = {
+  redirects: async () => (pathname) => REDIRECTS.get(pathname),
   ...{ store, catalog: [], blockedUrls: async () => undefined, now: () => new Date(NOW) },
   site: async (id) => ({
     id,
@@ -109,6 +118,9 @@ function recount(passes: (row: Row) => boolean) {
   const fetches = agent_events.filter(
     (row) => row.site_id === 1 && row.purpose === 'assistant' && isMissing(row) && isGenuine(row) && passes(row),
   )
+  const moved = loose.filter(
+    (row) => row.site_id === 1 && row.kind === 'missing_page' && row.status === 301 && !isProbe(row),
+  )
   const shown = people.filter((row) => passes(row) && !isProbe(row))
   const within = (row: Row) => ms(row) >= START && ms(row) < NOW
   const visits = [
@@ -117,13 +129,32 @@ function recount(passes: (row: Row) => boolean) {
       .filter((row) => row.site_id === 1 && row.kind === 'pageview' && !isMissing(row))
       .map((row) => ({ row, missing: false })),
   ]
-  const isLost = (row: EventRow) =>
-    !visits.some(({ row: next, missing }) => {
+  const isLost = (row: EventRow, others = visits) =>
+    !others.some(({ row: next, missing }) => {
       if (next === row || next.visitor_id !== row.visitor_id || ms(next) - ms(row) > HALF_HOUR || ms(next) < ms(row))
         return false
       if (ms(next) > ms(row) || !missing) return true
       return nameOf(next) > nameOf(row)
     })
+  const withMoved = [...visits, ...moved.filter(within).map((row) => ({ row, missing: true }))]
+  /** The requests of a URL between two instants, redirected ones included. */
+  const side = (name: string, start: number, end: number) => {
+    const rows = [...shown, ...moved.filter(passes)].filter(
+      (row) => nameOf(row) === name && ms(row) >= start && ms(row) < end,
+    )
+    const readers = new Set(rows.map((row) => row.visitor_id)).size
+    const lost = new Set(rows.filter((row) => isLost(row, withMoved)).map((row) => row.visitor_id)).size
+    return { requests: rows.length, readers, lost, ...(rows.length >= 20 ? { share: lost / readers } : {}) }
+  }
+  const redirectOf = (name: string, pathname: string) => {
+    const redirect = REDIRECTS.get(pathname)
+    if (redirect === undefined) return {}
+    const at = redirect.created_at.getTime()
+    const days = { '/gone': 3, '/a': 2 }[pathname] ?? 0
+    const counted =
+      days === 0 ? {} : { before: side(name, at - days * DAY, at), after: side(name, at, at + days * DAY) }
+    return { redirect: { id: redirect.id, since: redirect.created_at.toISOString(), days, ...counted } }
+  }
   const found = new Map<string, { people: EventRow[]; agents: AgentEventRow[] }>()
   const of = (row: Row) => {
     const own = found.get(nameOf(row)) ?? { people: [], agents: [] }
@@ -155,8 +186,9 @@ function recount(passes: (row: Row) => boolean) {
     return {
       ...{ hostname, pathname, requests: people.length, fetches: agents.length },
       readers: new Set(people.map((row) => row.visitor_id)).size,
-      lost: new Set(people.filter(isLost).map((row) => row.visitor_id)).size,
+      lost: new Set(people.filter((row) => isLost(row)).map((row) => row.visitor_id)).size,
       agents: counted.sort((a, b) => b.fetches - a.fetches),
+      ...redirectOf(name, pathname),
       status: Math.max(...asked.filter((row) => ms(row) === latest).map((row) => row.status ?? 0)),
       ...(Number.isFinite(since) ? { since: new Date(since).toISOString() } : {}),
       ...(Number.isFinite(served) ? { last_served: new Date(served).toISOString() } : {}),

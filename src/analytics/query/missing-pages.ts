@@ -1,6 +1,6 @@
 import { IS_GENUINE } from '../../storage/aggregates/daily-counts.js'
 import { MISSING_PAGE } from '../../storage/rows.js'
-import { raw, type Sql, sql } from '../../storage/sql.js'
+import { join, raw, type Sql, sql } from '../../storage/sql.js'
 import { filterCondition, sourceRows } from './conditions.js'
 import { type Plan, planForTable } from './plan.js'
 import { beforeWindowEnd, inWindow } from './window-conditions.js'
@@ -29,11 +29,11 @@ const missingRequests = (plan: Plan, columns: Sql, where: Sql): Sql => {
 }
 
 /** Selects all of the window's, with `passes`, 1 for those that pass the filters. */
-const allRequests = (plan: Plan): Sql => {
+const allRequests = (plan: Plan, answered = IS_MISSING): Sql => {
   const side = planForTable(plan, 'events')
   return sql`
     select hostname, pathname, visitor_id, timestamp, case when ${filterCondition(side)} then 1 else 0 end as passes
-    from ${sourceRows('events', side, side.filters, undefined, MISSING_ROWS)} as e where ${inWindow(plan)} and ${IS_MISSING}`
+    from ${sourceRows('events', side, side.filters, undefined, MISSING_ROWS)} as e where ${inWindow(plan)} and ${answered}`
 }
 
 /** Selects assistants' fetches of missing pages in the window that pass the filters. */
@@ -44,7 +44,7 @@ const missingFetches = (plan: Plan, columns: Sql, where = inWindow(plan)): Sql =
 }
 
 /**
- * Selects people's requests for missing pages: `hostname, pathname, visitor_id, lost`, 1 if the request is the last one of
+ * Selects people's requests for missing pages: `hostname, pathname, visitor_id, timestamp, lost`, 1 if the request is the last one of
  * the visit. A visitor's next request is a page, or another missing one, whatever the filters.
  */
 const requestsWithLoss = (plan: Plan): Sql => {
@@ -53,7 +53,7 @@ const requestsWithLoss = (plan: Plan): Sql => {
   const near = sql`site_id = ${site} and timestamp >= ${window.start} and timestamp < ${until}`
   const ms = (column: string) => dialect.epochMs(raw(column))
   return sql`
-    select hostname, pathname, visitor_id,
+    select hostname, pathname, visitor_id, timestamp,
       case when next is null or ${ms('next')} - ${ms('timestamp')} > ${VISIT_GAP_MS} then 1 else 0 end as lost
     from (select *, lead(timestamp) over (partition by visitor_id order by timestamp, other, hostname, pathname) as next
       from (
@@ -83,6 +83,33 @@ export const missingPages = (plan: Plan, { probes = false } = {}): Sql => {
         from (${missingFetches(plan, raw('hostname, pathname'))} and ${scope}) f group by hostname, pathname) u
       group by hostname, pathname) p
     where requests + fetches > 0`
+}
+
+/** A URL with a redirect, and the same number of days before and since that was created. */
+export interface RedirectedUrl {
+  readonly hostname: string
+  readonly pathname: string
+  readonly start: Date
+  readonly created_at: Date
+  readonly end: Date
+}
+
+/**
+ * Selects people's requests for these URLs that ended 404 or 410, or were redirected: `hostname, pathname, since` (0 before
+ * the redirect was created, 1 since then), `requests, readers, lost`.
+ */
+export const redirectedRequests = (plan: Plan, urls: readonly RedirectedUrl[]): Sql => {
+  const sides = urls.map(
+    ({ hostname, pathname, start, created_at, end }) => sql`
+      when hostname = ${hostname} and pathname = ${pathname} and timestamp >= ${start} and timestamp < ${end}
+      then case when timestamp < ${created_at} then 0 else 1 end`,
+  )
+  return sql`
+    with asked as materialized (${allRequests(plan, raw('status in (301, 302, 307, 308, 404, 410)'))} and not ${isProbe(plan)})
+    select hostname, pathname, since, count(*) as requests, count(distinct visitor_id) as readers,
+      count(distinct case when lost = 1 then visitor_id end) as lost
+    from (select *, case ${join(sides, '')} end as since from (${requestsWithLoss(plan)}) l) s
+    where since is not null group by hostname, pathname, since`
 }
 
 /** Selects the assistants that asked for these URLs: `hostname, pathname, agent_id, fetches`. */

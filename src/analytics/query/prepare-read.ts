@@ -27,6 +27,7 @@ import {
   type ReadContext,
   type ReadContextOptions,
   type ReadSite,
+  type RedirectByPath,
 } from './read-context.js'
 import type { Warning } from './read-warnings.js'
 import { firstRowTime, type Gap, type Recording } from './recording.js'
@@ -68,6 +69,8 @@ export interface ReadDependencies {
   policy?(site: number, question: PolicyQuery): Promise<unknown>
   /** The versions of one hostname's policy; absent: no policy is recorded. */
   policyVersions?(site: number, question: PolicyVersionsQuery): Promise<unknown>
+  /** Returns the lookup of a site's redirects by the path of the missing page; absent: it has none. */
+  redirects?(site: number): Promise<RedirectByPath>
   /** The downloaded address ranges of agents; absent: none were downloaded. */
   agentRanges?(): Promise<readonly AgentRanges[]>
   /** The times that were recorded of a site; absent: all since its first row. */
@@ -329,6 +332,7 @@ const lookups = (dependencies: ReadDependencies, site: ReadSite) => ({
     dependencies.policy?.(site.id, question) ?? { hostnames: [], agents: [], versions: [], path: '/' },
   policyVersions: async (question: PolicyVersionsQuery) =>
     dependencies.policyVersions?.(site.id, question) ?? { versions: [] },
+  redirects: async () => (await dependencies.redirects?.(site.id)) ?? (() => undefined),
   agentRanges: async () => (await dependencies.agentRanges?.()) ?? [],
   funnel: async (id: string) => dependencies.funnel?.(id, site.id),
 })

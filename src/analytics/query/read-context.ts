@@ -56,6 +56,9 @@ export interface Assistant {
 /** The downloaded address ranges of an agent. */
 export type AgentRanges = { readonly agent_id: string } & NonNullable<CatalogAgent['ranges']>
 
+/** Finds the redirect of a missing page by its path. */
+export type RedirectByPath = (pathname: string) => { readonly id: number; readonly created_at: Date } | undefined
+
 export interface ReadContextOptions {
   readonly plan: Plan
   /** The audience that the response is for. The plan's may be people for `all`, where only people have rows. */
@@ -70,6 +73,8 @@ export interface ReadContextOptions {
   policy(question: PolicyQuery): Promise<unknown>
   /** The versions of the site's policy, for the read to parse. */
   policyVersions(question: PolicyVersionsQuery): Promise<unknown>
+  /** The site's redirects by the path of the missing page. */
+  redirects(): Promise<RedirectByPath>
   /** The downloaded address ranges of all agents that have some. */
   agentRanges(): Promise<readonly AgentRanges[]>
   /** The times that were recorded of the site. */

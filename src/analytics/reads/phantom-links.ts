@@ -4,19 +4,36 @@ import { type Sql, sql } from '../../storage/sql.js'
 import type { ResultRow } from '../../storage/store.js'
 import { dailyCounts } from '../query/counted-days.js'
 import { columnsMatch } from '../query/key-match.js'
-import { missingPageAgents, missingPageHistory, missingPages } from '../query/missing-pages.js'
+import { missingPageAgents, missingPageHistory, missingPages, redirectedRequests } from '../query/missing-pages.js'
 import { createNearestPage, NEAR_REASONS } from '../query/nearest-page.js'
 import { withoutUrlFilters, withWindow } from '../query/plan.js'
 import { defineRead } from '../query/read.js'
 import type { ReadContext } from '../query/read-context.js'
 import { sitemapRows } from '../query/sitemap-rows.js'
-import { Count, comparableRow, Fetches, formatInstants, Instant, urlKey } from './shapes.js'
+import { Count, comparableRow, Fetches, formatInstants, Instant, Share, urlKey } from './shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']
 const COUNTS = ['requests', 'readers', 'lost', 'fetches']
 /** Living pages that missing ones are compared with: the most read of these days, and as many URLs of sitemaps. */
 const MAX_LIVING_PAGES = 5_000
 const LIVING_DAYS = 90
+
+/** Requests below which a share of readers is chance. */
+const MIN_REQUESTS_OF_SHARE = 20
+
+const Side = z.object({
+  requests: Count.describe('Requests of people that ended 404 or 410, or were redirected.'),
+  readers: Count.describe('Distinct visitors who made them.'),
+  lost: Count.describe('Those for whom one of the requests was the last one of a visit.'),
+  share: Share.optional().describe(`\`lost\` of \`readers\`. Absent below ${MIN_REQUESTS_OF_SHARE} requests.`),
+})
+const Redirect = z.object({
+  id: z.int(),
+  since: Instant.describe('When it was created.'),
+  days: Count.describe('Whole days of the window before and since then that are compared: as many on each side.'),
+  before: Side.optional().describe('In the `days` before. Absent without a whole day on each side.'),
+  after: Side.optional().describe('In the `days` since then.'),
+})
 
 /** GET /api/phantom-links: addresses that do not exist, by the readers who left there. */
 export default defineRead({
@@ -50,6 +67,7 @@ export default defineRead({
         })
         .optional()
         .describe('The nearest living page of the hostname. Absent: none is near.'),
+      redirect: Redirect.optional().describe('The redirect of the path. Absent: it has none.'),
     }),
   ),
   run: async (context) => {
@@ -74,6 +92,7 @@ export default defineRead({
         formatInstants(row),
       ]),
     )
+    const redirects = await readRedirects(context, page)
     const nearestPage = createNearestPage(await findLivingPages(context))
     const data = page.map((row) => {
       const name = urlKey(row)
@@ -81,7 +100,9 @@ export default defineRead({
       const near =
         'since' in facts ? nearestPage({ hostname: String(row.hostname), pathname: String(row.pathname) }) : undefined
       const nearest = near && { pathname: near.pathname, reason: near.reason, in_sitemap: near.in_sitemap }
-      return { ...row, agents: agents.get(name) ?? [], ...facts, ...(nearest && { nearest }) }
+      const redirect = redirects.get(name)
+      const found = { ...(nearest && { nearest }), ...(redirect && { redirect }) }
+      return { ...row, agents: agents.get(name) ?? [], ...facts, ...found }
     })
     return { data, rows: data.length }
   },
@@ -95,6 +116,40 @@ async function findAgents({ plan, rows, agentNames }: ReadContext, urls: Sql) {
     agents.set(urlKey(row), [...(agents.get(urlKey(row)) ?? []), one])
   }
   return agents
+}
+
+/** Returns the redirects of these URLs, each with what people's requests came to before it and since. */
+async function readRedirects({ plan, now, rows, redirects }: ReadContext, page: readonly ResultRow[]) {
+  const redirectOf = await redirects()
+  const { start, end } = plan.window
+  const redirected = page.flatMap((row) => {
+    const { hostname, pathname } = { hostname: String(row.hostname), pathname: String(row.pathname) }
+    const redirect = redirectOf(pathname)
+    if (redirect === undefined) return []
+    const { id, created_at } = redirect
+    const at = created_at.getTime()
+    const room = Math.min(at - start.getTime(), Math.min(end.getTime(), now.getTime()) - at)
+    const days = Math.max(0, Math.floor(room / DAY_MS))
+    const span = { start: new Date(at - days * DAY_MS), end: new Date(at + days * DAY_MS) }
+    return { hostname, pathname, id, created_at, days, ...span }
+  })
+  const compared = redirected.filter(({ days }) => days > 0)
+  const sides = new Map<string, z.output<typeof Side>>()
+  if (compared.length > 0)
+    for (const row of await rows(redirectedRequests(plan, compared))) {
+      const [requests, readers, lost] = [Number(row.requests), Number(row.readers), Number(row.lost)]
+      const share = requests < MIN_REQUESTS_OF_SHARE ? {} : { share: lost / readers }
+      sides.set(`${urlKey(row)} ${Number(row.since)}`, { requests, readers, lost, ...share })
+    }
+  const none = { requests: 0, readers: 0, lost: 0 }
+  return new Map(
+    redirected.map(({ id, created_at, days, ...url }) => {
+      const name = urlKey(url)
+      const [before, after] = [0, 1].map((side) => sides.get(`${name} ${side}`) ?? none)
+      const counted = days === 0 ? {} : { before, after }
+      return [name, { id, since: created_at.toISOString(), days, ...counted }]
+    }),
+  )
 }
 
 /** Returns the pages that people viewed most in the days before the window's end, then the URLs of sitemaps, without missing ones. */

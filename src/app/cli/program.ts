@@ -22,10 +22,9 @@ import { migrate } from './migrate.js'
 import { audit, membersList, orgsCreate, orgsList } from './orgs.js'
 import { policy } from './policy.js'
 import { policyTry } from './policy-try.js'
+import { REDIRECT_COMMANDS } from './redirects.js'
 import { restore } from './restore.js'
-import { rulesAdd, rulesList, rulesMove, rulesPause, rulesRemove, rulesResume, rulesState } from './rules.js'
-import { rulesExport } from './rules-export.js'
-import { rulesTry } from './rules-try.js'
+import { RULE_COMMANDS } from './rules.js'
 import { proxy, serve } from './server-commands.js'
 import { sitesCreate, sitesDelete, sitesIngestKey, sitesList, sitesUpdate } from './sites.js'
 import { stats } from './stats.js'
@@ -51,15 +50,8 @@ const COMMANDS_WITHOUT_COMPLETION: readonly Command[] = [
   historyDelete,
   policy,
   policyTry,
-  rulesList,
-  rulesAdd,
-  rulesState,
-  rulesMove,
-  rulesRemove,
-  rulesPause,
-  rulesResume,
-  rulesTry,
-  rulesExport,
+  ...RULE_COMMANDS,
+  ...REDIRECT_COMMANDS,
   keysCreate,
   keysList,
   keysRevoke,

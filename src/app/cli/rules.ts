@@ -1,11 +1,14 @@
 import { z } from 'zod'
+import { EXPORT_TARGETS } from '../../rules/export/export-text.js'
 import { withClient } from './client.js'
-import { defineCommand, defineRequest, flag, idArgument, idOf, queryString } from './command.js'
+import { defineCommand, defineRequest, idArgument, queryString } from './command.js'
+import { exportCommand, removeCommand, SITE } from './decided-records.js'
 import { readRuleFile } from './rule-file.js'
+import { rulesTry } from './rules-try.js'
 import { printTable, right } from './table.js'
 import { Failure } from './terminal.js'
 
-const SITE = flag('--site <id>', 'site (default 1)', idOf('a site').default(1))
+const KIND = { table: 'rules', label: 'rule' } as const
 const RULE_ARGUMENT = { syntax: '<id>', doc: 'rule ID, from rules list' }
 /** The fields of a rule that the commands print. */
 const ShownRule = z.object({
@@ -18,12 +21,11 @@ const ShownRule = z.object({
   ended: z.literal(true).optional(),
 })
 const ShownState = z.object({
-  version: z.string(),
   paused_since: z.string().optional(),
   setting_off: z.literal(true).optional(),
 })
 
-export const rulesList = defineRequest({
+const rulesList = defineRequest({
   name: 'rules list',
   summary: 'list rules in the order in which they decide',
   flags: z.object({ site: SITE }),
@@ -43,26 +45,36 @@ export const rulesList = defineRequest({
     ),
 })
 
-export const rulesAdd = defineCommand({
+const rulesAdd = defineCommand({
   name: 'rules add',
   summary: 'add the rules of a file; in rehearsal unless it says more',
   arguments: [{ syntax: '<file>', doc: 'JSON or YAML: a rule, or a list of rules in their order' }],
   flags: z.object({ site: SITE }),
-  async run(call) {
-    const rules = await readRuleFile(call.args[0] ?? '')
-    await withClient(call, async (client) => {
-      for (const rule of rules) {
-        const { id, name, state } = await client.read(ShownRule, 'POST', '/api/rules', {
-          ...rule,
-          site: call.flags.site,
-        })
-        call.terminal.err(`Added rule ${id}, ${name}: ${state}.\n`)
+  async run({ args, flags, terminal, config }) {
+    const rules = await readRuleFile(args[0] ?? '')
+    await withClient({ terminal, config }, async (client) => {
+      const added: number[] = []
+      try {
+        for (const rule of rules) {
+          const { id, name, state } = await client.read(ShownRule, 'POST', '/api/rules', { ...rule, ...flags })
+          added.unshift(id)
+          terminal.err(`Added rule ${id}, ${name}: ${state}.\n`)
+        }
+      } catch (error) {
+        // All or nothing: half of a list may refuse what its other half allows.
+        for (const id of added) {
+          await client.call('DELETE', `/api/rules/${id}`)
+          terminal.err(`Deleted rule ${id} again.\n`)
+        }
+        if (!(error instanceof Failure) || rules.length === 1) throw error
+        const message = `Rule ${added.length + 1} of ${rules.length}, so none was added: ${error.message}`
+        throw new Failure(message, error.exitCode, { cause: error })
       }
     })
   },
 })
 
-export const rulesState = defineRequest({
+const rulesState = defineRequest({
   name: 'rules state',
   summary: 'switch a rule on, off or to rehearsal',
   arguments: [RULE_ARGUMENT, { syntax: '<state>', doc: 'on, off or rehearse' }],
@@ -77,7 +89,7 @@ export const rulesState = defineRequest({
     terminal.err(`Rule ${id}, ${name}, is ${state === 'rehearse' ? 'in rehearsal' : state}.\n`),
 })
 
-export const rulesMove = defineRequest({
+const rulesMove = defineRequest({
   name: 'rules move',
   summary: 'move a rule to another place of its list',
   arguments: [RULE_ARGUMENT, { syntax: '<position>', doc: 'place in the list, from 1' }],
@@ -91,34 +103,31 @@ export const rulesMove = defineRequest({
   print: ({ id, name, position }, { terminal }) => terminal.err(`Rule ${id}, ${name}, is number ${position} now.\n`),
 })
 
-export const rulesRemove = defineCommand({
-  name: 'rules remove',
-  summary: 'delete a rule',
-  arguments: [RULE_ARGUMENT],
-  flags: z.object({}),
-  async run(call) {
-    const id = idArgument(call, 'a rule', 'rules list')
-    await withClient(call, (client) => client.call('DELETE', `/api/rules/${id}`))
-    call.terminal.err(`Deleted rule ${id}.\n`)
-  },
-})
+/** Returns the command that pauses or resumes the rules of a site. */
+const switchCommand = (verb: 'pause' | 'resume', summary: string) =>
+  defineRequest({
+    name: `rules ${verb}`,
+    summary,
+    flags: z.object({ site: SITE }),
+    result: ShownState,
+    request: ({ flags }) => ['POST', `/api/rules/${verb}`, flags],
+    print({ paused_since, setting_off }, { terminal, flags }) {
+      if (paused_since !== undefined)
+        terminal.err(
+          `Rules are paused since ${paused_since}. To resume: readership rules resume --site ${flags.site}\n`,
+        )
+      else terminal.err(setting_off ? 'The instance runs with --rules off: no rule decides.\n' : 'Rules are active.\n')
+    },
+  })
 
-export const rulesPause = defineRequest({
-  name: 'rules pause',
-  summary: 'pause all rules of a site: every agent passes',
-  flags: z.object({ site: SITE }),
-  result: ShownState,
-  request: ({ flags }) => ['POST', '/api/rules/pause', flags],
-  print: ({ paused_since }, { terminal, flags }) =>
-    terminal.err(`Rules are paused since ${paused_since}. To resume: readership rules resume --site ${flags.site}\n`),
-})
-
-export const rulesResume = defineRequest({
-  name: 'rules resume',
-  summary: 'end the pause of the rules of a site',
-  flags: z.object({ site: SITE }),
-  result: ShownState,
-  request: ({ flags }) => ['POST', '/api/rules/resume', flags],
-  print: ({ setting_off }, { terminal }) =>
-    terminal.err(setting_off ? 'The instance runs with --rules off: no rule decides.\n' : 'Rules are active.\n'),
-})
+export const RULE_COMMANDS = [
+  rulesList,
+  rulesAdd,
+  rulesState,
+  rulesMove,
+  removeCommand(KIND),
+  switchCommand('pause', 'pause all rules of a site: every agent passes'),
+  switchCommand('resume', 'end the pause of the rules of a site'),
+  rulesTry,
+  exportCommand(KIND, 'print the rules that are on, for another server', EXPORT_TARGETS),
+]

@@ -13,6 +13,7 @@ import { sectionRoutes } from '../../api/sections.js'
 import type { ShareGrant } from '../../api/share/access.js'
 import { readRuleSources } from '../../manage/rule-sources.js'
 import { buildRuleSet } from '../../rules/build-rule-set.js'
+import { canonicalPath } from '../../rules/redirect.js'
 import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>
@@ -39,6 +40,10 @@ export function createReads(
     blockedUrls: createBlockedPaths(workerClient),
     policy: (site: number, question: object) => workerClient.call('policy', { site, ...question }),
     policyVersions: (site: number, question: object) => workerClient.call('policy_versions', { site, ...question }),
+    async redirects(site: number) {
+      const byPath = new Map((await manage.redirects.list(site)).map((redirect) => [redirect.name, redirect]))
+      return (pathname: string) => byPath.get(canonicalPath(pathname))
+    },
     recording: createRecordingLookup({
       query: (statement) => workerClient.events.query(statement),
       gaps: spans.gaps,

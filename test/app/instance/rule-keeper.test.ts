@@ -40,6 +40,17 @@ t.test('rules outlive restarts, and a torn file is ignored', { timeout: 300_000 
   t.match(set.sites, [{ site: 1, rules: [{ id: 1, name: 'No GPTBot' }] }])
   t.equal(set.sites[0]?.rules.length, 1, 'a rule that is off is not in the set')
 
+  writeFileSync(rules, JSON.stringify([{ ...RULE, name: 'New' }, RULE]))
+  const refused = await cli('rules', 'add', rules, '--data', data)
+  t.match(refused, { code: 1, stderr: /Rule 2 of 2, so none was added: The site already has a rule with this name/ })
+  t.notMatch(await run('rules', 'list'), /New/, 'the first one of the file is gone again')
+
+  await run('redirects', 'add', '/old', '/new', '--status', '302')
+  t.match(await run('redirects', 'list'), /1 +302 +\/old +\/new/)
+  t.match(await run('redirects', 'export', '--for', 'nginx'), /\/old/)
+  await run('redirects', 'remove', '1')
+  t.notMatch(await run('redirects', 'list'), /old/)
+
   await run('rules', 'pause')
   t.equal(await status(), 200, 'paused')
   await run('rules', 'resume')

@@ -4198,6 +4198,23 @@ export interface operations {
                             };
                             pathname: string;
                             readers: number;
+                            redirect?: {
+                                after?: {
+                                    lost: number;
+                                    readers: number;
+                                    requests: number;
+                                    share?: number;
+                                };
+                                before?: {
+                                    lost: number;
+                                    readers: number;
+                                    requests: number;
+                                    share?: number;
+                                };
+                                days: number;
+                                id: number;
+                                since: string;
+                            };
                             requests: number;
                             since?: string;
                             status?: number;
