@@ -7,7 +7,8 @@ import type { Sites } from '../manage/sites.js'
 import type { Users } from '../manage/users.js'
 import { auditContext } from './auth.js'
 import { requireSite } from './org-access.js'
-import { type createTextRehearser, MAX_TEXT_BODY_BYTES } from './policy-rehearsal.js'
+import type { RehearseText } from './rehearsal/text.js'
+import { MAX_TEXT_BODY_BYTES } from './rehearsal/text-shape.js'
 import { type Call, parseBody, parseQuery, type Route, routeMaker, SiteQuery } from './route.js'
 
 /** Agents read 500 KiB. */
@@ -50,7 +51,7 @@ interface RobotsTextDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly users: Pick<Users, 'get'>
   readonly robotsTexts: RobotsTexts
-  readonly rehearseText: ReturnType<typeof createTextRehearser>
+  readonly rehearseText: RehearseText
 }
 
 /** `/api/robots-texts`: the robots.txt that readership serves for a site, with its versions. */

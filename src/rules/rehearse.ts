@@ -3,14 +3,14 @@ import { UNKNOWN_AGENT } from '../agents/identify.js'
 import { type Budgets, createBudgets } from './budgets.js'
 import { compileRules, isAbout, isSpared, type RuleList, type Verdict } from './decide.js'
 import type { DecidingRule, Identity } from './rule.js'
-import { addTo, createTallies, identityOf, type RecordedFetches } from './rule-tallies.js'
+import { addTo, agentKey, createTallies, identityOf, type RecordedFetches } from './rule-tallies.js'
 
 /** The rules that may decide about an agent, with the traits of fetches that they depend on. */
 interface AgentRules {
   candidates: readonly Candidate[]
   /** The identity may make a difference, so that the first fetch of an address differs from others. */
   needsIdentity: boolean
-  /** Budgets depend on the order of fetches. */
+  /** Budgets depend on the order of fetches, and the end of a rule on their time. */
   needsOrder: boolean
 }
 interface Candidate {
@@ -26,7 +26,7 @@ const identityIn = ({ agent, verification }: RecordedFetches): Identity | undefi
   isVerifiable(agent) ? identityOf(verification) : 'unverifiable'
 
 /** Returns a function that finds the rules about an agent. */
-function createRuleFinder(rules: readonly DecidingRule[], sitemaps: readonly string[]) {
+function createRuleFinder(rules: readonly DecidingRule[], sitemaps: readonly string[], end: Date) {
   const alone = rules
     .map((rule, place): Candidate => ({ rule, place, list: compileRules([rule], sitemaps) }))
     .filter(({ rule }) => rule.state !== 'off')
@@ -41,7 +41,9 @@ function createRuleFinder(rules: readonly DecidingRule[], sitemaps: readonly str
       needsIdentity:
         isVerifiable(agent) &&
         candidates.some(({ rule, list }) => rule.identity.length > 0 || (list.needsIdentity && isSpared(agent))),
-      needsOrder: candidates.some(({ rule }) => rule.budget !== undefined),
+      needsOrder: candidates.some(
+        ({ rule: { budget, until } }) => budget || (until && Date.parse(until) < end.getTime()),
+      ),
     }
     byAgent.set(id, agentRules)
     return agentRules
@@ -51,15 +53,16 @@ function createRuleFinder(rules: readonly DecidingRule[], sitemaps: readonly str
 export type Rehearsal = ReturnType<typeof createRehearsal>
 
 /**
- * Decides again about recorded fetches, by the code that decides live, and tallies what each rule does. Rules that are off
- * decide nothing; those in rehearsal decide like those that are on.
+ * Decides again about fetches that were recorded until `end`, by the code that decides live, and tallies what each rule does.
+ * Rules that are off decide nothing; those in rehearsal decide like those that are on.
  */
-export function createRehearsal(rules: readonly DecidingRule[], sitemaps: readonly string[] = []) {
+export function createRehearsal(rules: readonly DecidingRule[], sitemaps: readonly string[], end: Date) {
   const all = compileRules(rules, sitemaps)
   const [budgets, aloneBudgets] = [createBudgets(), createBudgets()]
   const places = new Map(rules.map((rule, place) => [rule, place]))
-  const rulesFor = createRuleFinder(rules, sitemaps)
-  const { tallies, refusedDays, addDecided } = createTallies(rules)
+  const rulesFor = createRuleFinder(rules, sitemaps, end)
+  const { tallies, addDecided } = createTallies(rules)
+  const fetchesOf = new Map<string, number>()
   const pending = createPendingBytes()
   const counts = { unverified: 0, firsts: 0 }
   const decide = (
@@ -82,18 +85,19 @@ export function createRehearsal(rules: readonly DecidingRule[], sitemaps: readon
       const tally = tallies[place]
       const isLater = decider !== undefined && decider < place
       // A budget alone is used by every fetch, whatever decides about it.
-      if (!tally || tally.fetches > 0 || (rule.budget === undefined && !isLater)) continue
+      if (!tally || tally.would > 0 || (rule.budget === undefined && !isLater)) continue
       const matches = decide(list, aloneBudgets, fetch, identity, true).rule !== undefined
       if (matches && isLater) addTo(tally.takenBy, decider, fetch.fetches)
     }
   }
   return {
     tallies,
-    refusedDays,
+    /** All fetches of agents that a rule may be about, by `agentKey`. */
+    fetchesOf,
     rulesFor,
     /** Fetches whose claim could not be checked, and first fetches of an address, whose claim was not checked yet. */
     counts,
-    /** Adds fetches. Those of agents with a rule that has a budget come one by one, in the order of time. */
+    /** Adds fetches. Those of agents that need an order come one by one, in the order of time. */
     add(fetch: RecordedFetches): void {
       pending.countUntil(fetch.at)
       const identity = identityIn(fetch)
@@ -108,8 +112,10 @@ export function createRehearsal(rules: readonly DecidingRule[], sitemaps: readon
         verdict = decide(all, budgets, fetch, knownIdentity, true)
       }
       if (knownIdentity !== identity) counts.firsts += fetch.fetches
+      addTo(fetchesOf, agentKey(fetch.agent, identityOf(fetch.verification)), fetch.fetches)
       const decider = verdict.rule && places.get(verdict.rule)
-      if (decider !== undefined) addDecided(decider, fetch)
+      const tally = decider === undefined ? undefined : tallies[decider]
+      if (tally) addDecided(tally, fetch)
       countTaken(decider, fetch, knownIdentity)
     },
   }

@@ -2,7 +2,8 @@ import t from 'tap'
 import { z } from 'zod'
 import { listAgents, loadCatalog } from '../../src/agents/catalog.js'
 import { createApp } from '../../src/api/app.js'
-import { createTextRehearser, policyRehearsalRoutes } from '../../src/api/policy-rehearsal.js'
+import { createRehearsalRunner } from '../../src/api/rehearsal/run.js'
+import { createTextRehearser, policyRehearsalRoutes } from '../../src/api/rehearsal/text.js'
 import { ApiError } from '../../src/base/errors.js'
 import { ManagedSite } from '../../src/manage/sites.js'
 import type { AgentEventRow } from '../../src/storage/rows.js'
@@ -103,7 +104,7 @@ async function start() {
     policyVersions: async (_: number, { kind = 'robots' }: { kind?: string }) => ({ versions: versions(kind) }),
   }
   const app = createApp({
-    routes: policyRehearsalRoutes(deps, createTextRehearser(deps)),
+    routes: policyRehearsalRoutes(deps, createTextRehearser(createRehearsalRunner(deps))),
     credentials: { keys: { authenticate: async () => t.fail('no key') as never, isActive: async () => true } },
     version: '0',
     log: (error) => (error instanceof ApiError ? undefined : t.fail(String(error))),
@@ -131,7 +132,6 @@ t.test('a text is judged on the stored fetches as the live judge decides, line b
     newly_allowed: { fetches: sum(opened) + 4, pages: 3, bytes: 10 * (sum(opened) + 4) },
     search_engines: [{ agent_id: 'googlebot', fetches: 5, pages: 1 }],
     since: at(10).toISOString(),
-    is_whole: true,
   })
   const lines = [2, 3, 7, 9].map((line) => ({ line, fetches: sum(FETCHES.filter((one) => one[5] === line)) }))
   t.strictSame(data?.lines, lines, 'fetches that each line decides')

@@ -66,8 +66,10 @@ t.test('a small record, counted by hand', async (t) => {
     ...{ fetches_before: 1, fetches_after: 2, refused: 2 },
   })
   t.same(
-    [first?.search_engines, second?.search_engines],
-    [[], [{ agent_id: 'googlebot', name: 'Googlebot', verification: 'ranges', would: 1, fetches: 1, readers: 1 }]],
+    [first, second].map((rule) =>
+      rule?.search_engines.map((one) => [one.agent_id, one.identity, one.would, one.fetches, one.readers]),
+    ),
+    [[], [['googlebot', 'verified', 1, 1, 1]]],
   )
   t.same(third?.never_decides, { by: 7, fetches: 4 })
   t.same(

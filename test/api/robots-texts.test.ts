@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createApp } from '../../src/api/app.js'
-import type { createTextRehearser } from '../../src/api/policy-rehearsal.js'
+import type { RehearseText } from '../../src/api/rehearsal/text.js'
 import { robotsTextRoutes } from '../../src/api/robots-texts.js'
 import { bootstrap } from '../../src/manage/orgs.js'
 import { createRobotsTexts } from '../../src/manage/robots-texts.js'
@@ -28,7 +28,7 @@ t.test('a robots.txt is published, rolled back and switched off', async (t) => {
       sites,
       users: { get: async () => undefined },
       robotsTexts: createRobotsTexts(records, sites),
-      rehearseText: rehearseText as unknown as ReturnType<typeof createTextRehearser>,
+      rehearseText: rehearseText as unknown as RehearseText,
     }),
     credentials: { keys: { authenticate: async () => t.fail('no key') as never, isActive: async () => true } },
     version: '0',

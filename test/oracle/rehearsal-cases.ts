@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { rehearsalRoute } from '../../src/api/rehearsal/route.js'
+import { createRehearsalRunner } from '../../src/api/rehearsal/run.js'
 import { Rehearsed } from '../../src/api/rehearsal/shape.js'
 import { DecidingRule } from '../../src/rules/rule.js'
 import type { Store } from '../../src/storage/store.js'
@@ -21,13 +22,13 @@ export async function rehearse(
   const site = { id: 1, org: 1, name: 'One', timezone: 'Europe/Berlin', visitor_salt: 'month' as const }
   const settings = { version: 1, domains: [], currency: 'EUR', excluded_paths: [], respect_gpc: false, sections: [] }
   const managed = { ...site, ...settings }
-  const route = rehearsalRoute({
+  const run = createRehearsalRunner({
     store,
     now: () => NOW,
     catalog: [],
     sites: { get: async (id: number) => (id === 1 ? managed : undefined), list: async () => [managed] },
-    rulesOf: async () => ({ stored: own, sitemaps }),
   })
+  const route = rehearsalRoute(run, async () => ({ stored: own, sitemaps }))
   if (!('run' in route)) throw new Error('not a route with a handler')
   const request = new Request('http://localhost/api/rules/rehearsal', {
     ...{ method: 'POST', body: JSON.stringify(body) },

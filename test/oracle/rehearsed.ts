@@ -26,7 +26,6 @@ const AGENTS = [
 ] as const
 /** An agent that only its signature shows: live it passes. */
 const DISGUISED = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'
-const NAMES: Readonly<Record<string, string>> = { gptbot: 'GPTBot', googlebot: 'Googlebot', bytespider: 'Bytespider' }
 const IDENTITIES = { ranges: 'verified', rdns: 'verified', spoofed: 'spoofed', unverifiable: 'unverifiable' } as const
 const VERIFIED = { ranges: true, rdns: true, spoofed: false, unverifiable: null, indeterminate: null } as const
 const PATHS = ['/', '/docs/a', '/docs/%61', '/docs/b/c', '/blog/x', '/robots.txt', '/map.xml', '/sitemap.xml'] as const
@@ -261,19 +260,9 @@ export function expectRehearsal(
         })),
         total_pages: pages.length,
         readers: readers.length,
-        search_engines:
-          rule.action === 'allow'
-            ? []
-            : (['ranges', 'rdns'] as const)
-                .map((verification) => ({
-                  ...{ agent_id: 'googlebot', name: NAMES.googlebot, verification, readers: readersOf('Google') },
-                  would: its.filter(
-                    ({ fetch: { of, row } }) => of?.id === 'googlebot' && row.verification === verification,
-                  ).length,
-                  fetches: fetches.filter(({ of, row }) => of?.id === 'googlebot' && row.verification === verification)
-                    .length,
-                }))
-                .filter(({ would }) => would > 0),
+        search_engines: agents
+          .map(([key]) => key)
+          .filter((key) => rule.action !== 'allow' && key === 'googlebot verified'),
         ...(its.length === 0 && taken[0]
           ? { never_decides: { by: Number(taken[0][0]), fetches: taken[0][1].length } }
           : {}),
@@ -293,6 +282,6 @@ export const comparable = ({ limits: _, rules, ...all }: Rehearsed) => ({
     pages: pages
       .map(({ hostname, pathname, ...page }) => ({ page: `${hostname}${pathname}`, ...page }))
       .sort((a, b) => byText([a.page, 0], [b.page, 0])),
-    search_engines: [...search_engines].sort((a, b) => byText([a.verification, 0], [b.verification, 0])),
+    search_engines: search_engines.map(({ agent_id, identity }) => `${agent_id} ${identity}`),
   })),
 })

@@ -11,40 +11,39 @@ const IS_REFUSED = raw("(action is not null and action <> 'allow')")
 const dayOf = ({ window, tz, dialect }: Plan): Sql => bucketKey(raw('timestamp'), window, tz, 'day', dialect)
 
 /**
- * Selects all fetches of the window: `day, user_agent, verification, refused_by, fetches, bytes, duration_ms, first`, grouped by
- * the first four. `refused_by` is the rule that refused them, null if none did; `day` is a bucket's key.
+ * Selects all fetches of the window: `day, refused_by, fetches, bytes, duration_ms`, grouped by the first two. `refused_by` is
+ * the rule that refused them, null if none did; `day` is a bucket's key.
  */
-export const recordedFetches = (plan: Plan): Sql => sql`
-  select day, user_agent, verification, refused_by, count(*) as fetches, sum(bytes) as bytes,
-    sum(duration_ms) as duration_ms, min(timestamp) as first
+export const fetchesByDay = (plan: Plan): Sql => sql`
+  select day, refused_by, count(*) as fetches, sum(bytes) as bytes, sum(duration_ms) as duration_ms
   from (
-    select user_agent, verification, bytes, duration_ms, timestamp, ${dayOf(plan)} as day,
-      case when ${IS_REFUSED} then coalesce(rule, 0) end as refused_by
+    select bytes, duration_ms, ${dayOf(plan)} as day, case when ${IS_REFUSED} then coalesce(rule, 0) end as refused_by
     from agent_events where ${inWindow(plan)}) f
-  group by day, user_agent, verification, refused_by`
+  group by day, refused_by`
+
+/** Selects `user_agent`: those that agents had in the window. */
+export const userAgents = (plan: Plan): Sql =>
+  sql`select user_agent from agent_events where ${inWindow(plan)} group by user_agent`
 
 /** The fetches that a rehearsal reads. */
 export interface DecidedRows {
   /** The user agents whose fetches are read, each with the number of its agent. */
   readonly agents: ReadonlyMap<string, number>
-  /** Instants within the window at which decisions change. */
-  readonly changes: readonly Date[]
   /** Some fetches were refused: their weight is that of the same URL when it was last served. */
   readonly hasRefused: boolean
   /**
-   * Present: `is_first` is 1 for fetches of an address and agent that are not within so many milliseconds of the one before in the
+   * Above 0: `is_first` is 1 for fetches of an address and agent that are not within so many milliseconds of the one before in the
    * window; else it is 0.
    */
-  readonly lifetime_ms?: number | undefined
+  readonly lifetime_ms: number
 }
 
-/** The columns that decisions depend on; `part` counts the changes before the fetch. */
-const DECIDING = raw('agent, verification, method, hostname, pathname, disallowed, day, part, is_first')
+/** The columns that decisions depend on. */
+const DECIDING = raw('agent, verification, method, hostname, pathname, disallowed, day, is_first')
 
 /** Selects each fetch of a time with what decisions depend on, `at_ms`, `ip_hash`, and its weight: `bytes, duration_ms, weighed` (0 or 1). */
-function decidedRows(plan: Plan, time: Window, { agents, changes, hasRefused, lifetime_ms = 0 }: DecidedRows): Sql {
+function decidedRows(plan: Plan, time: Window, { agents, hasRefused, lifetime_ms }: DecidedRows): Sql {
   const numbers = [...agents].map(([name, agent]) => ({ name, agent }))
-  const part = changes.reduce((all, at) => sql`${all} + case when timestamp < ${at} then 0 else 1 end`, raw('0'))
   const { dialect } = plan
   const last = (column: string) => dialect.lastBy(raw(column), sql`(timestamp, coalesce(${raw(column)}, 0))`)
   const served = sql`
@@ -53,24 +52,25 @@ function decidedRows(plan: Plan, time: Window, { agents, changes, hasRefused, li
         ${last('duration_ms')} as served_ms
       from agent_events where ${inWindow(plan)} and not ${IS_REFUSED} and status between 200 and 299
       group by hostname, pathname) s on s.served_host = f.hostname and s.served_path = f.pathname`
-  const weight = (own: string, known: string) =>
-    hasRefused ? raw(`case when refused then ${known} else ${own} end`) : raw(own)
+  const weight = hasRefused
+    ? raw(`case when refused then served_bytes else own_bytes end as bytes,
+        case when refused then served_ms else own_ms end as duration_ms,
+        case when refused and served_host is null then 0 else 1 end as weighed`)
+    : raw('own_bytes as bytes, own_ms as duration_ms, 1 as weighed')
   // The fetch before may be in the time before.
   const start = new Date(Math.max(time.start.getTime() - lifetime_ms, plan.window.start.getTime()))
-  const pause = raw('at_ms - lag(at_ms) over (partition by ip_hash, agent order by at_ms, hostname, pathname)')
   const rows = sql`
     select a.agent as agent, f.verification as verification, f.method as method, f.hostname as hostname,
-      f.pathname as pathname, f.disallowed as disallowed, f.day as day, f.part as part, f.at_ms as at_ms, f.ip_hash as ip_hash,
-      ${weight('own_bytes', 'served_bytes')} as bytes, ${weight('own_ms', 'served_ms')} as duration_ms,
-      ${raw(hasRefused ? 'case when refused and served_host is null then 0 else 1 end' : '1')} as weighed
+      f.pathname as pathname, f.disallowed as disallowed, f.day as day, f.at_ms as at_ms, f.ip_hash as ip_hash, ${weight}
     from (
       select user_agent, verification, method, hostname, pathname, ip_hash, bytes as own_bytes, duration_ms as own_ms,
         robots_allowed is not null and not robots_allowed as disallowed, ${IS_REFUSED} as refused,
-        ${dialect.epochMs(raw('timestamp'))} as at_ms, ${dayOf(plan)} as day, ${part} as part
+        ${dialect.epochMs(raw('timestamp'))} as at_ms, ${dayOf(plan)} as day
       from agent_events where ${inWindow(withWindow(plan, { ...time, start }))}) f
     join ${dialect.rows(numbers, { name: 'varchar', agent: 'integer' })} a on a.name = f.user_agent
     ${hasRefused ? served : raw('')}`
   if (lifetime_ms === 0) return sql`select *, 0 as is_first from (${rows}) r`
+  const pause = raw('at_ms - lag(at_ms) over (partition by ip_hash, agent order by at_ms, hostname, pathname)')
   return sql`
     select *, case when pause is null or pause >= ${lifetime_ms} then 1 else 0 end as is_first
     from (select *, ${pause} as pause from (${rows}) r) p where at_ms >= ${time.start.getTime()}`
@@ -87,30 +87,29 @@ export const orderedFetches = (plan: Plan, of: DecidedRows, time: Window): Sql =
   select ${DECIDING}, at_ms, ip_hash, bytes, duration_ms, weighed, 1 as fetches from (${decidedRows(plan, time, of)}) d
   order by at_ms, ip_hash, hostname, pathname`
 
-/** The fetches of one agent around the moment at which a rule first refused it. */
-export interface AroundRefusal {
-  readonly n: number
-  readonly user_agent: string
-  readonly verification: string
-  readonly from: Date
-  readonly since: Date
-  readonly until: Date
-}
-
-/** Selects by `n`: `fetches_before, fetches_after, refused`, the last two from the first refusal on. */
-export const fetchesAround = (plan: Plan, around: readonly AroundRefusal[]): Sql => {
-  const types = { n: 'integer', user_agent: 'varchar', verification: 'varchar', from_at: 'timestamp' } as const
-  const rows = around.map((one) => ({ ...one, from_at: one.from, since_at: one.since, until_at: one.until }))
+/**
+ * Selects `agent_id, verdict, rule, since, fetches_before, fetches_after, refused` for each agent that a rule refused: its first
+ * refusal, in milliseconds since 1970, and the fetches in a time before and in as long a time after, until `end`. `verdict` is 1 for
+ * verified claims, 0 for spoofed ones, 2 for others.
+ */
+export function aroundRefusals(plan: Plan, end: Date): Sql {
+  const fetches = sql`
+    select agent_id, case when verified is null then 2 when verified then 1 else 0 end as verdict,
+      ${plan.dialect.epochMs(raw('timestamp'))} as at_ms, ${IS_REFUSED} as is_refused, coalesce(rule, 0) as refused_by
+    from agent_events where ${inWindow(plan)}`
+  const length = sql`least(first_ms - ${plan.window.start.getTime()}, ${end.getTime()} - first_ms)`
   return sql`
-    select n, count(*) filter (where timestamp < since_at) as fetches_before,
-      count(*) filter (where timestamp >= since_at) as fetches_after,
-      count(*) filter (where timestamp >= since_at and refused) as refused
-    from (select timestamp, user_agent as ua, coalesce(verification, '') as verdict, ${IS_REFUSED} as refused
-      from agent_events where ${inWindow(plan)}) f
-    join ${plan.dialect.rows(rows, { ...types, since_at: 'timestamp', until_at: 'timestamp' })} r
-      on r.user_agent = f.ua and r.verification = f.verdict
-    where timestamp >= from_at and timestamp < until_at
-    group by n`
+    select agent_id, verdict, min(first_rule) as rule, min(first_ms) as since,
+      sum(case when at_ms < first_ms then 1 else 0 end) as fetches_before,
+      sum(case when at_ms >= first_ms then 1 else 0 end) as fetches_after,
+      sum(case when at_ms >= first_ms and is_refused then 1 else 0 end) as refused
+    from (${fetches}) f
+    join (
+      select agent_id as first_agent, verdict as first_verdict, min(at_ms) as first_ms,
+        ${plan.dialect.firstBy(raw('refused_by'), raw('at_ms'))} as first_rule
+      from (${fetches}) r where is_refused group by agent_id, verdict) s on s.first_agent = f.agent_id and s.first_verdict = f.verdict
+    where at_ms >= first_ms - ${length} and at_ms < first_ms + ${length}
+    group by agent_id, verdict`
 }
 
 /**

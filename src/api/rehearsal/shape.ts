@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { RANGES } from '../../analytics/query/envelope.js'
 import { Count, Fetches } from '../../analytics/reads/shapes.js'
 import { countPaths, IDENTITIES, MAX_PATHS_OF_SITE, RULE_ACTIONS, RULE_STATES, ruleFields } from '../../rules/rule.js'
-import { Id } from '../route.js'
+import { windowFields } from './run.js'
 
 /** As many rules as a site may have. */
 const MAX_RULES = 1_000
@@ -17,10 +16,7 @@ const TriedRule = z.strictObject({
 })
 
 export const RehearsalBody = z.strictObject({
-  site: Id.describe('The site.'),
-  range: z.enum(RANGES).optional().describe('The window, as of reads; default `30d`.'),
-  start: z.string().max(100).optional().describe('First instant or day of the window, as of reads.'),
-  end: z.string().max(100).optional().describe('End of the window, as of reads.'),
+  ...windowFields,
   tz: z.string().max(100).optional().describe("IANA time zone of the days; default the site's."),
   rules: z
     .array(TriedRule)
@@ -44,6 +40,26 @@ const Would = Fetches.describe(
 const Refused = z.object({ fetches: Fetches }).describe('Fetches that were refused when they happened.')
 const AgentName = { agent_id: z.string(), name: z.string() }
 
+const RehearsedAgent = z.object({
+  ...AgentName,
+  operator: z.string(),
+  identity: z.enum(IDENTITIES).optional().describe('Absent: the claim could not be checked.'),
+  search_engine: z.boolean(),
+  would: Would,
+  fetches: Fetches.describe('All fetches of the agent with this identity in the window.'),
+  readers: Readers,
+  after: z
+    .object({
+      rule: z.int().describe('The rule that first refused it; 0: its number was not kept.'),
+      since: z.iso.datetime(),
+      fetches_before: Fetches.describe('In a time before `since` that is as long as the time after it.'),
+      fetches_after: Fetches,
+      refused: Fetches.describe('The part of `fetches_after` that rules refused.'),
+    })
+    .optional()
+    .describe('The fetches of the agent around its first refusal by a rule in the window.'),
+})
+
 const RehearsedRule = z.object({
   id: z.int(),
   name: z.string(),
@@ -63,27 +79,7 @@ const RehearsedRule = z.object({
   }),
   days: z.array(z.object({ day: Day, refused: Fetches, would: Would, readers: Readers })),
   agents: z
-    .array(
-      z.object({
-        ...AgentName,
-        operator: z.string(),
-        identity: z.enum(IDENTITIES).optional().describe('Absent: the claim could not be checked.'),
-        search_engine: z.boolean(),
-        would: Would,
-        fetches: Fetches.describe('All fetches of the agent with this identity in the window.'),
-        readers: Readers,
-        after: z
-          .object({
-            rule: z.int().describe('The rule that first refused it; 0: its number was not kept.'),
-            since: z.iso.datetime(),
-            fetches_before: Fetches.describe('In a time before `since` that is as long as the time after it.'),
-            fetches_after: Fetches,
-            refused: Fetches.describe('The part of `fetches_after` that rules refused.'),
-          })
-          .optional()
-          .describe('The fetches of the agent around its first refusal by a rule in the window.'),
-      }),
-    )
+    .array(RehearsedAgent)
     .describe('The agents whose fetches the rule decides, those with most fetches first; at most 100.'),
   pages: z
     .array(
@@ -97,17 +93,7 @@ const RehearsedRule = z.object({
     .describe('The pages with most of these fetches; at most 50.'),
   total_pages: Count.describe('Number of such pages.'),
   readers: Readers,
-  search_engines: z
-    .array(
-      z.object({
-        ...AgentName,
-        verification: z.string(),
-        would: Would,
-        fetches: Fetches.describe('All fetches of it with this verification in the window.'),
-        readers: Readers,
-      }),
-    )
-    .describe('Verified search engines that the rule would refuse.'),
+  search_engines: z.array(RehearsedAgent).describe('Verified search engines that the rule would refuse.'),
   never_decides: z
     .object({ by: z.int(), fetches: Fetches })
     .optional()

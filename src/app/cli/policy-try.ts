@@ -43,8 +43,8 @@ export const policyTry = defineCommand({
     )
     if (json) return printJson(terminal, answer)
     // Loaded here, because no other command needs it.
-    const { RehearsalResult } = await import('../../api/policy-rehearsal.js')
-    const result = RehearsalResult.parse(answer)
+    const { RehearsedText } = await import('../../api/rehearsal/text-shape.js')
+    const result = RehearsedText.parse(answer)
     const { newly_disallowed: disallowed, newly_allowed: allowed, hidden } = result
     terminal.out(
       `Of ${result.fetches} fetches the text disallows ${result.disallowed}: ${disallowed.fetches} newly, on ${disallowed.pages} pages; it newly allows ${allowed.fetches}.\n` +

@@ -5,10 +5,11 @@ import type { PdfRenderer } from '../../analytics/export/pdf.js'
 import { createSectionFinder } from '../../analytics/query/found-sections.js'
 import { createRecordingLookup } from '../../analytics/query/recording.js'
 import { createPdfDrawer, exportRoutes } from '../../api/export.js'
-import { createTextRehearser, policyRehearsalRoutes } from '../../api/policy-rehearsal.js'
 import { createBlockedPaths, createReadDependencies, type RouteReadDependencies, readRoutes } from '../../api/reads.js'
 import { realtimeStreamRoute } from '../../api/realtime-stream.js'
 import { type RulesOfSite, rehearsalRoute } from '../../api/rehearsal/route.js'
+import { createRehearsalRunner } from '../../api/rehearsal/run.js'
+import { createTextRehearser, policyRehearsalRoutes } from '../../api/rehearsal/text.js'
 import { sectionRoutes } from '../../api/sections.js'
 import type { ShareGrant } from '../../api/share/access.js'
 import { readRuleSources } from '../../manage/rule-sources.js'
@@ -69,7 +70,8 @@ export function createReads(
       access: 'stats:read',
       request: new Request('http://localhost/'),
     })
-  const rehearseText = createTextRehearser(read)
+  const runRehearsal = createRehearsalRunner(read)
+  const rehearseText = createTextRehearser(runRehearsal)
   /** The rules of a site, and the sitemaps that none of them refuses, or of those to try in their place. */
   const rulesOf: RulesOfSite = async (site, tried) => {
     const catalog = loadCatalog()
@@ -92,7 +94,7 @@ export function createReads(
       ...readRoutes(read),
       ...sectionRoutes(read),
       ...policyRehearsalRoutes(read, rehearseText),
-      rehearsalRoute({ ...read, rulesOf }),
+      rehearsalRoute(runRehearsal, rulesOf),
       realtimeStreamRoute({ ...read, workerClient, ended, heartbeat_ms: HEARTBEAT_MS, clock }),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
     ],

@@ -4475,7 +4475,6 @@ export interface operations {
                                 sitemap: number;
                             };
                             hostnames: string[];
-                            is_whole: boolean;
                             limits: {
                                 fetches: number;
                                 /** @enum {string} */
@@ -5811,11 +5810,21 @@ export interface operations {
                                     fetches: number;
                                 };
                                 search_engines: {
+                                    after?: {
+                                        fetches_after: number;
+                                        fetches_before: number;
+                                        refused: number;
+                                        rule: number;
+                                        since: string;
+                                    };
                                     agent_id: string;
                                     fetches: number;
+                                    /** @enum {string} */
+                                    identity?: "verified" | "spoofed" | "unverifiable";
                                     name: string;
+                                    operator: string;
                                     readers: number;
-                                    verification: string;
+                                    search_engine: boolean;
                                     would: number;
                                 }[];
                                 /** @enum {string} */
