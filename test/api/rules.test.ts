@@ -301,7 +301,7 @@ t.test('a site has at most 1,000 rules, and deleting the site deletes them', asy
   await records.write(
     sql`insert into rules select 10 + n, site, concat(name, cast(n as varchar)), version, 1 + n, definition, changed_at,
       changed_by
-      from rules, (select unnest(range(1, 1000)) as n) numbers`,
+      from rules, generate_series(1, 999) as numbers(n)`,
   )
   rules.invalidate()
   t.match(await operator('POST', '/api/rules', { ...RULE, site: 2, name: 'one more' }), {

@@ -14,6 +14,7 @@ import { recordsContract } from './records-contract.js'
 const ON_BOTH = [
   'api/openapi',
   'api/site-records',
+  'api/rules',
   'agents/policy/policy-monitor',
   'manage/login-sessions',
   'manage/imports',

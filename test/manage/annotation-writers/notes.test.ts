@@ -1,5 +1,8 @@
 import t from 'tap'
+import { loadCatalog } from '../../../src/agents/catalog.js'
+import { createRules, NewRule, normaliseRule } from '../../../src/manage/rules.js'
 import { sql } from '../../../src/storage/sql.js'
+import { deed } from '../../fixtures/audit-context.js'
 import { copySite } from '../../fixtures/copy-site.js'
 import { CATALOG, DAY, MINUTE, NOW, openNotes } from '../../fixtures/notes.js'
 
@@ -92,6 +95,43 @@ t.test('a changed robots.txt or llms.txt is a note', async (t) => {
       why,
     )
   }
+})
+
+t.test('a rule that was on until its end is a note, once', async (t) => {
+  const { records, pass, list, restart } = await openNotes(t)
+  const rules = createRules(records, loadCatalog())
+  const rows: [
+    name: string,
+    fields: { changed?: number; state: string; until?: string | undefined },
+    noted: boolean,
+    why: string,
+  ][] = [
+    ['on', { state: 'on' }, true, 'it was on'],
+    ['rehearsed', { state: 'rehearse' }, false, 'it changed nothing on the site'],
+    ['off', { state: 'off' }, false, 'it was off'],
+    ['later', { state: 'on', until: new Date(NOW + 11 * MINUTE).toISOString() }, false, 'its end is later'],
+    ['endless', { state: 'on', until: undefined }, false, 'it has no end'],
+    ['ended', { state: 'on', changed: NOW + 30 * MINUTE }, false, 'it was switched on after its end'],
+  ]
+  const until = new Date(NOW + 10 * MINUTE).toISOString()
+  for (const [name, { changed = NOW, ...fields }] of rows)
+    await rules.create(
+      normaliseRule(NewRule.parse({ site: 1, name, agents: ['gptbot'], action: 'block', until, ...fields }), {
+        ...{ changed_at: new Date(changed), changed_by: { name: 'operator' } },
+      }),
+      { ...deed, at: new Date(NOW) },
+    )
+  restart()
+  const ended = async () => (await list()).filter((note) => note.includes('has ended'))
+  await pass(NOW + 10 * MINUTE - 1)
+  t.same(await ended(), [], 'a millisecond before')
+  await pass(NOW + 10 * MINUTE)
+  const expected = rows.flatMap(([name, , noted]) => (noted ? [`rule_changed 10 Rule “${name}” has ended`] : []))
+  t.same(await ended(), expected)
+  await pass(NOW + 10 * MINUTE + 1)
+  restart()
+  await pass(NOW + 10 * MINUTE + 2)
+  t.same(await ended(), expected, 'once, also after a restart')
 })
 
 t.test('the records are read once a minute, and at once after a change of the policy', async (t) => {
