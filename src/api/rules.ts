@@ -41,18 +41,15 @@ const RulesState = z.object({
   fronts: z.array(RuleFront).describe('The processes and sidecars that have asked this process in the last day.'),
 })
 
-/** Tells about the active rules. */
-export interface ActiveRules {
-  /** Returns the version of a site's rules, and the fronts that decide by them. */
-  describe(site: number): { readonly version: string; readonly isOff: boolean; readonly fronts: readonly RuleFront[] }
-}
+/** The version of a site's active rules, and the fronts that decide by them. */
+export type DecidedBy = Pick<z.output<typeof RulesState>, 'version' | 'setting_off' | 'fronts'>
 
 interface RuleRoutesDeps {
   readonly sites: Pick<Sites, 'get'>
   readonly users: Pick<Users, 'get'>
   readonly rules: Rules
   readonly pauses: RulePauses
-  readonly activeRules: ActiveRules
+  describe(site: number): DecidedBy
   now(): Date
 }
 
@@ -96,15 +93,12 @@ const withdrawnAgreement = (change: Readonly<Record<string, unknown>>) =>
     : {}
 
 /** The routes of the pause and the state. */
-function stateRoutes({ sites, users, pauses, activeRules }: RuleRoutesDeps): Route[] {
+function stateRoutes({ sites, users, pauses, describe }: RuleRoutesDeps): Route[] {
   const stateOf = async ({ id }: ManagedSite) => {
     const pause = await pauses.get(id)
-    const { version, isOff, fronts } = activeRules.describe(id)
     return {
-      version,
+      ...describe(id),
       ...(pause && { paused_since: pause.since.toISOString(), paused_by: await presentAuthor(pause.by, users) }),
-      ...(isOff && { setting_off: true }),
-      fronts,
     }
   }
   const route = routeMaker('rules')

@@ -74,34 +74,24 @@ const rulesAdd = defineCommand({
   },
 })
 
-const rulesState = defineRequest({
-  name: 'rules state',
-  summary: 'switch a rule on, off or to rehearsal',
-  arguments: [RULE_ARGUMENT, { syntax: '<state>', doc: 'on, off or rehearse' }],
-  flags: z.object({}),
-  result: ShownRule,
-  request(call) {
-    const state = z.enum(['on', 'off', 'rehearse']).safeParse(call.args[1])
-    if (!state.success) throw new Failure('The state must be on, off or rehearse.', 2)
-    return ['PATCH', `/api/rules/${idArgument(call, 'a rule', 'rules list')}`, { state: state.data }]
-  },
-  print: ({ id, name, state }, { terminal }) =>
-    terminal.err(`Rule ${id}, ${name}, is ${state === 'rehearse' ? 'in rehearsal' : state}.\n`),
-})
-
-const rulesMove = defineRequest({
-  name: 'rules move',
-  summary: 'move a rule to another place of its list',
-  arguments: [RULE_ARGUMENT, { syntax: '<position>', doc: 'place in the list, from 1' }],
-  flags: z.object({}),
-  result: ShownRule,
-  request(call) {
-    const position = z.coerce.number().int().min(1).safeParse(call.args[1])
-    if (!position.success) throw new Failure('The position must be a whole number from 1.', 2)
-    return ['PATCH', `/api/rules/${idArgument(call, 'a rule', 'rules list')}`, { position: position.data }]
-  },
-  print: ({ id, name, position }, { terminal }) => terminal.err(`Rule ${id}, ${name}, is number ${position} now.\n`),
-})
+/** Returns the command that changes one field of a rule; the API says what is wrong with a value. */
+const changeCommand = (verb: string, field: string, summary: string, argument: { syntax: string; doc: string }) =>
+  defineRequest({
+    name: `rules ${verb}`,
+    summary,
+    arguments: [RULE_ARGUMENT, argument],
+    flags: z.object({}),
+    result: ShownRule,
+    request(call) {
+      const [, given = ''] = call.args
+      const id = idArgument(call, 'a rule', 'rules list')
+      return ['PATCH', `/api/rules/${id}`, { [field]: /^\d+$/.test(given) ? Number(given) : given }]
+    },
+    print: ({ id, name, position, state }, { terminal }) =>
+      terminal.err(
+        `Rule ${id}, ${name}, is number ${position} and ${state === 'rehearse' ? 'in rehearsal' : state}.\n`,
+      ),
+  })
 
 /** Returns the command that pauses or resumes the rules of a site. */
 const switchCommand = (verb: 'pause' | 'resume', summary: string) =>
@@ -123,8 +113,14 @@ const switchCommand = (verb: 'pause' | 'resume', summary: string) =>
 export const RULE_COMMANDS = [
   rulesList,
   rulesAdd,
-  rulesState,
-  rulesMove,
+  changeCommand('state', 'state', 'switch a rule on, off or to rehearsal', {
+    syntax: '<state>',
+    doc: 'on, off or rehearse',
+  }),
+  changeCommand('move', 'position', 'move a rule to another place of its list', {
+    syntax: '<position>',
+    doc: 'place in the list, from 1',
+  }),
   removeCommand(KIND),
   switchCommand('pause', 'pause all rules of a site: every agent passes'),
   switchCommand('resume', 'end the pause of the rules of a site'),

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { createRuleFronts } from '../../api/edge/rule-fronts.js'
 import { redirectRoutes } from '../../api/redirects.js'
-import { type RuleFront, ruleRoutes } from '../../api/rules.js'
+import { type DecidedBy, ruleRoutes } from '../../api/rules.js'
 import { NO_RULES, type RuleSet } from '../../rules/rule-set.js'
 import type { Core } from './core.js'
 import type { CurrentRules } from './rules-on-disk.js'
@@ -28,20 +28,21 @@ export function createRuleArea(
       if (before.get(site)?.version !== sites.get(site)?.version) since.set(site, at)
   })
   const rulesOf = (site: number): RuleSet => sites.get(site) ?? NO_RULES
-  const describeThis = (site: number, version: string): RuleFront[] =>
-    front === undefined ? [] : [{ name: hostname(), kind: front, version, since: since.get(site) ?? started }]
-  const activeRules = {
-    describe(site: number) {
-      const { version } = rulesOf(site)
-      return { version, isOff: currentRules.isOff, fronts: [...describeThis(site, version), ...fronts.list(site)] }
-    },
+  const describe = (site: number): DecidedBy => {
+    const { version } = rulesOf(site)
+    const self = { name: hostname(), version, since: since.get(site) ?? started }
+    return {
+      version,
+      ...(currentRules.isOff && { setting_off: true }),
+      fronts: [...(front === undefined ? [] : [{ ...self, kind: front }]), ...fronts.list(site)],
+    }
   }
   return {
     fronts,
     /** Returns the active rules of one site, as its sidecars get them. */
     rulesOf,
     routes: [
-      ...ruleRoutes({ sites: manage.sites, users, rules, pauses, activeRules, now }),
+      ...ruleRoutes({ sites: manage.sites, users, rules, pauses, describe, now }),
       ...redirectRoutes({ sites: manage.sites, redirects, users }),
     ],
   }

@@ -1,4 +1,5 @@
 import { loadCatalog } from '../../agents/catalog.js'
+import { createLock } from '../../base/lock.js'
 import type { Log } from '../../base/log.js'
 import type { Manage } from '../../manage/manage.js'
 import { readRuleSources } from '../../manage/rule-sources.js'
@@ -23,8 +24,7 @@ export type RuleKeeper = ReturnType<typeof createRuleKeeper>
  * whole, or not at all.
  */
 export function createRuleKeeper({ records, manage, currentRules, log }: RuleKeeperDeps) {
-  let running: Promise<void> | undefined
-  let next: Promise<void> | undefined
+  const lock = createLock()
   let retries = 0
   let isFailing = false
   const build = async (): Promise<void> => {
@@ -43,19 +43,7 @@ export function createRuleKeeper({ records, manage, currentRules, log }: RuleKee
     }
   }
   /** Resolves after a build that began after the call. Never rejects. */
-  const refresh = (): Promise<void> => {
-    if (!running) {
-      running = build().finally(() => {
-        running = undefined
-      })
-      return running
-    }
-    next ??= running.then(() => {
-      next = undefined
-      return refresh()
-    })
-    return next
-  }
+  const refresh = (): Promise<void> => lock(build)
   return {
     refresh,
     /** Builds the rules again if the last try failed, or a robots.txt has changed. Call it every few seconds. */

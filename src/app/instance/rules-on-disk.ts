@@ -44,7 +44,6 @@ export function openCurrentRules(
     /** Nothing is decided, whatever the rules are. */
     isOff,
     store,
-    get: (): RuleSet => current,
     /** Makes a set the active one, and stores it if it is another one. */
     set(set: RuleSet): void {
       latest = set
