@@ -1,4 +1,5 @@
 import t from 'tap'
+import { respond } from '../../src/api/rehearsal/run.js'
 import { ApiError } from '../../src/base/errors.js'
 import { openStore } from '../fixtures/open-store.js'
 import { seeded } from '../fixtures/random.js'
@@ -137,4 +138,45 @@ t.test('questions that have no answer, and a caller who has left', async (t) => 
   t.same((await rehearse(store, { site: 1 }, [off])).rules, [], 'off: not rehearsed')
   t.equal((await rehearse(store, { site: 1, rule: 3 }, [off])).rules[0]?.state, 'rehearse')
   await t.rejects(rehearse(store, { site: 1 }, [off], [], AbortSignal.abort()), { code: 'database_error' })
+})
+
+t.test('lines tell how far a rehearsal is', async (t) => {
+  const result = { data: 1, meta: {} }
+  const cancelled = new ApiError('conflict', 'Too much changed.')
+  for (const [times, error, expected, why] of [
+    [[100, 499], undefined, [result], 'done within half a second'],
+    [[500, 700, 1000], undefined, [{ done: 1, total: 3 }, { done: 3, total: 3 }, result], 'each half second'],
+    [
+      [600],
+      cancelled,
+      [{ done: 1, total: 1 }, { error: { code: 'conflict', message: 'Too much changed.' } }],
+      'a fault after a line',
+    ],
+  ] as const) {
+    let now = 0
+    const response = await respond(
+      true,
+      async (report) => {
+        for (const [n, time] of times.entries()) {
+          now = time
+          report(n + 1, times.length)
+        }
+        if (error) throw error
+        return result
+      },
+      () => now,
+    )
+    const lines = (await response.text()).trimEnd().split('\n')
+    t.same(
+      lines.map((line) => JSON.parse(line)),
+      expected,
+      why,
+    )
+  }
+  await t.rejects(
+    respond(true, async () => Promise.reject(cancelled)),
+    cancelled,
+    'a fault before the first line',
+  )
+  t.same(await (await respond(undefined, async () => result)).json(), result, 'one document')
 })

@@ -21,9 +21,9 @@ export const fetchesByDay = (plan: Plan): Sql => sql`
     from agent_events where ${inWindow(plan)}) f
   group by day, refused_by`
 
-/** Selects `user_agent`: those that agents had in the window. */
+/** Selects the user agents of the window: `user_agent, fetches`. */
 export const userAgents = (plan: Plan): Sql =>
-  sql`select user_agent from agent_events where ${inWindow(plan)} group by user_agent`
+  sql`select user_agent, count(*) as fetches from agent_events where ${inWindow(plan)} group by user_agent`
 
 /** The fetches that a rehearsal reads. */
 export interface DecidedRows {

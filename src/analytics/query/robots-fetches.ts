@@ -16,7 +16,7 @@ export const fetchesByPage = (plan: Plan, hostname: string | undefined): Sql => 
   group by hostname, pathname, agent_id order by hostname, pathname, agent_id`
 
 /**
- * Selects for each agent `agent_id, spoofed, ignored, breaches, reads, read_at`. `ignored` are fetches that are not spoofed,
+ * Selects for each agent `agent_id, fetches, spoofed, ignored, breaches, reads, read_at`. `ignored` are fetches that are not spoofed,
  * that robots.txt disallowed at their time and that no copy of the day before allowed; `breaches` those of verified agents.
  * `read_at` is the first time that the agent read robots.txt since `since`.
  */
@@ -27,7 +27,7 @@ export function obedience(plan: Plan, hostname: string | undefined, since: Date)
   const isRead = raw("pathname = '/robots.txt'")
   const count = (condition: Sql) => sql`sum(case when ${condition} then 1 else 0 end)`
   return sql`
-    select agent_id, ${count(sql`not (${NOT_SPOOFED})`)} as spoofed,
+    select agent_id, ${count(NOT_SPOOFED)} as fetches, ${count(sql`not (${NOT_SPOOFED})`)} as spoofed,
       ${count(sql`${NOT_SPOOFED} and ${ignored}`)} as ignored,
       ${count(sql`${ignored} and verified is not null and verified`)} as breaches,
       ${count(sql`${NOT_SPOOFED} and ${isRead}`)} as reads,

@@ -20,7 +20,7 @@ import { type DecidingRule, VERDICT_LIFETIME_MS } from '../../rules/rule.js'
 import { addTo, agentKey, type PageEffect, pageKey, type RuleTally } from '../../rules/rule-tallies.js'
 import type { ResultRow } from '../../storage/store.js'
 import { addReaders } from './readers.js'
-import { forEach, type StreamRows } from './run.js'
+import { forEach, type Report, type StreamRows } from './run.js'
 import type { Rehearsed } from './shape.js'
 
 /** User agents are chosen by clients: of more, no statement could name them all. */
@@ -36,6 +36,7 @@ interface Question {
   sitemaps: readonly string[]
   catalog: Catalog
   identify: ReturnType<typeof createIdentify>
+  report: Report
 }
 type RehearsedRule = Rehearsed['rules'][number]
 
@@ -120,7 +121,7 @@ async function readRecorded(context: ReadContext) {
 /** Decides again about all fetches that a rule may be about; returns how many have no known weight. */
 async function decideAgain(
   { plan, recording }: ReadContext,
-  { identify }: Question,
+  { identify, report }: Question,
   rehearsal: Rehearsal,
   hasRefused: boolean,
   stream: StreamRows,
@@ -133,6 +134,7 @@ async function decideAgain(
     identity: new Map<string, number>(),
     order: new Map<string, number>(),
   }
+  let [done, total] = [0, 0]
   await forEach(stream(userAgents(plan)), (row) => {
     const name = String(row.user_agent)
     const identified = identify(name)
@@ -142,6 +144,7 @@ async function decideAgain(
     if (!numbers.has(identified.agent)) numbers.set(identified.agent, numbers.size)
     const group = groups[needsOrder ? 'order' : needsIdentity ? 'identity' : 'any']
     group.set(name, numbers.get(identified.agent) ?? 0)
+    total += Number(row.fetches)
     if (group.size > MAX_USER_AGENTS)
       throw new ApiError('validation_error', 'Too many user agents in this time: choose a shorter one.', 'range')
   })
@@ -154,6 +157,8 @@ async function decideAgain(
   const add = (row: ResultRow) => {
     const fetches = Number(row.fetches)
     unweighed += fetches - Number(row.weighed)
+    done += fetches
+    report(done, total)
     rehearsal.add({
       agent: agents[Number(row.agent)],
       verification: textOf(row.verification),

@@ -3,9 +3,9 @@ import { loadCatalog } from '../../agents/catalog.js'
 import { createIdentify } from '../../agents/identify.js'
 import type { DecidingRule } from '../../rules/rule.js'
 import { Meta } from '../reads.js'
-import { jsonResponse, parseBody, type Route, routeMaker } from '../route.js'
+import { parseBody, type Route, routeMaker } from '../route.js'
 import { rehearse } from './rehearse.js'
-import type { RunRehearsal } from './run.js'
+import { type Report, type RunRehearsal, respond } from './run.js'
 import { RehearsalBody, Rehearsed } from './shape.js'
 
 /** Returns the rules of a site in their order, and the paths of its sitemaps, which none of the rules to try refuses. */
@@ -31,15 +31,18 @@ export function rehearsalRoute(run: RunRehearsal, rulesOf: RulesOfSite): Route {
       const catalog = loadCatalog()
       identify ??= createIdentify(catalog)
       const question = { catalog, identify }
-      const { data, meta } = await run(window, call, async (context, stream) => {
-        const tried = asked?.map(nameRule)
-        const { stored, sitemaps } = await rulesOf(window.site, tried)
-        const rules = (tried ?? stored)
-          .map((rule) => (rule.id === always && rule.state === 'off' ? { ...rule, state: 'rehearse' as const } : rule))
-          .filter(({ state }) => state !== 'off')
-        return rehearse(context, { ...question, rules, stored, sitemaps }, stream)
-      })
-      return jsonResponse(data, meta)
+      const work = (report: Report) =>
+        run(window, call, async (context, stream) => {
+          const tried = asked?.map(nameRule)
+          const { stored, sitemaps } = await rulesOf(window.site, tried)
+          const rules = (tried ?? stored)
+            .map((rule) =>
+              rule.id === always && rule.state === 'off' ? { ...rule, state: 'rehearse' as const } : rule,
+            )
+            .filter(({ state }) => state !== 'off')
+          return rehearse(context, { ...question, rules, stored, sitemaps, report }, stream)
+        })
+      return respond(window.progress, work)
     },
   })
 }

@@ -9,8 +9,9 @@ import { createFairShare } from '../../base/fair-share.js'
 import { SiteId } from '../../manage/fields.js'
 import type { Sql } from '../../storage/sql.js'
 import type { ResultRow, Store } from '../../storage/store.js'
+import { renderError } from '../error-response.js'
 import { createReadDependencies, type RouteReadDependencies } from '../reads.js'
-import type { Call } from '../route.js'
+import { type Call, jsonResponse } from '../route.js'
 
 /** Rehearsals at once; one organisation alone has half. */
 const MAX_REHEARSALS = 8
@@ -23,8 +24,16 @@ export const windowFields = {
   range: z.enum(RANGES).optional().describe('The window, as of reads; default `30d`.'),
   start: z.string().max(100).optional().describe('First instant or day of the window, as of reads.'),
   end: z.string().max(100).optional().describe('End of the window, as of reads.'),
+  progress: z
+    .boolean()
+    .optional()
+    .describe(
+      'True: the response is NDJSON: lines with the number of fetches tried so far, such as `{"done":420,"total":1000}`, and last the result, or `{"error":…}`.',
+    ),
 }
 type RehearsedWindow = z.output<z.ZodObject<typeof windowFields>> & { tz?: string | undefined }
+/** Tells how many of all fetches are tried. */
+export type Report = (done: number, total: number) => void
 
 export type RehearsalDeps = Omit<RouteReadDependencies, 'store'> & {
   readonly store: Pick<Store, 'query' | 'stream' | 'dialect'>
@@ -36,7 +45,7 @@ export type RunRehearsal = ReturnType<typeof createRehearsalRunner>
 export function createRehearsalRunner(deps: RehearsalDeps) {
   const places = createFairShare(MAX_REHEARSALS)
   return async <T>(
-    { site, ...window }: RehearsedWindow,
+    { site, progress: _, ...window }: RehearsedWindow,
     call: Call,
     rehearse: (context: ReadContext, stream: StreamRows) => Promise<T>,
   ) => {
@@ -63,6 +72,42 @@ export function createRehearsalRunner(deps: RehearsalDeps) {
     if (!result) throw new Error('a rehearsal ended without a result')
     return { data: result.data, meta }
   }
+}
+
+/** Milliseconds between two lines that tell how far a rehearsal is, and before the first. */
+const REPORT_MS = 500
+
+/** Responds with a result, with lines before it that tell how far it is if the client wants them. An error before the first line is thrown. */
+export async function respond(
+  wantsLines: boolean | undefined,
+  work: (report: Report) => Promise<{ data: unknown; meta: unknown }>,
+  clock = () => performance.now(),
+): Promise<Response> {
+  if (!wantsLines) {
+    const { data, meta } = await work(() => {})
+    return jsonResponse(data, meta)
+  }
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = writable.getWriter()
+  const encoder = new TextEncoder()
+  // A client that has gone is noticed by the rehearsal.
+  const send = (line: unknown) => void writer.write(encoder.encode(`${JSON.stringify(line)}\n`)).catch(() => {})
+  let last = clock()
+  let begin = () => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  const answered = work((done, total) => {
+    if (clock() - last < REPORT_MS) return
+    last = clock()
+    send({ done, total })
+    begin()
+  }).then(send)
+  await Promise.race([begun, answered])
+  void answered
+    .catch(async (error) => send(await renderError(error, () => {}).json()))
+    .finally(() => writer.close().catch(() => {}))
+  return new Response(readable, { headers: { 'content-type': 'application/x-ndjson' } })
 }
 
 /** Calls `use` for each row, and lets the process do other work between. */

@@ -13,8 +13,8 @@ import type { ReadContext } from '../../analytics/query/read-context.js'
 import { fetchesByPage, obedience, sitemapPages } from '../../analytics/query/robots-fetches.js'
 import { requireSite } from '../org-access.js'
 import { Meta } from '../reads.js'
-import { type Call, jsonResponse, parseBody, parseQuery, type Route, routeMaker, SiteQuery } from '../route.js'
-import { forEach, type RehearsalDeps, type RunRehearsal, type StreamRows } from './run.js'
+import { type Call, parseBody, parseQuery, type Route, routeMaker, SiteQuery } from '../route.js'
+import { forEach, type RehearsalDeps, type Report, type RunRehearsal, respond, type StreamRows } from './run.js'
 import { MAX_TEXT_BODY_BYTES, RehearsedText, TextBody } from './text-shape.js'
 
 const MAX_HOSTNAMES = 20
@@ -31,31 +31,36 @@ export type RehearseText = ReturnType<typeof createTextRehearser>
 
 /** Returns a function that tries a text on the recorded fetches. */
 export function createTextRehearser(run: RunRehearsal) {
-  return ({ hostname, text, ...window }: z.output<typeof TextBody>, call: Call) =>
-    run(window, call, (context, stream) => rehearse(context, { hostname: hostname?.toLowerCase(), text }, stream))
+  return ({ hostname, text, ...window }: z.output<typeof TextBody>, call: Call, report: Report = () => {}) =>
+    run(window, call, (context, stream) =>
+      rehearse(context, { hostname: hostname?.toLowerCase(), text, report }, stream),
+    )
 }
 
 async function rehearse(
   context: ReadContext,
-  { hostname, text }: { hostname: string | undefined; text: string },
+  { hostname, text, report }: { hostname: string | undefined; text: string; report: Report },
   stream: StreamRows,
 ): Promise<RehearsedText> {
   const catalog = loadCatalog()
   const present = await presentRobots(context, hostname)
   const [first] = present
   const rehearsal = createTextRehearsal({ text, present }, catalog)
-  await forEach(stream(fetchesByPage(context.plan, hostname)), (row) =>
+  const { after, spoofed, fetches: total } = await obedienceOf(context, hostname, first?.since)
+  let done = 0
+  await forEach(stream(fetchesByPage(context.plan, hostname)), (row) => {
+    done += Number(row.fetches)
+    report(done, total)
     rehearsal.add({
       hostname: String(row.hostname),
       pathname: String(row.pathname),
       agent_id: String(row.agent_id),
       fetches: Number(row.fetches),
       bytes: Number(row.bytes),
-    }),
-  )
+    })
+  })
   await forEach([(await listedPages(context, present)).values()], rehearsal.hidden.add)
   const { without_query, without_policy, agents, ...result } = rehearsal.result()
-  const { after, spoofed } = await obedienceOf(context, hostname, first?.since)
   const named = agents.map((agent) => ({
     ...agent,
     ...context.agentNames(agent.agent_id),
@@ -138,7 +143,8 @@ async function obedienceOf(context: ReadContext, hostname: string | undefined, s
       },
     ] as const
   })
-  return { after: new Map(after), spoofed: rows.reduce((sum, { spoofed }) => sum + Number(spoofed), 0) }
+  const sumOf = (column: 'spoofed' | 'fetches') => rows.reduce((sum, row) => sum + Number(row[column]), 0)
+  return { after: new Map(after), spoofed: sumOf('spoofed'), fetches: sumOf('fetches') }
 }
 
 function listSearchEngines(agents: RehearsedText['agents'], rehearsal: TextRehearsal): RehearsedText['search_engines'] {
@@ -176,8 +182,8 @@ export function policyRehearsalRoutes(
       data: RehearsedText,
       meta: Meta,
       run: async (call) => {
-        const { data, meta } = await rehearseText(await parseBody(call, TextBody), call)
-        return jsonResponse(data, meta)
+        const body = await parseBody(call, TextBody)
+        return respond(body.progress, (report) => rehearseText(body, call, report))
       },
     }),
     route('get', '/api/policy/presets', 'manage:read', {

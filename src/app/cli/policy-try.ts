@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { withClient } from './client.js'
 import { defineCommand, flag, idOf, JSON_FLAG, printJson, RANGE_FLAG } from './command.js'
 import { escapeText } from './escape.js'
+import { showRehearsal } from './progress.js'
 import { printTable, right } from './table.js'
 import { Failure } from './terminal.js'
 
@@ -39,7 +40,7 @@ export const policyTry = defineCommand({
       throw new Failure(`${file} cannot be read: ${error.code ?? error.message}.`)
     })
     const answer = await withClient(call, (client) =>
-      client.read(z.unknown(), 'POST', '/api/policy/rehearsal', { ...asked, text }),
+      showRehearsal(terminal, client.textLines('/api/policy/rehearsal', { ...asked, text, progress: true })),
     )
     if (json) return printJson(terminal, answer)
     // Loaded here, because no other command needs it.

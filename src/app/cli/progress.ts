@@ -1,5 +1,6 @@
+import { z } from 'zod'
 import { formatNumber } from '../../analytics/export/format.js'
-import type { Terminal } from './terminal.js'
+import { Failure, type Terminal } from './terminal.js'
 import { cutToWidth } from './text-width.js'
 
 /** A progress bar on standard error; prints nothing if that is not a terminal. */
@@ -27,6 +28,31 @@ export function createProgress(terminal: Pick<Terminal, 'err' | 'errColumns'>, w
       terminal.err(`${CLEAR_LINE}${cutToWidth(line, columns - 1)}`)
     },
     clear: () => terminal.err(CLEAR_LINE),
+  }
+}
+
+const RehearsalLine = z.union([
+  z.object({ done: z.int(), total: z.int() }),
+  z.object({ data: z.unknown() }),
+  z.object({ error: z.object({ message: z.string() }) }),
+])
+
+/** Shows how far a rehearsal is by the lines of its response, and returns its result. */
+export async function showRehearsal(
+  terminal: Pick<Terminal, 'err' | 'errColumns'>,
+  lines: AsyncIterable<string>,
+): Promise<unknown> {
+  const progress = createProgress(terminal, 'Trying')
+  try {
+    for await (const text of lines) {
+      const line = RehearsalLine.parse(JSON.parse(text))
+      if ('done' in line) progress.show(line.done, line.total)
+      else if ('error' in line) throw new Failure(line.error.message)
+      else return line.data
+    }
+    throw new Failure('The service ended the rehearsal early; its log says why.')
+  } finally {
+    progress.clear()
   }
 }
 

@@ -7,6 +7,7 @@ import { bar, barWidth } from './charts.js'
 import { withClient } from './client.js'
 import { defineCommand, flag, idOf, JSON_FLAG, printJson, RANGE_FLAG } from './command.js'
 import { escapeText } from './escape.js'
+import { showRehearsal } from './progress.js'
 import { readRuleFile } from './rule-file.js'
 import { formatTable, right } from './table.js'
 import { Failure, style, type Terminal } from './terminal.js'
@@ -26,7 +27,7 @@ export const rulesTry = defineCommand({
     const { json, ...asked } = flags
     const rules = await readRuleFile(args[0] ?? '')
     const answer = await withClient(call, (client) =>
-      client.read(z.unknown(), 'POST', '/api/rules/rehearsal', { ...asked, rules }),
+      showRehearsal(terminal, client.textLines('/api/rules/rehearsal', { ...asked, rules, progress: true })),
     )
     // Loaded here, because no other command needs it.
     const { Rehearsed } = await import('../../api/rehearsal/shape.js')

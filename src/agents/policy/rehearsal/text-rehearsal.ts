@@ -65,8 +65,6 @@ export function createTextRehearsal(
   const all = { fetches: 0, bytes: 0, disallowed: 0, newly_disallowed: emptyTally(), newly_allowed: emptyTally() }
   const agents = new Map<string, AgentTally>()
   const lines = new Map<number, number>()
-  const hasQueries = createQueryCheck(proposed)
-  let without_query = 0
   let without_policy = 0
   /** Rows of one page stand together, so that a page with several agents counts once. */
   let page = ''
@@ -80,13 +78,14 @@ export function createTextRehearsal(
         return
       }
       const agent = catalog.get(agent_id)
-      const tally = agents.get(agent_id) ?? newAgentTally(agent_id)
+      const tally = agents.get(agent_id) ?? {
+        ...{ agent_id, fetches: 0, newly_disallowed: emptyTally(), newly_allowed: emptyTally() },
+      }
       agents.set(agent_id, tally)
       const decision = proposed.allows(agent, pathname)
       all.fetches += fetches
       all.bytes += bytes
       tally.fetches += fetches
-      if (hasQueries(agent)) without_query += fetches
       if (decision.line !== undefined) lines.set(decision.line, (lines.get(decision.line) ?? 0) + fetches)
       if (!decision.allowed) all.disallowed += fetches
       if (decision.allowed === before.allows(agent, pathname).allowed) return
@@ -100,7 +99,11 @@ export function createTextRehearsal(
       ...all,
       agents: [...agents.values()].sort(byChange),
       lines: [...lines].sort(([a], [b]) => a - b).map(([line, fetches]) => ({ line, fetches })),
-      without_query,
+      /** A query, which rows do not have, could change what the text says about these. */
+      without_query: [...agents.values()].reduce(
+        (sum, { agent_id, fetches }) => sum + (proposed.hasOnlyPrefixes(catalog.get(agent_id)) ? 0 : fetches),
+        0,
+      ),
       without_policy,
     }),
     /** Returns the search engines of the catalogue that may read a front page today, and may not by the text. */
@@ -115,13 +118,6 @@ export function createTextRehearsal(
   }
 }
 
-const newAgentTally = (agent_id: string): AgentTally => ({
-  agent_id,
-  fetches: 0,
-  newly_disallowed: emptyTally(),
-  newly_allowed: emptyTally(),
-})
-
 function addTo(tally: Tally, fetches: number, bytes: number, isNewPage: boolean): void {
   tally.fetches += fetches
   tally.bytes += bytes
@@ -133,16 +129,6 @@ const byChange = (a: AgentTally, b: AgentTally): number =>
   b.newly_allowed.fetches - a.newly_allowed.fetches ||
   b.fetches - a.fetches ||
   (a.agent_id < b.agent_id ? -1 : 1)
-
-/** Returns a function that tells whether a query, which rows do not have, could change what the text says to an agent. */
-function createQueryCheck(proposed: Policy): (agent: Agent | undefined) => boolean {
-  const checked = new Map<Agent | undefined, boolean>()
-  return (agent) => {
-    const known = checked.get(agent) ?? !proposed.hasOnlyPrefixes(agent)
-    checked.set(agent, known)
-    return known
-  }
-}
 
 /** Counts the listed pages that a text hides: from agents that it does not name, and from those that it names. */
 function createHiddenPages(text: string, proposed: Policy, catalog: Catalog) {

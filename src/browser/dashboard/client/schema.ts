@@ -4409,6 +4409,7 @@ export interface operations {
                 "application/json": {
                     end?: string;
                     hostname?: string;
+                    progress?: boolean;
                     /** @enum {string} */
                     range?: "today" | "yesterday" | "24h" | "7d" | "30d" | "90d" | "12mo" | "mtd" | "ytd" | "all";
                     site: number;
@@ -5678,6 +5679,7 @@ export interface operations {
             content: {
                 "application/json": {
                     end?: string;
+                    progress?: boolean;
                     /** @enum {string} */
                     range?: "today" | "yesterday" | "24h" | "7d" | "30d" | "90d" | "12mo" | "mtd" | "ytd" | "all";
                     rule?: number;
