@@ -52,9 +52,10 @@ const requestsWithLoss = (plan: Plan): Sql => {
   const until = new Date(window.end.getTime() + VISIT_GAP_MS)
   const near = sql`site_id = ${site} and timestamp >= ${window.start} and timestamp < ${until}`
   const ms = (column: string) => dialect.epochMs(raw(column))
+  // Without a next request, `lead` is null in DuckDB and 1970 in ClickHouse.
   return sql`
     select hostname, pathname, visitor_id, timestamp,
-      case when next is null or ${ms('next')} - ${ms('timestamp')} > ${VISIT_GAP_MS} then 1 else 0 end as lost
+      case when ${ms('next')} - ${ms('timestamp')} between 0 and ${VISIT_GAP_MS} then 0 else 1 end as lost
     from (select *, lead(timestamp) over (partition by visitor_id order by timestamp, other, hostname, pathname) as next
       from (
         select hostname, pathname, visitor_id, timestamp, passes, 0 as other from asked

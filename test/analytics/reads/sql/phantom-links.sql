@@ -27,7 +27,7 @@ from (
       select hostname, pathname, count(*) as requests, count(distinct visitor_id) as readers,
           count(distinct case when lost = 1 then visitor_id end) as lost, 0 as fetches
       from (
-        select hostname, pathname, visitor_id, timestamp, case when next is null or epoch_ms(next) - epoch_ms(timestamp) > 1800000 then 1 else 0 end as lost
+        select hostname, pathname, visitor_id, timestamp, case when epoch_ms(next) - epoch_ms(timestamp) between 0 and 1800000 then 0 else 1 end as lost
         from (
           select *, lead(timestamp) over (partition by visitor_id order by timestamp, other, hostname, pathname) as next
           from (
@@ -104,7 +104,7 @@ from (
       select hostname, pathname, count(*) as requests, count(distinct visitor_id) as readers,
           count(distinct case when lost = 1 then visitor_id end) as lost, 0 as fetches
       from (
-        select hostname, pathname, visitor_id, timestamp, case when next is null or epoch_ms(next) - epoch_ms(timestamp) > 1800000 then 1 else 0 end as lost
+        select hostname, pathname, visitor_id, timestamp, case when epoch_ms(next) - epoch_ms(timestamp) between 0 and 1800000 then 0 else 1 end as lost
         from (
           select *, lead(timestamp) over (partition by visitor_id order by timestamp, other, hostname, pathname) as next
           from (
