@@ -155,7 +155,7 @@ function recount(passes: (row: Row) => boolean) {
     const [hostname = '', pathname = ''] = name.split(' ')
     const same = (row: Row) => row.site_id === 1 && nameOf(row) === name && ms(row) < NOW && passes(row)
     const served = Math.max(
-      ...events.filter((row) => same(row) && row.kind === 'pageview' && (row.status ?? 200) < 400).map(ms),
+      ...events.filter((row) => same(row) && row.kind === 'pageview' && (row.status ?? 999) < 400).map(ms),
       ...agent_events.filter((row) => same(row) && row.status === 200 && isGenuine(row)).map(ms),
     )
     const asked = [

@@ -121,7 +121,8 @@ export const missingPageAgents = (plan: Plan, urls: Sql): Sql =>
 
 /**
  * Selects about these URLs, up to the window's end: `hostname, pathname, since` (the first 404 or 410 after the page was
- * last delivered), `last_served`, and `status`, that of the last request; of two in one millisecond the higher.
+ * last delivered), `last_served`, and `status`, that of the last request; of two in one millisecond the higher. A view that
+ * only a script reported does not say what the site answered.
  */
 export const missingPageHistory = (plan: Plan, urls: Sql): Sql => {
   const until = beforeWindowEnd(plan)
@@ -133,7 +134,7 @@ export const missingPageHistory = (plan: Plan, urls: Sql): Sql => {
     delivered as materialized (
       select hostname, pathname, max(moment) as last_served from (
         select hostname, pathname, max(timestamp) as moment from ${sourceRows('events', people)} as e
-        where ${until} and ${urls} and kind = 'pageview' and coalesce(status, 200) < 400 and ${filterCondition(people)}
+        where ${until} and ${urls} and kind = 'pageview' and status < 400 and ${filterCondition(people)}
         group by hostname, pathname
         union all
         select hostname, pathname, max(timestamp) as moment from agent_events
