@@ -44,7 +44,7 @@ t.test('two clicks lead from a missing page to its redirect', async (t) => {
   await page.click('nav a:text-is("Phantom links")')
   await shows(t, page, BUTTONS, ['Redirect', 'Choose…'], 'the nearest page is named, or none')
   await page.click('main button:text-is("Redirect")')
-  await shows(t, page, BUTTONS, ['Undo', 'Choose…', 'Remove'], 'it acts at once')
+  await shows(t, page, BUTTONS, ['Undo', 'Choose…', 'Delete'], 'it acts at once')
   t.same(await redirects(page), ['/p/1.html /p/1 301'])
   await page.click('.toast button:text-is("Undo")')
   await shows(t, page, BUTTONS, ['Redirect', 'Choose…'], 'undone')
@@ -55,7 +55,7 @@ t.test('two clicks lead from a missing page to its redirect', async (t) => {
   t.match(await page.textContent('dialog .wrong'), /cannot be redirected to itself/, 'a loop is refused at its field')
   await page.fill('dialog input[name="to"]', '/p/2')
   await page.click('dialog .button:text-is("Redirect")')
-  await shows(t, page, BUTTONS, ['Redirect', 'Undo', 'Remove'], 'chosen by hand')
+  await shows(t, page, BUTTONS, ['Redirect', 'Undo', 'Delete'], 'chosen by hand')
   t.same(await redirects(page), ['/surge-calculator /p/2 301'])
   t.same(
     trouble.lines.filter((line) => !/422/.test(line)),

@@ -3,6 +3,8 @@ import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { z } from 'zod'
+import { refusalOf } from '../../../src/rules/refusal.js'
+import { DecidingRule } from '../../../src/rules/rule.js'
 import { openBrowser } from '../../fixtures/browser.js'
 import { shows, texts } from '../../fixtures/dashboard-page.js'
 import { signIn, startDashboard } from '../../fixtures/dashboard-service.js'
@@ -123,6 +125,22 @@ t.test('a rule that names search engines stays locked until its owner decides', 
   await context.close()
 })
 
+t.test('the form shows the text that an agent reads where its owner has written nothing', async (t) => {
+  const { page, context } = await signIn(browser, app, DESKTOP)
+  await open(page, 'rules/new?name=GPTBot&agents=gptbot')
+  for (const [word, action] of [
+    ['Pay', 'pay'],
+    ['Limit', 'limit'],
+    ['Gone', 'gone'],
+    ['Refuse', 'block'],
+  ]) {
+    await page.click(`.rule-form .action:has-text("${word}")`)
+    const { body } = refusalOf(DecidingRule.parse({ id: 1, name: 'a', action, state: 'on' }), undefined, 0) ?? {}
+    await shows(t, page, "document.querySelector('textarea[aria-label=Text]').placeholder", body?.trim(), word ?? '')
+  }
+  await context.close()
+})
+
 t.test('an edit in a second window loses nothing', async (t) => {
   const { page, context } = await signIn(browser, app, DESKTOP)
   const [{ id = 0 } = {}] = await rules(page)
@@ -156,16 +174,18 @@ t.test('rules move by keyboard, and a state is changed by its menu', async (t) =
   await shows(t, page, 'document.activeElement.textContent', 'Third', 'the focus stays on the rule')
   await page.keyboard.press('Alt+ArrowUp')
   await shows(t, page, NAMES, ['Third', 'Mine', 'Google'], 'and again')
-  await page.focus('.state-button >> nth=0')
-  await page.keyboard.press('Enter')
-  await page.click(':popover-open button:has-text("Rehearse")')
+  await page.selectOption('main td select >> nth=0', 'rehearse')
   await shows(
     t,
     page,
-    `${texts('main .state-button')}.map((text) => text.trim())`,
-    ['Rehearse', 'On', 'Rehearse'],
-    'rehearsed',
+    "document.querySelectorAll('main td .gate [stroke-dasharray]').length",
+    2,
+    'its barrier is dashed',
   )
+  await page.selectOption('main td select >> nth=0', 'moveDown')
+  await shows(t, page, NAMES, ['Mine', 'Third', 'Google'], 'moved down by the list of its state')
+  await page.selectOption('main td select >> nth=1', 'moveUp')
+  await shows(t, page, NAMES, ['Third', 'Mine', 'Google'], 'and up')
   t.match(await rules(page), [{ name: 'Third', state: 'rehearse' }, {}, {}])
   await context.close()
 })

@@ -32,11 +32,10 @@ export const phantom: typeof English = {
   redirects: (to) => `Leitet nach ${to.slice(0, 100)} um, solange der Ursprung 404 oder 410 antwortet.`,
   chooseTitle: (path) => `${path} umleiten`,
   targetHint: 'Ein Pfad der Site oder eine ganze URL.',
-  foot: 'Ein Leser ist verloren, wenn die fehlende Seite die letzte des Besuchs ist. Eine Umleitung wirkt nur, solange der Ursprung 404 oder 410 antwortet.',
+  foot: 'Ein Leser ist verloren, wenn die fehlende Seite die letzte des Besuchs ist.',
   redirectsTitle: 'Umleitungen',
-  noRedirects: 'Noch keine Umleitung.',
+  redirectsIntro: 'Eine Umleitung wirkt nur, solange der Ursprung 404 oder 410 antwortet.',
   from: 'Von',
   to: 'Nach',
   status: 'Status',
-  remove: 'Entfernen',
 }

@@ -13,7 +13,7 @@ export const rules: Texts['rules'] = {
   actOn: (name) => `Handeln: ${name}`,
   states: { off: 'Aus', rehearse: 'Probe', on: 'An' },
   ...{ ended: 'Beendet', state: 'Zustand' },
-  stateOf: (name, state) => `${name}: ${state}. Zustand ändern oder Regel verschieben`,
+  stateOf: (name) => `Zustand von ${name}, oder ihr Platz`,
   sentence: (when, rules, fetches) => [`${when} wurden, bei ${rules}, `, fetches, ' abgewiesen. '],
   rehearsed: (rules, fetches, bytes, engines) => [
     rules === 1 ? 'Eine in Probe hätte ' : `${formatNumber(rules)} in Probe hätten `,
@@ -34,7 +34,6 @@ export const rules: Texts['rules'] = {
   refusesEngines: (names) => `Würde ${names} abweisen`,
   bars: (name, fetches, kind) =>
     `${name}, nach Tag: ${fetches} ${kind === 'refused' ? 'abgewiesen' : 'wären abgewiesen worden'}`,
-  days: 'Nach Tag',
   bytesNotSent: (bytes) => `${bytes} nicht gesendet`,
   offNotCounted: 'aus: nicht gezählt',
   refusesNothing: 'weist nichts ab',
@@ -88,7 +87,7 @@ export const rules: Texts['rules'] = {
   typeName: (name) => `${name} eintippen, um fortzufahren`,
   refusedOnPurpose: 'Suchmaschinen werden mit Absicht abgewiesen.',
   saved: (at, who) => `Gespeichert ${at}${who && ` von ${who}`}`,
-  ...{ discard: 'Verwerfen', delete: 'Regel löschen', onTitle: 'Diese Regel einschalten?' },
+  onTitle: 'Diese Regel einschalten?',
   onText: (fetches, people) =>
     `Sie weist ab jetzt ab. In dieser Zeit hätte sie ${fetches} abgewiesen; von denselben Betreibern kamen ${people}.`,
   isOn: 'Die Regel ist an.',

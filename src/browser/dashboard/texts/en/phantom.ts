@@ -34,11 +34,10 @@ export const phantom = {
   redirects: (to: string) => `Redirects to ${to.slice(0, 100)} while the origin answers 404 or 410.`,
   chooseTitle: (path: string) => `Redirect ${path}`,
   targetHint: 'A path of the site, or a whole URL.',
-  foot: 'A reader is lost if the missing page is the last one of the visit. A redirect acts only while the origin answers 404 or 410.',
+  foot: 'A reader is lost if the missing page is the last one of the visit.',
   redirectsTitle: 'Redirects',
-  noRedirects: 'No redirect yet.',
+  redirectsIntro: 'A redirect acts only while the origin answers 404 or 410.',
   from: 'From',
   to: 'To',
   status: 'Status',
-  remove: 'Remove',
 }

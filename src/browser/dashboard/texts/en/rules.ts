@@ -13,7 +13,7 @@ export const rules = {
   actOn: (name: string) => `Act: ${name}`,
   states: { off: 'Off', rehearse: 'Rehearse', on: 'On' },
   ...{ ended: 'Ended', state: 'State' },
-  stateOf: (name: string, state: string) => `${name}: ${state}. Change the state, or move the rule`,
+  stateOf: (name: string) => `State of ${name}, or its place`,
   sentence: (when: string, rules: string, fetches: unknown): Parts => [
     `${when}, with ${rules}, readership refused `,
     fetches,
@@ -38,7 +38,6 @@ export const rules = {
   refusesEngines: (names: string) => `Would refuse ${names}`,
   bars: (name: string, fetches: string, kind: 'refused' | 'would') =>
     `${name}, by day: ${fetches} ${kind === 'refused' ? 'refused' : 'would have been refused'}`,
-  days: 'By day',
   bytesNotSent: (bytes: string) => `${bytes} not sent`,
   offNotCounted: 'off: not counted',
   refusesNothing: 'it refuses nothing',
@@ -93,7 +92,7 @@ export const rules = {
   typeName: (name: string) => `Type ${name} to go on`,
   refusedOnPurpose: 'Search engines are refused on purpose.',
   saved: (at: string, who: string) => `Saved ${at}${who && ` by ${who}`}`,
-  ...{ discard: 'Discard', delete: 'Delete rule', onTitle: 'Switch this rule on?' },
+  onTitle: 'Switch this rule on?',
   onText: (fetches: string, people: string) =>
     `It refuses from now on. In this time it would have refused ${fetches}; from the same operators came ${people}.`,
   isOn: 'The rule is on.',

@@ -10,14 +10,15 @@ import { ListPanel } from '../../parts/list-panel.js'
 import { Mark } from '../../parts/marks.js'
 import { Cut } from '../../parts/names.js'
 import { pageNumber } from '../../parts/paging.js'
-import { Panel, Sentence, Sheet } from '../../parts/panel.js'
-import { type Column, Table } from '../../parts/table.js'
+import { Sentence, Sheet } from '../../parts/panel.js'
+import type { Column } from '../../parts/table.js'
 import { forget, useRead } from '../../state/data.js'
 import { formatDay, formatNumber } from '../../state/format.js'
 import { mixedEnvelope, siteQuery } from '../../state/question.js'
 import { create, remove } from '../../state/records.js'
 import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
+import { Records } from '../settings/records.js'
 
 const LIMIT = 50
 
@@ -63,7 +64,24 @@ export default function PhantomLinks() {
         limit={LIMIT}
         foot={texts.foot}
       />
-      <RedirectList redirects={redirects} />
+      <Records
+        title={texts.redirectsTitle}
+        texts={{ intro: texts.redirectsIntro }}
+        answer={redirects}
+        path="/api/redirects"
+        nameOf={(one) => one.from.slice(0, 100)}
+        role="admin"
+        remove={(one) => remove('/api/redirects', one)}
+        above={<Elsewhere of="redirects" />}
+        columns={[
+          textColumn('from', texts.from, {}),
+          textColumn('to', texts.to, { width: '30%' }),
+          column<Redirect>(texts.status, { right: true, wide: true, width: '72px' }, ({ status }) => status),
+          column<Redirect>(texts.sinceHead, { right: true, wide: true, width: '96px' }, (one) =>
+            formatDay(one.created_at),
+          ),
+        ]}
+      />
       {from !== undefined && (
         <Dialog title={texts.chooseTitle(from.slice(0, 100))} onClose={close}>
           <Form
@@ -145,17 +163,15 @@ function columns(rows: readonly Row[], redirects: readonly Redirect[], choose: (
       hasRole('admin') &&
         ((row) => {
           const [word, run] = buttonOf(row)
-          return rowButton(word, row.pathname, run)
+          return (
+            <PlainButton aria-label={`${word} ${row.pathname.slice(0, 100)}`} onClick={() => void run()}>
+              {word}
+            </PlainButton>
+          )
         }),
     ),
   ]
 }
-
-const rowButton = (word: string, path: string, run: () => unknown) => (
-  <PlainButton aria-label={`${word} ${path.slice(0, 100)}`} onClick={() => void run()}>
-    {word}
-  </PlainButton>
-)
 
 /** People to the left, assistants to the right, on one scale. */
 function BothSides({ people, agents, most }: { people: number; agents: number; most: number }) {
@@ -172,44 +188,5 @@ function BothSides({ people, agents, most }: { people: number; agents: number; m
         {formatNumber(agents)}
       </text>
     </svg>
-  )
-}
-
-/** The redirects of the site, in the order in which they were made. */
-function RedirectList({ redirects }: { redirects: ReturnType<typeof useRead<'/api/redirects'>> }) {
-  const texts = t().phantom
-  const rows = redirects.data ?? []
-  const mayChange = hasRole('admin')
-  return (
-    <Panel
-      title={texts.redirectsTitle}
-      aside={formatNumber(rows.length)}
-      right={<Elsewhere of="redirects" />}
-      answers={[redirects]}
-      empty={rows.length === 0}
-      emptyText={texts.noRedirects}
-      skeleton={3}
-      foot={!mayChange && t().parts.needsRole('admin')}
-    >
-      {() => (
-        <Table
-          label={texts.redirectsTitle}
-          rows={rows}
-          rowKey={({ id }) => String(id)}
-          columns={[
-            textColumn('from', texts.from, {}),
-            textColumn('to', texts.to, { width: '30%', phone: 'below' }),
-            column<Redirect>(texts.status, { right: true, width: '72px' }, ({ status }) => status),
-            column<Redirect>(texts.sinceHead, { right: true, width: '96px' }, ({ created_at }) =>
-              formatDay(created_at),
-            ),
-            ...buttonColumn<Redirect>(
-              '124px',
-              mayChange && ((row) => rowButton(texts.remove, row.from, () => undo(row))),
-            ),
-          ]}
-        />
-      )}
-    </Panel>
   )
 }

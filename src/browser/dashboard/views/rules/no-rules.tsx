@@ -28,23 +28,25 @@ function useSuggestions() {
     value !== 'other' && verified === undefined && TAKERS.includes(purpose) ? bytes : 0,
   )
   const breach = most(violations.data, ({ severity, fetches }) => (severity === 'breach' ? fetches : 0))
-  const suggestions: { text: string; rule: Prefill & { name: string } }[] = []
-  if (spoofed)
-    suggestions.push({
+  const suggestions: ((Prefill & { name: string; text: string }) | undefined)[] = [
+    spoofed && {
+      name: texts.spoofed,
       text: texts.spoofedWhy(units.fetches(spoofed.spoofed ?? 0), spoofed.name ?? ''),
-      rule: { name: texts.spoofed, identity: 'spoofed' },
-    })
-  if (taker)
-    suggestions.push({
+      identity: 'spoofed',
+    },
+    taker && {
+      name: texts.limit(taker.name ?? ''),
       text: texts.limitWhy(units.fetches(taker.fetches ?? 0), formatBytes(taker.bytes ?? 0), readersOf(taker.operator)),
-      rule: { name: texts.limit(taker.name ?? ''), agents: `${taker.value}`, action: 'limit' },
-    })
-  if (breach)
-    suggestions.push({
+      ...{ agents: `${taker.value}`, action: 'limit' },
+    },
+    breach && {
+      name: texts.obey,
       text: texts.obeyWhy(breach.name, units.fetches(breach.fetches), readersOf(breach.operator)),
-      rule: { name: texts.obey, disallowed: 'yes', identity: 'verified' },
-    })
-  return { suggestions: [...suggestions, { text: '', rule: { name: '' } }], answers: [agents, violations, gap] }
+      ...{ disallowed: 'yes', identity: 'verified' },
+    },
+    { name: '', text: '' },
+  ]
+  return { suggestions: suggestions.filter((one) => one !== undefined), answers: [agents, violations, gap] }
 }
 
 /** Says what rules are, and suggests the first from what was recorded. */
@@ -58,7 +60,7 @@ export function NoRules({ mayChange }: { mayChange: boolean }) {
       </div>
       <Panel title={texts.state}>
         {() => (
-          <ul class="ranked">
+          <ul class="ranked roomy">
             {STATES.map((state) => (
               <li key={state}>
                 <span>
@@ -77,7 +79,7 @@ export function NoRules({ mayChange }: { mayChange: boolean }) {
       >
         {() => (
           <ul class="ranked roomy">
-            {suggestions.map(({ text, rule }) => (
+            {suggestions.map(({ text, ...rule }) => (
               <li key={rule.name}>
                 <span>
                   <b>{rule.name || texts.emptyRule}</b>

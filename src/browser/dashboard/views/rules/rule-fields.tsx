@@ -148,7 +148,7 @@ function Budget({ draft, onChange }: FieldsProps) {
 /** The texts of `src/rules/refusal.ts`, which an agent reads where the owner has written nothing. */
 const DEFAULT_TEXT = {
   block: 'This site does not allow this fetch.',
-  pay: 'This page is licensed. See the Link header for the licence.',
+  pay: 'A licence is required to fetch this page.',
   limit: 'Too many fetches. Come back after the time that Retry-After names.',
   gone: 'This page is gone.',
 } as const

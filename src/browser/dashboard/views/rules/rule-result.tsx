@@ -74,7 +74,7 @@ export function Result({ of, rule }: ResultProps) {
       >
         {() => all && rule && <Numbers all={all} rule={rule} />}
       </Panel>
-      <Panel {...panel} title={texts.days} right={<DashKey />} skeleton={10}>
+      <Panel {...panel} title={parts.granularity.day} right={<DashKey />} skeleton={10}>
         {() => all && rule && <RuleDays of={all} days={daysOf(all, rule)} hasReaders />}
       </Panel>
       <Panel {...panel} title={texts.byAgent} right={moreAgents} empty={agents.length === 0} emptyText={texts.noAgent}>

@@ -1,11 +1,10 @@
-import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { SparkBars } from '../../charts/spark-bars.js'
 import { LinkButton } from '../../parts/buttons.js'
 import { column } from '../../parts/columns.js'
 import { act, toast } from '../../parts/dialogs.js'
+import { Choose } from '../../parts/fields.js'
 import { Gate } from '../../parts/gate.js'
-import { Popover } from '../../parts/popover.js'
 import { type Column, Table } from '../../parts/table.js'
 import { go, hrefTo, viewPath } from '../../state/address.js'
 import { forget } from '../../state/data.js'
@@ -82,10 +81,10 @@ export function RuleTable({ rules, result, mayChange }: RuleTableProps) {
 
 /** Moves a rule to a place; undefined for readers who may not. */
 type Move = ((rule: Rule, position: number) => void) | undefined
-type Choose = (rule: Rule, state: RuleState) => void
+type OnState = (rule: Rule, state: RuleState) => void
 
 /** The columns of the rules. Long because each has its cell. */
-function ruleColumns(rules: readonly Rule[], { data }: Rehearsed, onMove: Move, onChoose: Choose): Column<Rule>[] {
+function ruleColumns(rules: readonly Rule[], { data }: Rehearsed, onMove: Move, onChoose: OnState): Column<Rule>[] {
   const { rules: texts, units, parts } = t()
   const { names } = useCatalog()
   const resultOf = ({ id }: Rule) => data?.rules.find((one) => one.id === id)
@@ -111,10 +110,10 @@ function ruleColumns(rules: readonly Rule[], { data }: Rehearsed, onMove: Move, 
         </div>
       </div>
     )),
-    column(texts.state, { width: '112px', phone: 'end' }, (rule) => (
-      <StateMenu rule={rule} last={rules.length} onMove={onMove} onChoose={onChoose} />
+    column(texts.state, { width: '124px', phone: 'end' }, (rule) => (
+      <StateChoice rule={rule} last={rules.length} onMove={onMove} onChoose={onChoose} />
     )),
-    column(texts.days, { width: '132px' }, (rule) => {
+    column(parts.granularity.day, { width: '132px' }, (rule) => {
       const one = resultOf(rule)
       const kind = kindOf(rule)
       if (!data || !one || one[kind].fetches === 0) return ''
@@ -180,51 +179,40 @@ function Flags({ of, rule, rules, onMove }: FlagsProps) {
   )
 }
 
-interface StateMenuProps {
+interface StateChoiceProps {
   rule: Rule
   last: number
   onMove: Move
-  onChoose: Choose
+  onChoose: OnState
 }
 
-/** The state of a rule, with a menu that changes it or moves the rule. */
-function StateMenu({ rule, last, onMove, onChoose }: StateMenuProps) {
+/** The state of a rule, as a list of choices that changes it or moves the rule. */
+function StateChoice({ rule, last, onMove, onChoose }: StateChoiceProps) {
   const texts = t().rules
-  const { state, position, ended } = rule
-  const words = [<Gate of={ended ? 'off' : state} />, ' ', ended ? texts.ended : texts.states[state]]
-  if (!onMove) return <span class="state-button">{words}</span>
+  const { name, state, position, ended } = rule
+  const moves = [...(position > 1 ? (['moveUp'] as const) : []), ...(position < last ? (['moveDown'] as const) : [])]
   return (
-    <Popover menu class="state-button" label={texts.stateOf(rule.name, texts.states[state])} button={words}>
-      {(close) => {
-        const item = (word: ComponentChildren, run: () => void, isOff: boolean) => (
-          <button
-            type="button"
-            disabled={isOff}
-            onClick={() => {
-              close()
-              run()
-            }}
-          >
-            {word}
-          </button>
-        )
-        return (
-          <>
-            {STATES.map((each) =>
-              item(
-                <span>
-                  <Gate of={each} /> {texts.states[each]}
-                </span>,
-                () => onChoose(rule, each),
-                each === state,
-              ),
-            )}
-            <hr />
-            {item(texts.moveUp, () => onMove(rule, position - 1), position === 1)}
-            {item(texts.moveDown, () => onMove(rule, position + 1), position === last)}
-          </>
-        )
-      }}
-    </Popover>
+    <span class="rule-state">
+      <Gate of={ended ? 'off' : state} />
+      {ended && texts.ended}
+      {onMove ? (
+        <Choose
+          class="interval"
+          aria-label={texts.stateOf(name)}
+          value={state}
+          choices={[
+            ...STATES.map((each) => [each, texts.states[each]] as const),
+            ...moves.map((each) => [each, texts[each]] as const),
+          ]}
+          onChoose={(value) => {
+            const chosen = STATES.find((each) => each === value)
+            if (chosen) onChoose(rule, chosen)
+            else onMove(rule, position + (value === 'moveUp' ? -1 : 1))
+          }}
+        />
+      ) : (
+        !ended && texts.states[state]
+      )}
+    </span>
   )
 }

@@ -135,7 +135,7 @@ function RuleEditor({ rule, list, onSaved }: EditorProps) {
                 : parts.needsRole('admin')}
             </span>
           }
-          foot={rule && mayChange && <LinkButton onClick={() => setAsks('delete')}>{texts.delete}</LinkButton>}
+          foot={rule && mayChange && <LinkButton onClick={() => setAsks('delete')}>{parts.delete}</LinkButton>}
         >
           {() =>
             mayChange ? (
@@ -144,7 +144,6 @@ function RuleEditor({ rule, list, onSaved }: EditorProps) {
                 submit={edit.store}
                 problems={rehearsed?.problems}
                 onCancel={() => (rule ? setDraft(draftOf(rule)) : leave())}
-                cancelLabel={texts.discard}
               >
                 <RuleFields draft={draft} onChange={change} catalog={catalog} names={names} />
                 <NewerVersion
@@ -172,7 +171,7 @@ function RuleEditor({ rule, list, onSaved }: EditorProps) {
       )}
       {asks === 'delete' && rule && (
         <Confirm
-          title={texts.delete}
+          title={parts.delete}
           text={parts.sure}
           action={parts.delete}
           onClose={close}
