@@ -5,6 +5,13 @@ import { Failure } from './terminal.js'
 
 const Fields = z.record(z.string(), z.unknown())
 
+/** Fields that a stored rule has beside its own: the service sets them. */
+const RECORD_FIELDS = ['id', 'version', 'site', 'position', 'changed_at', 'changed_by', 'ended']
+
+/** Returns a rule, as `rules list --json` prints it or as its author wrote it, without the fields of its record. */
+export const withoutRecord = (rule: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(rule).filter(([name]) => !RECORD_FIELDS.includes(name)))
+
 /** Reads the rules of a file: JSON or YAML, a list of rules, one rule, or a list under `rules`. */
 export async function readRuleFile(file: string): Promise<Record<string, unknown>[]> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {

@@ -15,6 +15,7 @@ const EXPECTED: Readonly<Record<string, RegExp | string>> = {
   'import access.log --host www.example.com': /undo/,
   'import access.log --dry-run': /Would store 0 pageviews of people and 0 requests of agents/,
   'rules try rules.yaml --range 30d': /GPTBot/,
+  'rules add rules.yaml': /Added rule 1, No GPTBot: rehearse/,
   'stats --range 7d': /1 person[\s\S]*1 fetch/,
   'stats --report pages --output pages.csv': 'pages.csv',
   'tail -n 20 --no-follow --audience agent': /\/docs\/b/,
