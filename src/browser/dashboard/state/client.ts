@@ -48,6 +48,35 @@ export async function request(address: string, init: RequestInit = {}): Promise<
   return body
 }
 
+/**
+ * Sends a request whose answer is lines: `{ done, total }` while it is at work, and last the body, which is returned. Throws a
+ * `Problem`.
+ */
+export async function requestWithProgress(
+  address: string,
+  init: RequestInit,
+  onProgress: (share: number) => void,
+): Promise<unknown> {
+  const unreachable = () => {
+    throw toProblem(0, undefined)
+  }
+  const response = await fetch(address, init).catch(unreachable)
+  if (!response.ok) throw toProblem(response.status, await response.json().catch(() => undefined))
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  for (let rest = ''; ; ) {
+    const { value = '', done = true } = (await reader?.read().catch(unreachable)) ?? {}
+    const lines = (rest + value).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const body = Object(JSON.parse(line))
+      if ('error' in body) throw toProblem(500, body)
+      if (!('done' in body)) return body
+      onProgress(body.done / Math.max(1, body.total))
+    }
+    if (done) return unreachable()
+  }
+}
+
 /** Returns the `data` of a call of `client`; throws a `Problem`. For changes: `await send(client.POST('/api/goals', …))`. */
 export async function send<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   let answer: Awaited<typeof call>

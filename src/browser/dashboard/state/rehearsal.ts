@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { paths } from '../client/index.js'
 import { root } from './address.js'
-import { isProblem, type Problem, request } from './client.js'
+import { isProblem, type Problem, requestWithProgress } from './client.js'
 import { envelope } from './question.js'
 
 type Path = '/api/rules/rehearsal' | '/api/policy/rehearsal'
 type Body<P extends Path> = NonNullable<paths[P]['post']['requestBody']>['content']['application/json']
 type Answer<P extends Path> = paths[P]['post']['responses'][200]['content']['application/json']['data']
 /** The thing that is tried. The window is the one on screen. */
-type Input<P extends Path> = Omit<Body<P>, 'site' | 'range' | 'start' | 'end'>
+type Input<P extends Path> = Omit<Body<P>, 'site' | 'range' | 'start' | 'end' | 'progress'>
 
 export type RulesRehearsal = Answer<'/api/rules/rehearsal'>
 export type TextRehearsal = Answer<'/api/policy/rehearsal'>
@@ -36,7 +36,7 @@ const latest = new Map<Path, Shown<Path>>()
  */
 export function useRehearsal<P extends Path>(path: P, input: Input<P> | undefined) {
   const { site, range, start, end } = envelope('agent')
-  const body = JSON.stringify({ site, ...(start ? { start, end } : { range }), ...input })
+  const body = JSON.stringify({ site, ...(start ? { start, end } : { range }), progress: true, ...input })
   const key = input && path + body
   const [shown, setShown] = useState<Shown<P>>(() => {
     const known = latest.get(path) as Shown<P> | undefined
@@ -44,6 +44,7 @@ export function useRehearsal<P extends Path>(path: P, input: Input<P> | undefine
   })
   const [turn, setTurn] = useState(0)
   const [cancel, setCancel] = useState<() => void>()
+  const [share, setShare] = useState<number>()
   useEffect(() => {
     if (key === undefined || shown.key === key) return
     const stop = new AbortController()
@@ -57,7 +58,7 @@ export function useRehearsal<P extends Path>(path: P, input: Input<P> | undefine
       const headers = { 'content-type': 'application/json' }
       const init = { method: 'POST', headers, body, signal: stop.signal }
       try {
-        const { data } = Object(await request(`${root.href.replace(/\/$/, '')}${path}`, init))
+        const { data } = Object(await requestWithProgress(`${root.href.replace(/\/$/, '')}${path}`, init, setShare))
         latest.set(path, { key, data, of: input })
         show({ key, data, of: input })
       } catch (problem) {
@@ -66,6 +67,7 @@ export function useRehearsal<P extends Path>(path: P, input: Input<P> | undefine
       } finally {
         clearTimeout(late)
         setCancel(undefined)
+        setShare(undefined)
       }
     }
     const timer = setTimeout(() => void ask(), shown.data ? EDIT_MS : 0)
@@ -84,6 +86,8 @@ export function useRehearsal<P extends Path>(path: P, input: Input<P> | undefine
     stale: isAsked && data !== undefined && !isOwn,
     /** Cancels a rehearsal that takes long; absent while none does. */
     cancel,
+    /** The part that is done, from 0 to 1, of one that takes long. */
+    share,
     retry: () => {
       setShown(({ key: _key, problem: _problem, ...old }) => old)
       setTurn(turn + 1)

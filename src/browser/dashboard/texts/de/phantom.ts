@@ -33,6 +33,8 @@ export const phantom: typeof English = {
   chooseTitle: (path) => `${path} umleiten`,
   targetHint: 'Ein Pfad der Site oder eine ganze URL.',
   foot: 'Ein Leser ist verloren, wenn die fehlende Seite die letzte des Besuchs ist.',
+  compared: (before, after, days) =>
+    `Verlorene Leser: ${before} ${days === 1 ? 'am Tag' : `in den ${days} Tagen`} vor der Weiterleitung, ${after} seitdem`,
   redirectsTitle: 'Umleitungen',
   redirectsIntro: 'Eine Umleitung wirkt nur, solange der Ursprung 404 oder 410 antwortet.',
   from: 'Von',

@@ -35,6 +35,8 @@ export const phantom = {
   chooseTitle: (path: string) => `Redirect ${path}`,
   targetHint: 'A path of the site, or a whole URL.',
   foot: 'A reader is lost if the missing page is the last one of the visit.',
+  compared: (before: string, after: string, days: number) =>
+    `Readers lost: ${before} in the ${counted(days, 'day', 'days')} before the redirect, ${after} since`,
   redirectsTitle: 'Redirects',
   redirectsIntro: 'A redirect acts only while the origin answers 404 or 410.',
   from: 'From',

@@ -13,7 +13,7 @@ import { pageNumber } from '../../parts/paging.js'
 import { Sentence, Sheet } from '../../parts/panel.js'
 import type { Column } from '../../parts/table.js'
 import { forget, useRead } from '../../state/data.js'
-import { formatDay, formatNumber } from '../../state/format.js'
+import { formatDay, formatNumber, formatShare } from '../../state/format.js'
 import { mixedEnvelope, siteQuery } from '../../state/question.js'
 import { create, remove } from '../../state/records.js'
 import { hasRole } from '../../state/session.js'
@@ -124,9 +124,12 @@ function columns(rows: readonly Row[], redirects: readonly Redirect[], choose: (
     return [texts.choose, () => choose(pathname)]
   }
   return [
-    column(texts.address, {}, ({ pathname, agents }) => (
+    column(texts.address, {}, ({ pathname, agents, redirect: made }) => (
       <>
         <Cut text={pathname} />
+        {made?.before && made.after && (
+          <span class="small line">{texts.compared(lossOf(made.before), lossOf(made.after), made.days)}</span>
+        )}
         <span class="muted small line">
           {agents.map(({ name, fetches }) => `${name} ${formatNumber(fetches)}`).join(', ')}
         </span>
@@ -172,6 +175,10 @@ function columns(rows: readonly Row[], redirects: readonly Redirect[], choose: (
     ),
   ]
 }
+
+/** Readers lost, and their share where enough of them came to tell. */
+const lossOf = ({ lost, share }: { lost: number; share?: number }): string =>
+  formatNumber(lost) + (share === undefined ? '' : ` (${formatShare(share, 0)})`)
 
 /** People to the left, assistants to the right, on one scale. */
 function BothSides({ people, agents, most }: { people: number; agents: number; most: number }) {

@@ -12,7 +12,7 @@ import { formatMetric, Headline } from '../../parts/numbers.js'
 import { Panel, Sentence } from '../../parts/panel.js'
 import { type Column, Table } from '../../parts/table.js'
 import { viewPath } from '../../state/address.js'
-import { formatDay, formatInstant, formatNumber } from '../../state/format.js'
+import { formatDay, formatInstant, formatNumber, formatShare } from '../../state/format.js'
 import type { Rehearsed, RulesRehearsal } from '../../state/rehearsal.js'
 import type { RehearsedRule } from '../../state/rules.js'
 import { timeZone } from '../../state/session.js'
@@ -59,7 +59,7 @@ export function ResultSentence({ of, rule, also }: ResultProps & { also: Also })
 /** The numbers of the result, its days, agents and pages, and what the record cannot tell. */
 export function Result({ of, rule }: ResultProps) {
   const { rules: texts, units, parts } = t()
-  const { data: all, cancel } = of
+  const { data: all, cancel, share } = of
   const [agents, moreAgents] = useFew(rule?.agents ?? [], MAX_ROWS)
   const [pages, morePages] = useFew(rule?.pages ?? [], MAX_ROWS)
   const panel = { answers: [of], empty: !rule }
@@ -68,7 +68,11 @@ export function Result({ of, rule }: ResultProps) {
       <Panel
         {...panel}
         title={texts.states.rehearse}
-        aside={cancel ? texts.deciding : all && texts.decidedAgain(units.fetches(all.fetches))}
+        aside={
+          cancel
+            ? texts.deciding(share === undefined ? '' : formatShare(share, 0))
+            : all && texts.decidedAgain(units.fetches(all.fetches))
+        }
         right={cancel && <LinkButton onClick={cancel}>{parts.cancel}</LinkButton>}
         skeleton={3}
       >
