@@ -1,6 +1,7 @@
 import { type Agent, PURPOSES, verificationMethods } from '../agents/agent.js'
 import type { Catalog } from '../agents/catalog.js'
 import { UNKNOWN_AGENT } from '../agents/identify.js'
+import { suggestName } from '../base/nearest-name.js'
 import { createPathMatcher } from '../capture/excluded-paths.js'
 import { namesAgent } from './decide.js'
 import { isNeverRefused } from './never-refused.js'
@@ -39,15 +40,18 @@ function findUnknownName(
   const isAgent = (id: string) => id === UNKNOWN_AGENT.id || get(id) !== undefined
   const isPurpose = (name: string) => PURPOSES.some((purpose) => purpose === name)
   const isOperator = (name: string) => name === UNKNOWN_AGENT.operator || all.some(({ operator }) => operator === name)
-  for (const [field, names, isKnown, kind] of [
-    ['agents', agents, isAgent, 'agent'],
-    ['except', except, isAgent, 'agent'],
-    ['operators', operators, isOperator, 'operator'],
-    ['purposes', purposes, isPurpose, 'purpose'],
+  const ids = () => all.map(({ id }) => id)
+  for (const [field, names, isKnown, kind, candidates] of [
+    ['agents', agents, isAgent, 'agent', ids],
+    ['except', except, isAgent, 'agent', ids],
+    ['operators', operators, isOperator, 'operator', () => [...new Set(all.map(({ operator }) => operator))]],
+    ['purposes', purposes, isPurpose, 'purpose', () => PURPOSES],
   ] as const) {
     const at = names.findIndex((name) => !isKnown(name) && !stored?.[field].includes(name))
-    if (at >= 0)
-      return { field: `${field}[${at}]`, message: `The catalogue has no ${kind} ${JSON.stringify(names[at])}.` }
+    const name = names[at]
+    if (name === undefined) continue
+    const message = `The catalogue has no ${kind} ${JSON.stringify(name)}${suggestName(kind === 'agent' ? name.toLowerCase() : name, candidates())}`
+    return { field: `${field}[${at}]`, message }
   }
   return undefined
 }

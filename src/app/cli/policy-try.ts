@@ -22,6 +22,9 @@ const DIFFERENCES: Readonly<Record<string, string>> = {
   agent_name: 'Google reads only letters, - and _ of a name',
 }
 
+/** A text for every agent concerns a hundred search engines, most of them without a fetch. */
+const MAX_ENGINES = 10
+
 export const policyTry = defineCommand({
   name: 'policy try',
   summary: 'try a robots.txt on the recorded fetches: which it would have disallowed',
@@ -51,8 +54,11 @@ export const policyTry = defineCommand({
       `Of ${result.fetches} fetches the text disallows ${result.disallowed}: ${disallowed.fetches} newly, on ${disallowed.pages} pages; it newly allows ${allowed.fetches}.\n` +
         `It hides ${hidden.llms} links of llms.txt and ${hidden.sitemap} pages of sitemaps from agents that it does not name.\n`,
     )
-    for (const { name, fetches } of result.search_engines)
-      terminal.out(`It newly disallows the search engine ${escapeText(name)}: ${fetches} fetches.\n`)
+    const engines = result.search_engines.toSorted((a, b) => b.fetches - a.fetches)
+    for (const one of engines.slice(0, MAX_ENGINES))
+      terminal.out(`It newly disallows the search engine ${escapeText(one.name)}: ${one.fetches} fetches.\n`)
+    if (engines.length > MAX_ENGINES)
+      terminal.out(`It newly disallows ${engines.length - MAX_ENGINES} more search engines; --json lists them.\n`)
     const changed = result.agents.filter((one) => one.newly_disallowed.fetches + one.newly_allowed.fetches > 0)
     if (changed.length > 0) terminal.out('\n')
     printTable(

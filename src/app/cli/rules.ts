@@ -104,12 +104,12 @@ const rulesAdd = defineCommand({
       const added: number[] = []
       try {
         for (const rule of rules) {
-          const { id, name, state } = await client.read(ShownRule, 'POST', '/api/rules', {
+          const { id, name, state, ended } = await client.read(ShownRule, 'POST', '/api/rules', {
             ...withoutRecord(rule),
             ...flags,
           })
           added.unshift(id)
-          terminal.err(`Added rule ${id}, ${name}: ${state}.\n`)
+          terminal.err(`Added rule ${id}, ${name}: ${ended ? 'ended' : state}.\n`)
         }
       } catch (error) {
         // All or nothing: half of a list may refuse what its other half allows.

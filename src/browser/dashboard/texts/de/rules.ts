@@ -13,6 +13,7 @@ export const rules: Texts['rules'] = {
   actOn: (name) => `Handeln: ${name}`,
   states: { off: 'Aus', rehearse: 'Probe', on: 'An' },
   ...{ ended: 'Beendet', state: 'Zustand' },
+  ruleNamed: (name, state) => `Regel ${name}: ${state}`,
   stateOf: (name) => `Zustand von ${name}, oder ihr Platz`,
   sentence: (when, rules, fetches) => [`${when} wurden, bei ${rules}, `, fetches, ' abgewiesen. '],
   rehearsed: (rules, fetches, bytes, engines) => [

@@ -13,6 +13,7 @@ export const rules = {
   actOn: (name: string) => `Act: ${name}`,
   states: { off: 'Off', rehearse: 'Rehearse', on: 'On' },
   ...{ ended: 'Ended', state: 'State' },
+  ruleNamed: (name: string, state: string) => `Rule ${name}: ${state}`,
   stateOf: (name: string) => `State of ${name}, or its place`,
   sentence: (when: string, rules: string, fetches: unknown): Parts => [
     `${when}, with ${rules}, readership refused `,

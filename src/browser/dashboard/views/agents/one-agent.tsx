@@ -11,6 +11,8 @@ import { useRead } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
 import { formatShare } from '../../state/format.js'
 import { siteQuery, useOne } from '../../state/question.js'
+import { useRules } from '../../state/rules.js'
+import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import { useLanes } from './agent-history.js'
 import { AgentLanes } from './agent-lanes.js'
@@ -73,6 +75,7 @@ export function OneAgent({ id }: { id: string }) {
             <OutLink href={entry.docs_url}>{texts.docs}</OutLink>
           </span>
         )}
+        {hasRole('admin') && <RulesOfAgent names={[id, operator, purpose]} />}
         {(entry ?? row) && <ActLink isButton rule={{ name: entry?.name ?? row?.name ?? id, agents: id }} />}
       </div>
       <Sheet>
@@ -101,4 +104,19 @@ export function OneAgent({ id }: { id: string }) {
       </Sheet>
     </>
   )
+}
+
+/** Links to the rules that name an agent by its id, operator or purpose, and are not over. */
+function RulesOfAgent({ names }: { names: readonly [id: string, ...others: (string | undefined)[]] }) {
+  const { data: rules = [] } = useRules()
+  const [id] = names
+  return rules
+    .filter((rule) => [...rule.agents, ...rule.operators, ...rule.purposes].some((name) => names.includes(name)))
+    .filter(({ state, ended, except }) => state !== 'off' && !ended && !except.includes(id))
+    .slice(0, 3)
+    .map((rule) => (
+      <a key={rule.id} class="tag" href={hrefTo({ path: viewPath('rules', `${rule.id}`) })}>
+        {t().rules.ruleNamed(rule.name, t().rules.states[rule.state])}
+      </a>
+    ))
 }
