@@ -117,8 +117,8 @@ function sentence(most: Row | undefined, total: number): readonly unknown[] {
 function columns(rows: readonly Row[], redirects: readonly Redirect[], choose: (from: string) => void): Column<Row>[] {
   const texts = t().phantom
   const most = Math.max(1, ...rows.flatMap(({ requests, fetches }) => [requests, fetches]))
-  const buttonOf = ({ pathname, nearest }: Row): [string, () => unknown] => {
-    const made = redirects.find((one) => one.from === pathname)
+  const buttonOf = ({ pathname, nearest, redirect: known }: Row): [string, () => unknown] => {
+    const made = redirects.find(({ id, from }) => id === known?.id || from === pathname)
     if (made) return [texts.undo, () => undo(made)]
     if (nearest) return [texts.redirect, () => act(() => redirect(pathname, nearest.pathname))]
     return [texts.choose, () => choose(pathname)]

@@ -63,14 +63,16 @@ function RuleEditor({ rule, list, onSaved }: EditorProps) {
   const isLocked = rehearsed !== undefined && rehearsed.named_search_engines.length > 0 && !draft.refuse_search_engines
   // The owner agreed to refuse the search engines that the rule named then.
   const withdrawn = (changed: Partial<Draft>) =>
-    changed.agents || changed.operators || changed.purposes ? { refuse_search_engines: false } : {}
+    changed.agents || changed.operators || changed.purposes || changed.except ? { refuse_search_engines: false } : {}
   const change = (changed: Partial<Draft>) => setDraft((old) => ({ ...old, ...withdrawn(changed), ...changed }))
   const close = () => setAsks(undefined)
   const leave = () => go({ path: viewPath('rules'), own: {} })
   const submit = (state?: RuleState) => {
-    next.current = state
+    const form = box.current?.querySelector('form')
     if (state) change({ state })
-    box.current?.querySelector('form')?.requestSubmit()
+    // A form that is incomplete is not sent, and a later one is sent in the state that it shows then.
+    next.current = form?.checkValidity() ? state : undefined
+    form?.requestSubmit()
   }
   const edit = useVersion<Rule>('/api/rules', rule, async (version) => {
     const state = next.current ?? draft.state
