@@ -49,6 +49,8 @@ export interface Observation {
   imported?: { import: number; key: bigint; isPage: boolean; lacksDuration: boolean }
   /** The operator's rule that decided an agent's fetch, with its action: `allow`, `block`, `pay`, `limit` or `gone`. */
   decided?: { rule: number; action: string }
+  /** The origin answered 404 or 410, and a redirect of the operator's was sent instead. */
+  redirected?: true
   /** Response headers as sent, by lower-case name; only those in `OBSERVED_RESPONSE_HEADERS`. */
   response?: Readonly<Record<string, string>>
 }

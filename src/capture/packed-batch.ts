@@ -238,10 +238,18 @@ function createRareFieldsParser(): (json: string) => Partial<Observation> {
 }
 
 /** Returns the fields that few observations have, as JSON; undefined if it has none of them. */
-function rareFieldsJson({ response, signed, shipped, opted_out, decided }: Observation): string | undefined {
-  if ((response ?? signed ?? shipped ?? decided) === undefined && !opted_out) return undefined
-  const rare: Pick<Observation, 'response' | 'signed' | 'shipped' | 'opted_out' | 'decided'> = {}
+function rareFieldsJson({
+  response,
+  signed,
+  shipped,
+  opted_out,
+  decided,
+  redirected,
+}: Observation): string | undefined {
+  if ((response ?? signed ?? shipped ?? decided ?? redirected) === undefined && !opted_out) return undefined
+  const rare: Pick<Observation, 'response' | 'signed' | 'shipped' | 'opted_out' | 'decided' | 'redirected'> = {}
   if (decided !== undefined) rare.decided = decided
+  if (redirected) rare.redirected = redirected
   if (opted_out) rare.opted_out = opted_out
   if (shipped !== undefined) rare.shipped = shipped
   if (response !== undefined) {

@@ -30,8 +30,8 @@ export function createBudgets() {
     }
     const window = windowOf(budget, at)
     const known = ofHolder.get(rule)
-    // A clock that jumps, in either direction, begins another window.
-    if (known?.window === window) return known
+    // A clock that jumps, in either direction, begins another window; so does a rule that counts another unit now.
+    if (known?.window === window && known.budget.unit === budget.unit) return known
     const counter = { rule, holder, budget, window, used: 0 }
     ofHolder.set(rule, counter)
     return counter

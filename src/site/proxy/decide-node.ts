@@ -20,10 +20,12 @@ export function decideAndObserve(
   { ip, host, overrides }: { ip: string; host: string; overrides: RequestOverrides },
 ): boolean {
   let decision: FetchDecision | undefined
+  let replacement: ReturnType<typeof redirectMissing> | undefined
   const record = (observation: Observation) => {
     const { decided, countBytes } = decision ?? {}
     countBytes?.(observation.bytes)
-    readership.record(decided === undefined ? observation : { ...observation, decided })
+    const marks = { ...(decided && { decided }), ...(replacement?.isReplaced && { redirected: true as const }) }
+    readership.record({ ...observation, ...marks })
   }
   observe(req, res, ip, record, overrides)
   if (seen.has(res)) return false
@@ -44,7 +46,7 @@ export function decideAndObserve(
     decision = made
     if (made?.response === undefined) {
       const redirection = readership.redirect?.(request)
-      if (redirection !== undefined) redirectMissing(res, redirection)
+      if (redirection !== undefined) replacement = redirectMissing(res, redirection)
       return true
     }
     // A client that left needs no response, nor one that the application has answered while the request waited.

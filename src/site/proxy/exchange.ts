@@ -29,6 +29,8 @@ export interface Exchange {
   content_type: string
   /** As `Observation.response`. */
   observedHeaders: Record<string, string> | undefined
+  /** A redirect was sent in place of a missing page. */
+  redirected?: boolean
   /** The decision of the rules for agents; undefined if they say nothing about the request. */
   decision: FetchDecision | undefined
   /** Nothing more will be written; the client may still be reading. */
@@ -56,6 +58,7 @@ export const toObservation = (exchange: Exchange, durationMs: number): Observati
       duration_ms: Math.max(0, Math.round(durationMs)),
       content_type: exchange.content_type,
       ...(exchange.observedHeaders && { response: exchange.observedHeaders }),
+      ...(exchange.redirected && { redirected: true }),
       ...(exchange.decision?.decided && { decided: exchange.decision.decided }),
     },
   )

@@ -201,6 +201,7 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
     const { req, res, method } = exchange
     const { status } = redirection
     exchange.status = status
+    exchange.redirected = true
     exchange.ended = true
     this.#discarded = 0
     sendWholeResponse(res, { status, headers: redirectionHeaders(redirection), body: '' }, method, !req.complete)
