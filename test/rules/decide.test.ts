@@ -155,6 +155,10 @@ t.test('budgets count what passes, by their holder and window', async (t) => {
   t.equal(first.rule, undefined)
   for (const { rule: id, holder, budget: one } of first.bytesTo ?? []) budgets.add(id, holder, one, AT, 100)
   t.equal(list.decide(fetchOf(), budgets).rule?.id, 1, 'bytes count when the response is over')
+  const edited = compileRules([
+    rule(1, { budget: { limit: 100, unit: 'fetches', per: 'hour', by: 'agent' }, action: 'limit' }),
+  ])
+  t.equal(edited.decide(fetchOf(), budgets).rule, undefined, 'another unit begins anew')
   const refusing = compileRules([budget({ per: 'minute', by: 'agent' }), rule(2)])
   const used = createBudgets()
   for (let n = 0; n < 5; n++) t.equal(refusing.decide(fetchOf(), used).rule?.id, 2, 'a refused fetch uses no budget')

@@ -145,11 +145,11 @@ for (const [name, start] of Object.entries(FRONTS))
       const record = front.records[i]
       if (expected === undefined) {
         t.strictSame(answers[i], without[i], `${why}: as without`)
-        t.equal(record?.status, status, why)
+        t.strictSame([record?.status, record?.redirected], [status, undefined], why)
       } else {
         t.strictSame([status, location, body], [...expected, ''], `${method} ${target}: ${why}`)
         t.notMatch(names, /etag|content-type/, `${why}: nothing of the origin's`)
-        t.strictSame([record?.status, record?.bytes], [expected[0], 0], why)
+        t.strictSame([record?.status, record?.bytes, record?.redirected], [expected[0], 0, true], why)
       }
     }
     const before = front.connections?.()

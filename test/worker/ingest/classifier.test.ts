@@ -113,6 +113,7 @@ t.test('which requests of people are for missing pages', async (t) => {
     ],
     [{ status: 404, headers: html, user_agent: GPTBOT }, false, 'an agent has a row of its own'],
     [{ status: 301, headers: html }, false, 'a redirect of the origin'],
+    [{ status: 301, headers: html, redirected: true }, true, 'a missing page whose reader was redirected'],
   ]
   for (const [changes, expected, why, changed] of rows) {
     const { missingPages, rows, drops } = classifier([{ ...site, ...changed }]).classify([{ ...view, ...changes }])
