@@ -25,7 +25,7 @@ export function redirectMissing(res: ServerResponse, redirection: Redirection): 
     const isLasting = !isEnding && res.req.httpVersionMajor === 1
     const fields = {
       ...Object.fromEntries(redirectionHeaders(redirection)),
-      ...{ 'content-length': 0, ...(isLasting && { connection: 'close' }) },
+      ...{ 'content-length': 0, ...(isLasting && { Connection: 'close' }) },
     }
     Reflect.apply(writeHead, res, [redirection.status, fields])
     // The client need not wait until a long body is over.
