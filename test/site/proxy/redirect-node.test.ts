@@ -190,9 +190,11 @@ t.test('a response that is over stays over', async (t) => {
       }),
     ),
   )
-  const text = 'GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
-  const { text: sent } = await exchangeBytes(port, [text])
-  t.equal(sent.match(/HTTP\/1\.1 302 Found\r\n/g)?.length, 2, 'the connection is used again')
+  await exchangeBytes(port, ['GET / HTTP/1.1\r\nHost: a\r\n\r\n'])
   const once = ['302 true', 'written', 'write after end', 'ended']
-  t.same(called.sort(), [...once, ...once].sort(), 'callbacks are called, and errors are reported')
+  t.same(called.sort(), once.sort(), 'callbacks are called, and errors are reported')
+  const atOnce = listener(readership, (_, res) => Object.assign(res, { statusCode: 404 }).end('a page'))
+  const two = 'GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+  const { text: sent } = await exchangeBytes(await listen(t, createServer(atOnce)), [two])
+  t.equal(sent.match(/HTTP\/1\.1 302 Found\r\n/g)?.length, 2, 'the connection of a response that is over is used again')
 })
