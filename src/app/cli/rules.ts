@@ -49,7 +49,7 @@ function describe({ agents, operators, purposes, budget, ...rule }: z.output<typ
     rule.disallowed ? 'disallowed by robots.txt' : '',
     rule.methods.join(', '),
     rule.paths.join(', '),
-    budget ? `beyond ${budget.limit} ${budget.unit} a ${budget.per} by ${budget.by}` : '',
+    budget ? `beyond ${budget.limit} ${budget.unit} per ${budget.per} by ${budget.by}` : '',
   ]
   return conditions.filter(Boolean).join('; ')
 }

@@ -8,7 +8,8 @@ export const phantom: typeof English = {
   sentence: (n) => [`Menschen und Assistenten fragten nach ${counted(n, 'Adresse', 'Adressen')}, die es nicht gibt. `],
   mostLost: (readers, path) => ['Die meisten gingen bei ', path, ': ', readers],
   mostAsked: (path) => ['Am meisten fragten Assistenten nach ', path],
-  since: (day) => `, es fehlt seit ${day}.`,
+  // A short name of a month has a full stop of its own.
+  since: (day) => `, es fehlt seit ${day}${day.endsWith('.') ? '' : '.'}`,
   address: 'Adresse, und wer danach fragte',
   byWhom: (human, agent) => ['von Menschen ', human, ' ', agent, ' von Assistenten'],
   both: (people, agents) => `${people} von Menschen, ${agents} von Assistenten`,
