@@ -40,9 +40,8 @@ const WHO_RUNS: Readonly<Record<string, string>> = {
   'src/docs/coming-from.md: npx readership': 'test/docs-pages.test.ts',
   'src/docs/operations.md: npx readership doctor': 'test/app/cli/doctor-setups.test.ts and status.test.ts',
   'src/docs/operations.md: npx readership backup': 'test/storage/backup/',
-  'src/rules/README.md: [': 'test/rules/written-rules.test.ts',
-  'src/rules/README.md: npx readership rules':
-    'test/app/cli/rules-try.test.ts and test/app/instance/rule-keeper.test.ts',
+  'src/rules/README.md: [': 'below, and test/rules/written-rules.test.ts',
+  'src/rules/README.md: npx readership rules': 'below',
   'examples/frameworks/': 'test/frameworks runs the scripts of each package.json',
   'test/README.md: npm run test:one test/analyt': 'test/one.test.ts',
   'test/README.md: npm test': 'the jobs of the project, which run this test',
@@ -112,6 +111,15 @@ t.test('the commands and programs of README.md', { timeout: 600_000 }, async (t)
   t.ok(secret, key)
   env.KEY = secret
   t.type(JSON.parse(await shell(ask)).data.fetches, 'number', ask)
+
+  const ofRules = (start: string) =>
+    SNIPPETS.find(({ file, text }) => file === 'src/rules/README.md' && text.startsWith(start))?.text ?? ''
+  writeFileSync(join(cwd, 'rules.json'), ofRules('['))
+  const ruleLines = ofRules('npx').trim().split('\n')
+  t.equal(ruleLines.length, 3, 'try, add and switch on')
+  for (const line of ruleLines) await shell(line)
+  const bytespider = await fetch(`http://127.0.0.1:${port}/`, { headers: { 'user-agent': 'Bytespider' } })
+  t.equal(bytespider.status, 403, 'rule 1 decides from the next request on')
 
   const project = emptyProject(t, ['readership', 'express'])
   writeFileSync(join(project, 'site.js'), (ofReadme('import express') ?? '').replace('3000', `${express}`))

@@ -49,9 +49,12 @@ export function redirectRoutes({ sites, redirects, users }: RedirectDeps): Route
         created_at: call.at,
         created_by: authorOf(auditContext(call, 0).by),
       }),
-      async applyChange({ id, version: _, ...current }, change) {
+      async applyChange({ id, version: _, ...current }, change, call) {
         const { from = current.name, to = current.target, status = current.status } = validate(RedirectChange, change)
-        return { ...current, status, ...(await normalise({ site: current.site, from, to }, id)) }
+        const changed = await normalise({ site: current.site, from, to }, id)
+        // Readers lost before and since are counted from the moment at which the path was redirected.
+        const created_at = changed.name === current.name ? current.created_at : call.at
+        return { ...current, status, ...changed, created_at }
       },
       async present({ name, target, created_at, created_by, ...record }: WithId<Redirect>) {
         return {

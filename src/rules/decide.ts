@@ -173,6 +173,16 @@ function isIdentityMatched({ identities, isOnlyForSpoofed }: Candidate, identity
 const holderOf = ({ budget }: DecidingRule, { id, operator }: Pick<Agent, 'id' | 'operator'>): string | undefined =>
   budget?.by === 'agent' ? id : budget?.by === 'operator' ? operator : undefined
 
+/** Returns a function that tells whether a rule is about a page: all are, of a rule without paths, that may be refused. */
+export function createPageMatcher(rule: DecidingRule, sitemaps: readonly string[]): (pathname: string) => boolean {
+  const { matchesPath = () => true } = compileRule(rule)
+  const sitemapPaths = new Set(sitemaps.map(plainPath))
+  return (pathname) => {
+    const path = plainPath(pathname)
+    return matchesPath(path) && !isNeverRefused(path, sitemapPaths)
+  }
+}
+
 const UNRESERVED = /%(?:2d|2e|5f|7e|3[0-9]|[46][1-9a-f]|[57][0-9a])/gi
 
 /**

@@ -121,17 +121,6 @@ export function createRehearsal(rules: readonly DecidingRule[], sitemaps: readon
   }
 }
 
-/** Returns a function that tells whether a rule is about a page: all are, of a rule without paths, that may be refused. */
-export function createPageMatcher(rule: DecidingRule, sitemaps: readonly string[] = []): (pathname: string) => boolean {
-  const anybody = { agents: [], operators: [], purposes: [], except: [], identity: [], methods: [], disallowed: false }
-  const { id, name, text, paths, refuse_search_engines } = rule
-  const open = { id, name, text, paths, refuse_search_engines, ...anybody, strict: false }
-  const list = compileRules([{ ...open, action: 'block', state: 'on' }], sitemaps)
-  const fetch = { agent: undefined, identity: undefined, method: 'GET', address: '', at: 0, isDisallowed: () => false }
-  const budgets = createBudgets()
-  return (pathname) => list.decide({ ...fetch, pathname }, budgets).rule !== undefined
-}
-
 /** Bytes that count once their response is over, in the order of these ends. */
 function createPendingBytes() {
   let waiting: { at: number; budgets: Budgets; to: NonNullable<Verdict['bytesTo']>; bytes: number }[] = []

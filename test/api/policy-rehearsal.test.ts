@@ -104,7 +104,7 @@ async function start() {
     policyVersions: async (_: number, { kind = 'robots' }: { kind?: string }) => ({ versions: versions(kind) }),
   }
   const app = createApp({
-    routes: policyRehearsalRoutes(deps, createTextRehearser(createRehearsalRunner(deps))),
+    routes: policyRehearsalRoutes({ ...deps, log() {} }, createTextRehearser(createRehearsalRunner(deps))),
     credentials: { keys: { authenticate: async () => t.fail('no key') as never, isActive: async () => true } },
     version: '0',
     log: (error) => (error instanceof ApiError ? undefined : t.fail(String(error))),

@@ -143,6 +143,7 @@ t.test('questions that have no answer, and a caller who has left', async (t) => 
 t.test('lines tell how far a rehearsal is', async (t) => {
   const result = { data: 1, meta: {} }
   const cancelled = new ApiError('conflict', 'Too much changed.')
+  const broken = new Error('The store broke.')
   for (const [times, error, expected, why] of [
     [[100, 499], undefined, [result], 'done within half a second'],
     [[500, 700, 1000], undefined, [{ done: 1, total: 3 }, { done: 3, total: 3 }, result], 'each half second'],
@@ -150,10 +151,17 @@ t.test('lines tell how far a rehearsal is', async (t) => {
       [600],
       cancelled,
       [{ done: 1, total: 1 }, { error: { code: 'conflict', message: 'Too much changed.' } }],
+      'a refusal after a line is not a fault',
+    ],
+    [
+      [600],
+      broken,
+      [{ done: 1, total: 1 }, { error: { code: 'internal_error', message: /has been logged/ } }],
       'a fault after a line',
     ],
   ] as const) {
     let now = 0
+    const faults: unknown[] = []
     const response = await respond(
       true,
       async (report) => {
@@ -164,19 +172,36 @@ t.test('lines tell how far a rehearsal is', async (t) => {
         if (error) throw error
         return result
       },
+      (fault) => faults.push(fault),
       () => now,
     )
     const lines = (await response.text()).trimEnd().split('\n')
-    t.same(
+    t.match(
       lines.map((line) => JSON.parse(line)),
       expected,
       why,
     )
+    t.equal(lines.length, expected.length, why)
+    t.same(faults, error === broken ? [broken] : [], `${why}: what is logged`)
   }
   await t.rejects(
-    respond(true, async () => Promise.reject(cancelled)),
+    respond(
+      true,
+      async () => Promise.reject(cancelled),
+      () => {},
+    ),
     cancelled,
     'a fault before the first line',
   )
-  t.same(await (await respond(undefined, async () => result)).json(), result, 'one document')
+  t.same(
+    await (
+      await respond(
+        undefined,
+        async () => result,
+        () => {},
+      )
+    ).json(),
+    result,
+    'one document',
+  )
 })

@@ -28,7 +28,11 @@ export async function rehearse(
     catalog: [],
     sites: { get: async (id: number) => (id === 1 ? managed : undefined), list: async () => [managed] },
   })
-  const route = rehearsalRoute(run, async () => ({ stored: own, sitemaps }))
+  const route = rehearsalRoute(
+    run,
+    async () => ({ stored: own, sitemaps }),
+    () => {},
+  )
   if (!('run' in route)) throw new Error('not a route with a handler')
   const request = new Request('http://localhost/api/rules/rehearsal', {
     ...{ method: 'POST', body: JSON.stringify(body) },

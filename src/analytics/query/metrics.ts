@@ -196,8 +196,8 @@ export function sessionMetrics(plan: Plan, by: Grouping): Sql {
 
 /** Excludes spoofed fetches: they say nothing about the agent whose name they use. */
 export const NOT_SPOOFED = raw("verification <> 'spoofed'")
-/** A fetch that the site answered itself: its status says something about the page. */
-export const NOT_REFUSED = raw("(action is null or action = 'allow')")
+/** A fetch that a rule refused, by the columns of its row: its status says nothing about the page. */
+export const IS_REFUSED = raw("(action is not null and action <> 'allow')")
 
 const countVerifiedAs = (...results: readonly string[]): Sql =>
   raw(`sum(case when verification in (${results.map((one) => `'${one}'`).join(', ')}) then n else 0 end)`)

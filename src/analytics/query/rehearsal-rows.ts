@@ -2,11 +2,9 @@ import { arrivingAssistant, IS_FIRST_VIEW } from '../../storage/aggregates/daily
 import { isIn, raw, type Sql, sql } from '../../storage/sql.js'
 import { bucketKey } from './buckets.js'
 import type { Window } from './calendar.js'
+import { IS_REFUSED } from './metrics.js'
 import { type Plan, withWindow } from './plan.js'
 import { inWindow } from './window-conditions.js'
-
-/** A fetch that a rule refused, by the columns of its row. */
-const IS_REFUSED = raw("(action is not null and action <> 'allow')")
 
 const dayOf = ({ window, tz, dialect }: Plan): Sql => bucketKey(raw('timestamp'), window, tz, 'day', dialect)
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { isIn, raw, type Sql, sql } from '../../storage/sql.js'
 import type { ResultRow } from '../../storage/store.js'
 import { whereClause } from '../query/conditions.js'
-import { NOT_REFUSED } from '../query/metrics.js'
+import { IS_REFUSED } from '../query/metrics.js'
 import { defineRead } from '../query/read.js'
 import type { ReadContext } from '../query/read-context.js'
 import { pathFetches, SEVERITIES } from '../query/violations.js'
@@ -214,7 +214,7 @@ async function lastStatuses(
   if (paths.length === 0) return new Map()
   const rows = await context.rows(sql`
     select pathname, ${context.plan.dialect.lastBy(sql`status`, sql`(timestamp, status)`)} as status
-    from agent_events where ${whereClause(context.plan)} and ${of} and ${isIn(raw('pathname'), paths)} and ${NOT_REFUSED}
+    from agent_events where ${whereClause(context.plan)} and ${of} and ${isIn(raw('pathname'), paths)} and not ${IS_REFUSED}
     group by pathname`)
   return new Map(rows.map((row) => [String(row.pathname), Number(row.status)]))
 }

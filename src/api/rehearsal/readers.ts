@@ -1,7 +1,8 @@
 import type { ReadContext } from '../../analytics/query/read-context.js'
 import { visitsFrom } from '../../analytics/query/rehearsal-rows.js'
 import { SEARCH_SOURCES } from '../../base/search-sources.js'
-import { createPageMatcher, type Rehearsal } from '../../rules/rehearse.js'
+import { createPageMatcher } from '../../rules/decide.js'
+import type { Rehearsal } from '../../rules/rehearse.js'
 import { addTo, entryOf, pageKey } from '../../rules/rule-tallies.js'
 import { forEach, type StreamRows } from './run.js'
 

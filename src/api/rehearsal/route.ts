@@ -5,7 +5,7 @@ import type { DecidingRule } from '../../rules/rule.js'
 import { Meta } from '../reads.js'
 import { parseBody, type Route, routeMaker } from '../route.js'
 import { rehearse } from './rehearse.js'
-import { type Report, type RunRehearsal, respond } from './run.js'
+import { logOf, type Report, type RunRehearsal, respond } from './run.js'
 import { RehearsalBody, Rehearsed } from './shape.js'
 
 /** Returns the rules of a site in their order, and the paths of its sitemaps, which none of the rules to try refuses. */
@@ -18,7 +18,7 @@ export type RulesOfSite = (
 const MAX_BODY_BYTES = 2 * 1024 * 1024
 
 /** POST /api/rules/rehearsal: what rules would have done in a recorded window. It changes nothing. */
-export function rehearsalRoute(run: RunRehearsal, rulesOf: RulesOfSite): Route {
+export function rehearsalRoute(run: RunRehearsal, rulesOf: RulesOfSite, log: (error: unknown) => void): Route {
   let identify: ReturnType<typeof createIdentify> | undefined
   return routeMaker('rules')('post', '/api/rules/rehearsal', 'stats:read', {
     summary: 'Decide again about the recorded fetches of a window: what each rule would have done. Changes nothing',
@@ -42,7 +42,7 @@ export function rehearsalRoute(run: RunRehearsal, rulesOf: RulesOfSite): Route {
             .filter(({ state }) => state !== 'off')
           return rehearse(context, { ...question, rules, stored, sitemaps, report }, stream)
         })
-      return respond(window.progress, work)
+      return respond(window.progress, work, logOf(log, call))
     },
   })
 }

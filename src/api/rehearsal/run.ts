@@ -32,6 +32,13 @@ export const windowFields = {
     ),
 }
 type RehearsedWindow = z.output<z.ZodObject<typeof windowFields>> & { tz?: string | undefined }
+/** Returns what logs faults of a call: nothing is at fault when its client has gone. */
+export const logOf =
+  (log: (error: unknown) => void, { request }: Pick<Call, 'request'>) =>
+  (error: unknown): void => {
+    if (!request.signal.aborted) log(error)
+  }
+
 /** Tells how many of all fetches are tried. */
 export type Report = (done: number, total: number) => void
 
@@ -77,10 +84,11 @@ export function createRehearsalRunner(deps: RehearsalDeps) {
 /** Milliseconds between two lines that tell how far a rehearsal is, and before the first. */
 const REPORT_MS = 500
 
-/** Responds with a result, with lines before it that tell how far it is if the client wants them. An error before the first line is thrown. */
+/** Responds with a result, with lines before it that tell how far it is if the client wants them. An error before the first line is thrown, and a later one is a line; `log` gets its fault. */
 export async function respond(
   wantsLines: boolean | undefined,
   work: (report: Report) => Promise<{ data: unknown; meta: unknown }>,
+  log: (error: unknown) => void,
   clock = () => performance.now(),
 ): Promise<Response> {
   if (!wantsLines) {
@@ -105,7 +113,7 @@ export async function respond(
   }).then(send)
   await Promise.race([begun, answered])
   void answered
-    .catch(async (error) => send(await renderError(error, () => {}).json()))
+    .catch(async (error) => send(await renderError(error, log).json()))
     .finally(() => writer.close().catch(() => {}))
   return new Response(readable, { headers: { 'content-type': 'application/x-ndjson' } })
 }

@@ -14,7 +14,7 @@ import { fetchesByPage, obedience, sitemapPages } from '../../analytics/query/ro
 import { requireSite } from '../org-access.js'
 import { Meta } from '../reads.js'
 import { type Call, parseBody, parseQuery, type Route, routeMaker, SiteQuery } from '../route.js'
-import { forEach, type RehearsalDeps, type Report, type RunRehearsal, respond, type StreamRows } from './run.js'
+import { forEach, logOf, type RehearsalDeps, type Report, type RunRehearsal, respond, type StreamRows } from './run.js'
 import { MAX_TEXT_BODY_BYTES, RehearsedText, TextBody } from './text-shape.js'
 
 const MAX_HOSTNAMES = 20
@@ -170,7 +170,7 @@ const PresetsQuery = SiteQuery.extend({
 
 /** `/api/policy/rehearsal` and `/api/policy/presets`. */
 export function policyRehearsalRoutes(
-  deps: Pick<RehearsalDeps, 'sites' | 'now' | 'policyVersions'>,
+  deps: Pick<RehearsalDeps, 'sites' | 'now' | 'policyVersions'> & { log(error: unknown): void },
   rehearseText: RehearseText,
 ): Route[] {
   const route = routeMaker('policy')
@@ -183,7 +183,7 @@ export function policyRehearsalRoutes(
       meta: Meta,
       run: async (call) => {
         const body = await parseBody(call, TextBody)
-        return respond(body.progress, (report) => rehearseText(body, call, report))
+        return respond(body.progress, (report) => rehearseText(body, call, report), logOf(deps.log, call))
       },
     }),
     route('get', '/api/policy/presets', 'manage:read', {

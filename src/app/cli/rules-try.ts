@@ -5,7 +5,8 @@ import { formatBytes } from '../../base/format-bytes.js'
 import { shownPath } from '../../base/shown-path.js'
 import { bar, barWidth } from './charts.js'
 import { withClient } from './client.js'
-import { defineCommand, flag, idOf, JSON_FLAG, printJson, RANGE_FLAG } from './command.js'
+import { defineCommand, JSON_FLAG, printJson, RANGE_FLAG } from './command.js'
+import { SITE } from './decided-records.js'
 import { escapeText } from './escape.js'
 import { showRehearsal } from './progress.js'
 import { readRuleFile } from './rule-file.js'
@@ -19,13 +20,15 @@ export const rulesTry = defineCommand({
   examples: [{ line: 'rules try rules.yaml --range 30d', doc: 'the rules of a file on the last 30 days' }],
   flags: z.object({
     range: RANGE_FLAG,
-    site: flag('--site <id>', 'site (default 1)', idOf('a site').default(1)),
+    site: SITE,
     json: JSON_FLAG,
   }),
   async run(call) {
     const { args, flags, terminal } = call
     const { json, ...asked } = flags
     const rules = await readRuleFile(args[0] ?? '')
+    const off = rules.filter(({ state }) => state === 'off').length
+    if (off > 0) terminal.err(`${off} of ${rules.length} rules are off: they are left out.\n`)
     const answer = await withClient(call, (client) =>
       showRehearsal(terminal, client.textLines('/api/rules/rehearsal', { ...asked, rules, progress: true })),
     )

@@ -70,6 +70,7 @@ export function createReads(
       access: 'stats:read',
       request: new Request('http://localhost/'),
     })
+  const logRehearsal = (error: unknown) => log.error({ err: error }, 'a rehearsal was cut off')
   const runRehearsal = createRehearsalRunner(read)
   const rehearseText = createTextRehearser(runRehearsal)
   /** The rules of a site, and the sitemaps that none of them refuses, or of those to try in their place. */
@@ -93,8 +94,8 @@ export function createReads(
     routes: [
       ...readRoutes(read),
       ...sectionRoutes(read),
-      ...policyRehearsalRoutes(read, rehearseText),
-      rehearsalRoute(runRehearsal, rulesOf),
+      ...policyRehearsalRoutes({ ...read, log: logRehearsal }, rehearseText),
+      rehearsalRoute(runRehearsal, rulesOf, logRehearsal),
       realtimeStreamRoute({ ...read, workerClient, ended, heartbeat_ms: HEARTBEAT_MS, clock }),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
     ],

@@ -86,15 +86,11 @@ export function createLiveRules({ agents, now }: LiveRulesDeps): LiveRules {
       since = now()
       const ids = new Set(set.sites.flatMap(({ rules }) => rules.map(({ id }) => id)))
       counts.keep((rule) => ids.has(rule))
-      const before = lists
-      lists = compileSites(next.sites, before)
+      lists = compileSites(next.sites, lists)
       if (set.sites.some(decidesAnything)) {
         identify ??= createCachedIdentify(agents())
         decider = createDecider(lists, { identify, verdicts, claims, counts, budgets, now })
-        readRobots(
-          lists.filter((list) => !before.includes(list)),
-          agents(),
-        )
+        readRobots(lists, agents())
       } else decider = undefined
       redirect = createRedirector(lists)
       for (const listener of listeners) listener(set)

@@ -33,7 +33,7 @@ export function compileSites(sites: readonly SiteRules[], before: readonly SiteL
 
 /**
  * Returns a function that reads the texts of robots.txt, one step in each turn of the event loop, so that no request waits for
- * all of them: a long one takes 100 ms. The next call ends this.
+ * all of them: a long one takes 100 ms. The next call begins again, and a text that was read costs nothing more.
  */
 export function createRobotsReader() {
   let latest: Generator<undefined> | undefined

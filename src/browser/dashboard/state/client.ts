@@ -38,14 +38,21 @@ export function toProblem(status: number, body: unknown): Problem {
   }
 }
 
+const unreachable = () => {
+  throw toProblem(0, undefined)
+}
+
+/** Sends a request; throws a `Problem` if no answer comes, or one that is not a success. */
+async function open(address: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(address, init).catch(unreachable)
+  if (!response.ok) throw toProblem(response.status, await response.json().catch(() => undefined))
+  return response
+}
+
 /** Sends a request and returns the body of its answer; undefined for one without JSON. Throws a `Problem`. */
 export async function request(address: string, init: RequestInit = {}): Promise<unknown> {
-  const response = await fetch(address, init).catch(() => {
-    throw toProblem(0, undefined)
-  })
-  const body: unknown = await response.json().catch(() => undefined)
-  if (!response.ok) throw toProblem(response.status, body)
-  return body
+  const response = await open(address, init)
+  return response.json().catch(() => undefined)
 }
 
 /**
@@ -57,21 +64,17 @@ export async function requestWithProgress(
   init: RequestInit,
   onProgress: (share: number) => void,
 ): Promise<unknown> {
-  const unreachable = () => {
-    throw toProblem(0, undefined)
-  }
-  const response = await fetch(address, init).catch(unreachable)
-  if (!response.ok) throw toProblem(response.status, await response.json().catch(() => undefined))
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  const { body: stream } = await open(address, init)
+  const reader = stream?.pipeThrough(new TextDecoderStream()).getReader()
   for (let rest = ''; ; ) {
     const { value = '', done = true } = (await reader?.read().catch(unreachable)) ?? {}
     const lines = (rest + value).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      const body = Object(JSON.parse(line))
+      const body: object = JSON.parse(line)
       if ('error' in body) throw toProblem(500, body)
-      if (!('done' in body)) return body
-      onProgress(body.done / Math.max(1, body.total))
+      if (!('done' in body && 'total' in body)) return body
+      onProgress(Number(body.done) / Math.max(1, Number(body.total)))
     }
     if (done) return unreachable()
   }

@@ -132,7 +132,7 @@ export const rules: Texts['rules'] = {
   limit: {
     unverified: (fetches) => `${fetches} wurden damals nicht geprüft; sie haben keine Identität.`,
     not_recorded: (_, from, to) => `Von ${from} bis ${to} wurde nichts aufgezeichnet.`,
-    budgets: () => 'Nach nicht aufgezeichneter Zeit beginnen Budgets neu.',
+    budgets: (_, from, to) => `Von ${from} bis ${to} können Budgets schon verbraucht gewesen sein.`,
     first_fetch: (fetches) => `Erste Abrufe einer Adresse kommen durch, bis ihre Angabe geprüft ist: ${fetches}.`,
     weight: (fetches) => `Ohne bekanntes Gewicht, weil ihre Adressen nicht ausgeliefert wurden: ${fetches}.`,
     query: () => 'Adressen, die sich nur im Abfrageteil unterscheiden, zählen als eine Seite.',

@@ -137,7 +137,7 @@ export const rules = {
   limit: {
     unverified: (fetches: string) => `${fetches} were not checked then; they have no identity.`,
     not_recorded: (_: string, from: string, to: string) => `Nothing was recorded from ${from} to ${to}.`,
-    budgets: () => 'Budgets start from zero after a time that was not recorded.',
+    budgets: (_: string, from: string, to: string) => `From ${from} to ${to}, budgets may have been used up already.`,
     first_fetch: (fetches: string) => `First fetches of an address pass until its claim is checked: ${fetches}.`,
     weight: (fetches: string) => `Of unknown weight, because their addresses were not served: ${fetches}.`,
     query: () => 'Addresses that differ only in their query count as one page.',
