@@ -73,6 +73,8 @@ t.test('four clicks lead from an agent to a rule that was rehearsed and is on', 
   t.match(await rules(page), [
     { name: 'Bytespider', agents: ['bytespider'], action: 'block', state: 'on', position: 1 },
   ])
+  await open(page, 'agents/bytespider')
+  await shows(t, page, texts('.title-line a.tag'), ['Rule Bytespider: On'], 'the page of the agent names the rule')
   t.same(trouble.lines, [])
   await context.close()
 })
@@ -93,6 +95,21 @@ t.test('a full stop pauses all rules at once, and resuming asks', async (t) => {
   await page.keyboard.press('.')
   await page.click('dialog .button:text-is("Resume")')
   await shows(t, page, texts('.bar .pause > span'), ['1 rule on'], 'resumed')
+  await context.close()
+})
+
+t.test('a rule that was switched on before it had a name is stored as the form shows it', async (t) => {
+  const { page, context } = await signIn(browser, app, DESKTOP)
+  await open(page, 'rules/new?agents=gptbot')
+  await page.click('.states button:has-text("On")')
+  await page.click('dialog .button:text-is("On")')
+  await page.click('.states button:has-text("Rehearse")')
+  await page.fill('.rule-form input', 'Named later')
+  await page.click('.rule-form .button:text-is("Save")')
+  await page.waitForURL(/\/rules\/\d+/)
+  const [stored] = (await rules(page)).filter(({ name }) => name === 'Named later')
+  t.equal(stored?.state, 'rehearse')
+  await page.evaluate(`fetch('/api/rules/${stored?.id}', { method: 'DELETE' })`)
   await context.close()
 })
 
