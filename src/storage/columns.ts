@@ -112,6 +112,7 @@ export const COLUMN_TYPES: {
     import_key: 'ubigint',
     action: 'varchar',
     rule: 'integer',
+    accepts: 'varchar',
   },
 }
 

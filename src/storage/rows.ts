@@ -169,6 +169,8 @@ export interface AgentEventRow {
   action: string | null
   /** The rule's id. */
   rule: number | null
+  /** The format that `Accept` asked for (`markdown`, `html`, `any`); null without the header, or if it was not recorded. */
+  accepts: string | null
   import_id: number | null
   import_key: bigint | null
 }

@@ -75,6 +75,7 @@ const fetch = fc.record({
   agent_id: fc.constantFrom('gptbot', 'other'),
   verified: fc.constantFrom(null, true, false),
   action: fc.constantFrom(null, null, 'allow', 'gone'),
+  accepts: fc.constantFrom(null, 'any', 'markdown'),
 })
 
 const is = (dimension: string, value: unknown, op = 'is') => ({ dimension, op, value })

@@ -29,7 +29,7 @@ const nodes = (value: unknown): Node[] => (Array.isArray(value) ? value.filter(i
 const OF_BOTH = new Set(['hostname', 'pathname', 'country', 'asn'])
 const OF_AGENTS = new Set([
   ...['agent_id', 'operator', 'purpose', 'verified', 'verification', 'status', 'method', 'content_type'],
-  ...['user_agent', 'robots_allowed', 'llms_listed', 'conditional', 'action', 'rule'],
+  ...['user_agent', 'robots_allowed', 'llms_listed', 'conditional', 'action', 'rule', 'accepts'],
 ])
 
 /** Returns whether a row passes a filter; undefined if the filter does not apply to such rows. */

@@ -98,6 +98,7 @@ export const DIMENSIONS: readonly Dimension[] = [
   dimension('status', agents, { type: 'number', aliases: ['status_code'] }),
   dimension('method', agents),
   dimension('content_type', agents),
+  dimension('accepts', agents),
   dimension('user_agent', agents, { aliases: ['ua'] }),
   dimension('robots_allowed', agents, { type: 'boolean' }),
   dimension('llms_listed', agents, { type: 'flag' }),

@@ -136,4 +136,5 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
   ],
   // The operator's rule that decided a fetch.
   ['alter table agent_events add column action varchar', 'alter table agent_events add column rule integer'],
+  ['alter table agent_events add column accepts varchar'],
 ]

@@ -4,6 +4,7 @@ import type { Verdict } from '../../agents/verdict.js'
 import { MAX_CHARACTERS, truncate } from '../../base/text-limits.js'
 import { mediaType } from '../../capture/response-type.js'
 import type { AgentEventRow } from '../../storage/rows.js'
+import { acceptedFormat } from './accepted-format.js'
 import type { PlaceLookup } from './place/place-lookup.js'
 import type { ObservedRequest } from './request-context.js'
 import type { SaltStore } from './salts.js'
@@ -57,6 +58,7 @@ export function createAgentRow(
     content_usage: headerText(response?.['content-usage']),
     action: observation.decided?.action ?? null,
     rule: observation.decided?.rule ?? null,
+    accepts: acceptedFormat(observation.headers?.accept),
     import_id: observation.imported?.import ?? null,
     import_key: observation.imported?.key ?? null,
   }

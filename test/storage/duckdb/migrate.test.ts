@@ -38,10 +38,11 @@ const SUMMED: readonly Sql[] = [
   sql`insert into seals values (${LATER})`,
 ]
 
-/** Takes the columns of version 15 and the names of version 14 back. */
+/** Takes the columns of versions 15 and 16 and the names of version 14 back. */
 const NAMES_OF_VERSION_13: readonly Sql[] = [
   sql`alter table agent_events drop column action`,
   sql`alter table agent_events drop column rule`,
+  sql`alter table agent_events drop column accepts`,
   sql`alter table sessions rename column interactions to acts`,
   sql`alter table sessions rename column visitor_ids to ids`,
   sql`alter table sessions rename column traits_vary to mixed`,

@@ -275,6 +275,7 @@ t.test('creates an agent’s row', async (t) => {
     content_usage: null,
     action: null,
     rule: null,
+    accepts: null,
     import_id: null,
     import_key: null,
   })

@@ -47,6 +47,7 @@ export const filters: Texts['filters'] = {
     robots_allowed: 'Von robots.txt erlaubt',
     llms_listed: 'In llms.txt genannt',
     conditional: 'Fragte, ob sich etwas änderte',
+    accepts: 'Verlangtes Format',
     action: 'Von einer Regel entschieden',
     rule: 'Regel',
   },

@@ -46,6 +46,7 @@ export const filters = {
     robots_allowed: 'Allowed by robots.txt',
     llms_listed: 'Listed in llms.txt',
     conditional: 'Asked whether it changed',
+    accepts: 'Format asked for',
     action: 'Decided by a rule',
     rule: 'Rule',
   } as Record<string, string>,
