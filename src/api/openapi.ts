@@ -51,6 +51,7 @@ const TAG_DESCRIPTIONS: Record<string, string> = {
   stats: 'What people did on the site and, where the audience allows it, what agents did.',
   agents: 'Fetches of agents: crawlers, AI assistants and other automated clients.',
   'citation-gap': 'How often agents fetched each URL, and how many visitors AI assistants sent back.',
+  answers: "Pages that assistants fetched to answer a person, and the operator's readers who followed.",
   policy: 'robots.txt and llms.txt as parsed, and agents that violated them.',
   content: 'How the readership of each URL changes over time.',
   'phantom-links': 'Addresses that people and assistants asked for and that do not exist.',

@@ -139,7 +139,14 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     row('unshared', 200),
   ]),
   ...['agents/overview', 'agents/breakdown', 'agents/timeseries', 'agents/coverage', 'agents/catalog', 'citation-gap']
-    .concat(['citation-gap/summary', 'policy', 'policy/violations', 'policy/violations/agents'])
+    .concat([
+      'citation-gap/summary',
+      'answers',
+      'answers/summary',
+      'policy',
+      'policy/violations',
+      'policy/violations/agents',
+    ])
     .concat(['policy/violations/pages', 'policy/violations/rules', 'policy/versions', 'content/decay', 'phantom-links'])
     .map((name): [string, Row] => [`get /api/${name}`, read]),
 

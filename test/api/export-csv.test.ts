@@ -78,7 +78,9 @@ t.test('the CSV of every read, read by DuckDB, equals the JSON', async (t) => {
   for (const report of named.filter((name) => !name.includes('{')))
     for (const window of windows) {
       const query = `site=1&${window}&${PARAMS[report] ?? ''}`
-      const path = /^(agents|content|policy|citation-gap|phantom-links)/.test(report) ? report : `stats/${report}`
+      const path = /^(agents|content|policy|citation-gap|answers|phantom-links)/.test(report)
+        ? report
+        : `stats/${report}`
       const isList = 'limit' in findReport(report).read.query
       const answer = await ask(`${path}?${query}${isList ? '&limit=1000' : ''}`)
       const file = await ask(`stats/export.csv?${query}&report=${report}`)

@@ -87,6 +87,8 @@ const PARAMS: Readonly<Record<string, (audience: Audience) => readonly string[]>
   '/api/stats/funnel/{id}': () => ['per=session', 'per=visitor', 'step=2&outcome=dropped', 'per=visitor&step=1'],
   '/api/citation-gap': () => ['', 'operator=OpenAI'],
   '/api/citation-gap/summary': () => ['', 'operator=OpenAI'],
+  '/api/answers': () => ['minutes=60', 'by=page_operator&minutes=60', 'by=operator&operator=OpenAI'],
+  '/api/answers/summary': () => ['minutes=60'],
 }
 
 const VALUES: Readonly<Record<string, unknown>> = { exit_page: '/docs', goal: 'pro', duration: 60, referrer_spam: true }

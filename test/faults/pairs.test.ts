@@ -49,7 +49,7 @@ function drawRead(site: number): string {
   const report = REPORT_NAMES[random.int(REPORT_NAMES.length)] ?? 'overview'
   const path = report.replace(/\{\w+\}/, '1')
   if (random() < 0.3) return `/api/stats/export.csv?report=${path}&site=${site}&${WINDOW}`
-  const prefix = /^(agents|policy|citation-gap|content)\b/.test(path) ? '/api/' : '/api/stats/'
+  const prefix = /^(agents|policy|citation-gap|answers|content)\b/.test(path) ? '/api/' : '/api/stats/'
   return `${prefix}${path}?site=${site}&${WINDOW}`
 }
 

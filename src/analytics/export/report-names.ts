@@ -88,6 +88,8 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   path: '/',
   severity: 'breach',
   kind: 'robots',
+  minutes: '10',
+  by: 'page',
 }
 
 /** Parameters of single reports, for the API document; the reads check them. */

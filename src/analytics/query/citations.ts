@@ -102,26 +102,28 @@ export const citationTotals = (plan: Plan, of: CitationScope): Sql => sql`
 export const totalsFromCounts = ({ fetches, arrivals }: { fetches: number; arrivals: number }): Sql => sql`
   select fetches, arrivals, ${ratio} from (select ${fetches} as fetches, ${arrivals} as arrivals) t`
 
+/** Returns the operator of the column `assistant` of `daily_views`; null where only a medium says that it is an assistant. */
+export const operatorOfAssistant = (assistants: readonly Assistant[]): Sql => {
+  const names = assistants.map(({ source, operator }) => sql`when ${source} then ${operator}`)
+  return names.length === 0 ? raw('null') : sql`case assistant ${join(names, ' ')} end`
+}
+
 /**
  * Selects `operator, fetches, arrivals, ratio`. The row without an operator has arrivals from assistants that only
  * their medium names.
  */
-export const citationOperators = (plan: Plan, of: CitationScope): Sql => {
-  const names = of.assistants.map(({ source, operator }) => sql`when ${source} then ${operator}`)
-  const name = names.length === 0 ? raw('null') : sql`case assistant ${join(names, ' ')} end`
-  return sql`
-    select operator, fetches, arrivals, ${ratio}
+export const citationOperators = (plan: Plan, of: CitationScope): Sql => sql`
+  select operator, fetches, arrivals, ${ratio}
+  from (
+    select operator, sum(f) as fetches, sum(a) as arrivals
     from (
-      select operator, sum(f) as fetches, sum(a) as arrivals
-      from (
-        select operator, page_reads as f, 0 as a
-        from (${dailyCounts(plan, 'daily_agents', ['page_reads'], { keys: ['operator'], where: ofOperator(of.operator) })}) fetched
-        union all
-        select ${name} as operator, 0 as f, ${countedArrivals(of)} as a
-        from (${dailyCounts(plan, 'daily_views', ['arrivals'])}) viewed) s
-      group by operator) o
-    where fetches > 0 or arrivals > 0`
-}
+      select operator, page_reads as f, 0 as a
+      from (${dailyCounts(plan, 'daily_agents', ['page_reads'], { keys: ['operator'], where: ofOperator(of.operator) })}) fetched
+      union all
+      select ${operatorOfAssistant(of.assistants)} as operator, 0 as f, ${countedArrivals(of)} as a
+      from (${dailyCounts(plan, 'daily_views', ['arrivals'])}) viewed) s
+    group by operator) o
+  where fetches > 0 or arrivals > 0`
 
 /** Apps and many sites send no referrer, so their visitors look like direct traffic. */
 export const ARRIVALS_ARE_A_LOWER_BOUND = {

@@ -108,6 +108,9 @@ const COUNT_METRICS: ReadonlySet<string> = new Set([
   'exits',
   'people',
   'arrivals',
+  'followed',
+  'same_page',
+  'other_page',
   'conversions',
   'count',
 ])

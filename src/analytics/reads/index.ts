@@ -4,6 +4,8 @@ import agentsCatalog from './agents/catalog.js'
 import agentsCoverage from './agents/coverage.js'
 import agentsOverview from './agents/overview.js'
 import agentsTimeseries from './agents/timeseries.js'
+import answersSummary from './answers/summary.js'
+import answers from './answers.js'
 import citationGapSummary from './citation-gap/summary.js'
 import citationGap from './citation-gap.js'
 import contentDecay from './content/decay.js'
@@ -67,6 +69,8 @@ export const reads: readonly Read[] = [
   agentsCatalog,
   citationGap,
   citationGapSummary,
+  answers,
+  answersSummary,
   policy,
   policyVersions,
   policyViolations,

@@ -84,7 +84,7 @@ export const sessionShape = {
   identified_id: z.string().optional().describe('Given by the site; the latest one.'),
 }
 
-/** The fields of the citation gap. */
+/** The fields of the citation gap and of answers. */
 export const Operator = z
   .string()
   .min(1)

@@ -66,6 +66,16 @@ export interface paths {
         delete: operations["delete_annotations_id"];
         patch: operations["patch_annotations_id"];
     };
+    "/api/answers": {
+        parameters: {
+        };
+        get: operations["get_answers"];
+    };
+    "/api/answers/summary": {
+        parameters: {
+        };
+        get: operations["get_answers_summary"];
+    };
     "/api/auth/change-email": {
         parameters: {
         };
@@ -806,6 +816,7 @@ export interface components {
         audience_: "human" | "agent" | "all";
         audience__: "human" | "agent" | "all";
         audience___: "human" | "agent" | "all";
+        by: string;
         compare: "none" | "previous" | "year";
         depth: string;
         dimension: string;
@@ -820,6 +831,8 @@ export interface components {
         limit: number;
         limit_: number;
         metric: string;
+        minutes: number;
+        minutes_: string;
         name: string;
         next: string;
         operator: string;
@@ -1735,6 +1748,117 @@ export interface operations {
                             text: string;
                             version: number;
                         };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_answers: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience___"];
+                by?: "page" | "operator" | "page_operator";
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                minutes?: components["parameters"]["minutes"];
+                operator?: components["parameters"]["operator"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            arrivals?: number;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            delay?: number;
+                            delays?: number[];
+                            fetches?: number;
+                            followed?: number;
+                            goals?: number;
+                            hostname?: string;
+                            not_followed?: number;
+                            operator?: string;
+                            other_page?: number;
+                            pathname?: string;
+                            same_page?: number;
+                            stay?: number;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_answers_summary: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience___"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                minutes?: components["parameters"]["minutes"];
+                operator?: components["parameters"]["operator"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            arrivals?: number;
+                            by_delay: {
+                                arrivals: number;
+                                chance?: number;
+                                from: number;
+                                to: number;
+                            }[];
+                            chance?: number;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            delay?: number;
+                            delays?: number[];
+                            fetches?: number;
+                            followed?: number;
+                            goals?: number;
+                            not_followed?: number;
+                            other_page?: number;
+                            same_page?: number;
+                            stay?: number;
+                        };
+                        meta: components["schemas"]["Meta"];
                     };
                 };
             };
@@ -7215,6 +7339,7 @@ export interface operations {
                 agent_id?: components["parameters"]["agent_id"];
                 align?: components["parameters"]["align"];
                 audience?: components["parameters"]["audience"];
+                by?: components["parameters"]["by"];
                 compare?: components["parameters"]["compare"];
                 depth?: components["parameters"]["depth"];
                 dimension?: components["parameters"]["dimension"];
@@ -7225,6 +7350,7 @@ export interface operations {
                 kind?: components["parameters"]["kind"];
                 limit?: components["parameters"]["limit_"];
                 metric?: components["parameters"]["metric"];
+                minutes?: components["parameters"]["minutes_"];
                 name?: components["parameters"]["name"];
                 operator?: components["parameters"]["operator_"];
                 order?: components["parameters"]["order"];
@@ -7263,6 +7389,7 @@ export interface operations {
                 agent_id?: components["parameters"]["agent_id"];
                 align?: components["parameters"]["align"];
                 audience?: components["parameters"]["audience"];
+                by?: components["parameters"]["by"];
                 compare?: components["parameters"]["compare"];
                 depth?: components["parameters"]["depth"];
                 dimension?: components["parameters"]["dimension"];
@@ -7273,6 +7400,7 @@ export interface operations {
                 kind?: components["parameters"]["kind"];
                 limit?: components["parameters"]["limit_"];
                 metric?: components["parameters"]["metric"];
+                minutes?: components["parameters"]["minutes_"];
                 name?: components["parameters"]["name"];
                 operator?: components["parameters"]["operator_"];
                 order?: components["parameters"]["order"];

@@ -8,7 +8,7 @@ export type Scope = DataOf<'/api/shares'>[number]['scopes'][number]
 export const share = signal<{ name: string; scopes: readonly string[] } | undefined>(undefined)
 
 /** The areas of the API that the scope `agents` opens. */
-const AGENT_AREAS = new Set(['agents', 'citation-gap', 'policy', 'content'])
+const AGENT_AREAS = new Set(['agents', 'answers', 'citation-gap', 'policy', 'content'])
 
 /**
  * Whether the reader may ask a path of the API: through a share link only the reads of its scopes. The service decides;
