@@ -1,5 +1,6 @@
 import type { CommitPosition } from './commit-position.js'
 import type { EdgeDelivery } from './edge-delivery.js'
+import type { PageEditionChanges } from './page-samples.js'
 import type { Addition, AgentEventRow, Arrival, EventRow, Rows } from './rows.js'
 import type { Sql } from './sql.js'
 import type { Repair, ResultRow, Store, TakeSnapshot } from './store.js'
@@ -42,6 +43,8 @@ export interface EventStore extends Store {
   renameDevice(from: Device, to: Device): Promise<number>
   /** Replaces the stored URLs of a hostname's sitemaps, all or none. */
   replaceSitemap(hostname: string, urls: readonly { pathname: string; lastmod: Date | null }[]): Promise<void>
+  /** Stores editions of pages, all or none. */
+  writePageEditions(changes: PageEditionChanges): Promise<void>
   /**
    * Removes rows and their aggregates, one bounded step. When it resolves, no file of the store has the rows any more, logs
    * included. Throws `ApiError('database_error')`.

@@ -173,6 +173,7 @@ function readOnly(store: Omit<Store, 'append'>): EventStore {
     reclassify: refuse,
     renameDevice: refuse,
     replaceSitemap: refuse,
+    writePageEditions: refuse,
     remove: refuse,
     removeImport: refuse,
     assign: refuse,

@@ -24,6 +24,7 @@ import { SaltStore } from './ingest/salts.js'
 import { SessionMemory } from './ingest/session-memory.js'
 import { createSiteActivityCounter } from './ingest/site-activity.js'
 import { createViewMemory } from './ingest/view-memory.js'
+import { createPageSamples } from './pages/page-samples.js'
 import type { ParentPort } from './parent-port.js'
 import { createReclassify } from './reclassify.js'
 import { createClaimIdentity, createVerdictNotes } from './verdict-notes.js'
@@ -82,6 +83,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
   const views = createViewMemory()
   const activity = createSiteActivityCounter(now)
   const places = openPlaceLookup(options.geoip === undefined ? {} : { geoip: options.geoip })
+  const samples = createPageSamples({ store: events, siteOf, obstacle, now, log })
   const shared = { catalog, places, siteOf, siteById, sessions, verifier, referrerSpam: options }
   const { setNoting, noting } = createVerdictNotes((verdicts) => deps.post?.({ type: 'claim_verdicts', verdicts }), now)
   const classifier: Classifier = createClassifier({
@@ -106,6 +108,7 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
       ranges: ranges.status(),
       geo: places.sources,
     }),
+    page_sampled: samples.take,
     reclassify: createReclassify({ store: events, catalog, clock, obstacle }),
   }
 
@@ -136,14 +139,13 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     tick(): void {
       salts.expire()
       ranges.tick()
-      void policies.tick()
-      void sitemaps.tick()
+      void Promise.all([policies.tick(), sitemaps.tick(), samples.tick()])
     },
     /** Stores what is not stored yet; call it before the files are closed. Never rejects. */
-    close(): Promise<void> {
+    async close(): Promise<void> {
       signatures.close()
       sitemaps.close()
-      return policies.close()
+      await Promise.all([policies.close(), samples.close()])
     },
   }
 }

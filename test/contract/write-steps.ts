@@ -1,8 +1,9 @@
 import { COLUMN_TYPES, VITAL_COLUMNS } from '../../src/storage/columns.js'
 import type { EventStore, Placement, Removal, StoredChanges } from '../../src/storage/event-store.js'
+import { PAGE_EDITION_TYPES, type PageEdition, type PageEditionChanges } from '../../src/storage/page-samples.js'
 import type { Addition, Arrival, EventRow, Rows } from '../../src/storage/rows.js'
 import { raw, sql } from '../../src/storage/sql.js'
-import { agentRow, eventRow } from '../fixtures/rows.js'
+import { agentRow, editionRow, eventRow } from '../fixtures/rows.js'
 
 /** One thing that the worker has a store do; each may be repeated. */
 export interface WriteStep {
@@ -93,6 +94,22 @@ const TELEVISIONS = [1, 2, 3].map((n) =>
 const fetchAt = (time: string) => ({ timestamp: at(time), ip_hash: 2n ** 63n + 1n })
 
 /** The work of a worker on its store, in an order in which the later steps change what the earlier ones stored. */
+const edition = (site_id: number, time: string, given: Partial<PageEdition> = {}) =>
+  editionRow({ site_id, first_seen: at(time), ...given })
+/** Sites 1, 2, 3 and 5 keep theirs, lose older ones, give theirs to another site, and are removed. */
+const EDITIONS: readonly PageEditionChanges[] = [
+  { put: [1, 2, 3, 5].map((site) => edition(site, '10:00:00')), remove: [] },
+  {
+    put: [
+      edition(1, '10:00:00', { last_seen: at('10:30:00'), replaced_at: at('11:00:00'), samples: 4, title: "'ü' \\" }),
+      edition(1, '11:00:00', { digest: 'next', prior_seen: at('10:30:00'), differing: 1, lang: 'de', first_line: '' }),
+      edition(2, '23:50:00', { pathname: '/late', varies: true, canonical: 'https://a.example/' }),
+    ],
+    remove: [],
+  },
+  { put: [edition(1, '12:00:00', { pathname: '/x' })], remove: [edition(1, '11:00:00')] },
+]
+
 export const WRITE_STEPS: readonly WriteStep[] = [
   commit(
     'rows of several sites',
@@ -254,6 +271,10 @@ export const WRITE_STEPS: readonly WriteStep[] = [
         paths.map((pathname) => ({ pathname, lastmod: n === 1 ? null : at(`0${n}:00:00`) })),
       ),
   })),
+  ...EDITIONS.map((changes, n) => ({
+    name: `editions of pages are written, time ${n}`,
+    run: (store: EventStore) => store.writePageEditions(changes),
+  })),
   {
     name: 'rows become those of another site',
     async run(store) {
@@ -275,6 +296,7 @@ const TABLES = {
   agent_events: rowColumns('agent_events'),
   deliveries: ['site_id', 'signature', 'sender', 'number', 'accepted_at'],
   sitemap_urls: ['hostname', 'pathname', 'lastmod'],
+  page_samples: Object.keys(PAGE_EDITION_TYPES),
 }
 
 /** All rows of a store, each as text with its table, in order. */

@@ -63,7 +63,7 @@ interface PublicListenerDeps {
   origin: URL
   trust: Trust
   certificate: TlsCertificate | undefined
-  instance: Pick<Instance, 'record' | 'siteOf' | 'policySeen'> & Partial<Pick<Instance, 'noteHostname'>>
+  instance: Pick<Instance, 'record' | 'siteOf' | 'policySeen' | 'pageSampled'> & Partial<Pick<Instance, 'noteHostname'>>
   /** Responds to a request under the base path. */
   serve(req: Incoming, res: Outgoing, client: ServiceClient): void
   /** The rules for agents. */
@@ -120,6 +120,7 @@ export function createPublicListener(config: Config, deps: PublicListenerDeps): 
     isServicePath,
     serve: (req, res) => serve(req, res, { ip: address(req), scheme: requestScheme(req, scheme, trust) }),
     onPolicyChange: (hostname, path, at) => instance.policySeen(hostname, path, at),
+    onSampledPage: (page) => instance.pageSampled(page),
     ...(config.inject ? { scriptFor } : {}),
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
     headersTimeout,

@@ -55,6 +55,8 @@ const DOCS = new URL('../docs/', DASHBOARD)
 const DRAIN_TIMEOUT_MS = 5_000
 /** Policy changes on their way to the worker. Beyond this bound the worker finds changes at its own interval. */
 const MAX_POLICY_NOTES = 64
+/** Pages on their way to the worker, of at most 512 KB. Beyond this bound a page is sampled later. */
+const MAX_SAMPLED_PAGES = 4
 
 /** Puts the areas of an instance together over a running worker client. */
 export async function compose(
@@ -104,14 +106,13 @@ export async function compose(
   const timers = startTimers(core)
   const stopVerdicts = deps.rules && supplyVerdicts(deps.rules, workerClient)
   const script = createScriptHandler()
-  const notePolicy = createPolicyNotes(workerClient)
   return {
     record: (observation) => core.recorder.record(observation),
     noteHostname: createHostnameNotes(core),
     hit: (req, res, to) => workerClient.isWriter() && ingest.hit(req, res, to),
     fetch: async (request, { ip }) => script(request) ?? app(request, { ip, operator: false }),
     control: (request) => app(request, { ip: '', operator: true }),
-    policySeen: (hostname, path, at) => notePolicy({ hostname, path, at }),
+    ...createProxyNotes(workerClient),
     siteOf: (hostname) => core.siteOf(hostname)?.id,
     recordBatch: (batch) => workerClient.record(batch),
     countDrop: core.manage.drops.add,
@@ -255,19 +256,30 @@ function createServiceApp(areas: Areas, { cors_origins = [] }: ServiceConfig, de
   })
 }
 
+/** Tells the worker what the proxy saw besides exchanges. */
+function createProxyNotes(workerClient: WorkerClient): Pick<Instance, 'policySeen' | 'pageSampled'> {
+  const notePolicy = createWorkerNotes(workerClient, 'policy_seen', MAX_POLICY_NOTES)
+  const noteSample = createWorkerNotes(workerClient, 'page_sampled', MAX_SAMPLED_PAGES)
+  return {
+    policySeen: (hostname, path, at) => notePolicy({ hostname, path, at }),
+    // A process that only reads could not store them.
+    pageSampled: (page) => void (workerClient.isWriter() && noteSample(page)),
+  }
+}
+
 /**
- * Returns a function that tells the worker of a changed robots.txt or llms.txt, at most `MAX_POLICY_NOTES` at a time: a
- * client that sends a new `Host` with each request must not queue work before a busy worker.
+ * Returns a function that tells the worker of what the proxy saw, at most `limit` notes at a time: a client that sends a
+ * new `Host` with each request must not queue work before a busy worker.
  */
-function createPolicyNotes(workerClient: WorkerClient) {
+function createWorkerNotes(workerClient: WorkerClient, name: string, limit: number) {
   let pending = 0
-  return (note: { hostname: string; path: string; at: number }) => {
-    if (pending >= MAX_POLICY_NOTES) return
+  return (note: object): void => {
+    if (pending >= limit) return
     pending += 1
     const done = () => {
       pending -= 1
     }
-    // A restarting worker does not hear it, and asks the origin itself when it is ready.
-    workerClient.call('policy_seen', note).then(done, done)
+    // A restarting worker does not hear it: it asks the origin itself, or gets the next sample.
+    workerClient.call(name, note).then(done, done)
   }
 }

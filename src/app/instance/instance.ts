@@ -3,6 +3,7 @@ import type { Log } from '../../base/log.js'
 import type { PackedBatch } from '../../capture/packed-batch.js'
 import type { OpenReadership } from '../../capture/readership-interface.js'
 import type { RecorderStats } from '../../capture/recorder.js'
+import type { SampledPage } from '../../capture/sampled-page.js'
 import type { SiteSettings } from '../../capture/site.js'
 import type { SendMail } from '../../manage/notify/mail-message.js'
 import type { LiveRules } from '../../site/rules/live-rules.js'
@@ -15,6 +16,8 @@ export interface Instance extends Required<Omit<OpenReadership, 'mounted' | 'dec
   control(request: Request): Promise<Response>
   /** Notes that a changed robots.txt or llms.txt went to a client, who asked at `at` (epoch ms). Never throws. */
   policySeen(hostname: string, path: string, at: number): void
+  /** Takes a page that went to a client, to find when its text changes. Never throws. */
+  pageSampled(page: SampledPage): void
   /** Returns the id of the site that a hostname (lower case, without port) belongs to, at most ten seconds old. */
   siteOf(hostname: string): number | undefined
   /** Counts the hostname of a request if no site takes it. */

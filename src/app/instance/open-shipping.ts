@@ -104,9 +104,8 @@ export async function openShipping(
     countDrop,
     watchSites: (listener) => listener([localSite]),
     control: (request) => app(request, { ip: '', operator: true }),
-    // The collector fetches the site's policies itself.
-    policySeen() {},
-    endStreams() {},
+    // The collector fetches the site's policies itself, and bodies are not shipped.
+    ...{ policySeen() {}, pageSampled() {}, endStreams() {} },
     async close() {
       status.stop()
       sidecarRules?.stop()

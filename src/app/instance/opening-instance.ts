@@ -104,6 +104,7 @@ export function createOpeningInstance(config: InstanceConfig, deps: OpeningDeps)
     fetch: async (request, peer) => script(request) ?? answer(request, (opened) => opened.fetch(request, peer)),
     control: (request) => answer(request, (opened) => opened.control(request)),
     policySeen: (hostname, path, at) => instance?.policySeen(hostname, path, at),
+    pageSampled: (page) => instance?.pageSampled(page),
     siteOf: (hostname) => instance?.siteOf(hostname),
     noteHostname: (hostname) => instance?.noteHostname(hostname),
     recordBatch: store,

@@ -1,5 +1,6 @@
 import { ServerResponse } from 'node:http'
 import type { Redirection } from '../../capture/decision.js'
+import type { OnSampledPage } from '../../capture/sampled-page.js'
 import { redirectionHeaders } from '../../rules/redirect.js'
 import type { LiveRules } from '../rules/live-rules.js'
 import type { Exchange } from './exchange.js'
@@ -14,6 +15,7 @@ import type { OriginPool } from './origin/pool.js'
 import { formatRequestHead } from './origin/request-head.js'
 import type { OriginHead } from './origin/response-head.js'
 import { createOriginPools } from './origin-pools.js'
+import { createPageSampler, type PageCopy, type PageSampler } from './page-sampler.js'
 import {
   createPolicyChangeDetector,
   isPolicyPath,
@@ -49,6 +51,8 @@ export interface ForwarderOptions {
   maxHeaderSize: number
   /** Called when a robots.txt or llms.txt went to a client with other bytes than before. */
   onPolicyChange?: OnPolicyChange
+  /** Called with copies of few pages; without it none is copied. */
+  onSampledPage?: OnSampledPage
   /** Returns the script whose tag a page gets; without it no page is changed. */
   scriptFor?: ScriptFor
   /** The redirects of missing pages; without any, no response is looked at. */
@@ -95,7 +99,9 @@ export function createForwarder(options: ForwarderOptions) {
   })
   const policyChanges = options.onPolicyChange && createPolicyChangeDetector(options.onPolicyChange)
   const injection = options.scriptFor && createInjection(options.scriptFor)
-  const context: ForwarderState = { host: origin.host, counters, policyChanges, injection, rules: options.rules }
+  const sampler = options.onSampledPage && createPageSampler(options.onSampledPage)
+  const { rules } = options
+  const context: ForwarderState = { host: origin.host, counters, policyChanges, sampler, injection, rules }
   return {
     /** Sends a request to the origin and its response to the client. */
     forward(exchange: Exchange, head: RequestHead, body: Upload | null): ForwardedRequest {
@@ -116,6 +122,7 @@ interface ForwarderState {
   host: string
   counters: OriginCounters
   policyChanges: PolicyChangeDetector | undefined
+  sampler: PageSampler | undefined
   injection: Injection | undefined
   rules: ForwarderOptions['rules']
 }
@@ -129,6 +136,7 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
   #retried = false
   #onDrain: (() => void) | undefined
   #policyHash: PolicyBodyHash | undefined
+  #copy: PageCopy | undefined
   #page: Page | undefined
   #message = ''
   /** Bytes of the origin's body that were discarded; undefined unless a redirect took its place. */
@@ -172,7 +180,7 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
   onHead({ status, message, fields }: OriginHead): void {
     const { exchange } = this
     const { req, res, method } = exchange
-    const { policyChanges, rules } = this.context
+    const { policyChanges, sampler, rules } = this.context
     const redirect = rules?.redirect?.({ status, method, target: exchange.path, host: exchange.host })
     if (redirect !== undefined) {
       this.#redirect(redirect)
@@ -189,6 +197,7 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
     exchange.status = status
     exchange.content_type = head.content_type
     exchange.observedHeaders = head.observed
+    this.#copy = sampler?.begin(exchange, status, head.content_type, fields)
     if (policyChanges !== undefined && isPolicyPath(exchange.path)) {
       if (status === 200) this.#policyHash = policyChanges.hashBody(exchange, head.fields)
       else if (status === 404 || status === 410) policyChanges.reportMissing(exchange)
@@ -246,6 +255,7 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
   onBody(part: Buffer): boolean {
     if (this.#discarded !== undefined) return this.#discard(part.length)
     this.#policyHash?.update(part)
+    this.#copy?.update(part)
     return this.#page === undefined ? this.#send(own(part), part.length) : this.#page.write(Buffer.from(part))
   }
 
@@ -291,6 +301,8 @@ class OriginExchange implements OriginRequest, ForwardedRequest, PageClient {
     if (exchange.ended) return
     const trailers = raw.length > 0 && acceptsTrailers(exchange.req) ? readTrailers(raw) : []
     if (last.length > 0) this.#policyHash?.update(last)
+    if (last.length > 0) this.#copy?.update(last)
+    this.#copy?.end()
     if (this.#page === undefined) {
       exchange.bytes += last.length
       this.end(trailers, last.length === 0 ? undefined : own(last))

@@ -14,6 +14,7 @@ import { requireSameClock } from './clock.js'
 import { eraseExpiredDeliveries, MAX_NEW_DELIVERIES } from './deliveries.js'
 import { removeImportStep } from './import-removal.js'
 import { type Commit, openJournal } from './journal.js'
+import { writePageEditions } from './page-samples.js'
 import { readRows } from './query.js'
 import { judgeFetches, reclassifyFetches, renameDevice } from './reclassification.js'
 import { assignStep, forgetRemovals, removeStep } from './removal.js'
@@ -103,6 +104,8 @@ async function openWriter(opened: ClickHouseReader, options: ClickHouseWriterOpt
       change('The rows could not be changed.', (number) => renameDevice({ client, marks, number }, from, to)),
     replaceSitemap: (hostname, urls) =>
       change('The sitemap could not be stored.', (number) => replaceSitemap({ client, number }, hostname, urls)),
+    writePageEditions: (changes) =>
+      change('The samples of pages could not be stored.', (number) => writePageEditions({ client, number }, changes)),
     remove: (removal) =>
       change('The rows could not be removed.', (number) => removeStep({ client, address, marks, number }, removal), 2),
     removeImport: (part) =>

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { z } from 'zod'
 import type { Removal, RemovalStep, SiteRemoval } from '../event-store.js'
+import { PAGE_EDITION_TYPES } from '../page-samples.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'
 import { HexId, toHexId } from '../store.js'
 import type { AggregateMarks } from './aggregate-marks.js'
@@ -179,6 +180,7 @@ async function removeBefore(deps: RemovalDeps, site: number, limit: Date): Promi
   const rest = { rows, visitor_ids: [], session_ids: [] }
   if (end !== undefined) return { ...rest, more: true }
   await eraseSite(deps, site, limit)
+  await erase(deps.client, 'page_samples', sql`site_id = ${site} and last_seen < ${limit}`)
   return { ...rest, more: !(await waitForDisk(deps)) }
 }
 
@@ -200,6 +202,7 @@ async function removeSite(deps: RemovalDeps, { site, key, hostnames }: SiteRemov
       select site_id, row_id, ${number}, 1 from deliveries where site_id = ${site}`,
   )
   await erase(client, 'deliveries', sql`site_id = ${site} and is_deleted = 0`)
+  await erase(client, 'page_samples', sql`site_id = ${site}`)
   if (hostnames.length > 0) await erase(client, 'sitemap_urls', isIn(raw('hostname'), hostnames))
   return { ...step, more: !(await waitForDisk(deps)) }
 }
@@ -266,17 +269,18 @@ export async function assignStep(
     await runWrite(client, insertDeletions(table, number, of))
   }
   if (end === undefined) {
-    const columns = raw('signature, sender, number, accepted_at, row_id')
-    const of = sql`from deliveries where site_id = ${from}`
-    for (const [site, deleted] of [
-      [to, 0],
-      [from, 1],
-    ] as const)
-      await runWrite(
-        client,
-        sql`insert into deliveries (site_id, ${columns}, ver, is_deleted)
-          select ${site}, ${columns}, ${number}, ${deleted} ${of}`,
-      )
+    const editions = Object.keys(PAGE_EDITION_TYPES).filter((name) => name !== 'site_id')
+    const moved = { deliveries: 'signature, sender, number, accepted_at, row_id', page_samples: editions.join(', ') }
+    for (const [table, columns] of Object.entries(moved))
+      for (const [site, deleted] of [
+        [to, 0],
+        [from, 1],
+      ] as const)
+        await runWrite(
+          client,
+          sql`insert into ${raw(table)} (site_id, ${raw(columns)}, ver, is_deleted)
+            select ${site}, ${raw(columns)}, ${number}, ${deleted} from ${raw(table)} where site_id = ${from}`,
+        )
   }
   return { rows, more: end !== undefined }
 }

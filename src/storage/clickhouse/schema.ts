@@ -1,6 +1,7 @@
 import { DAILY_NAMES, type DailyTableName, dailyColumns } from '../aggregates/daily-counts.js'
 import { type AggregateType, SESSION_TABLES } from '../aggregates/session-aggregates.js'
 import { COLUMN_TYPES, type ColumnType, type RowTable, VITAL_COLUMNS } from '../columns.js'
+import { PAGE_EDITION_KEY, PAGE_EDITION_TYPES } from '../page-samples.js'
 
 /** A column of a table: its name and its type in ClickHouse's words. */
 export interface Column {
@@ -144,6 +145,9 @@ function createAggregateTable(table: AggregateTable): string {
     settings ${ERASABLE}${key.includes(OPTIONAL_KEY) ? ', allow_nullable_key = 1' : ''}`
 }
 
+/** Columns of `page_samples` that its key has. */
+const ALWAYS_OF_PAGES: ReadonlySet<string> = new Set(PAGE_EDITION_KEY)
+
 /** How far sessions are aggregated and days are counted, one row each, that of the latest writer; and the stale sessions. */
 const PROGRESS_TABLES = [
   `create table if not exists aggregated_until (started ${INSTANT}, ver UInt64)
@@ -157,6 +161,13 @@ const PROGRESS_TABLES = [
     engine = ReplacingMergeTree(ver, is_deleted) order by (site_id, session_id, session_start)
     ttl written_at + interval 1 day delete where is_deleted = 1 settings ${ERASABLE}`,
 ]
+
+/** The editions of pages; the columns are those of DuckDB's table. */
+const PAGE_SAMPLES = `create table if not exists page_samples (
+    ${Object.entries(PAGE_EDITION_TYPES)
+      .map(([name, type]) => `${name} ${ALWAYS_OF_PAGES.has(name) ? TYPES[type] : `Nullable(${TYPES[type]})`}`)
+      .join(', ')}, ${describe(VERSION_COLUMNS)})
+  engine = ReplacingMergeTree(ver, is_deleted) order by (${PAGE_EDITION_KEY.join(', ')}) settings ${ERASABLE}`
 
 /** Columns of aggregates that a migration renamed. */
 const RENAMED_COLUMNS = [
@@ -205,4 +216,5 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     ...PROGRESS_TABLES,
     ...['seals', 'daily_seals', 'unsealed'].map((table) => `drop table if exists ${table} sync`),
   ],
+  [PAGE_SAMPLES],
 ]

@@ -61,6 +61,7 @@ const SITE_TABLES = [
   'stale_sessions',
   'deliveries',
   'loose_reports',
+  'page_samples',
 ] as const
 /** When the file was created, to the microsecond: known of files from before openings were stored, too. */
 const BORN = sql`(select cast(min(applied_at) as varchar) from schema_versions)`

@@ -20,6 +20,7 @@ import type { EventFile } from './event-file.js'
 import { EVENTS_SCHEMA } from './events-schema.js'
 import { removeImportStep } from './import-removal.js'
 import { judgeFetches } from './judge-fetches.js'
+import { buildEditionChanges } from './page-samples.js'
 import { runQuery, runTransaction } from './query.js'
 import { asApiError, toApiError } from './query-errors.js'
 import { reclassifyFetches, renameDevice } from './reclassification.js'
@@ -92,6 +93,7 @@ export async function openEvents(options: EventStoreOptions): Promise<EventFile>
       )
       await checkpoints.run()
     },
+    writePageEditions: (changes) => updateRows(async () => buildEditionChanges(changes)),
     remove: (removal) =>
       removeRows('The rows could not be removed.', (writer) =>
         removeStep(writer, removal, () => aggregates.refreshStale(writer)),

@@ -136,5 +136,13 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
   ],
   // The operator's rule that decided a fetch.
   ['alter table agent_events add column action varchar', 'alter table agent_events add column rule integer'],
-  ['alter table agent_events add column accepts varchar'],
+  [
+    'alter table agent_events add column accepts varchar',
+    // The editions of pages; `src/storage/page-samples.ts` says what the columns mean.
+    `create table page_samples (
+      site_id integer, hostname varchar, pathname varchar, first_seen timestamp, last_seen timestamp,
+      prior_seen timestamp, replaced_at timestamp, digest varchar, samples integer, differing integer, varies boolean,
+      text_length integer, headings integer, links integer, lang varchar, canonical varchar, title varchar,
+      first_line varchar)`,
+  ],
 ]

@@ -163,7 +163,7 @@ async function removeBefore(
     const views = await run(sql`delete from events where site_id = ${site} and session_start < ${end}`)
     const fetches = await run(sql`delete from agent_events where site_id = ${site} and timestamp < ${end}`)
     const loose = await run(sql`delete from loose_reports where site_id = ${site} and timestamp < ${end}`)
-    for (const [table, began] of AGGREGATE_TABLES)
+    for (const [table, began] of [...AGGREGATE_TABLES, ['page_samples', 'last_seen'] as const])
       await run(sql`delete from ${raw(table)} where site_id = ${site} and ${raw(began)} < ${end}`)
     for (const table of [...DAILY_NAMES, 'daily_changed'])
       await run(sql`delete from ${raw(table)} where site_id = ${site} and day < ${startOfDay(end)}`)
@@ -213,7 +213,8 @@ export async function assignStep(
     for (const table of [...DAILY_NAMES, 'daily_changed'])
       await move(table, sql`day < ${startOfDay(stepEnd ?? END_OF_TIME)}`)
     if (cutDays) await recountDays(writer, cutDays, [from, to])
-    if (stepEnd === undefined) for (const table of ['loose_reports', 'deliveries']) await move(table, sql`true`)
+    if (stepEnd === undefined)
+      for (const table of ['loose_reports', 'deliveries', 'page_samples']) await move(table, sql`true`)
     return { rows, more: stepEnd !== undefined }
   })
 }

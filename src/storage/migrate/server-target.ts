@@ -18,7 +18,7 @@ import type { Target } from './target.js'
 /** Below that of every change of a writer. A row that is copied again has another id. */
 const VERSION = '1'
 
-const hasRowId = ({ name }: CopiedTable): boolean => name !== 'sitemap_urls'
+const hasRowId = ({ name }: CopiedTable): boolean => name !== 'sitemap_urls' && name !== 'page_samples'
 
 /** Opens ClickHouse and PostgreSQL as a target, and keeps other processes from writing there. Throws an error of one line. */
 export async function openServerTarget(store: string, control: string, log: Log): Promise<Target> {

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../base/time-units.js'
 import { COLUMN_TYPES, type PlainType, VITAL_COLUMNS } from '../columns.js'
+import { PAGE_EDITION_TYPES } from '../page-samples.js'
 
 /** A type of a copied column. JSON is copied as text. */
 export type CopiedType = PlainType | 'double'
@@ -33,6 +34,11 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
       { name: 'pathname', type: 'varchar' },
       { name: 'lastmod', type: 'timestamp' },
     ],
+    byDay: false,
+  },
+  {
+    name: 'page_samples',
+    columns: Object.entries(PAGE_EDITION_TYPES).map(([name, type]) => ({ name, type })),
     byDay: false,
   },
   {

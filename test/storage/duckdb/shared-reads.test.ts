@@ -10,7 +10,7 @@ import type { Addition } from '../../../src/storage/rows.js'
 import { keyOf, raw, type Sql, sql } from '../../../src/storage/sql.js'
 import { queryCancelled, type ResultRow } from '../../../src/storage/store.js'
 import { openStore } from '../../fixtures/open-store.js'
-import { agentRow, eventRow } from '../../fixtures/rows.js'
+import { agentRow, editionRow, eventRow } from '../../fixtures/rows.js'
 
 const Pages = z.array(z.object({ pathname: z.string() }))
 const at = (text: string) => new Date(`2026-03-${text}Z`)
@@ -271,6 +271,7 @@ const WRITES: [what: string, write: (store: EventFile) => Promise<unknown>][] = 
   ],
   ['rows classified again', (store) => store.updateRows(async () => [sql`update events set engaged_ms = 77`])],
   ['a sitemap', (store) => store.replaceSitemap('example.com', [{ pathname: '/', lastmod: null }])],
+  ['an edition of a page', (store) => store.writePageEditions({ put: [editionRow()], remove: [] })],
   ['erasure', (store) => store.remove({ site: 1, visitor: 6n })],
   ['rows given to another site', (store) => store.assign({ from: 2, to: 1 })],
   ['retention', (store) => store.remove({ site: 1, before: at('01T10:00:00.001') })],
@@ -288,6 +289,7 @@ const QUESTIONS: [site: number, Sql][] = [
   [1, sql`select max(started) as w from aggregated_until`],
   [1, sql`select count(*) as n from loose_reports where ${IN_WINDOW}`],
   [1, sql`select distinct hostname from sitemap_urls order by all`],
+  [1, sql`select count(*) as n from page_samples where site_id = 1`],
   [2, sql`select count(*) as n from events where site_id = 2 and timestamp < ${at('05T00:00')}`],
 ]
 

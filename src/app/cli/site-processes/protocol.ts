@@ -2,6 +2,7 @@ import type { ProxyCounts } from '../../../api/metrics.js'
 import type { ClaimVerdict } from '../../../capture/decision.js'
 import type { PackedBatch } from '../../../capture/packed-batch.js'
 import type { RecorderStats } from '../../../capture/recorder.js'
+import type { SampledPage } from '../../../capture/sampled-page.js'
 import type { SiteSettings } from '../../../capture/site.js'
 import type { Identity } from '../../../rules/rule.js'
 import type { RuleSet } from '../../../rules/rule-set.js'
@@ -54,6 +55,7 @@ export type FromSiteProcess =
   /** Amounts that this process has added to budgets since its last message of this type. */
   | { type: 'spent'; amounts: readonly SpentAmount[] }
   | { type: 'policy_seen'; hostname: string; path: string; at: number }
+  | { type: 'page_sampled'; page: SampledPage }
   /** `id` is that of the question, absent if nothing was asked. */
   | { type: 'counts'; id?: number; counts: SiteProcessCounts }
 

@@ -62,6 +62,7 @@ export function serveSite(options: SiteProcessOptions, { log, post, end }: Link)
         record: (observation) => recorder.record(observation),
         siteOf: (hostname) => siteOf(hostname)?.id,
         policySeen: (hostname, path, at) => post({ type: 'policy_seen', hostname, path, at }),
+        pageSampled: (page) => post({ type: 'page_sampled', page }),
       },
       serve(req, res, client) {
         const hop = { proto: client.scheme, trusted: false }

@@ -30,7 +30,7 @@ export const NO_COUNTS: SiteProcessCounts = {
 export function createSiteProcess(
   worker: Pick<Worker, 'send' | 'on' | 'process'>,
   options: () => SiteProcessOptions,
-  instance: Pick<Instance, 'recordBatch' | 'countDrop' | 'policySeen'>,
+  instance: Pick<Instance, 'recordBatch' | 'countDrop' | 'policySeen' | 'pageSampled'>,
   rules: RuleSharing,
 ) {
   let counts = NO_COUNTS
@@ -70,6 +70,8 @@ export function createSiteProcess(
         return rules.receive(message, { post })
       case 'policy_seen':
         return instance.policySeen(message.hostname, message.path, message.at)
+      case 'page_sampled':
+        return instance.pageSampled(message.page)
       case 'counts':
         counts = message.counts
         for (const { site, door, reason, count } of counts.drops) instance.countDrop(site, door, reason, count)

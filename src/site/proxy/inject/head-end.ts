@@ -1,5 +1,5 @@
+import { parseTag } from '../../../base/html-tag.js'
 import type { HeadInspector } from './head-inspector.js'
-import { parseTag } from './html-tag.js'
 
 /** The state of a search. `passed`: bytes of the text that certainly precede the place, and need not be kept. */
 export interface SearchStep {

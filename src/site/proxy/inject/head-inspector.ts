@@ -1,5 +1,5 @@
+import { decodeReferences } from '../../../base/html-tag.js'
 import { allowedNonce, type ScriptOrigin } from './content-security.js'
-import { decodeReferences } from './html-tag.js'
 
 /** A page that may get the script tag. */
 export interface TagTarget extends ScriptOrigin {

@@ -82,7 +82,7 @@ const FRAGMENT_REQUEST_HEADERS = [
 ]
 
 /** Returns whether a GET may be a person's navigation, whose response is shown as a document of its own. */
-function isNavigation({ headers }: Incoming): boolean {
+export function isNavigation({ headers }: Incoming): boolean {
   const destination = headers['sec-fetch-dest']
   if (destination !== undefined && destination !== 'document') return false
   if (headers.range !== undefined) return false

@@ -1,0 +1,57 @@
+import { MINUTE_MS } from '../../base/time-units.js'
+import type { EventStore } from '../../storage/event-store.js'
+import type { PageEdition, PageEditionKey } from '../../storage/page-samples.js'
+import type { Log } from '../../storage/store.js'
+
+export interface EditionWriterDeps {
+  store: Pick<EventStore, 'writePageEditions'>
+  /** Whether a page still belongs to the site of its row: a deleted site has no samples any more. */
+  isOfSite: (edition: PageEdition) => boolean
+  /** Why nothing may be written at present; undefined if it may. */
+  obstacle: () => string | undefined
+  /** Milliseconds since 1970. */
+  now: () => number
+  log: Log
+}
+
+/** New editions are stored at most this often, and later samples of the same ones less often. */
+const STORE_INTERVAL_MS = 10_000
+const SEEN_INTERVAL_MS = 10 * MINUTE_MS
+
+const keyOf = (one: PageEditionKey) => JSON.stringify([one.site_id, one.hostname, one.pathname, one.first_seen])
+
+/** Collects changes of editions until they are stored; of the changes of one edition the last counts. */
+export function createEditionWriter({ store, isOfSite, obstacle, now, log }: EditionWriterDeps) {
+  let waiting = new Map<string, { put?: PageEdition; remove?: PageEditionKey }>()
+  let isUrgent = false
+  let isStoring = false
+  let storedAt = Number.NEGATIVE_INFINITY
+  return {
+    add(put: readonly PageEdition[], remove: readonly PageEditionKey[]): void {
+      for (const key of remove) waiting.set(keyOf(key), { remove: key })
+      for (const edition of put) waiting.set(keyOf(edition), { put: edition })
+      isUrgent ||= remove.length > 0 || put.some(({ samples }) => samples === 1)
+    },
+    /** Stores what waits: everything, or only what is due. Never rejects. */
+    async store(all: boolean): Promise<void> {
+      const isDue = all || Math.abs(now() - storedAt) >= (isUrgent ? STORE_INTERVAL_MS : SEEN_INTERVAL_MS)
+      if (waiting.size === 0 || isStoring || !isDue || obstacle() !== undefined) return
+      const changes = waiting
+      waiting = new Map()
+      isStoring = true
+      isUrgent = false
+      storedAt = now()
+      try {
+        const rows = [...changes.values()]
+        const put = rows.flatMap((one) => one.put ?? []).filter(isOfSite)
+        await store.writePageEditions({ put, remove: rows.flatMap(({ remove }) => remove ?? []) })
+      } catch (error) {
+        log('warn', 'samples of pages could not be stored; this will be tried again', error)
+        waiting = new Map([...changes, ...waiting])
+        isUrgent = true
+      } finally {
+        isStoring = false
+      }
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { createLock } from '../../base/lock.js'
+import { MAX_CHARACTERS } from '../../base/text-limits.js'
+import { DAY_MS } from '../../base/time-units.js'
+import { isExcludedPath } from '../../capture/excluded-paths.js'
+import type { SiteByHostname } from '../../capture/site.js'
+import type { EventStore } from '../../storage/event-store.js'
+import type { PageEdition } from '../../storage/page-samples.js'
+import { sql } from '../../storage/sql.js'
+import { decodePage } from './decode-page.js'
+import { editionKeys, nextState, type PageState, startPage } from './edition-states.js'
+import { createEditionWriter, type EditionWriterDeps } from './edition-writer.js'
+import { readPageText } from './page-text.js'
+
+interface PageSamplesDeps extends Omit<EditionWriterDeps, 'isOfSite'> {
+  store: Pick<EventStore, 'lookUp' | 'writePageEditions'>
+  siteOf: SiteByHostname
+}
+
+/** Pages of a site that are kept. A further one takes the place of one that was not sampled for a while. */
+const MAX_PAGES = 2_000
+const FORGOTTEN_AFTER_MS = 30 * DAY_MS
+
+const SampleArgument = z.object({
+  hostname: z.string().min(1).max(MAX_CHARACTERS.hostname),
+  pathname: z.string().startsWith('/').max(MAX_CHARACTERS.pathname),
+  at: z.number(),
+  content_type: z.string(),
+  coding: z.string(),
+  body: z.instanceof(Uint8Array).optional(),
+})
+
+type SitePages = Map<string, PageState>
+
+/** The part of the worker that finds editions of pages in samples of their responses. Bodies are read and dropped. */
+export function createPageSamples(deps: PageSamplesDeps) {
+  const { store, siteOf, now } = deps
+  const lock = createLock()
+  const isOfSite = ({ site_id, hostname }: PageEdition) => siteOf(hostname)?.id === site_id
+  const writer = createEditionWriter({ ...deps, isOfSite })
+  const sites = new Map<number, SitePages>()
+
+  const pagesOf = async (site: number): Promise<SitePages> => {
+    const pages = sites.get(site) ?? (await readPages(store, site))
+    sites.set(site, pages)
+    return pages
+  }
+  /** Whether there is a place for another page; takes that of the page that was sampled longest ago, if it is forgotten. */
+  const makePlace = (pages: SitePages): boolean => {
+    if (pages.size < MAX_PAGES) return true
+    const seen = ([, { present }]: [string, PageState]) => present.last_seen.getTime()
+    const [key, state] = [...pages].reduce((oldest, one) => (seen(one) < seen(oldest) ? one : oldest))
+    if (seen([key, state]) > now() - FORGOTTEN_AFTER_MS) return false
+    pages.delete(key)
+    writer.add([], editionKeys(state))
+    return true
+  }
+  const note = async (argument: unknown): Promise<void> => {
+    const { hostname, pathname, at: ms, body, ...page } = SampleArgument.parse(argument)
+    const site = siteOf(hostname)
+    if (site === undefined || isExcludedPath(site, pathname)) return
+    const pages = await pagesOf(site.id)
+    const key = `${hostname} ${pathname}`
+    const before = pages.get(key)
+    const at = new Date(ms)
+    // Another process may have sent a later one before.
+    if (before && at <= before.present.last_seen) return
+    const html = body && (await decodePage(page, body))
+    if (html === undefined && (body || !before)) return
+    const text = html === undefined ? undefined : readPageText(html)
+    if (before === undefined && !makePlace(pages)) return
+    const next = before
+      ? nextState(before, text, at)
+      : text && startPage({ site_id: site.id, hostname, pathname }, text, at)
+    if (next === undefined) return
+    pages.set(key, next.state)
+    writer.add(next.put, next.remove)
+  }
+
+  return {
+    /** Takes one sample of the proxy. Rejects for another argument. */
+    take: (argument: unknown): Promise<void> => lock(() => note(argument)),
+    /** Stores what is due. Call it each second. Never rejects. */
+    tick: (): Promise<void> => writer.store(false),
+    /** Stores everything. Never rejects. */
+    close: (): Promise<void> => lock(() => writer.store(true)),
+  }
+}
+
+const StoredEdition: z.ZodType<PageEdition> = z.object({
+  ...{ site_id: z.int(), hostname: z.string(), pathname: z.string(), first_seen: z.date(), last_seen: z.date() },
+  ...{ prior_seen: z.date().nullable(), replaced_at: z.date().nullable(), digest: z.string(), samples: z.int() },
+  ...{ differing: z.int(), varies: z.boolean(), text_length: z.int(), headings: z.int(), links: z.int() },
+  ...{ lang: z.string().nullable(), canonical: z.string().nullable() },
+  ...{ title: z.string().nullable(), first_line: z.string().nullable() },
+})
+
+/** Reads the pages of a site back. */
+async function readPages({ lookUp }: Pick<EventStore, 'lookUp'>, site: number): Promise<SitePages> {
+  const pages: SitePages = new Map()
+  const rows = await lookUp(sql`select * from page_samples where site_id = ${site} order by first_seen`)
+  for (const row of rows) {
+    const edition = StoredEdition.parse(row)
+    const key = `${edition.hostname} ${edition.pathname}`
+    const before = pages.get(key)
+    pages.set(key, { present: edition, older: before ? [...before.older, before.present.first_seen] : [] })
+  }
+  return pages
+}
