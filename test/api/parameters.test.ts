@@ -20,6 +20,7 @@ const GOOD: Record<keyof typeof ENVELOPE_SHAPE | keyof typeof PAGING_SHAPE, stri
   filters: '[{"dimension":"pathname","op":"is","value":"/"}]',
   segment: '1',
   audience: 'all',
+  suspected: 'exclude',
   limit: '5',
   page: '1',
 }

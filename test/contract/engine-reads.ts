@@ -180,6 +180,7 @@ export function compareReads(t: Test, rows: Rows, stores: () => readonly [Store,
             `site=${1 + (i % 2)}&audience=${audience}&tz=${pick(ZONES, i + j)}&${pick(WINDOWS, 3 * i + j + turn)}`,
             `compare=${pick(COMPARES, Math.floor(i / 2) + j)}&${pick(params, i)}`,
             filters.length > 0 ? `filters=${encodeURIComponent(JSON.stringify(filters))}` : '',
+            (i + j) % 3 === 1 ? 'suspected=exclude' : '',
           ].join('&')
           const id = read.path.includes('funnel') ? `${1 + (i % 3)}` : hex(pick(sessions, 101 * i) ?? 0n)
           const [expected, found] = await Promise.all(

@@ -162,7 +162,9 @@ export async function checkGeneratedSite(t: Test, open: () => Promise<EventStore
               sectionsAt: NOW,
             }
             const more = { now: NOW, funnels: FUNNELS, unit, pick: i + n * FILTERS[audience].length }
-            const put = { q, window: asked, compare, more }
+            // Every second question leaves out suspected sessions.
+            const suspected = (i + j + n) % 2 === 0 ? { suspected: 'exclude' as const } : {}
+            const put = { q, window: asked, compare, more, ...suspected }
             for (const store of whole ? stores : [pickFrom(stores, i + j + n + Math.floor(i / 6))]) {
               const { url, found, wanted, meta, total } = await checkRead(judged, rows, put, { ...dependencies, store })
               assertEqual(t, found, wanted, `${stores.indexOf(store)}: ${decodeURIComponent(url)}`)

@@ -36,7 +36,7 @@ const ROW_KINDS: readonly (readonly [kind: string, more: Partial<EventRow>])[] =
   ['pageview', {}],
   ['pageview', { engaged_ms: 9_999, scroll: 100 }],
   ['engagement', { engaged_ms: 10_000, scroll: 75 }],
-  ['engagement', { engaged_ms: 0 }],
+  ['engagement', { engaged_ms: 0, suspected: true }],
   ['custom', { event_name: 'signup', props: '{"plan":"pro","price":51}' }],
   ['custom', { event_name: 'signup', identified_id: 'ann', traits: '{"plan":"free"}' }],
   ['custom', { event_name: 'purchase', props: '{"value":"19.99","currency":"eur"}', identified_id: 'bob' }],
@@ -234,7 +234,7 @@ export async function checkRandomSites(t: Test, open: () => Promise<EventStore>)
         clock: () => 0,
       })
       const put: ReadCase = {
-        ...{ q, compare, window: `start=${start}&end=${end}` },
+        ...{ q, compare, window: `start=${start}&end=${end}`, ...(pick % 2 === 1 ? { suspected: 'exclude' } : {}) },
         // Two weeks have more minutes than a read returns.
         more: { now: NOW, funnels: FUNNELS, unit: long && unit === 'minute' ? 'hour' : unit, pick },
       }

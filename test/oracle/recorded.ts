@@ -20,7 +20,7 @@ function firstRowsOf(all: Rows): ReadonlyMap<number, number> {
 export function recordedPart(all: Rows, q: Question, [from, to]: readonly [number, number]): Part {
   if (from >= to) return 'all'
   const { gaps = [], now = Number.POSITIVE_INFINITY } = q
-  const first = q.first ?? firstRowsOf(all).get(q.site) ?? Number.POSITIVE_INFINITY
+  const first = q.first ?? firstRowsOf(q.allRows ?? all).get(q.site) ?? Number.POSITIVE_INFINITY
   const edges = [from, to, ...[first, now, ...gaps.flat()].filter((edge) => edge > from && edge < to)]
   const sorted = edges.toSorted((a, b) => a - b)
   const isRecorded = (at: number) => at > first && at < now && !gaps.some(([start, end]) => at > start && at < end)

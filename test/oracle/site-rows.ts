@@ -24,6 +24,8 @@ export interface Question {
   sections?: readonly string[]
   /** Milliseconds: the time of the question, on which the sections that are found depend. */
   sectionsAt?: number
+  /** All rows of the site, if those to count lack some: sections are found in all of them, and recording began with the first. */
+  allRows?: Rows
   /** Milliseconds: the site's first row, if the rows to count lack some of its rows. */
   first?: number
   /** Milliseconds: times that were not recorded, start and end. */
@@ -99,7 +101,7 @@ function buildSiteView(all: Rows, q: Question): SiteView {
   const { events, sessions } = siteRows(all, q.site)
   const within = (at: Date) => at.getTime() >= q.window[0] && at.getTime() < q.window[1]
   const world: SiteRows = {
-    ...{ events, window: q.window, goals: q.goals ?? [], sections: sectionsOf(all, q) },
+    ...{ events, window: q.window, goals: q.goals ?? [], sections: sectionsOf(q.allRows ?? all, q) },
     sessionExitPage: (id) => sessions.get(id)?.exit,
     sessionSeconds: (id) => sessions.get(id)?.seconds,
   }

@@ -1,5 +1,6 @@
 import type { AgentEventRow, EventRow, Rows } from '../../src/storage/rows.js'
 import { eventRow } from '../fixtures/rows.js'
+import { withoutSuspected } from './check-read.js'
 import { matches, type SiteRows } from './filter-match.js'
 import { recountPolicyReads, recountViolations } from './policy-reads.js'
 
@@ -9,6 +10,8 @@ export interface UrlQuestion {
   /** Milliseconds: start, and end (exclusive). */
   window: readonly [number, number]
   filters: readonly Node[]
+  /** Sessions of people with a suspected row are left out. */
+  suspected?: 'exclude'
 }
 type Node = Readonly<Record<string, unknown>>
 type Row = EventRow | AgentEventRow
@@ -90,7 +93,8 @@ const rankRows = <R>(rows: R[], numbers: (row: R) => readonly number[], names: (
   })
 
 export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
-  const events = given.rows.events.filter((row) => row.site_id === q.site)
+  const { events: people } = q.suspected ? withoutSuspected(given.rows) : given.rows
+  const events = people.filter((row) => row.site_id === q.site)
   const fetches = given.rows.agent_events.filter((row) => row.site_id === q.site)
   const exits = new Map<bigint, EventRow>()
   for (const row of events) {

@@ -132,6 +132,7 @@ function describeFilter(f: Filter): string {
   if ('not' in f) return `not ${describeFilter(f.not)}`
   if ('has_done' in f) return `people who did: ${describeFilter(f.has_done)}`
   if ('has_not_done' in f) return `people who did not: ${describeFilter(f.has_not_done)}`
+  if ('sessions' in f) return 'no session with a suspected view'
   return describeCondition('reached' in f ? f.reached : f)
 }
 

@@ -2,7 +2,7 @@ import { PRIOR_DIMENSIONS, SESSION_TRAITS } from '../../storage/aggregates/sessi
 import { raw, type Sql, sql } from '../../storage/sql.js'
 import type { Store } from '../../storage/store.js'
 import { type Dimension, findDimension } from './dimensions.js'
-import { type Filter, isBehavioural } from './filters.js'
+import { type Filter, isBehavioural, leavesOutSessions } from './filters.js'
 import type { Grouping } from './grouping.js'
 import type { AggregateState, CountedDays, Plan } from './plan.js'
 import { inWindow, startedInWindow } from './window-conditions.js'
@@ -44,11 +44,12 @@ interface HitSplit extends SessionSplit {
 
 /**
  * The `prior` column that counts visitors without a set of their ids, in total or by a dimension. Undefined if the
- * aggregates have none for it, or if filters use a dimension other than those of the column.
+ * aggregates have none for it, if filters use a dimension other than those of the column, or leave out sessions.
  */
 export function priorColumn(filters: readonly Filter[], dimension?: Dimension): Sql | undefined {
   const same = (dimension?.parts ?? (dimension ? [dimension] : [])).map(({ name }) => name)
-  if (filters.some(isBehavioural) || !dimensionNames(filters).every((name) => same.includes(name))) return undefined
+  if (filters.some(isBehavioural) || leavesOutSessions(filters)) return undefined
+  if (!dimensionNames(filters).every((name) => same.includes(name))) return undefined
   const prior = Object.entries(PRIOR_DIMENSIONS).find(
     ([, by]) => by.length === same.length && by.every((d) => same.includes(d)),
   )
@@ -57,7 +58,9 @@ export function priorColumn(filters: readonly Filter[], dimension?: Dimension): 
 
 /** Returns true if `session_pages` can apply the filters: they use `pathname` only. */
 export const canUsePageAggregates = (filters: readonly Filter[]): boolean =>
-  filters.every((f) => !isBehavioural(f)) && dimensionNames(filters).every((name) => name === 'pathname')
+  filters.every((f) => !isBehavioural(f)) &&
+  !leavesOutSessions(filters) &&
+  dimensionNames(filters).every((name) => name === 'pathname')
 
 /** Returns true if `sessions` can apply the filters: each dimension is the same on all, or nearly all, hits of a session. */
 export const canUseSessionAggregates = (filters: readonly Filter[], also?: Dimension): boolean =>

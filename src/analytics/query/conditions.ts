@@ -1,6 +1,6 @@
 import { type Dialect, join, raw, type Sql, sql } from '../../storage/sql.js'
 import { type Dimension, findDimension, propKey, type ReadTable } from './dimensions.js'
-import { type Condition, type Filter, type FilterValue, listConditions } from './filters.js'
+import { type Condition, type Filter, type FilterValue, leavesOutSessions, listConditions } from './filters.js'
 import { goalFilter } from './goals.js'
 import { operatorNamed } from './operators.js'
 import type { Plan } from './plan.js'
@@ -21,7 +21,9 @@ export const filterCondition = (plan: Plan, filters: readonly Filter[] = plan.fi
 }
 
 /** The rows of people with the reports of visitors without a session, which only vitals and errors count. */
-export const WITH_LOOSE_REPORTS = raw('(select * from events union all select * from loose_reports)')
+export const withLooseReports = ({ filters }: Plan): Sql =>
+  raw(`(select * from events union all select * from loose_reports
+    ${leavesOutSessions(filters) ? 'where not coalesce(suspected, false)' : ''})`)
 
 /** Values of a session as a whole that are on none of its rows: the type, and the value in `sessions`. */
 const SESSION_COLUMNS = [
@@ -92,10 +94,16 @@ function filterSql(f: Filter, plan: Plan): Sql {
   if ('has_done' in f) return visitorDid(f.has_done, plan)
   if ('has_not_done' in f) return sql`not ${visitorDid(f.has_not_done, plan)}`
   if ('reached' in f) return inner(f.by)
+  // A loose report has no session.
+  if ('sessions' in f) return sql`coalesce(session_id not in (${suspectedSessions(plan)}), true)`
   const { base, negative } = operatorNamed(f.op)
   const positive = conditionSql(f, base, plan)
   return negative ? sql`not ${positive}` : positive
 }
+
+/** Selects the sessions with a suspected row, whatever the window: a session that the window cuts may have it outside. */
+const suspectedSessions = ({ site }: Plan): Sql =>
+  sql`select session_id from events where site_id = ${site} and suspected`
 
 const combine = (parts: readonly Sql[], separator: ' and ' | ' or '): Sql => sql`(${join(parts, separator)})`
 

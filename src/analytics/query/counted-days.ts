@@ -11,7 +11,7 @@ import { isIn, join, raw, type Sql, sql } from '../../storage/sql.js'
 import type { Window } from './calendar.js'
 import { filterCondition, sourceRows } from './conditions.js'
 import { findDimension } from './dimensions.js'
-import { type Filter, isBehavioural, listConditions } from './filters.js'
+import { type Filter, isBehavioural, leavesOutSessions, listConditions } from './filters.js'
 import { type Plan, planForTable } from './plan.js'
 import { inWindow } from './window-conditions.js'
 
@@ -47,6 +47,7 @@ function splitDays({ site, window, countedDays }: Plan, usable: boolean): { coun
 /** Returns true if the daily counts of a table can apply these filters: they use its keys only. */
 export const canUseDailyCounts = (name: DailyTableName, filters: readonly Filter[]): boolean =>
   !filters.some(isBehavioural) &&
+  !leavesOutSessions(filters) &&
   listConditions(filters).every(({ dimension }) => {
     const { name: column, value } = findDimension(dimension, 'filters')
     return value === undefined && Object.hasOwn(DAILY_TABLES[name].keys, column)

@@ -108,6 +108,12 @@ export const ENVELOPE_SHAPE = {
     .describe('The id of a saved segment, whose filters also have to hold.')
     .meta({ example: '1' }),
   audience: z.enum(AUDIENCES).optional().describe('The audience: `human` (default), `agent` or `all`.'),
+  suspected: z
+    .enum(['include', 'exclude'])
+    .default('include')
+    .describe(
+      '`exclude`: people without their suspected sessions. A session with a suspected view is left out whole; agents are counted as always.',
+    ),
 } as const
 
 /** The parameters of a list, beside the envelope's. */

@@ -36,12 +36,19 @@ export type Filter =
   | { has_done: Filter }
   | { has_not_done: Filter }
   | ResolvedGoal
+  | UnsuspectedSessions
 
 /** A condition on `goal` and the goal's own conditions. Only plans have it (see `resolveGoals`), requests never do. */
 interface ResolvedGoal {
   reached: Condition
   by: Filter
 }
+
+/** Whole sessions of people without a suspected row. Only plans have it (`suspected=exclude`), requests never do. */
+interface UnsuspectedSessions {
+  sessions: 'unsuspected'
+}
+export const UNSUSPECTED_SESSIONS: Filter = { sessions: 'unsuspected' }
 
 const MAX_DEPTH = 5
 const MAX_FILTERS = 50
@@ -168,7 +175,7 @@ export const listConditions = (filters: readonly Filter[]): Condition[] =>
     if ('has_done' in f) return listConditions([f.has_done])
     if ('has_not_done' in f) return listConditions([f.has_not_done])
     if ('reached' in f) return listConditions([f.by])
-    return [f]
+    return 'dimension' in f ? [f] : []
   })
 
 /**
@@ -204,6 +211,9 @@ export function replaceConditions(f: Filter, replace: (c: Condition) => Conditio
   if ('or' in f) return { or: f.or.map((part) => replaceConditions(part, replace)) }
   return 'dimension' in f ? replace(f) : f
 }
+
+/** Returns true if the filters leave out whole sessions: what counts visitors or pages of all sessions cannot apply them. */
+export const leavesOutSessions = (filters: readonly Filter[]): boolean => filters.some((f) => 'sessions' in f)
 
 /** Returns true if a tree uses `has_done` or `has_not_done`. Agents are not visitors, so only people have these. */
 export const isBehavioural = (f: Filter): boolean => {

@@ -129,7 +129,7 @@ export function resolveGoals(filters: readonly Filter[], goals: readonly Goal[],
     if ('not' in f) return { not: one(f.not) }
     if ('has_done' in f) return { has_done: one(f.has_done) }
     if ('has_not_done' in f) return { has_not_done: one(f.has_not_done) }
-    if ('reached' in f || f.dimension !== 'goal') return f
+    if (!('dimension' in f) || f.dimension !== 'goal') return f
     const { negative } = operatorNamed(f.op)
     const found = findGoals(f, goals, field).map(goalFilter)
     const anyGoal = { or: found.length > 0 ? found : [MATCHES_NOTHING] }

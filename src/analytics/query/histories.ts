@@ -182,4 +182,4 @@ function describeHistory(days: readonly HistoryDay[], metrics: readonly string[]
 }
 
 const LEFT_OUT =
-  'The window has days that were imported from another tool, which this answer leaves out: totals and time lines of whole days include them, for people and without filters.'
+  'The window has days that were imported from another tool, which this answer leaves out: totals and time lines of whole days include them, for people, without filters and with suspected sessions.'

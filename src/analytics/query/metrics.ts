@@ -12,7 +12,7 @@ import { type Filter, replaceConditions } from './filters.js'
 import { FOREIGN_METRICS, foreignName } from './foreign-names.js'
 import { sectionOf } from './group-by-dimension.js'
 import { type Grouping, groupColumns, TOTAL } from './grouping.js'
-import type { Plan } from './plan.js'
+import { type Plan, withSuspected } from './plan.js'
 import { sectionMetricsFromAggregates } from './section-metrics.js'
 import { SECTION } from './sections.js'
 import { sessionsFromHits, sessionsInWindow } from './sessions.js'
@@ -213,7 +213,8 @@ const VERIFIED_BY = ['ranges', 'rdns', 'web_bot_auth']
  * last fetch. Rows are counted by their verification, which has few values, and summed from there: the engine does that
  * fastest.
  */
-export function agentMetrics(plan: Plan, by: Grouping, metrics: readonly string[] = METRICS.agent): Sql {
+export function agentMetrics(asked: Plan, by: Grouping, metrics: readonly string[] = METRICS.agent): Sql {
+  const plan = withSuspected(asked)
   const counted = agentMetricsFromCounts(plan, by, metrics)
   if (counted) return counted
   const agents = metrics.includes('agents')

@@ -4,7 +4,15 @@ import { chooseGranularity } from './buckets.js'
 import { shift, startOf, startOfDay, type Window } from './calendar.js'
 import { type Audience, findDimension, type ReadTable, requireDimension } from './dimensions.js'
 import type { Envelope, RangeName } from './envelope.js'
-import { type Condition, type Filter, isBehavioural, keepConditions, listConditions } from './filters.js'
+import {
+  type Condition,
+  type Filter,
+  isBehavioural,
+  keepConditions,
+  leavesOutSessions,
+  listConditions,
+  UNSUSPECTED_SESSIONS,
+} from './filters.js'
 import { type Goal, resolveGoals } from './goals.js'
 import { resolveSections } from './sections.js'
 
@@ -35,7 +43,7 @@ export interface Plan {
   readonly granularity: Granularity
   /** All have to hold. They include the segment's; conditions on goals are resolved. */
   readonly filters: readonly Filter[]
-  /** The filters of a share. No read leaves one out, and `has_done` looks only at rows that pass them. */
+  /** The filters of a share, and `suspected=exclude`. No read leaves one out, and `has_done` looks only at rows that pass them. */
   readonly mandatory?: readonly Filter[]
   /** The site's goals; absent: it has none. */
   readonly goals?: readonly Goal[]
@@ -91,7 +99,9 @@ export function createPlan(envelope: Omit<Envelope, 'site' | 'audience'>, input:
   // A mandatory filter must apply to people and to agents if the read mixes them: none may be left out for one of them.
   checkFilters(mandatory, { audience: mixesAudiences ? 'all' : audience, mixesAudiences: false }, 'share')
   const resolve = (all: readonly Filter[], field: string) => resolveSections(resolveGoals(all, goals, field), sections)
-  const resolved = resolve(mandatory, 'share')
+  const hasPeople = audience !== 'agent' || mixesAudiences
+  const withoutSuspected = envelope.suspected === 'exclude' && hasPeople ? [UNSUSPECTED_SESSIONS] : []
+  const resolved = [...withoutSuspected, ...resolve(mandatory, 'share')]
   return {
     dialect,
     site: site.id,
@@ -190,8 +200,14 @@ function comparisonWindow({ start, end }: Window, compare: Envelope['compare'], 
 export const withWindow = (plan: Plan, window: Window): Plan => ({ ...plan, window })
 
 /** The plan with only those conditions whose dimension the table has (see `keepConditions`). */
-export const planForTable = (plan: Plan, table: ReadTable): Plan =>
-  keepDimensions(plan, (name) => findDimension(name, 'filters').tables.includes(table))
+export const planForTable = (plan: Plan, table: ReadTable): Plan => {
+  const kept = keepDimensions(plan, (name) => findDimension(name, 'filters').tables.includes(table))
+  return table === 'agent_events' ? withSuspected(kept) : kept
+}
+
+/** The plan that leaves out no sessions: agents have none. */
+export const withSuspected = (plan: Plan): Plan =>
+  leavesOutSessions(plan.filters) ? { ...plan, filters: plan.filters.filter((f) => !leavesOutSessions([f])) } : plan
 
 /** The plan for the whole site: without the conditions that select URLs. */
 export const withoutUrlFilters = (plan: Plan): Plan => keepDimensions(plan, (name) => !URL_DIMENSIONS.includes(name))
@@ -201,7 +217,7 @@ export const withoutUrlFilters = (plan: Plan): Plan => keepDimensions(plan, (nam
  * condition, no URL passes, because nothing shows that it meets the condition.
  */
 export const planForUrlList = (plan: Plan): Plan => {
-  const urls = keepDimensions(plan, (name) => URL_DIMENSIONS.includes(name))
+  const urls = withSuspected(keepDimensions(plan, (name) => URL_DIMENSIONS.includes(name)))
   const decidable = listConditions(plan.mandatory ?? []).every(({ dimension }) => URL_DIMENSIONS.includes(dimension))
   return decidable ? urls : { ...urls, filters: [{ dimension: 'hostname', op: 'is_not_set' }] }
 }

@@ -371,6 +371,7 @@ const queryOf = (envelope: Envelope, plan: Plan) => ({
   granularity: plan.granularity,
   filters: envelope.filters ?? [],
   ...(envelope.segment === undefined ? {} : { segment: envelope.segment }),
+  ...(envelope.suspected === 'exclude' ? { suspected: envelope.suspected } : {}),
 })
 
 /** Caches the queries that a read runs before its list, because the read runs again for each part of the list. */

@@ -84,13 +84,22 @@ export function describeAudience(accepted: ReadAudience) {
     : audience.describe(`The audience: \`${accepted.default}\` (default), ${others.join(' or ')}.`)
 }
 
-/** Warnings about a window and a comparison that were requested, and that the read fixes by itself. */
+/** Warnings about a window, a comparison and sessions to leave out that were requested, where the read does not follow. */
 export function noteFixed(
-  read: { window?: unknown; compare?: Envelope['compare'] | 'required' },
+  read: { audience: ReadAudience; window?: unknown; compare?: Envelope['compare'] | 'required' },
   query: URLSearchParams,
-  { compare }: Pick<Envelope, 'compare'>,
+  { compare, suspected, audience }: Pick<Envelope, 'compare' | 'suspected' | 'audience'>,
 ): Warning[] {
   const warnings: Warning[] = []
+  const isAboutAgents =
+    'only' in read.audience
+      ? read.audience.only === 'agent' && !read.audience.mixesAudiences
+      : (audience ?? read.audience.default) === 'agent'
+  if (suspected === 'exclude' && isAboutAgents)
+    warnings.push({
+      code: 'suspected_are_people',
+      message: 'suspected=exclude leaves out sessions of people; this answer is about agents.',
+    })
   if (read.window && ['start', 'end', 'range', 'granularity'].some((name) => query.has(name)))
     warnings.push({ code: 'window_fixed', message: 'This read has a window of its own, whatever is requested.' })
   const fixed = read.window ? 'none' : read.compare

@@ -5,7 +5,7 @@ import { sourceRows, whereClause } from './conditions.js'
 import { findDimension, quote } from './dimensions.js'
 import type { Condition, Filter } from './filters.js'
 import { dimensionColumn } from './group-by-dimension.js'
-import type { Plan } from './plan.js'
+import { type Plan, planForTable } from './plan.js'
 import type { Warning } from './read-warnings.js'
 import { SECTION } from './sections.js'
 
@@ -74,10 +74,10 @@ async function listValues(name: string, asked: readonly string[], plan: Plan, st
   )
   if (tables.length === 0) return []
   const column = dimensionColumn(dimension, plan)
-  const from = tables.map(
-    (table): Sql =>
-      sql`select ${column} as value from ${sourceRows(table, whole, whole.filters, dimension)} as e where ${whereClause(whole)}`,
-  )
+  const from = tables.map((table): Sql => {
+    const side = planForTable(whole, table)
+    return sql`select ${column} as value from ${sourceRows(table, side, side.filters, dimension)} as e where ${whereClause(side)}`
+  })
   const isAsked = isIn(raw('value'), asked)
   const rows = await store.query(sql`
     select value, count(*) as n from (${join(from, ' union all ')}) v

@@ -1,6 +1,6 @@
 import { type Dialect, join, raw, type Sql, sql } from '../../storage/sql.js'
 import type { ResultRow } from '../../storage/store.js'
-import { sourceRows, WITH_LOOSE_REPORTS, whereClause } from './conditions.js'
+import { sourceRows, whereClause, withLooseReports } from './conditions.js'
 import type { Dimension } from './dimensions.js'
 import { dimensionColumn } from './group-by-dimension.js'
 import type { Plan } from './plan.js'
@@ -28,7 +28,7 @@ export const vitalSamples = (plan: Plan, dimension?: Dimension): Sql => {
   const some = VITALS.map((vital) => raw(`${vital} is not null`))
   return sql`
     select ${dimension ? dimensionColumn(dimension, plan) : raw('0')} as value, ${join(own, ', ')}
-    from ${sourceRows('events', plan, plan.filters, dimension, WITH_LOOSE_REPORTS)} as e
+    from ${sourceRows('events', plan, plan.filters, dimension, withLooseReports(plan))} as e
     where ${whereClause(plan)} and (${join(some, ' or ')})`
 }
 

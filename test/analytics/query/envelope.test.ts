@@ -11,7 +11,7 @@ const parse = (query: string) =>
   parseParameters(z.object({ ...ENVELOPE_SHAPE, ...PAGING_SHAPE }), new URLSearchParams(query))
 
 t.test('parameters have defaults', async (t) => {
-  t.strictSame(parse('site=7'), { site: 7, range: '30d', compare: 'none', limit: 50, page: 1 })
+  t.strictSame(parse('site=7'), { site: 7, range: '30d', compare: 'none', suspected: 'include', limit: 50, page: 1 })
 })
 
 const taken: [query: string, what: object, why: string][] = [

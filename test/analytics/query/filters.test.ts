@@ -119,7 +119,14 @@ t.test('a dimension is refused for an audience that lacks it', async (t) => {
       const filters = parseFiltersJson(JSON.stringify([{ not: { or: [where(d, 'is_set')] } }]))
       const tables = DIMENSIONS.find(({ name }) => name === d)?.tables ?? ['events']
       const has = { human: tables.includes('events'), agent: tables.includes('agent_events'), all: tables.length === 2 }
-      const asked = { range: '24h', compare: 'none', start: undefined, end: undefined, filters } as const
+      const asked = {
+        range: '24h',
+        compare: 'none',
+        suspected: 'include',
+        start: undefined,
+        end: undefined,
+        filters,
+      } as const
       const ask = () => createPlan(asked, { dialect, site, audience, segment: [], now: NOW })
       if (has[audience]) t.ok(ask(), `${audience}: ${d}`)
       else t.throws(ask, { code: 'validation_error', field: 'filters' }, `${audience}: no ${d}`)
@@ -131,7 +138,14 @@ t.test('a dimension is refused for an audience that lacks it', async (t) => {
   const behaviour = [{ not: { has_done: where('pathname', 'is', '/') } }]
   const filters = parseFiltersJson(JSON.stringify(behaviour))
   for (const audience of ['agent', 'all'] as const) {
-    const asked = { range: '24h', compare: 'none', start: undefined, end: undefined, filters } as const
+    const asked = {
+      range: '24h',
+      compare: 'none',
+      suspected: 'include',
+      start: undefined,
+      end: undefined,
+      filters,
+    } as const
     t.throws(
       () => createPlan(asked, { dialect, site, audience, segment: [], now: NOW }),
       { code: 'validation_error', field: 'filters' },

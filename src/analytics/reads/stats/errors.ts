@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { raw, type Sql, sql } from '../../../storage/sql.js'
 import type { ResultRow } from '../../../storage/store.js'
 import { bucketKey, listBuckets } from '../../query/buckets.js'
-import { sourceRows, WITH_LOOSE_REPORTS, whereClause } from '../../query/conditions.js'
+import { sourceRows, whereClause, withLooseReports } from '../../query/conditions.js'
 import { keyMatches } from '../../query/key-match.js'
 import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
@@ -66,7 +66,7 @@ const errorHits = (plan: Plan): Sql => {
     sql`${plan.dialect.jsonText(raw('error'), key)} as ${raw(key)}`
   return sql`
     select ${of('fingerprint')}, ${of('type')}, ${of('message')}, ${of('frame')}, timestamp, visitor_id, session_id, pathname
-    from ${sourceRows('events', plan, plan.filters, undefined, WITH_LOOSE_REPORTS)} as e
+    from ${sourceRows('events', plan, plan.filters, undefined, withLooseReports(plan))} as e
     where ${whereClause(plan)} and kind = 'error' and error is not null`
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { raw, type Sql, sql } from '../../../storage/sql.js'
 import { sourceRows, whereClause } from '../../query/conditions.js'
+import { withSuspected } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { Count, Instant } from '../shapes.js'
 
@@ -34,7 +35,7 @@ export default defineRead({
     const since = sql`(${plan.dialect.epochMs(raw('timestamp'))} - ${start})`
     const minute = sql`${since} - ${since} % 60000`
     const hits = sql`${sourceRows('events', plan)} as e where ${whereClause(plan)}`
-    const fetched = sql`agent_events where ${whereClause(plan)}`
+    const fetched = sql`agent_events where ${whereClause(withSuspected(plan))}`
     const open = sql`(select ${plan.dialect.lastBy(raw('pathname'), raw('(timestamp, pathname)'))} as value from ${hits} group by visitor_id) o`
 
     const people = (by: Sql) =>

@@ -853,6 +853,7 @@ export interface components {
         start: string;
         step: string;
         steps: string;
+        suspected: "include" | "exclude";
         token: string;
         tz: string;
         user: number;
@@ -878,6 +879,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -931,6 +933,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -984,6 +987,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -1034,6 +1038,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -1096,6 +1101,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -1771,6 +1777,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -1823,6 +1830,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -2508,6 +2516,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -2553,6 +2562,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -2618,6 +2628,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -4288,6 +4299,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -4365,6 +4377,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -4654,6 +4667,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -4713,6 +4727,7 @@ export interface operations {
                 severity?: components["parameters"]["severity"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -4765,6 +4780,7 @@ export interface operations {
                 severity?: components["parameters"]["severity"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -4816,6 +4832,7 @@ export interface operations {
                 severity?: components["parameters"]["severity"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -4873,6 +4890,7 @@ export interface operations {
                 severity?: components["parameters"]["severity"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -6922,6 +6940,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -6975,6 +6994,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7076,6 +7096,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7235,6 +7256,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7287,6 +7309,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7367,6 +7390,7 @@ export interface operations {
                 start?: components["parameters"]["start"];
                 step?: components["parameters"]["step"];
                 steps?: components["parameters"]["steps"];
+                suspected?: components["parameters"]["suspected"];
                 table?: string;
                 tz?: components["parameters"]["tz"];
             };
@@ -7417,6 +7441,7 @@ export interface operations {
                 start?: components["parameters"]["start"];
                 step?: components["parameters"]["step"];
                 steps?: components["parameters"]["steps"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7449,6 +7474,7 @@ export interface operations {
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
                 step?: number;
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
             path: {
@@ -7509,6 +7535,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7561,6 +7588,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7603,6 +7631,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: string;
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7648,6 +7677,7 @@ export interface operations {
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
                 steps: string;
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7705,6 +7735,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7811,6 +7842,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7865,6 +7897,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -7926,6 +7959,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -8108,6 +8142,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -8175,6 +8210,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -8226,6 +8262,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -8276,6 +8313,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
             path: {
@@ -8342,6 +8380,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -8419,6 +8458,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
@@ -8477,6 +8517,7 @@ export interface operations {
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
                 start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
                 tz?: components["parameters"]["tz"];
             };
         };
