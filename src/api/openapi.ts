@@ -55,6 +55,7 @@ const TAG_DESCRIPTIONS: Record<string, string> = {
   policy: 'robots.txt and llms.txt as parsed, and agents that violated them.',
   content: 'How the readership of each URL changes over time.',
   'phantom-links': 'Addresses that people and assistants asked for and that do not exist.',
+  bill: 'What the fetches of each operator took and cost, beside the readers that it sent.',
   redirects: 'Where readers of missing pages are sent, while the origin answers 404 or 410.',
   sites: 'The sites of this instance.',
   rules: 'Rules for agents, and what they would have done.',

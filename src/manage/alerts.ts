@@ -27,13 +27,16 @@ export const ALERT_KINDS = [
   'policy_violation',
   'policy_changed',
   'agent_errors',
+  'budget',
 ] as const
+/** The numbers that an alert of kind `budget` may compare. */
+const BUDGET_METRICS: readonly string[] = ['cost', 'bytes']
 export const ALERT_OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const
 
 const Kind = z
   .enum(ALERT_KINDS)
   .describe(
-    'The kind says which number of the window is compared with `value`. `threshold`: the metric. `change`: its relative change against the window before (-0.3 is a fall of 30 %). `new_agent`: agents never seen before, of the catalogue or verified, without spoofed claims. `unverified_agent`: fetches with a spoofed claim. `policy_violation`: fetches that robots.txt disallowed, without those in `grace`. `policy_changed`: new versions of robots.txt and llms.txt. `agent_errors`: agent fetches with a status of 400 or more.',
+    "The kind says which number of the window is compared with `value`. `threshold`: the metric. `change`: its relative change against the window before (-0.3 is a fall of 30 %). `new_agent`: agents never seen before, of the catalogue or verified, without spoofed claims. `unverified_agent`: fetches with a spoofed claim. `policy_violation`: fetches that robots.txt disallowed, without those in `grace`. `policy_changed`: new versions of robots.txt and llms.txt. `agent_errors`: agent fetches with a status of 400 or more. `budget`: what agents' fetches cost at the site's prices, or their bytes; with filters without fetches that only claim a name.",
   )
 const Op = z.enum(ALERT_OPERATORS)
 const Minutes = z
@@ -44,12 +47,20 @@ const Minutes = z
     'Length of the window. It ends a minute before the last full minute, when its rows are stored. If more than 1 % of it was not recorded (readership was down or lost rows), only a count above `value` is trusted: more rows could not change it.',
   )
 const Filters = FiltersInput.describe('As in the query parameter `filters`.')
-const Metric = z.string().describe('A metric of the audience; only for `threshold` and `change`.')
+const Metric = z
+  .string()
+  .describe(
+    'A metric of the audience for `threshold` and `change`; `cost` (default) or `bytes` for `budget`. Without a price there is no `cost`, and the alert does not fire.',
+  )
 const Channels = z
   .array(Channel)
   .min(1, 'An alert needs at least one channel.')
   .max(10, 'An alert has at most 10 channels.')
-const Value = z.number().describe('The limit. Default `gte` 1 for kinds other than `threshold` and `change`.')
+const Value = z
+  .number()
+  .describe(
+    'The limit. Default `gte` 1 for kinds other than `threshold`, `change` and `budget`; `budget` has the default `gt` alone.',
+  )
 
 const alertFields = {
   name: Name,
@@ -118,6 +129,14 @@ export function normaliseAlert({ metric, audience: requested, op, value, ...rest
     if (op === undefined) throw fieldError(`An alert of kind ${kind} needs an op.`, 'op')
     if (value === undefined) throw fieldError(`An alert of kind ${kind} needs a value.`, 'value')
     return { ...rest, filters, audience, metric: requireMetric(audience, metric), op, value }
+  }
+  if (kind === 'budget') {
+    if (requested !== undefined && requested !== 'agent')
+      throw fieldError('An alert of kind budget needs the audience agent.', 'audience')
+    if (metric !== undefined && !BUDGET_METRICS.includes(metric))
+      throw fieldError('An alert of kind budget compares the metric cost or bytes.', 'metric')
+    if (value === undefined) throw fieldError('An alert of kind budget needs a value.', 'value')
+    return { ...rest, filters, audience: 'agent', metric: metric ?? 'cost', op: op ?? 'gt', value }
   }
   if (metric !== undefined) throw fieldError(`An alert of kind ${kind} takes no metric (${quote(metric)}).`, 'metric')
   if (requested !== undefined && requested !== 'agent')

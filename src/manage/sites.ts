@@ -31,6 +31,9 @@ export const ManagedSite = z.object({
   visitor_salt: z.enum(['day', 'week', 'month', 'never']),
   retention_days: z.int().optional().describe('Age in days at which rows are deleted; absent: they are kept.'),
   citation_threshold: z.number().optional(),
+  price_per_gigabyte: z.number().optional().describe('For 10^9 bytes sent to agents, in `currency`.'),
+  price_per_thousand_requests: z.number().optional().describe('For 1,000 fetches by agents, in `currency`.'),
+  price_per_origin_second: z.number().optional().describe('For a second of origin time for agents, in `currency`.'),
   sections: z.array(z.string()),
   origin: z
     .string()
@@ -62,6 +65,14 @@ const Origin = z.string().transform((text, context) => {
   return z.NEVER
 })
 
+/** Costs are computed in millionths (analytics/query/bill.ts). */
+const Price = z
+  .number()
+  .nonnegative()
+  .max(1_000_000)
+  .refine((price) => Number(price.toFixed(6)) === price, 'A price has at most six digits after the point.')
+  .describe('In `currency`, at most six digits after the point.')
+
 const siteFields = {
   name: Name,
   timezone: Zone.describe("IANA time zone of the site's days."),
@@ -90,6 +101,9 @@ const siteFields = {
 const optionalFields = {
   retention_days: z.int().min(1).max(3_650).describe('Age in days at which rows are deleted.'),
   citation_threshold: z.number().positive().max(1_000_000),
+  price_per_gigabyte: Price,
+  price_per_thousand_requests: Price,
+  price_per_origin_second: Price,
   origin: Origin.describe(
     'An http(s) URL of a host only, where robots.txt and llms.txt are fetched for rows that other servers send.',
   ),
@@ -113,6 +127,9 @@ export const SiteChange = z
     domains: Domains.describe('As in `POST /api/sites`; empty only if the site has none.'),
     retention_days: optionalFields.retention_days.nullable(),
     citation_threshold: optionalFields.citation_threshold.nullable(),
+    price_per_gigabyte: Price.nullable(),
+    price_per_thousand_requests: Price.nullable(),
+    price_per_origin_second: Price.nullable(),
     origin: optionalFields.origin.nullable(),
   })
   .partial()
@@ -128,6 +145,9 @@ const StoredSite = z
     sections: JsonStrings.nullable().transform((patterns) => patterns ?? []),
     retention_days: z.number().nullable(),
     citation_threshold: z.number().nullable(),
+    price_per_gigabyte: z.number().nullable(),
+    price_per_thousand_requests: z.number().nullable(),
+    price_per_origin_second: z.number().nullable(),
     origin: z.string().nullable(),
   })
   .transform((row): ManagedSite => omitNulls(row))
@@ -167,7 +187,7 @@ const listAddable = (domains: readonly string[], site: ManagedSite, sites: reado
 async function loadSites(records: Records): Promise<ManagedSite[]> {
   const rows = await records.query(sql`
     select id, version, org, name, domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
-      retention_days, citation_threshold, origin, sections
+      retention_days, citation_threshold, origin, sections, price_per_gigabyte, price_per_thousand_requests, price_per_origin_second
     from sites order by id`)
   return rows.map((row) => StoredSite.parse(row))
 }

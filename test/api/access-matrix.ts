@@ -150,6 +150,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
     .concat(['policy/violations/pages', 'policy/violations/rules', 'policy/versions', 'content/decay', 'phantom-links'])
     .map((name): [string, Row] => [`get /api/${name}`, read]),
 
+  ['get /api/bill', row('unshared', 200)],
   ['post /api/policy/rehearsal', row('unshared', 200, { body: { site: 1, text: '' } })],
   ['get /api/policy/presets', row('manage', 200)],
   ['get /api/robots-texts', row('manage', 200)],

@@ -12,12 +12,14 @@ t.test('sites can be created, read, changed and deleted', async (t) => {
     ...{ excluded_paths: ['/a/**', '/a/**'], respect_gpc: true, visitor_salt: 'day', retention_days: 30 },
     sections: ['/ü/*', '/b', '/ü/*'],
     ...{ citation_threshold: 2.5, origin: 'HTTPS://Origin.example:443/' },
+    ...{ price_per_gigabyte: 0.09, price_per_origin_second: 0.000001 },
   })
   const site = {
     ...{ id: 3, version: 1, org: 1, name: 'Sea 🦆', domains: ['sea.example', 'xn--bcher-kva.example'] },
     ...{ timezone: 'UTC', currency: 'NOK', excluded_paths: ['/a/**'], respect_gpc: true, visitor_salt: 'day' },
     sections: ['/%C3%BC/*', '/b'],
     ...{ retention_days: 30, citation_threshold: 2.5, origin: 'https://origin.example' },
+    ...{ price_per_gigabyte: 0.09, price_per_origin_second: 0.000001 },
   }
   const { ingest_key, ...shown } = made.data
   t.strictSame([made.status, made.etag, shown], [201, '"1"', site])
@@ -102,6 +104,9 @@ t.test('malformed sites are refused with the field', async (t) => {
     [{ retention_days: 3_651 }, 422, 'retention_days', 'more than ten years'],
     [{ retention_days: 1.5 }, 422, 'retention_days', 'half a day'],
     [{ citation_threshold: -1 }, 422, 'citation_threshold', 'below'],
+    [{ price_per_gigabyte: -1 }, 422, 'price_per_gigabyte', 'a price below 0'],
+    [{ price_per_origin_second: 0.1234567 }, 422, 'price_per_origin_second', 'seven digits'],
+    [{ price_per_thousand_requests: 1_000_001 }, 422, 'price_per_thousand_requests', 'above the bound'],
     [{ origin: 'ftp://a.example' }, 422, 'origin', 'ftp'],
     [{ origin: 'https://a.example/x' }, 422, 'origin', 'a path'],
     [{ origin: 'https://u:p@a.example' }, 422, 'origin', 'a password'],

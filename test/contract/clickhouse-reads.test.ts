@@ -1,6 +1,7 @@
 import { openInterruptible } from '../fixtures/clickhouse-store.js'
 import { openStore } from '../fixtures/open-store.js'
 import { checkAnswers } from '../oracle/answers.js'
+import { checkBill } from '../oracle/bill.js'
 import { checkDeliveries } from '../oracle/deliveries.js'
 import { checkPhantomLinks } from '../oracle/phantom-links.js'
 import { checkRandomSites } from '../oracle/random-sites.js'
@@ -31,6 +32,7 @@ checkOnClickHouse((t, server) => {
   t.test('reads of random small sites equal the recount', { skip }, (t) => checkRandomSites(t, () => openOn(t, server)))
   t.test('missing pages equal their recount', async (t) => checkPhantomLinks(t, await openOn(t, server)))
   t.test('answers equal their recount', async (t) => checkAnswers(t, await openOn(t, server)))
+  t.test('the bill equals its recount', async (t) => checkBill(t, await openOn(t, server)))
   aggregatesContract(t, (t) => openOn(t, server))
   t.test('aggregates leave with their rows', async (t) => removedAggregates(t, await openOn(t, server)))
   t.test('aggregation may be interrupted anywhere', async (t) =>

@@ -89,6 +89,7 @@ const PARAMS: Readonly<Record<string, (audience: Audience) => readonly string[]>
   '/api/citation-gap/summary': () => ['', 'operator=OpenAI'],
   '/api/answers': () => ['minutes=60', 'by=page_operator&minutes=60', 'by=operator&operator=OpenAI'],
   '/api/answers/summary': () => ['minutes=60'],
+  '/api/bill': () => ['', 'operator=OpenAI'],
 }
 
 const VALUES: Readonly<Record<string, unknown>> = { exit_page: '/docs', goal: 'pro', duration: 60, referrer_spam: true }

@@ -46,6 +46,14 @@ export const formatAge = (seconds: number): string => {
 export const formatChange = (value: number): string =>
   `${value > 0 ? '+' : value < 0 ? '\u2212' : ''}${formatPercent(Math.abs(value))}`
 
+const MONEY_FIELDS = [
+  ...['cost', 'cost_per_reader', 'disallowed_cost'],
+  ...['price_per_gigabyte', 'price_per_thousand_requests', 'price_per_origin_second'],
+]
+const MONEY = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 6 })
+/** Formats an amount with every digit that it has, so that printed lines add up. */
+const formatMoney = (value: number): string => MONEY.format(value)
+
 type Format = (value: number) => string
 const FORMAT_BY_TYPE: Record<(typeof METRIC_INFO)[keyof typeof METRIC_INFO]['type'], Format> = {
   count: formatNumber,
@@ -61,6 +69,9 @@ const FORMAT_BY_NAME = new Map<string, Format>([
   ['adjusted', formatChange],
   ['time_on_page', formatDuration],
   ['freshness_gap', formatAge],
+  ...['origin_seconds', 'people_seconds'].map((name) => [name, formatAge] as const),
+  ...['refused_bytes', 'spoofed_bytes', 'disallowed_bytes'].map((name) => [name, formatBytes] as const),
+  ...MONEY_FIELDS.map((name) => [name, formatMoney] as const),
   ['scroll_depth', (value) => `${formatNumber(value)} %`],
   // Identifiers, not amounts.
   ...['id', 'line', 'status', 'last_status', 'asn'].map((name) => [name, String] as const),

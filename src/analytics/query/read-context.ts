@@ -1,5 +1,6 @@
 import { raw, type Sql, sql } from '../../storage/sql.js'
 import type { ResultRow, Store } from '../../storage/store.js'
+import type { Prices } from './bill.js'
 import type { BlockedUrls } from './blocked-urls.js'
 import { withComparison, withoutNulls } from './comparison.js'
 import type { Cursor } from './cursor.js'
@@ -15,11 +16,13 @@ import type { Recording } from './recording.js'
 import type { SaltPeriod } from './salt-periods.js'
 
 /** The site that a read is about. */
-export interface ReadSite {
+export interface ReadSite extends Prices {
   /** Its organisation, which shares the store with others. */
   readonly org?: number
   readonly id: number
   readonly timezone: string
+  /** ISO 4217, of its prices. */
+  readonly currency?: string
   /** The period after which a visitor gets another id. */
   readonly visitor_salt: SaltPeriod
   /** A URL is a citation gap if its ratio exceeds this multiple of the site's median; default 3. */

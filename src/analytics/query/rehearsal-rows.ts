@@ -110,6 +110,10 @@ export function aroundRefusals(plan: Plan, end: Date): Sql {
     group by agent_id, verdict`
 }
 
+/** The assistant or search engine that sent the visit which began with this pageview; null if none did. */
+export const arrivalSender = ({ dialect }: Plan): Sql =>
+  sql`coalesce(${arrivingAssistant(dialect)}, case when channel = 'Organic Search' then source end)`
+
 /**
  * Selects the visits that came from these assistants and search engines: `sender, hostname, pathname, day, visits`, by the page
  * at which they arrived. Visits by advertisements do not count: no index brought them.
@@ -117,7 +121,7 @@ export function aroundRefusals(plan: Plan, end: Date): Sql {
 export const visitsFrom = (plan: Plan, senders: readonly string[]): Sql => sql`
   select sender, hostname, pathname, day, count(distinct session_id) as visits
   from (
-    select coalesce(${arrivingAssistant(plan.dialect)}, case when channel = 'Organic Search' then source end) as sender,
+    select ${arrivalSender(plan)} as sender,
       hostname, pathname, session_id, ${dayOf(plan)} as day
     from events where ${inWindow(plan)} and kind = 'pageview' and ${raw(IS_FIRST_VIEW)}) v
   where ${isIn(raw('sender'), senders)}

@@ -15,7 +15,7 @@ export const SEVERITY_RANK = sql`case severity ${join(
 )} end`
 
 /** Selects the severity of disallowed fetches by `grace`, `verified` and `agent_id`. */
-const severityOf = (catalog: readonly CatalogAgent[]): Sql => {
+export const severityOf = (catalog: readonly CatalogAgent[]): Sql => {
   const agentsThat = (answer: 'yes' | 'no'): Sql => {
     const ids = catalog.filter(({ respects_robots }) => respects_robots === answer).map((agent) => agent.agent_id)
     return isIn(raw('agent_id'), ids)

@@ -6,6 +6,7 @@ import agentsOverview from './agents/overview.js'
 import agentsTimeseries from './agents/timeseries.js'
 import answersSummary from './answers/summary.js'
 import answers from './answers.js'
+import bill from './bill.js'
 import citationGapSummary from './citation-gap/summary.js'
 import citationGap from './citation-gap.js'
 import contentDecay from './content/decay.js'
@@ -79,5 +80,6 @@ export const reads: readonly Read[] = [
   policyViolationsByRule,
   contentDecay,
   phantomLinks,
+  bill,
   dimensions,
 ]

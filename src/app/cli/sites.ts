@@ -104,6 +104,21 @@ export const sitesUpdate = defineRequest({
     ),
     retentionDays: flag('--retention-days <n>', 'days until rows are deleted, or none', NumberOrNone.optional()),
     citationThreshold: flag('--citation-threshold <n>', 'fetches per arrival, or none', NumberOrNone.optional()),
+    pricePerGigabyte: flag(
+      '--price-per-gigabyte <n>',
+      'price of 10^9 bytes to agents, or none',
+      NumberOrNone.optional(),
+    ),
+    pricePerThousandRequests: flag(
+      '--price-per-thousand-requests <n>',
+      'price of 1,000 fetches by agents, or none',
+      NumberOrNone.optional(),
+    ),
+    pricePerOriginSecond: flag(
+      '--price-per-origin-second <n>',
+      'price of a second of origin time, or none',
+      NumberOrNone.optional(),
+    ),
     origin: flag(
       '--origin <url>',
       'URL to read robots.txt from, for rows sent by other servers, or none',
@@ -112,7 +127,19 @@ export const sitesUpdate = defineRequest({
   }),
   result: ManagedSite,
   request(call) {
-    const { domain, exclude, section, respectGpc, visitorSalt, retentionDays, citationThreshold, ...rest } = call.flags
+    const {
+      domain,
+      exclude,
+      section,
+      respectGpc,
+      visitorSalt,
+      retentionDays,
+      citationThreshold,
+      pricePerGigabyte,
+      pricePerThousandRequests,
+      pricePerOriginSecond,
+      ...rest
+    } = call.flags
     const change = {
       ...rest,
       domains: domain,
@@ -122,6 +149,9 @@ export const sitesUpdate = defineRequest({
       visitor_salt: visitorSalt,
       retention_days: retentionDays,
       citation_threshold: citationThreshold,
+      price_per_gigabyte: pricePerGigabyte,
+      price_per_thousand_requests: pricePerThousandRequests,
+      price_per_origin_second: pricePerOriginSecond,
     }
     const id = siteIdArgument(call)
     if (Object.values(change).every((value) => value === undefined))

@@ -49,7 +49,9 @@ const COMPARE = {
 
 /** Reports whether a verdict holds however many rows are missing: a count can only have been larger. */
 const isConclusive = ({ kind, metric, op }: Pick<Alert, 'kind' | 'metric' | 'op'>, verdict: boolean): boolean =>
-  kind !== 'change' && (metric === undefined || isCount(metric)) && verdict === (op === 'gt' || op === 'gte')
+  kind !== 'change' &&
+  (metric === undefined || kind === 'budget' || isCount(metric)) &&
+  verdict === (op === 'gt' || op === 'gte')
 
 interface AlertEvaluatorDeps extends MeasureDeps {
   alerts: Pick<Alerts, 'list' | 'get' | 'invalidate'>

@@ -68,6 +68,7 @@ const KIND_DESCRIPTIONS = {
   policy_violation: 'fetches that robots.txt disallowed',
   policy_changed: 'new versions of robots.txt or llms.txt',
   agent_errors: 'agent fetches with a status of 400 or more',
+  budget: "cost of agents' fetches at the site's prices",
 } as const
 const AUDIENCE_NAMES: Readonly<Record<string, string>> = { human: 'people', agent: 'agents', all: 'people and agents' }
 
@@ -102,6 +103,7 @@ export function alertMail(event: AlertEvent, to: string, key: string): MailMessa
 function describeCondition({ kind, metric, audience }: AlertEvent['alert']): string {
   if (kind === 'threshold') return `${metric} of ${AUDIENCE_NAMES[audience]}`
   if (kind === 'change') return `change of ${metric} of ${AUDIENCE_NAMES[audience]} against the window before`
+  if (kind === 'budget' && metric === 'bytes') return "bytes of agents' fetches"
   return KIND_DESCRIPTIONS[kind]
 }
 

@@ -5,6 +5,7 @@ import type { Filter } from '../../analytics/query/filters.js'
 import { prepareRead, type ReadDependencies, runRead } from '../../analytics/query/prepare-read.js'
 import type { Read } from '../../analytics/query/read.js'
 import agentsBreakdown from '../../analytics/reads/agents/breakdown.js'
+import bill from '../../analytics/reads/bill.js'
 import violations from '../../analytics/reads/policy/violations.js'
 import overview from '../../analytics/reads/stats/overview.js'
 import type { Records } from '../../storage/store.js'
@@ -65,6 +66,8 @@ function alertRead(alert: Alert, window: Window): { read: Read; query: URLSearch
       return { read: agentsBreakdown, query: alertQuery(alert, window, BY_AGENT) }
     case 'policy_violation':
       return { read: violations, query: alertQuery(alert, window, { limit: String(MAX_ROWS) }) }
+    case 'budget':
+      return { read: bill, query: alertQuery(alert, window) }
     case 'policy_changed':
       return undefined
   }
@@ -85,6 +88,14 @@ const Agents = z.array(
   z.object({ value: z.string().optional(), fetches: z.number(), spoofed: z.number(), verified: z.number().optional() }),
 )
 const Violations = z.array(z.looseObject({ severity: z.string(), fetches: z.number() }))
+
+const Line = z.looseObject({
+  kind: z.string(),
+  operator: z.string().optional(),
+  cost: z.number().optional(),
+  bytes: z.number().optional(),
+})
+const Bill = z.object({ lines: z.array(Line) })
 
 const optionalValue = (value: unknown): { value?: number } => (typeof value === 'number' ? { value } : {})
 
@@ -119,12 +130,33 @@ export async function measureAlert(
       const rows = Violations.parse(data).filter(({ severity }) => severity !== 'grace')
       return { value: rows.reduce((sum, { fetches }) => sum + fetches, 0), details: rows.slice(0, MAX_DETAILS) }
     }
+    case 'budget':
+      return measureBudget(alert, Bill.parse(data).lines)
     default: {
       const metric = { threshold: alert.metric, unverified_agent: 'spoofed', agent_errors: 'fetches' }[
         String(alert.kind)
       ]
       return { ...optionalValue(Metrics.parse(data)[metric ?? '']), details: [] }
     }
+  }
+}
+
+/** Adds up the lines of a bill. With filters, fetches that only claim a name are left out: they are not the operator's. */
+function measureBudget({ metric, filters }: Alert, lines: z.output<typeof Bill>['lines']): Measurement {
+  const charged = filters.length === 0 ? lines : lines.filter(({ kind }) => kind !== 'spoofed')
+  const amounts = charged.flatMap((line) => {
+    const amount = metric === 'bytes' ? line.bytes : line.cost
+    return amount === undefined || amount === 0 ? [] : [{ ...line, amount }]
+  })
+  const isKnown = metric === 'bytes' || lines.some(({ cost }) => cost !== undefined)
+  // Costs are whole millionths.
+  const value = Math.round(amounts.reduce((sum, { amount }) => sum + amount, 0) * 1e6) / 1e6
+  return {
+    ...(isKnown ? { value } : {}),
+    details: amounts
+      .toSorted((a, b) => b.amount - a.amount)
+      .slice(0, MAX_DETAILS)
+      .map(({ kind, operator = kind, amount }) => ({ operator, [metric ?? 'cost']: amount })),
   }
 }
 

@@ -210,4 +210,8 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
     'alter table sites add column rules_paused_by varchar',
     "insert into last_ids values ('rules', 0), ('redirects', 0), ('robots_texts', 0)",
   ],
+  // Prices of agents' fetches in the site's currency; null: none.
+  ['per_gigabyte', 'per_thousand_requests', 'per_origin_second'].map(
+    (unit) => `alter table sites add column price_${unit} double precision`,
+  ),
 ]

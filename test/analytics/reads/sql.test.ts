@@ -33,6 +33,7 @@ const MORE: Readonly<Record<string, Record<string, string>>> = {
   '/api/stats/journeys/steps': { steps: '["/","/docs"]' },
   '/api/policy': { path: '/docs' },
   '/api/stats/funnel/{id}': { step: '2' },
+  '/api/bill': { operator: 'OpenAI' },
 }
 const WORDS: Readonly<Record<string, Record<string, string>>> = {
   '/api/stats/funnel/{id}': { id: '1' },

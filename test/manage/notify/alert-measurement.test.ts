@@ -164,6 +164,45 @@ t.test('every kind measures its window by the reads', async (t) => {
   t.same(world.logged, [])
 })
 
+t.test('a budget is the cost of a window, or its bytes', async (t) => {
+  const operator: Alert['filters'] = [{ dimension: 'operator', op: 'is', value: 'OpenAI' }]
+  const claude = { agent_id: 'claudebot', operator: 'Anthropic' }
+  const agent_events = [
+    ...fetches(1, 30, { bytes: 3_000_000 }),
+    ...fetches(1, 30, { ...claude, bytes: 2_000_000 }),
+    ...fetches(1, 30, { ...spoofed, bytes: 1_000_000 }),
+    ...fetches(1, 30, { bytes: 9_000_000, action: 'block' }),
+    ...fetches(1, 90, { bytes: 9_000_000 }),
+  ]
+  // At 1.50 a megabyte.
+  const cases: [why: string, alert: Partial<Alert>, value: number | undefined, top?: object][] = [
+    ['the cost of all, those included that only claim a name', { value: 8 }, 9, { operator: 'OpenAI', cost: 4.5 }],
+    ['a budget that is spent is not exceeded', { value: 9 }, undefined],
+    ['one operator, without what only claims its name', { value: 4.4, filters: operator }, 4.5],
+    ['bytes', { value: 5_999_999, metric: 'bytes' }, 6_000_000, { operator: 'OpenAI', bytes: 3_000_000 }],
+    ['bytes of one operator', { value: 3_000_000, metric: 'bytes', filters: operator }, undefined],
+  ]
+  for (const [price, why] of [
+    [1_500, 'with a price'],
+    [null, 'without a price no cost is known'],
+  ] as const) {
+    const world = await alertEvaluation(t)
+    await world.records.write(sql`update sites set price_per_gigabyte = ${price} where id = 1`)
+    await world.commit({ events: [], agent_events })
+    const made = []
+    for (const [, alert] of cases)
+      made.push(await world.make({ kind: 'budget', audience: 'agent', metric: 'cost', op: 'gt', ...alert }))
+    await world.tick()
+    for (const [i, [of, { metric: counted }, value, top]] of cases.entries()) {
+      const event = await world.event(made[i]?.id ?? 0)
+      const isKnown = price !== null || counted === 'bytes'
+      t.equal(event?.value, isKnown ? value : undefined, `${why}: ${of}`)
+      if (isKnown && top) t.match(event?.details[0], top)
+    }
+    t.same(world.logged, [])
+  }
+})
+
 t.test('policy_changed counts versions that differ from the one before', async (t) => {
   const cases: [versions: [kind: string, status: number, sha: string, minutes: number][], n: number, why: string][] = [
     [[['robots', 200, 'a', 30]], 0, 'a first version is not a change'],

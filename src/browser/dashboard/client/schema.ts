@@ -164,6 +164,11 @@ export interface paths {
         };
         post: operations["post_batch"];
     };
+    "/api/bill": {
+        parameters: {
+        };
+        get: operations["get_bill"];
+    };
     "/api/citation-gap": {
         parameters: {
         };
@@ -1169,7 +1174,7 @@ export interface operations {
                             }[];
                             id: number;
                             /** @enum {string} */
-                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
                             last_fired_at?: string;
                             metric?: string;
                             name: string;
@@ -1211,7 +1216,7 @@ export interface operations {
                         [key: string]: unknown;
                     };
                     /** @enum {string} */
-                    kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                    kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
                     metric?: string;
                     name: string;
                     /** @enum {string} */
@@ -1243,7 +1248,7 @@ export interface operations {
                             }[];
                             id: number;
                             /** @enum {string} */
-                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
                             last_fired_at?: string;
                             metric?: string;
                             name: string;
@@ -1288,7 +1293,7 @@ export interface operations {
                             }[];
                             id: number;
                             /** @enum {string} */
-                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
                             last_fired_at?: string;
                             metric?: string;
                             name: string;
@@ -1345,7 +1350,7 @@ export interface operations {
                         [key: string]: unknown;
                     };
                     /** @enum {string} */
-                    kind?: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                    kind?: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
                     metric?: string | null;
                     name?: string;
                     op?: ("gt" | "gte" | "lt" | "lte") | null;
@@ -1375,7 +1380,7 @@ export interface operations {
                             }[];
                             id: number;
                             /** @enum {string} */
-                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors";
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
                             last_fired_at?: string;
                             metric?: string;
                             name: string;
@@ -2496,6 +2501,124 @@ export interface operations {
                 };
                 content: {
                     "application/x-ndjson": string;
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_bill: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience___"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                operator?: string;
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents?: {
+                                agent_id: string;
+                                bytes?: number;
+                                cost?: number;
+                                fetches?: number;
+                                name: string;
+                                origin_seconds?: number;
+                                purpose: string;
+                                without_bytes?: number;
+                                without_duration?: number;
+                            }[];
+                            buckets: {
+                                bytes?: number;
+                                cost?: number;
+                                fetches?: number;
+                                origin_seconds?: number;
+                                /** @constant */
+                                partial?: true;
+                                t: string;
+                                without_bytes?: number;
+                                without_duration?: number;
+                            }[];
+                            bytes?: number;
+                            change?: {
+                                [key: string]: number;
+                            };
+                            comparison?: {
+                                [key: string]: number;
+                            };
+                            cost?: number;
+                            currency: string;
+                            disallowed_cost?: number;
+                            disallowed_fetches: number;
+                            disobedience: {
+                                agent_id: string;
+                                bytes?: number;
+                                cost?: number;
+                                fetches?: number;
+                                name: string;
+                                operator: string;
+                                origin_seconds?: number;
+                                /** @enum {string} */
+                                severity: "breach" | "unbound" | "unclear" | "unverified" | "grace";
+                                /** @constant */
+                                spoofed?: true;
+                                without_bytes?: number;
+                                without_duration?: number;
+                            }[];
+                            fetches?: number;
+                            goals?: number;
+                            lines: {
+                                bytes?: number;
+                                change?: {
+                                    [key: string]: number;
+                                };
+                                comparison?: {
+                                    [key: string]: number;
+                                };
+                                cost?: number;
+                                cost_per_reader?: number;
+                                fetches?: number;
+                                goals?: number;
+                                /** @enum {string} */
+                                kind: "operator" | "no_operator" | "spoofed";
+                                /** @enum {string} */
+                                no_cost_per_reader?: "no_prices" | "no_reader_came" | "no_operator";
+                                operator?: string;
+                                origin_seconds?: number;
+                                readers?: number;
+                                share?: number;
+                                without_bytes?: number;
+                                without_duration?: number;
+                            }[];
+                            origin_seconds?: number;
+                            people_seconds: number;
+                            price_per_gigabyte?: number;
+                            price_per_origin_second?: number;
+                            price_per_thousand_requests?: number;
+                            readers?: number;
+                            refused_bytes: number;
+                            refused_fetches: number;
+                            spoofed_bytes: number;
+                            spoofed_fetches: number;
+                            without_bytes?: number;
+                            without_duration?: number;
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
                 };
             };
             default: components["responses"]["Error"];
@@ -6505,6 +6628,9 @@ export interface operations {
                             name: string;
                             org: number;
                             origin?: string;
+                            price_per_gigabyte?: number;
+                            price_per_origin_second?: number;
+                            price_per_thousand_requests?: number;
                             respect_gpc: boolean;
                             retention_days?: number;
                             sections: string[];
@@ -6536,6 +6662,9 @@ export interface operations {
                     name: string;
                     org?: number;
                     origin?: string;
+                    price_per_gigabyte?: number;
+                    price_per_origin_second?: number;
+                    price_per_thousand_requests?: number;
                     respect_gpc?: boolean;
                     retention_days?: number;
                     sections?: (string & (unknown & unknown))[];
@@ -6562,6 +6691,9 @@ export interface operations {
                             name: string;
                             org: number;
                             origin?: string;
+                            price_per_gigabyte?: number;
+                            price_per_origin_second?: number;
+                            price_per_thousand_requests?: number;
                             respect_gpc: boolean;
                             retention_days?: number;
                             sections: string[];
@@ -6598,6 +6730,9 @@ export interface operations {
                             name: string;
                             org: number;
                             origin?: string;
+                            price_per_gigabyte?: number;
+                            price_per_origin_second?: number;
+                            price_per_thousand_requests?: number;
                             respect_gpc: boolean;
                             retention_days?: number;
                             sections: string[];
@@ -6644,6 +6779,9 @@ export interface operations {
                     excluded_paths?: (string & (unknown & unknown))[];
                     name?: string;
                     origin?: string | null;
+                    price_per_gigabyte?: number | null;
+                    price_per_origin_second?: number | null;
+                    price_per_thousand_requests?: number | null;
                     respect_gpc?: boolean;
                     retention_days?: number | null;
                     sections?: (string & (unknown & unknown))[];
@@ -6669,6 +6807,9 @@ export interface operations {
                             name: string;
                             org: number;
                             origin?: string;
+                            price_per_gigabyte?: number;
+                            price_per_origin_second?: number;
+                            price_per_thousand_requests?: number;
                             respect_gpc: boolean;
                             retention_days?: number;
                             sections: string[];

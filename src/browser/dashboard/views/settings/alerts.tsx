@@ -18,8 +18,10 @@ const KINDS = [
   'policy_violation',
   'policy_changed',
   'agent_errors',
+  'budget',
 ] as const
 const METRICS = ['visitors', 'sessions', 'pageviews', 'events', 'fetches', 'agents', 'bounce', 'duration'] as const
+const BUDGETS = ['cost', 'bytes'] as const
 const AUDIENCES = ['human', 'agent', 'all'] as const
 const OPS = ['gt', 'gte', 'lt', 'lte'] as const
 
@@ -77,7 +79,8 @@ export function Alerts() {
             channels: toChannels(linesOf(fields, 'channels')),
             enabled: isChecked(fields, 'enabled'),
             ...(counted && op ? { op } : {}),
-            ...(counted && audience ? { audience } : {}),
+            ...(isOfReadership(kind) && audience ? { audience } : {}),
+            ...(kind === 'budget' ? { filters: byOperator(textOf(fields, 'operator')) } : {}),
             ...(counted ? { value: Number(textOf(fields, 'value')), metric: textOf(fields, 'metric') } : {}),
           }
         },
@@ -88,12 +91,23 @@ export function Alerts() {
   )
 }
 
-const isCounted = (kind: string): boolean => kind === 'threshold' || kind === 'change'
+const isOfReadership = (kind: string): boolean => kind === 'threshold' || kind === 'change'
+const isCounted = (kind: string): boolean => isOfReadership(kind) || kind === 'budget'
+
+const byOperator = (operator: string) =>
+  operator === '' ? [] : [{ dimension: 'operator', op: 'is' as const, value: operator }]
+const operatorOf = (row: Alert | undefined): string | undefined => {
+  const [filter] = row?.kind === 'budget' ? row.filters : []
+  return filter && 'value' in filter ? String(filter.value) : undefined
+}
+
+const metricText = (metric: string): string =>
+  metric === 'cost' ? t().settings.alerts.cost : (t().parts.metric[metric] ?? metric)
 
 function describe({ kind, metric, op, value, window_minutes }: Alert): string {
   const texts = t().settings.alerts
   if (!isCounted(kind)) return texts.kinds[kind]
-  return `${t().parts.metric[metric ?? ''] ?? metric ?? ''} ${t().shell.operators[op] ?? op} ${value} / ${window_minutes} min`
+  return `${metricText(metric ?? '')} ${t().shell.operators[op] ?? op} ${value} / ${window_minutes} min`
 }
 
 function AlertFields({ row }: { row: Alert | undefined }) {
@@ -107,17 +121,26 @@ function AlertFields({ row }: { row: Alert | undefined }) {
       </Field>
       {isCounted(kind) && (
         <>
-          <Select
-            label={t().shell.readership}
-            name="audience"
-            value={row?.audience ?? 'human'}
-            choices={AUDIENCES.map((each) => [each, texts.audiences[each]])}
-          />
+          {isOfReadership(kind) ? (
+            <Select
+              label={t().shell.readership}
+              name="audience"
+              value={row?.audience ?? 'human'}
+              choices={AUDIENCES.map((each) => [each, texts.audiences[each]])}
+            />
+          ) : (
+            <Input
+              label={texts.ofOperator}
+              hint={texts.ofOperatorHint}
+              name="operator"
+              defaultValue={operatorOf(row)}
+            />
+          )}
           <Select
             label={texts.metric}
             name="metric"
-            value={row?.metric ?? 'visitors'}
-            choices={METRICS.map((each) => [each, t().parts.metric[each] ?? each])}
+            value={row?.metric ?? (kind === 'budget' ? 'cost' : 'visitors')}
+            choices={(kind === 'budget' ? BUDGETS : METRICS).map((each) => [each, metricText(each)])}
           />
           <Select
             label={t().shell.operator}
