@@ -16,7 +16,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const VIEWS = [
   ...['', 'live', 'pages', 'pages/%2Fp%2F1', 'sources', 'places', 'devices', 'events', 'goals', 'funnels', 'journeys'],
   ...['hours', 'retention', 'sessions', 'visitors', 'performance', 'errors', 'agents', 'agents/gptbot', 'coverage'],
-  ...['citation-gap', 'policy', 'violations', 'decay', 'catalog', 'no-such-view'],
+  ...['citation-gap', 'answers', 'policy', 'violations', 'decay', 'catalog', 'no-such-view'],
   ...['site', 'install', 'shares', 'alerts', 'keys', 'members', 'account'].map((section) => `settings/${section}`),
 ]
 

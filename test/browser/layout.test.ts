@@ -29,7 +29,7 @@ const SCREENS = [
 const LAPTOPS = [961, 1100, 1180, 1181, 1240, 1241, 1280, 1366, 1439]
 /** Views with tables of many headings, or with tags, which are longer in German. */
 const TABLES = [
-  ...['', 'citation-gap', 'agents', 'sources', 'coverage', 'sessions', 'catalog'],
+  ...['', 'citation-gap', 'answers', 'agents', 'sources', 'coverage', 'sessions', 'catalog'],
   ...['decay', 'violations', 'goals', 'performance', 'agents/gptbot'],
 ]
 /** The longest name of a time. */

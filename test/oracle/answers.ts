@@ -186,7 +186,7 @@ function recount(question: Question, group: Group, hasGoals: boolean): object[] 
         : own.length > 0
           ? { delays: delays.toSorted((a, b) => a - b) }
           : {}),
-      ...(hasGoals && own.length > 0 ? { goals: own.reduce((sum, { hits }) => sum + goalsOf(hits), 0) } : {}),
+      ...(hasGoals ? { goals: own.reduce((sum, { hits }) => sum + goalsOf(hits), 0) } : {}),
     }
   })
 }

@@ -150,7 +150,7 @@ export function answerRows(plan: Plan, scope: AnswerScope, keys: readonly string
         ${dialect.quantile(raw('delay'), 0.5)} as median_delay, ${dialect.quantile(raw('ms'), 0.5)} as median_stay${join(single, '')}
       from (
         select operator, hostname, pathname, ${count('count(*)')} as fetches, ${count('0')} as followed,
-          ${count('0')} as arrivals, ${count('0')} as same_page, null as goals, null as delay,
+          ${count('0')} as arrivals, ${count('0')} as same_page, ${hasGoals ? count('0') : raw('null')} as goals, null as delay,
           null as ms, null as place
         from (${liveFetches(plan, scope)}) f
         where ${isCounted(plan)} group by operator, hostname, pathname

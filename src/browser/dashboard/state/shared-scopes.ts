@@ -26,7 +26,14 @@ export const VIEW_SCOPES: Readonly<Record<string, Scope>> = {
   ...{ overview: 'overview', changes: 'changes', live: 'realtime', pages: 'pages', sources: 'sources' },
   ...{ places: 'locations', devices: 'devices', events: 'events', goals: 'goals', funnels: 'funnel' },
   ...{ journeys: 'journeys', hours: 'hours', retention: 'retention', performance: 'performance', errors: 'errors' },
-  ...{ agents: 'agents', coverage: 'agents', 'citation-gap': 'agents', policy: 'agents', violations: 'agents' },
+  ...{
+    agents: 'agents',
+    coverage: 'agents',
+    'citation-gap': 'agents',
+    answers: 'agents',
+    policy: 'agents',
+    violations: 'agents',
+  },
   ...{ decay: 'agents', catalog: 'agents' },
 }
 

@@ -80,6 +80,8 @@ export const parts: Texts['parts'] = {
   moreGaps: (n) => `Weitere nicht vollständig erfasste Zeiten: ${formatNumber(n)}.`,
   /** Warnings by code; the API's own words where they are absent. */
   warning: {
+    no_referrers_in_logs:
+      'Abrufe aus Zugriffsprotokollen ohne Referrer zählen hier nicht: Ob ein Leser folgte, ist dort nicht bekannt.',
     arrivals_are_a_floor: 'KI-Besuche sind eine Untergrenze: Apps und Links ohne Referrer zählen nicht.',
     first_cohort_partial:
       'Der Zeitraum beginnt mitten in einem Abschnitt; die erste Gruppe hat nur Menschen, die danach zum ersten Mal kamen.',

@@ -42,6 +42,7 @@ export const shell: Texts['shell'] = {
     agents: 'Agenten',
     coverage: 'Abdeckung',
     'citation-gap': 'Zitatlücke',
+    answers: 'Antworten',
     policy: 'Regeln',
     robots: 'robots.txt',
     violations: 'Verstöße',

@@ -41,6 +41,7 @@ export const shell = {
     agents: 'Agents',
     coverage: 'Coverage',
     'citation-gap': 'Citation gap',
+    answers: 'Answers',
     policy: 'Policy',
     robots: 'robots.txt',
     violations: 'Violations',

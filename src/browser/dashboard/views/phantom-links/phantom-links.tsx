@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
+import { BothSides } from '../../parts/both-sides.js'
 import { PlainButton } from '../../parts/buttons.js'
 import { buttonColumn, column, textColumn } from '../../parts/columns.js'
 import { act, Dialog, Form, toast } from '../../parts/dialogs.js'
@@ -138,7 +139,15 @@ function columns(rows: readonly Row[], redirects: readonly Redirect[], choose: (
     {
       ...{ key: 'whom', width: '24%', phone: 'below' },
       head: texts.byWhom(<Mark of="human" />, <Mark of="agent" />),
-      cell: ({ requests, fetches }) => <BothSides people={requests} agents={fetches} most={most} />,
+      cell: ({ requests, fetches }) => (
+        <BothSides
+          people={requests}
+          agents={fetches}
+          most={{ people: most, agents: most }}
+          label={texts.both(formatNumber(requests), formatNumber(fetches))}
+          format={formatNumber}
+        />
+      ),
     },
     column(texts.lost, { right: true, width: '84px', phone: 'below-end' }, ({ lost }) => (
       <>
@@ -179,21 +188,3 @@ function columns(rows: readonly Row[], redirects: readonly Redirect[], choose: (
 /** Readers lost, and their share where enough of them came to tell. */
 const lossOf = ({ lost, share }: { lost: number; share?: number }): string =>
   formatNumber(lost) + (share === undefined ? '' : ` (${formatShare(share, 0)})`)
-
-/** People to the left, assistants to the right, on one scale. */
-function BothSides({ people, agents, most }: { people: number; agents: number; most: number }) {
-  const [left, right] = [(people / most) * 32, (agents / most) * 32]
-  return (
-    <svg class="chart" height="16" role="img" aria-label={t().phantom.both(formatNumber(people), formatNumber(agents))}>
-      <line x1="50%" x2="50%" y1="0" y2="16" stroke="var(--line)" />
-      <rect x={`${50 - left}%`} width={`${left}%`} y="5" height="6" fill="var(--people)" />
-      <rect x="50%" width={`${right}%`} y="5" height="6" fill="var(--agents)" />
-      <text x={`${48 - left}%`} y="12" text-anchor="end">
-        {formatNumber(people)}
-      </text>
-      <text x={`${52 + right}%`} y="12">
-        {formatNumber(agents)}
-      </text>
-    </svg>
-  )
-}

@@ -76,7 +76,7 @@ from (
       max(case when place = 4 then delay end) as delay_4
   from (
     select operator, hostname, pathname, count(*) as fetches, 0 as followed, 0 as arrivals,
-        0 as same_page, null as goals, null as delay, null as ms, null as place
+        0 as same_page, 0 as goals, null as delay, null as ms, null as place
     from (
       select operator, hostname, pathname, epoch_ms(timestamp) as fetched, case when ((country is not null and country in ('US'))) then 1 else 0 end as passes
       from agent_events

@@ -1,0 +1,5 @@
+import type { LaterTexts } from '../shape.js'
+import { answers } from './answers.js'
+
+/** German texts of views that are loaded on first use. */
+export const later: LaterTexts = { answers }

@@ -1,0 +1,184 @@
+import { ExportMenu } from '../../charts/export-menu.js'
+import type { DataOf } from '../../client/index.js'
+import { BothSides } from '../../parts/both-sides.js'
+import { changeColumn, column, countText } from '../../parts/columns.js'
+import { ListPanel } from '../../parts/list-panel.js'
+import { Mark, MarkKey } from '../../parts/marks.js'
+import { Cut, PageName } from '../../parts/names.js'
+import { pageNumber } from '../../parts/paging.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { type Column, Table } from '../../parts/table.js'
+import { go, place } from '../../state/address.js'
+import { type Result, useRead } from '../../state/data.js'
+import { formatNumber, formatSeconds, formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
+import { envelope, mixedEnvelope } from '../../state/question.js'
+import { whenText } from '../../state/window.js'
+import { t } from '../../texts/index.js'
+import { later } from '../../texts/later.js'
+import { DelayChart } from './delay-chart.js'
+
+const LIMIT = 50
+/** Minutes within which a reader follows a fetch: the default of the API. */
+const MINUTES = 10
+
+type Row = DataOf<'/api/answers'>[number]
+type Summary = Result<'/api/answers/summary'>
+
+/** Assistants' live fetches beside the readers who came from the same operator soon after. */
+export default function Answers() {
+  const texts = later().answers
+  const { operator } = place.value.own
+  const ask = { ...mixedEnvelope(), minutes: MINUTES, operator: operator || undefined }
+  const summary = useRead('/api/answers/summary', ask)
+  const operators = useRead('/api/answers', { ...mixedEnvelope(), minutes: MINUTES, by: 'operator' })
+  const pages = useRead('/api/answers', {
+    ...ask,
+    compare: envelope('agent').compare,
+    limit: LIMIT,
+    page: pageNumber(),
+  })
+  const { data: rows = [], meta } = pages
+  return (
+    <Sheet title={t().shell.view.answers}>
+      <Sentence answers={[summary]} also={[pages]}>
+        {() => sentence(summary)}
+      </Sentence>
+      <ListPanel
+        title={texts.byPage}
+        aside={meta?.total !== undefined && quantity('/api/answers total', meta.total).text}
+        right={<ExportMenu report="answers" only="agent" picture={false} more={operator ? { operator } : {}} />}
+        answer={pages}
+        emptyText={texts.none}
+        skeleton={10}
+        rows={rows}
+        rowKey={({ hostname, pathname }) => `${hostname}${pathname}`}
+        columns={pageColumns(rows)}
+        limit={LIMIT}
+        below={
+          <div class="narrow">
+            <p class="legend foot">
+              <MarkKey words={{ human: texts.keyFollowed, agent: texts.fetched }} />
+            </p>
+          </div>
+        }
+      />
+      <DelayChart summary={summary} minutes={MINUTES} />
+      <Panel
+        span={5}
+        title={texts.byOperator}
+        answers={[operators]}
+        empty={operators.data?.length === 0}
+        emptyText={texts.none}
+        skeleton={8}
+      >
+        {() => (
+          <>
+            <Table
+              label={texts.byOperator}
+              rows={operators.data ?? []}
+              rowKey={({ operator = '' }) => operator}
+              columns={operatorColumns()}
+            />
+            <p class="foot">
+              <b>{texts.carefulTitle}</b>
+            </p>
+            <p class="foot">{texts.careful(texts.minutes(formatNumber(MINUTES)))}</p>
+          </>
+        )}
+      </Panel>
+    </Sheet>
+  )
+}
+
+function sentence({ data }: Summary): readonly unknown[] {
+  const texts = later().answers
+  const { fetches = 0, followed = 0, delay } = data ?? {}
+  if (fetches === 0) return [texts.none]
+  const number = (field: 'fetches' | 'followed', n: number, of: 'people' | 'agents') =>
+    quantity(`/api/answers/summary ${field}`, n, (text) => <span class={of}>{text}</span>)
+  return [
+    ...texts.sentence(whenText(), number('fetches', fetches, 'agents')),
+    ...(followed > 0
+      ? texts.followed(
+          number('followed', followed, 'people'),
+          MINUTES,
+          delay === undefined ? undefined : formatSeconds(delay),
+        )
+      : []),
+    ...texts.notFollowed(quantity('/api/answers/summary fetches', fetches - followed)),
+  ]
+}
+
+/** The time between, or each of few times, which have no median. */
+function Between({ of: { delay, delays } }: { of: Row }) {
+  const texts = later().answers
+  if (delay !== undefined) return formatSeconds(delay)
+  return (
+    <span class="muted small reason">
+      {delays === undefined ? texts.noReader : texts.few(delays.map((each) => formatNumber(each)).join(', '))}
+    </span>
+  )
+}
+
+function pageColumns(rows: readonly Row[]): Column<Row>[] {
+  const texts = later().answers
+  const most = {
+    people: Math.max(...rows.map(({ followed = 0 }) => followed)),
+    agents: Math.max(...rows.map(({ fetches = 0 }) => fetches)),
+  }
+  return [
+    column(t().overview.page, {}, ({ pathname = '' }) => <PageName path={pathname} />),
+    {
+      ...{ key: 'both', width: '30%', phone: 'below' },
+      head: texts.axis(<Mark of="human" />, <Mark of="agent" />),
+      cell: ({ followed = 0, fetches = 0 }) => (
+        <BothSides
+          people={followed}
+          agents={fetches}
+          most={most}
+          label={texts.both(formatNumber(followed), formatNumber(fetches))}
+          format={formatNumber}
+        />
+      ),
+    },
+    column(texts.share, { right: true, width: '84px' }, ({ followed = 0, arrivals = 0, fetches = 0 }) =>
+      arrivals < 5 ? (
+        <span class="muted small">{texts.ofAll(formatNumber(followed), formatNumber(fetches))}</span>
+      ) : (
+        formatShare(followed / fetches, 0)
+      ),
+    ),
+    column(texts.delay, { right: true, width: '150px', phone: 'below-end' }, (row) => <Between of={row} />),
+    column(texts.goals, { right: true, width: '64px' }, ({ goals }) => goals !== undefined && formatNumber(goals)),
+    changeColumn<Row>('fetches', { width: '84px' }),
+  ]
+}
+
+/** The operators; a click keeps one. */
+function operatorColumns(): Column<Row>[] {
+  const texts = later().answers
+  const { own } = place.value
+  return [
+    column(t().overview.operator, {}, ({ operator = '' }) => (
+      <button
+        type="button"
+        class="cut"
+        aria-pressed={own.operator === operator}
+        aria-label={t().parts.filterBy(operator)}
+        onClick={() => go({ own: { ...own, operator: own.operator === operator ? '' : operator, page: '' } })}
+      >
+        <Cut text={operator} />
+      </button>
+    )),
+    column(texts.share, { right: true, width: '112px' }, ({ followed, fetches }) => (
+      <>
+        <Mark of="human" /> {texts.ofAll(countText(followed), countText(fetches))} <Mark of="agent" />
+      </>
+    )),
+    column(texts.delay, { right: true, width: '32%', wide: true }, (row) => <Between of={row} />),
+    column(texts.unseen, { right: true, width: '84px' }, ({ fetches = 0, followed = 0 }) =>
+      formatNumber(fetches - followed),
+    ),
+  ]
+}
