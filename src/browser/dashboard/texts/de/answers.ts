@@ -1,14 +1,18 @@
 import type { LaterTexts } from '../shape.js'
 
 export const answers: LaterTexts['answers'] = {
-  sentence: (when, fetches) => [`${when}: Assistenten antworteten Menschen mit `, fetches.shown, ' von Seiten. '],
+  sentence: (when, fetches) => [
+    `${when}: `,
+    fetches.shown,
+    ' von Seiten, mit denen Assistenten Menschen antworteten. ',
+  ],
   followed: (followed, minutes, delay) => [
     'Auf ',
     followed.shown,
     ` folgte innerhalb von ${minutes === 1 ? 'einer Minute' : `${minutes} Minuten`} ein Leser vom selben Betreiber`,
     delay === undefined ? '. ' : `, im Median nach ${delay}. `,
   ],
-  notFollowed: (rest) => ['Nach ', rest.shown, ' war kein Leser zu sehen.'],
+  notFollowed: (rest) => ['Auf ', rest.shown, ' folgte kein Leser, der zu sehen war.'],
   none: 'In dieser Zeit rief kein Assistent eine Seite ab, um einem Menschen zu antworten.',
   byPage: 'Nach Seite',
   byOperator: 'Nach Betreiber',

@@ -3,9 +3,9 @@ import type { Parts } from '../rich-text.js'
 
 export const answers = {
   sentence: (when: string, fetches: Quantity<'fetches'>): Parts => [
-    `${when}, assistants answered people with `,
+    `${when}, assistants made `,
     fetches.shown,
-    ' of pages. ',
+    ' of pages to answer people. ',
   ],
   followed: (followed: Quantity<'fetches'>, minutes: number, delay: string | undefined): Parts => [
     followed.shown,
