@@ -5,12 +5,12 @@ import type { RangeLookup, Ranges } from './ranges/ranges.js'
 import { listsOfAgent } from './ranges/sources.js'
 import type { Rdns, RdnsResult } from './rdns.js'
 import type { SignatureCheck } from './signature/signatures.js'
-import { VERDICTS, type Verdict, type VerifiableRequest } from './verdict.js'
+import { provenBy, VERDICTS, type Verdict, type VerifiableRequest } from './verdict.js'
 
 interface VerifierDeps {
   /** Must return the same result if it is called twice with one request: a nonce that occurs twice is a replay. */
   signatures?: { check(request: VerifiableRequest, at: number): SignatureCheck }
-  ranges: Pick<Ranges, 'lookUp'>
+  ranges: Pick<Ranges, 'lookUp'> & Partial<Pick<Ranges, 'confirmingList'>>
   /** Absent if DNS must not be used (`--offline`). */
   rdns?: Rdns
 }
@@ -81,10 +81,11 @@ export function createVerifier({ signatures, ranges, rdns }: VerifierDeps) {
       if (!agent || agent.client_side) return { now: VERDICTS.unverifiable }
       const signed = checkSignature(request, at)
       const signature = signatureEvidence(signed, agent)
-      if (signature === 'confirms') return { now: VERDICTS.web_bot_auth }
+      if (signature === 'confirms') return { now: provenBy(VERDICTS.web_bot_auth, signed.proof) }
       const address = parseAddress(request.ip)
       const listed = address ? ranges.lookUp(agent, address, at) : listsOfAgent(agent).length > 0 ? 'unknown' : 'none'
-      if (listed === 'inside') return { now: VERDICTS.ranges }
+      if (address && listed === 'inside')
+        return { now: provenBy(VERDICTS.ranges, ranges.confirmingList?.(agent, address, at)) }
       const list = rangeEvidence(listed, agent)
       const name = !agent.rdns_suffixes ? undefined : address && rdns ? rdns.lookUp(agent, address) : 'transient'
       const later = signed.state === 'pending' && signature === 'open' ? signed.later : undefined
@@ -103,7 +104,8 @@ async function settleLater(
 ): Promise<Verdict> {
   try {
     const [signature, name] = await Promise.all([signed, named])
-    return verdictOf(signatureEvidence(signature, agent), list, name && dnsEvidence(name))
+    const verdict = verdictOf(signatureEvidence(signature, agent), list, name && dnsEvidence(name))
+    return verdict === VERDICTS.web_bot_auth ? provenBy(verdict, signature.proof) : verdict
   } catch {
     return VERDICTS.indeterminate
   }

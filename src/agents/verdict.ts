@@ -13,7 +13,22 @@ export interface Verdict {
   /** True if confirmed, false if spoofed, null if neither can be shown. */
   verified: boolean | null
   verification: VerificationStatus
+  /** The list or directory that confirmed the claim: its URL, or the name of a local file; absent for other ways. */
+  proof?: string
+  /** When it was last confirmed to be current. */
+  proof_at?: Date
 }
+
+/** A list of addresses or a directory of keys that confirmed a claim. */
+export interface Proof {
+  source: string
+  /** When it was last confirmed to be current; milliseconds since 1970. */
+  at: number
+}
+
+/** Returns a verdict with what confirmed the claim. */
+export const provenBy = (verdict: Verdict, proof: Proof | undefined): Verdict =>
+  proof === undefined ? verdict : { ...verdict, proof: proof.source, proof_at: new Date(proof.at) }
 
 export const VERDICTS: { readonly [S in VerificationStatus]: Verdict } = {
   web_bot_auth: { verified: true, verification: 'web_bot_auth' },

@@ -113,6 +113,8 @@ export const COLUMN_TYPES: {
     action: 'varchar',
     rule: 'integer',
     accepts: 'varchar',
+    proof: 'varchar',
+    proof_at: 'timestamp',
   },
 }
 

@@ -142,7 +142,8 @@ export interface Placement {
 export type LateVerdict = Pick<
   AgentEventRow,
   'site_id' | 'timestamp' | 'agent_id' | 'ip_hash' | 'verified' | 'verification'
->
+> &
+  Partial<Pick<AgentEventRow, 'proof' | 'proof_at'>>
 
 export interface UnjudgedSelection {
   hostnames: readonly string[]
@@ -165,8 +166,8 @@ export interface FetchGroup extends Pick<AgentEventRow, 'user_agent' | 'agent_id
 }
 
 /**
- * The agent that the fetches of a user agent, agent and kind of naming get. If `to` is another agent, `verified` and the
- * columns of robots.txt become null, and `verification` the one given here.
+ * The agent that the fetches of a user agent, agent and kind of naming get. If `to` is another agent, `verified`, its
+ * proof and the columns of robots.txt become null, and `verification` the one given here.
  */
 export interface AgentChange
   extends Pick<AgentEventRow, 'user_agent' | 'agent_id' | 'operator' | 'purpose' | 'verification'> {

@@ -121,6 +121,8 @@ export const listVerdicts = (verdicts: readonly LateVerdict[]): ChangeTable =>
       at_ip: 'ubigint',
       new_verified: 'boolean',
       new_verification: 'varchar',
+      new_proof: 'varchar',
+      new_proof_at: 'timestamp',
     },
     verdicts.map(({ timestamp }) => timestamp),
   )

@@ -142,6 +142,10 @@ export interface AgentEventRow {
   verified: boolean | null
   /** web_bot_auth, ranges, rdns, spoofed, unverifiable, indeterminate */
   verification: string
+  /** The list of addresses or directory of keys that verified the claim: its URL, or the name of a local file; null for other ways. */
+  proof: string | null
+  /** When that list or directory was last confirmed to be current. */
+  proof_at: Date | null
   method: string
   hostname: string
   pathname: string

@@ -122,6 +122,30 @@ t.test('combines signature, ranges and reverse DNS into a verdict', async (t) =>
       `${why}: whether a later verdict is promised`,
     )
   }
+  const proof = { source: 'https://keys.example/directory', at: AT - 5_000 }
+  const list = { source: 'https://lists.example/all.json', at: AT - 9_000 }
+  const proofs: readonly [SignatureCheck['state'], RangeLookup, object, string][] = [
+    [
+      'valid',
+      'inside',
+      { ...VERDICTS.web_bot_auth, proof: proof.source, proof_at: new Date(proof.at) },
+      'the directory',
+    ],
+    ['none', 'inside', { ...VERDICTS.ranges, proof: list.source, proof_at: new Date(list.at) }, 'the list'],
+    ['none', 'outside', VERDICTS.rdns, 'a name has no list'],
+  ]
+  for (const [state, found, expected, why] of proofs) {
+    const signed = { state, agent: agents.get('all'), ...(state === 'valid' && { proof }) }
+    const ranges = { lookUp: () => found, confirmingList: () => list }
+    const way = { signatures: { check: () => signed }, ranges, rdns: { lookUp: () => 'true' as const } }
+    t.same(createVerifier(way).check(agents.get('all'), request(), AT), { now: expected }, `proof: ${why}`)
+    const late = {
+      check: () => ({ state: 'pending' as const, agent: agents.get('all'), later: Promise.resolve(signed) }),
+    }
+    const checked = createVerifier({ ...way, signatures: late, ranges: { lookUp: () => 'none' } })
+    const { later } = checked.check(agents.get('all'), request(), AT)
+    if (state === 'valid') t.same(await later, expected, 'the same for a directory that was fetched first')
+  }
   const verifier = createVerifier({ ranges: { lookUp: () => 'inside' }, rdns: { lookUp: () => 'true' } })
   t.same(
     verifier.check(undefined, request(), AT),

@@ -109,7 +109,7 @@ const settled = async (done: () => boolean) => {
 }
 
 t.test('fetches each list once, caches it, and renews it with its ETag', async (t) => {
-  const { bodies, base, data, clock, open, lookUp, paths, logged } = await setUpLists(t)
+  const { bodies, base, data, clock, open, lookUp, paths, logged, catalog } = await setUpLists(t)
   bodies.set('/one.json', { body: google('1.2.3.0/24', '2600::/32'), etag: '"1"' })
   bodies.set('/v4', { body: '5.5.0.0/16\n' })
   bodies.set('/v6', { body: '2a03::/32\n' })
@@ -160,6 +160,19 @@ t.test('fetches each list once, caches it, and renews it with its ETag', async (
   await settled(() => ranges.status().every(({ refreshed_at }) => refreshed_at.startsWith('2026-11-22')))
   t.same(paths(), ['/help', '/one.json again', '/v4', '/v6'])
   t.equal(ranges.status()[0]?.refreshed_at, new Date(clock.now).toISOString(), 'a 304 response makes it fresh')
+  for (const [id, ip, list] of [
+    ['alpha', '1.2.3.4', '/one.json'],
+    ['gamma', '2a03::1', '/v6'],
+    ['gamma', '1.2.3.4', undefined],
+  ] as const) {
+    const agent = catalog.get(id)
+    const expected = list && { source: `${base}${list}`, at: clock.now }
+    t.same(
+      agent && ranges.confirmingList(agent, addressOf(ip), clock.now),
+      expected,
+      `the list that confirms ${id} ${ip}`,
+    )
+  }
 
   await settled(() => JSON.stringify(open().status()) === JSON.stringify(ranges.status()))
   const again = open({ offline: true })

@@ -221,7 +221,8 @@ export const WRITE_STEPS: readonly WriteStep[] = [
       store.updateVerdicts(
         // More than a URL can have.
         [fetchAt('09:00:00'), fetchAt('09:00:01'), ...Array(500).fill(fetchAt('08:00:00'))].map((fetch) => ({
-          ...{ ...fetch, site_id: 1, agent_id: 'gptbot', verified: true, verification: 'rdns' },
+          ...{ ...fetch, site_id: 1, agent_id: 'gptbot', verified: true, verification: 'web_bot_auth' },
+          ...{ proof: 'https://keys.example/directory', proof_at: at('07:00:00') },
         })),
       ),
   },

@@ -1,5 +1,7 @@
+import { basename } from 'node:path'
 import type { Address } from '../../base/address.js'
 import type { Agent } from '../catalog.js'
+import type { Proof } from '../verdict.js'
 import { type LocalList, readLocalLists } from './local-lists.js'
 import { createPrefixSet } from './prefix-set.js'
 import { createPublishedLists, type PublishedList, type PublishedListsDeps, type RangeList } from './published-lists.js'
@@ -36,6 +38,8 @@ export function createRanges(deps: RangesDeps) {
   let lists = listsByAgent(deps, local, published)
   for (const file of local.ignored) deps.log('warn', `ranges: ${file} is named after no agent and no published list`)
 
+  const confirms = ({ set, at: refreshedAt, local }: RangeList, address: Address, at: number): boolean =>
+    set?.has(address) === true && (local || at - refreshedAt <= STALE_AFTER_MS)
   const isUsed = (list: PublishedList) => list.agents.some((id) => lists.get(id)?.includes(list))
 
   return {
@@ -45,13 +49,19 @@ export function createRanges(deps: RangesDeps) {
       if (agentLists.length === 0) return 'none'
       let unknown = false
       let silent = false
-      for (const { set, at: refreshedAt, local, helpPage } of agentLists) {
+      for (const list of agentLists) {
+        const { set, at: refreshedAt, helpPage } = list
         // A list that is much newer than the request does not tell which addresses were listed then.
         unknown ||= set === undefined || Math.abs(at - refreshedAt) > STALE_AFTER_MS
         silent ||= helpPage
-        if (set?.has(address) && (local || at - refreshedAt <= STALE_AFTER_MS)) return 'inside'
+        if (confirms(list, address, at)) return 'inside'
       }
       return unknown ? 'unknown' : silent ? 'silent' : 'outside'
+    },
+    /** Returns the list that has an address which `lookUp` found inside: a URL, or a local file's name without its folders. */
+    confirmingList(agent: Agent, address: Address, at: number): Proof | undefined {
+      const list = lists.get(agent.id)?.find((one) => confirms(one, address, at))
+      return list && { source: list.local ? basename(list.source) : list.source, at: list.at }
     },
     /** Returns the status of every agent that has at least one list. */
     status: (): RangesStatus[] => [...lists].flatMap(([agent_id, all]) => statusOf(agent_id, all, now()) ?? []),

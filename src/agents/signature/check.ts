@@ -18,6 +18,8 @@ export interface KeyDirectory {
   url: string
   /** Absent if the directory was never fetched or its copy is too old. */
   keys?: Keys | undefined
+  /** When the copy was fetched; milliseconds since 1970. */
+  refreshed_at?: number | undefined
   /** True if the directory also publishes keys of unsupported kinds. */
   others: boolean
   /** True if the copy was fetched within the last minute, so a missing key is really missing. */

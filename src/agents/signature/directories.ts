@@ -148,6 +148,7 @@ const keysOf = ({ url, copy, error }: DirectoryState, agent: Agent, age: number)
   others: copy !== undefined && copy.others > 0,
   fresh: age < MINUTE_MS && error === undefined,
   keys: age < STALE_AFTER_MS ? copy?.usableKeys : undefined,
+  refreshed_at: copy?.refreshed_at,
 })
 
 function replaceCopy(directory: DirectoryState, copy: DirectoryCopy, from: number): void {

@@ -1,6 +1,6 @@
 import { SECOND_MS } from '../../base/time-units.js'
 import type { Agent } from '../catalog.js'
-import type { VerifiableRequest } from '../verdict.js'
+import type { Proof, VerifiableRequest } from '../verdict.js'
 import { checkSignatures, createNonces, mayCarrySignature, type SignatureFinding } from './check.js'
 import { createDirectories, type DirectoriesDeps, type DirectoryStatus } from './directories.js'
 
@@ -19,6 +19,8 @@ export interface SignatureCheck {
   agent?: Agent | undefined
   /** The host of the directory that the request names, if no agent of the catalog has it. */
   host?: string | undefined
+  /** If `valid`: the directory with the key. */
+  proof?: Proof | undefined
   /** One snake_case word; absent if `none` or `valid`. */
   reason?: string
   /** Present if `pending`; never rejects. */
@@ -68,7 +70,8 @@ export function createSignatures(deps: SignaturesDeps) {
     const agent = best.directory?.agent
     if (best.state === 'valid') {
       if (best.longLived) warnOfLongLife(best.directory.url)
-      return { state: 'valid', agent }
+      const { url: source, refreshed_at: at } = best.directory
+      return { state: 'valid', agent, proof: at === undefined ? undefined : { source, at } }
     }
     if (best.state === 'undecidable') return { state: best.state, reason: best.reason, agent, host: best.host }
     if (best.state !== 'key_unknown') return { state: best.state, reason: best.reason, agent }

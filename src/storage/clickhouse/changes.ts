@@ -199,10 +199,9 @@ export function buildReclassification(
       ),
       verification: raw('if(coalesce(now.moved, false), now.now_verification, e.verification)'),
       ...Object.fromEntries(
-        ['verified', 'robots_allowed', 'robots_rule', 'robots_line', 'robots_grace'].map((column) => [
-          column,
-          unlessMoved(column),
-        ]),
+        ['verified', 'proof', 'proof_at', 'robots_allowed', 'robots_rule', 'robots_line', 'robots_grace'].map(
+          (column) => [column, unlessMoved(column)],
+        ),
       ),
     },
     number,

@@ -52,7 +52,7 @@ const LOW_CARDINALITY = new Set([
     'timezone',
   ],
   ...['recorded_by', 'suspected_by', 'agent_id', 'operator', 'purpose', 'catalog_version', 'verification', 'method'],
-  ...['content_type', 'robots_rule', 'x_robots_tag', 'content_usage', 'action', 'accepts'],
+  ...['content_type', 'robots_rule', 'x_robots_tag', 'content_usage', 'action', 'accepts', 'proof'],
 ])
 
 /** Columns of a table whose rows have versions: the one with the highest `ver` counts, and none if that is deleted. */

@@ -144,5 +144,8 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
       prior_seen timestamp, replaced_at timestamp, digest varchar, samples integer, differing integer, varies boolean,
       text_length integer, headings integer, links integer, lang varchar, canonical varchar, title varchar,
       first_line varchar)`,
+    // The published list or directory that verified a fetch, and how current its copy was.
+    'alter table agent_events add column proof varchar',
+    'alter table agent_events add column proof_at timestamp',
   ],
 ]

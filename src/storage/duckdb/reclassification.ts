@@ -65,6 +65,8 @@ const updateAgents = (range: Sql, changes: readonly AgentChange[]): Sql => sql`
   update agent_events set agent_id = m.now_id, operator = m.now_operator, purpose = m.now_purpose,
     verified = case when m.moved then null else verified end,
     verification = case when m.moved then m.now_verification else verification end,
+    proof = case when m.moved then null else proof end,
+    proof_at = case when m.moved then null else proof_at end,
     robots_allowed = case when m.moved then null else robots_allowed end,
     robots_rule = case when m.moved then null else robots_rule end,
     robots_line = case when m.moved then null else robots_line end,

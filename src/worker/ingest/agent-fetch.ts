@@ -21,7 +21,7 @@ export interface AgentDeps {
 export function createAgentRow(
   { request, observation, is_page, status, bytes, duration_ms }: ObservedRequest,
   { agent }: Identification,
-  { verified, verification }: Verdict,
+  { verified, verification, proof, proof_at }: Verdict,
   deps: AgentDeps,
 ): AgentEventRow {
   const { site, at, hostname } = request
@@ -41,6 +41,8 @@ export function createAgentRow(
     user_agent: request.user_agent,
     verified,
     verification,
+    proof: proof ?? null,
+    proof_at: proof_at ?? null,
     method: truncate(observation.method, MAX_CHARACTERS.method),
     hostname,
     pathname: request.pathname,

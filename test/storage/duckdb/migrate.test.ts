@@ -40,6 +40,9 @@ const SUMMED: readonly Sql[] = [
 
 /** Takes the columns of versions 15 and 16 and the names of version 14 back. */
 const NAMES_OF_VERSION_13: readonly Sql[] = [
+  sql`drop table page_samples`,
+  sql`alter table agent_events drop column proof`,
+  sql`alter table agent_events drop column proof_at`,
   sql`alter table agent_events drop column action`,
   sql`alter table agent_events drop column rule`,
   sql`alter table agent_events drop column accepts`,

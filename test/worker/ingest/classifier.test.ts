@@ -276,6 +276,8 @@ t.test('creates an agent’s row', async (t) => {
     action: null,
     rule: null,
     accepts: null,
+    proof: null,
+    proof_at: null,
     import_id: null,
     import_key: null,
   })
