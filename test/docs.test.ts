@@ -29,7 +29,7 @@ t.test('the help of a command says which flags are required', async (t) => {
     ),
   )
   t.same(required, [
-    ...['rules export --for', 'redirects export --for'],
+    ...['evidence --agent', 'rules export --for', 'redirects export --for'],
     ...['keys create --name', 'sites create --name', 'sites create --domain', 'sites delete --yes'],
     ...['orgs create --name', 'users create --email', 'export --table'],
   ])

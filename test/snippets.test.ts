@@ -40,6 +40,7 @@ const WHO_RUNS: Readonly<Record<string, string>> = {
   'src/docs/coming-from.md: npx readership': 'test/docs-pages.test.ts',
   'src/docs/operations.md: npx readership doctor': 'test/app/cli/doctor-setups.test.ts and status.test.ts',
   'src/docs/operations.md: npx readership backup': 'test/storage/backup/',
+  'src/api/evidence/README.md: npx readership evidence': 'test/api/evidence.test.ts checks a folder',
   'src/rules/README.md: [': 'below, and test/rules/written-rules.test.ts',
   'src/rules/README.md: npx readership rules': 'below',
   'examples/frameworks/': 'test/frameworks runs the scripts of each package.json',

@@ -59,6 +59,7 @@ const TAG_DESCRIPTIONS: Record<string, string> = {
   redirects: 'Where readers of missing pages are sent, while the origin answers 404 or 410.',
   sites: 'The sites of this instance.',
   rules: 'Rules for agents, and what they would have done.',
+  evidence: 'Signed folders: the rules about an agent, and its fetches.',
   goals: 'Pages and events that count as conversions.',
   funnels: 'Steps that visitors take in order.',
   segments: 'Saved filters.',

@@ -6,6 +6,7 @@ import { createAlerts } from './alerts.js'
 import { createAnnotations } from './annotations.js'
 import { createAuditLog } from './audit-log.js'
 import { createDrops } from './drops.js'
+import { createEvidenceKeys } from './evidence-keys.js'
 import { createFlags } from './flags.js'
 import { createFunnels } from './funnels.js'
 import { createGoals } from './goals.js'
@@ -98,6 +99,7 @@ export function createManage(deps: ManageDeps) {
     annotations,
     imports,
     robotsTexts: createRobotsTexts(records, sites),
+    evidenceKeys: createEvidenceKeys(records, random),
     managed,
     drops: createDrops({ records, now, isWriter }),
     refusedHostnames: createRefusedHostnames({ sites: sites.list, orgs: orgs.list, now }),

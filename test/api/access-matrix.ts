@@ -153,6 +153,11 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['get /api/bill', row('unshared', 200)],
   ['post /api/policy/rehearsal', row('unshared', 200, { body: { site: 1, text: '' } })],
   ['get /api/policy/presets', row('manage', 200)],
+  ['get /api/evidence', row('manage', 200)],
+  ['post /api/evidence', row('write', 200)],
+  ['post /api/evidence/pdf', row('write', 422, { asks: '/api/evidence/pdf?site=1' })],
+  // There is a key when the first folder was made.
+  ['get /api/evidence/key', row('open', [200, 404])],
   ['get /api/robots-texts', row('manage', 200)],
   ['post /api/robots-texts', row('admin', 201, { body: { site: 1, text: '', disallow_search_engines: true } })],
   ['delete /api/robots-texts', row('admin', 204, { asks: '/api/robots-texts?site=1' })],

@@ -6,7 +6,7 @@ import type { Window } from '../query/calendar.js'
  */
 export function contentDisposition(
   of: { site: { id: number; name: string }; report: string; window: Window; tz: string },
-  ending: 'csv' | 'pdf',
+  ending: 'csv' | 'pdf' | 'json',
 ): string {
   const { site, report, window, tz } = of
   const last = new Date(Math.max(window.start.getTime(), window.end.getTime() - 1))

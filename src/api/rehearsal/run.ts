@@ -13,7 +13,7 @@ import { renderError } from '../error-response.js'
 import { createReadDependencies, type RouteReadDependencies } from '../reads.js'
 import { type Call, jsonResponse } from '../route.js'
 
-/** Rehearsals at once; one organisation alone has half. */
+/** Rehearsals at once. */
 const MAX_REHEARSALS = 8
 /** The process serves the site: it does nothing else for at most this long. */
 const SLICE_MS = 2
@@ -48,9 +48,12 @@ export type RehearsalDeps = Omit<RouteReadDependencies, 'store'> & {
 export type StreamRows = (statement: Sql) => AsyncIterable<ResultRow[]>
 export type RunRehearsal = ReturnType<typeof createRehearsalRunner>
 
-/** Returns a function that rehearses on the recorded fetches of a window, and stops when the client has gone. */
-export function createRehearsalRunner(deps: RehearsalDeps) {
-  const places = createFairShare(MAX_REHEARSALS)
+/**
+ * Returns a function that rehearses on the recorded fetches of a window, and stops when the client has gone. `most` run at
+ * once; one organisation alone has half.
+ */
+export function createRehearsalRunner(deps: RehearsalDeps, { most = MAX_REHEARSALS, name = 'rehearsals' } = {}) {
+  const places = createFairShare(most)
   return async <T>(
     { site, progress: _, ...window }: RehearsedWindow,
     call: Call,
@@ -63,7 +66,7 @@ export function createRehearsalRunner(deps: RehearsalDeps) {
       compare: 'none',
       run: async (context) => {
         const leave = places.enter(context.site.org ?? 0)
-        if (!leave) throw new ApiError('rate_limited', 'Too many rehearsals are running; wait for the end of one.')
+        if (!leave) throw new ApiError('rate_limited', `Too many ${name} are running; wait for the end of one.`)
         try {
           const data = await rehearse(context, (statement) => deps.store.stream(statement, call.request.signal))
           result = { data }

@@ -191,9 +191,9 @@ function createClient(sendRequest: SendRequest, running: boolean, close: () => P
       for await (const line of textLines(path)) yield JSON.parse(line)
     },
     textLines,
-    /** Yields a file in chunks; throws `Failure` if the service cuts it short. */
-    async *file(path: string): AsyncGenerator<Uint8Array> {
-      const { body } = await send('GET', path)
+    /** Yields a file in chunks, a request with a body is a POST; throws `Failure` if the service cuts it short. */
+    async *file(path: string, sent?: unknown): AsyncGenerator<Uint8Array> {
+      const { body } = await send(sent === undefined ? 'GET' : 'POST', path, sent)
       try {
         yield* body
       } catch (cause) {

@@ -8,6 +8,7 @@ import { type Command, listFlags, listSettings } from './command.js'
 import { createCompletion } from './completion.js'
 import { doctor } from './doctor.js'
 import { escapeText } from './escape.js'
+import { evidence, evidenceVerify } from './evidence.js'
 import { formatExitCodes } from './exit-codes.js'
 import { exportRows } from './export.js'
 import { geoipUpdate } from './geoip.js'
@@ -50,6 +51,8 @@ const COMMANDS_WITHOUT_COMPLETION: readonly Command[] = [
   historyDelete,
   policy,
   policyTry,
+  evidence,
+  evidenceVerify,
   ...RULE_COMMANDS,
   ...REDIRECT_COMMANDS,
   keysCreate,

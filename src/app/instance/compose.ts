@@ -82,7 +82,7 @@ export async function compose(
   const rules = createRuleArea(core, currentRules, deps.rules && (deps.inApplication ? 'application' : 'proxy'))
   const ingest = createIngest(core, rules)
   const streams = new AbortController()
-  const reads = createReads(core, config.pdf, streams.signal)
+  const reads = createReads(core, config.pdf, streams.signal, version)
   const notify = startNotifications(core, reads, mail, { private_webhooks, version })
   const { max_disk } = config
   const sizes = createSizeReader(workerClient, { max_disk, log, clock: () => performance.now() })

@@ -4,6 +4,7 @@ import { RangesStatus } from '../../agents/ranges/status.js'
 import type { PdfRenderer } from '../../analytics/export/pdf.js'
 import { createSectionFinder } from '../../analytics/query/found-sections.js'
 import { createRecordingLookup } from '../../analytics/query/recording.js'
+import { evidenceRoutes } from '../../api/evidence/routes.js'
 import { createPdfDrawer, exportRoutes } from '../../api/export.js'
 import { createBlockedPaths, createReadDependencies, type RouteReadDependencies, readRoutes } from '../../api/reads.js'
 import { realtimeStreamRoute } from '../../api/realtime-stream.js'
@@ -19,6 +20,8 @@ import type { Core } from './core.js'
 
 export type Reads = ReturnType<typeof createReads>
 
+/** Folders of evidence that are collected at once: each reads the fetches of one agent. */
+const MAX_FOLDERS = 32
 /** No proxy in common use closes a connection that was silent for less. */
 const HEARTBEAT_MS = 15_000
 
@@ -30,6 +33,7 @@ export function createReads(
   { workerClient, manage, recorder, spans, log, now }: Core,
   pdf: PdfRenderer,
   ended: AbortSignal,
+  version = '0',
 ) {
   const clock = () => performance.now()
   const read = {
@@ -73,18 +77,6 @@ export function createReads(
   const logRehearsal = (error: unknown) => log.error({ err: error }, 'a rehearsal was cut off')
   const runRehearsal = createRehearsalRunner(read)
   const rehearseText = createTextRehearser(runRehearsal)
-  /** The rules of a site, and the sitemaps that none of them refuses, or of those to try in their place. */
-  const rulesOf: RulesOfSite = async (site, tried) => {
-    const catalog = loadCatalog()
-    const stored = await manage.rules.list(site)
-    const sources = await readRuleSources(workerClient.records, true)
-    const asked = (tried ?? stored).map((rule) => ({ ...rule, state: 'on' as const, site }))
-    const { sites } = buildRuleSet({
-      ...sources,
-      ...{ catalog, sites: await manage.sites.list(), rules: asked, pauses: new Map(), redirects: [] },
-    })
-    return { stored, sitemaps: sites.find((one) => one.site === site)?.sitemaps ?? [] }
-  }
   return {
     asOperator,
     rehearseText,
@@ -95,7 +87,8 @@ export function createReads(
       ...readRoutes(read),
       ...sectionRoutes(read),
       ...policyRehearsalRoutes({ ...read, log: logRehearsal }, rehearseText),
-      rehearsalRoute(runRehearsal, rulesOf, logRehearsal),
+      rehearsalRoute(runRehearsal, createRulesOfSite(manage, workerClient), logRehearsal),
+      ...evidenceRoutes({ ...folderDeps(read, manage), pdf, version }),
       realtimeStreamRoute({ ...read, workerClient, ended, heartbeat_ms: HEARTBEAT_MS, clock }),
       ...exportRoutes({ ...read, pdf, log: (error) => log.error({ err: error }, 'an export was cut off') }),
     ],
@@ -109,4 +102,30 @@ const noteReads = (store: Core['workerClient']['events'], note: () => void): Cor
     note()
     return store.query(...query)
   },
+})
+
+/** Returns a function that lists the rules of a site, and the sitemaps that none of them refuses, or of those to try in their place. */
+const createRulesOfSite =
+  (manage: Core['manage'], { records }: Pick<Core['workerClient'], 'records'>): RulesOfSite =>
+  async (site, tried) => {
+    const catalog = loadCatalog()
+    const stored = await manage.rules.list(site)
+    const sources = await readRuleSources(records, true)
+    const asked = (tried ?? stored).map((rule) => ({ ...rule, state: 'on' as const, site }))
+    const { sites } = buildRuleSet({
+      ...sources,
+      ...{ catalog, sites: await manage.sites.list(), rules: asked, pauses: new Map(), redirects: [] },
+    })
+    return { stored, sitemaps: sites.find((one) => one.site === site)?.sitemaps ?? [] }
+  }
+
+/** The parts that collect and sign folders of evidence. */
+const folderDeps = (
+  read: RouteReadDependencies & { store: Core['workerClient']['events'] },
+  manage: Core['manage'],
+) => ({
+  run: createRehearsalRunner(read, { most: MAX_FOLDERS, name: 'folders' }),
+  sites: manage.sites,
+  keys: manage.evidenceKeys,
+  rulesOf: manage.rules.list,
 })

@@ -67,6 +67,7 @@ export const CHAPTERS: readonly Chapter[] = [
     page('src/agents/README.md', 'agents', 'Who an agent is'),
     page('src/agents/policy/README.md', 'policy', 'What a site allows'),
     page('src/rules/README.md', 'rules', 'Rules for agents'),
+    page('src/api/evidence/README.md', 'evidence', 'The evidence folder'),
   ),
   chapter(
     'Privacy',

@@ -214,4 +214,6 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
   ['per_gigabyte', 'per_thousand_requests', 'per_origin_second'].map(
     (unit) => `alter table sites add column price_${unit} double precision`,
   ),
+  // The private key that signs folders of evidence, made with the first one: one row.
+  ['create table evidence_keys (seed varchar, created_at timestamp)'],
 ]

@@ -189,6 +189,22 @@ export interface paths {
         };
         get: operations["get_edge_rules"];
     };
+    "/api/evidence": {
+        parameters: {
+        };
+        get: operations["get_evidence"];
+        post: operations["post_evidence"];
+    };
+    "/api/evidence/key": {
+        parameters: {
+        };
+        get: operations["get_evidence_key"];
+    };
+    "/api/evidence/pdf": {
+        parameters: {
+        };
+        post: operations["post_evidence_pdf"];
+    };
     "/api/flags": {
         parameters: {
         };
@@ -749,6 +765,130 @@ export interface components {
                 code: "bad_request" | "validation_error" | "unauthorized" | "forbidden" | "not_found" | "conflict" | "rate_limited" | "internal_error" | "upstream_error" | "database_error";
                 field?: string;
                 message: string;
+            };
+        };
+        EvidenceDocument: {
+            agent: {
+                agent_id: string;
+                catalog_version: string;
+                docs_url: string | null;
+                name: string;
+                operator: string | null;
+                respects_robots: ("yes" | "no" | "unknown") | null;
+            };
+            counts: {
+                after_reading: number;
+                bytes: number;
+                disallowed: number;
+                fetches: number;
+                first: string | null;
+                imported: number;
+                in_grace: number;
+                last: string | null;
+                left_out: number;
+                listed: number;
+                refused: number;
+                rows_sha256: string;
+                spoofed: number;
+            };
+            fetches: {
+                action: string | null;
+                at: string;
+                bytes: number;
+                content_type: string | null;
+                hostname: string;
+                imported: boolean;
+                line: number | null;
+                method: string;
+                pathname: string;
+                pattern: string | null;
+                proof: string | null;
+                proof_at: string | null;
+                read_active_version: boolean | null;
+                /** @enum {string} */
+                robots: "disallowed" | "disallowed_in_grace" | "allowed" | "not_judged";
+                robots_read_at: string | null;
+                rule: number | null;
+                status: number;
+                user_agent: string;
+                verification: string;
+            }[];
+            /** @constant */
+            format: "readership-evidence-1";
+            identity: {
+                fetches: number;
+                first: string;
+                last: string;
+                oldest_s: number | null;
+                proof: string | null;
+                proof_from: string | null;
+                proof_to: string | null;
+                verification: string;
+            }[];
+            limits: string[];
+            made_at: string;
+            made_by: string;
+            not_recorded: {
+                end: string;
+                reason: string;
+                start: string;
+            }[];
+            own_rules: {
+                action: string;
+                changed_at: string | null;
+                definition: unknown;
+                fetches: number;
+                first: string;
+                id: number;
+                last: string;
+                name: string | null;
+            }[];
+            robots_reads: {
+                at: string;
+                hostname: string;
+                status: number;
+                user_agent: string;
+                verification: string;
+            }[];
+            robots_reads_left_out: number;
+            robots_txt: {
+                hostname: string;
+                is_exact: boolean;
+                sha256: string;
+                since: string;
+                status: number;
+                text: string | null;
+                until: string;
+            }[];
+            rules: {
+                fetches: number;
+                first: string;
+                hostname: string;
+                last: string;
+                line: number | null;
+                line_text: string | null;
+                pattern: string | null;
+                sha256: string | null;
+            }[];
+            served: {
+                bytes: number;
+                content_type: string | null;
+                fetches: number;
+                status: number;
+            }[];
+            site: {
+                id: number;
+                name: string;
+                timezone: string;
+            };
+            statements: string[];
+            user_agents: {
+                fetches: number;
+                user_agent: string;
+            }[];
+            window: {
+                end: string;
+                start: string;
             };
         };
         Filter: components["schemas"]["Condition"] | {
@@ -2859,6 +2999,97 @@ export interface operations {
                             version: string;
                         };
                     };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_evidence: {
+        parameters: {
+            query: {
+                agent: string;
+                end?: string;
+                range?: "today" | "yesterday" | "24h" | "7d" | "30d" | "90d" | "12mo" | "mtd" | "ytd" | "all";
+                site: components["parameters"]["site_"];
+                start?: string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["EvidenceDocument"];
+                        meta: {
+                            fingerprint: string | null;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    post_evidence: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    agent: string;
+                    end?: string;
+                    /** @enum {string} */
+                    range?: "today" | "yesterday" | "24h" | "7d" | "30d" | "90d" | "12mo" | "mtd" | "ytd" | "all";
+                    site: number;
+                    start?: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.readership.evidence+json": string;
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_evidence_key: {
+        parameters: {
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jwk+json": string;
+                };
+            };
+        };
+    };
+    post_evidence_pdf: {
+        parameters: {
+            query: {
+                site: components["parameters"]["site_"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/vnd.readership.evidence+json": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
                 };
             };
             default: components["responses"]["Error"];
