@@ -143,6 +143,8 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
       'citation-gap/summary',
       'answers',
       'answers/summary',
+      'agents/formats',
+      'agents/llms-links',
       'policy',
       'policy/violations',
       'policy/violations/agents',

@@ -3,6 +3,7 @@ import { openStore } from '../fixtures/open-store.js'
 import { checkAnswers } from '../oracle/answers.js'
 import { checkBill } from '../oracle/bill.js'
 import { checkDeliveries } from '../oracle/deliveries.js'
+import { checkFormatReads } from '../oracle/format-reads.js'
 import { checkPhantomLinks } from '../oracle/phantom-links.js'
 import { checkRandomSites } from '../oracle/random-sites.js'
 import { aggregatesContract, interruptedAggregation, removedAggregates } from './aggregates-contract.js'
@@ -30,6 +31,7 @@ checkOnClickHouse((t, server) => {
     checkDeliveries(t, () => openOn(t, server)),
   )
   t.test('reads of random small sites equal the recount', { skip }, (t) => checkRandomSites(t, () => openOn(t, server)))
+  t.test('formats and links of llms.txt equal their recount', async (t) => checkFormatReads(t, await openOn(t, server)))
   t.test('missing pages equal their recount', async (t) => checkPhantomLinks(t, await openOn(t, server)))
   t.test('answers equal their recount', async (t) => checkAnswers(t, await openOn(t, server)))
   t.test('the bill equals its recount', async (t) => checkBill(t, await openOn(t, server)))

@@ -79,6 +79,7 @@ const PARAMS: Readonly<Record<string, (audience: Audience) => readonly string[]>
   '/api/stats/timeseries': (audience) => METRICS[audience].map((metric) => `metric=${metric}`),
   '/api/agents/breakdown': () => dimensionsOf('agent_events'),
   '/api/agents/coverage': () => ['', 'order=stale'],
+  '/api/agents/llms-links': () => ['', 'hostname=example.com&hours=1'],
   '/api/stats/journeys': () => ['depth=8', 'depth=3&start=/', 'depth=8&start=/docs'],
   '/api/stats/journeys/steps': () => ['steps=/', 'steps=/docs', 'steps=%5B%22/%22,%22/docs%22%5D'],
   '/api/stats/retention': () => ['granularity=week', 'granularity=day', '', 'align=ids&granularity=week'],

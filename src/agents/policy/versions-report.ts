@@ -1,8 +1,11 @@
+import type { Llms } from './llms.js'
 import type { Policy } from './policy.js'
 import { endOfForce, type PolicyVersion, standingOf } from './version.js'
 
 /** Characters of texts in one answer. The first version of a page always has its text. */
 const MAX_TEXT_CHARS = 512 << 10
+/** Links of one version in an answer. */
+const MAX_LINKS = 1_000
 
 interface VersionsReportInput {
   robots: readonly PolicyVersion[]
@@ -13,10 +16,13 @@ interface VersionsReportInput {
   /** The versions, newest first, that get their text and counts. */
   offset: number
   limit: number
+  /** Adds the links of llms.txt that lead to this hostname. */
+  links: boolean
 }
 
 /** Lists the versions of a hostname's files, newest first, those of one page with text and counts. */
-export async function createVersionsReport({ robots, llms, policyOf, before, offset, limit }: VersionsReportInput) {
+export async function createVersionsReport(input: VersionsReportInput) {
+  const { robots, llms, policyOf, before, offset, limit, links } = input
   const all = [robots, llms]
     .flatMap((file) => file.map((version, i) => ({ version, until: endOfForce(version, file[i + 1]) })))
     .filter(({ version }) => version.first_seen < before)
@@ -28,7 +34,8 @@ export async function createVersionsReport({ robots, llms, policyOf, before, off
     const isShown = i >= offset && i < offset + limit
     // Parsing takes up to tens of milliseconds, and the same process writes rows.
     if (isShown) await new Promise((resolve) => setImmediate(resolve))
-    const hasText = isShown && body !== undefined && (i === offset || body.length <= left)
+    const policy = isShown ? policyOf(version) : undefined
+    const hasText = isShown && !links && body !== undefined && (i === offset || body.length <= left)
     if (hasText) left -= body.length
     described.push({
       kind,
@@ -38,11 +45,24 @@ export async function createVersionsReport({ robots, llms, policyOf, before, off
       until: new Date(until).toISOString(),
       ...(sha256 !== '' && { sha256 }),
       ...(truncated && { truncated }),
-      ...(isShown && countsOf(version, policyOf(version))),
+      ...(isShown && countsOf(version, policy)),
+      ...(links && policy?.llms && { targets: linksOf(policy.llms) }),
       ...(hasText && { text: body }),
     })
   }
   return described
+}
+
+/** The links to this hostname, each path once, where it stands first. */
+function linksOf({ sections }: Llms) {
+  const targets = new Map<string, { title: string; pathname: string; section: string }>()
+  for (const { name, links } of sections)
+    for (const { title, url, offsite } of links) {
+      const { pathname } = new URL(url)
+      if (offsite || targets.has(pathname) || targets.size === MAX_LINKS) continue
+      targets.set(pathname, { title, pathname, section: name })
+    }
+  return [...targets.values()]
 }
 
 function countsOf({ kind, status }: PolicyVersion, policy: Policy | undefined) {

@@ -29,6 +29,8 @@ const VersionsArguments = z.object({
   before: z.number(),
   offset: z.int().default(0),
   limit: z.int().default(Number.MAX_SAFE_INTEGER),
+  /** Adds the links of llms.txt that lead to this hostname. */
+  links: z.boolean().default(false),
 })
 const BlockedArguments = z.object({ site: z.int(), operator: z.string().optional() })
 const UrlArgument = z.object({ hostname: z.string(), pathname: z.string() })

@@ -90,6 +90,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   kind: 'robots',
   minutes: '10',
   by: 'page',
+  hours: '24',
 }
 
 /** Parameters of single reports, for the API document; the reads check them. */

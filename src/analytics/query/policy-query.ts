@@ -15,4 +15,6 @@ export interface PolicyVersionsQuery {
   /** The versions, newest first, that get their text and counts; default all. */
   readonly offset?: number
   readonly limit?: number
+  /** Adds the links of llms.txt that lead to this hostname. */
+  readonly links?: true
 }

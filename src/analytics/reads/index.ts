@@ -2,6 +2,8 @@ import type { Read } from '../query/read.js'
 import agentsBreakdown from './agents/breakdown.js'
 import agentsCatalog from './agents/catalog.js'
 import agentsCoverage from './agents/coverage.js'
+import agentsFormats from './agents/formats.js'
+import agentsLlmsLinks from './agents/llms-links.js'
 import agentsOverview from './agents/overview.js'
 import agentsTimeseries from './agents/timeseries.js'
 import answersSummary from './answers/summary.js'
@@ -67,6 +69,8 @@ export const reads: readonly Read[] = [
   agentsBreakdown,
   agentsTimeseries,
   agentsCoverage,
+  agentsFormats,
+  agentsLlmsLinks,
   agentsCatalog,
   citationGap,
   citationGapSummary,

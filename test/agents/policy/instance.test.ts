@@ -15,7 +15,9 @@ t.test(
     )
     table.set(
       'example.com/llms.txt',
-      fileResponse('# Site\n\n> All of it\n\n## Docs\n\n- [A](/docs/a): first\n- [B](/b)\n'),
+      fileResponse(
+        '# Site\n\n> All of it\n\n## Docs\n\n- [A](/docs/a): first\n- [B](/b)\n- [C](/b?c)\n- [D](https://d.example/)\n',
+      ),
     )
     const { engine, data, lines } = await startTestEngine(t, { origin: url.origin })
     await engine.records.write(sql`update sites set domains = '["example.com"]'`)
@@ -89,8 +91,20 @@ t.test(
     t.equal(all.slice(1).find(({ kind }) => kind === 'robots')?.until, changed)
     t.ok(Date.parse(String(all[0]?.until)) > Date.now() + 86_000_000, 'in force until a day after the last fetch')
     const onlyLlms = versions.parse(await engine.call('policy_versions', { site: 1, before: at, kind: 'llms' }))
-    t.match(onlyLlms, { hostname: 'example.com', versions: [{ kind: 'llms', links: 2, text: /^# Site/ }] })
+    t.match(onlyLlms, { hostname: 'example.com', versions: [{ kind: 'llms', links: 4, text: /^# Site/ }] })
     t.equal(onlyLlms.versions.length, 1)
+    const linked = versions.parse(
+      await engine.call('policy_versions', { site: 1, before: at, kind: 'llms', links: true }),
+    )
+    t.strictSame(
+      linked.versions[0]?.targets,
+      [
+        { title: 'A', pathname: '/docs/a', section: 'Docs' },
+        { title: 'B', pathname: '/b', section: 'Docs' },
+      ],
+      'the links to this hostname, each path once',
+    )
+    t.equal(linked.versions[0]?.text, undefined, 'without the text')
     t.strictSame(await engine.call('policy_versions', { site: 2, before: at }), { versions: [] })
     const { agents } = z
       .object({ agents: z.array(z.object({ agent_id: z.string(), allowed: z.boolean() })) })

@@ -69,7 +69,12 @@ const dependencies: Omit<ReadDependencies, 'store'> = {
   assistants: [{ source: 'chatgpt.com', operator: 'OpenAI' }],
   policyVersions: async () => ({
     hostname: 'example.com',
-    versions: [{ kind: 'robots', since: '2026-10-20T00:00:00.000Z', standing: 'served', status: 200 }],
+    versions: [
+      {
+        ...{ kind: 'robots', since: '2026-10-20T00:00:00.000Z', standing: 'served', status: 200 },
+        targets: [{ title: 'Docs', pathname: '/docs', section: 'Read' }],
+      },
+    ],
   }),
   policy: async () => ({ hostnames: ['example.com'], hostname: 'example.com', agents: [], versions: [], path: '/' }),
 }

@@ -15,6 +15,16 @@ export interface paths {
         };
         get: operations["get_agents_coverage"];
     };
+    "/api/agents/formats": {
+        parameters: {
+        };
+        get: operations["get_agents_formats"];
+    };
+    "/api/agents/llms-links": {
+        parameters: {
+        };
+        get: operations["get_agents_llms_links"];
+    };
     "/api/agents/overview": {
         parameters: {
         };
@@ -970,6 +980,7 @@ export interface components {
         granularity: "minute" | "hour" | "day" | "week" | "month";
         hostname: string;
         hostname_: string;
+        hours: string;
         id: number;
         kind: string;
         lang: string;
@@ -1164,6 +1175,147 @@ export interface operations {
                             robots_allowed?: boolean;
                             spoofed?: number;
                         }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_agents_formats: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience__"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents: {
+                                agent_id: string;
+                                fetches: number;
+                                formats: {
+                                    accepts?: string;
+                                    fetches: number;
+                                    /** @enum {string} */
+                                    served: "html" | "markdown" | "json" | "text" | "other";
+                                }[];
+                                markdown_asked?: number;
+                                markdown_served?: number;
+                                markdown_share?: number;
+                                name: string;
+                                twins: number;
+                                unknown?: number;
+                            }[];
+                            fetches: number;
+                            formats: {
+                                accepts?: string;
+                                fetches: number;
+                                /** @enum {string} */
+                                served: "html" | "markdown" | "json" | "text" | "other";
+                            }[];
+                            markdown_asked?: number;
+                            markdown_served?: number;
+                            markdown_share?: number;
+                            pages: {
+                                agents: number;
+                                fetches: number;
+                                hostname: string;
+                                pathname: string;
+                            }[];
+                            twin_pages: {
+                                agents: number;
+                                fetches: number;
+                                hostname: string;
+                                pathname: string;
+                            }[];
+                            twins: number;
+                            unknown?: number;
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_agents_llms_links: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience__"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                hostname?: components["parameters"]["hostname"];
+                hours?: number;
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents: {
+                                agent_id: string;
+                                fetches?: number;
+                                full_reads: number;
+                                last_read?: string;
+                                links?: number;
+                                name: string;
+                                reads: number;
+                                seconds?: number;
+                                steps: {
+                                    fetches: number;
+                                    follows: number;
+                                    pathname: string;
+                                    place: number;
+                                    seconds: number;
+                                }[];
+                            }[];
+                            followers?: number;
+                            full_reads: number;
+                            hostname?: string;
+                            links: {
+                                agents: number;
+                                current: boolean;
+                                fetches: number;
+                                follows: number;
+                                pathname: string;
+                                place?: number;
+                                seconds?: number;
+                                section: string;
+                                title: string;
+                            }[];
+                            listed?: number;
+                            readers: number;
+                            reads: number;
+                            unfollowed?: number;
+                        };
                         meta: components["schemas"]["Meta"];
                     };
                 };
@@ -7742,6 +7894,7 @@ export interface operations {
                 filters?: components["parameters"]["filters"];
                 granularity?: components["parameters"]["granularity"];
                 hostname?: components["parameters"]["hostname_"];
+                hours?: components["parameters"]["hours"];
                 kind?: components["parameters"]["kind"];
                 limit?: components["parameters"]["limit_"];
                 metric?: components["parameters"]["metric"];
@@ -7793,6 +7946,7 @@ export interface operations {
                 filters?: components["parameters"]["filters"];
                 granularity?: components["parameters"]["granularity"];
                 hostname?: components["parameters"]["hostname_"];
+                hours?: components["parameters"]["hours"];
                 kind?: components["parameters"]["kind"];
                 limit?: components["parameters"]["limit_"];
                 metric?: components["parameters"]["metric"];
