@@ -43,7 +43,7 @@ const unreachable = () => {
 }
 
 /** Sends a request; throws a `Problem` if no answer comes, or one that is not a success. */
-async function open(address: string, init: RequestInit): Promise<Response> {
+export async function openResponse(address: string, init: RequestInit): Promise<Response> {
   const response = await fetch(address, init).catch(unreachable)
   if (!response.ok) throw toProblem(response.status, await response.json().catch(() => undefined))
   return response
@@ -51,7 +51,7 @@ async function open(address: string, init: RequestInit): Promise<Response> {
 
 /** Sends a request and returns the body of its answer; undefined for one without JSON. Throws a `Problem`. */
 export async function request(address: string, init: RequestInit = {}): Promise<unknown> {
-  const response = await open(address, init)
+  const response = await openResponse(address, init)
   return response.json().catch(() => undefined)
 }
 
@@ -64,7 +64,7 @@ export async function requestWithProgress(
   init: RequestInit,
   onProgress: (share: number) => void,
 ): Promise<unknown> {
-  const { body: stream } = await open(address, init)
+  const { body: stream } = await openResponse(address, init)
   const reader = stream?.pipeThrough(new TextDecoderStream()).getReader()
   for (let rest = ''; ; ) {
     const { value = '', done = true } = (await reader?.read().catch(unreachable)) ?? {}

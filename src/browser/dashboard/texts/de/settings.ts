@@ -250,6 +250,7 @@ export const settings: Texts['settings'] = {
       account: 'Konto',
       alert: 'Alarm',
       annotation: 'Notiz',
+      evidence: 'Nachweismappe',
       flag: 'Feature-Flag',
       funnel: 'Trichter',
       goal: 'Ziel',

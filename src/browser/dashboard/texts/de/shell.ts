@@ -50,6 +50,7 @@ export const shell: Texts['shell'] = {
     catalog: 'Katalog',
     rules: 'Zugangsregeln',
     'phantom-links': 'Tote Adressen',
+    evidence: 'Nachweise',
     settings: 'Einstellungen',
   },
   range: {

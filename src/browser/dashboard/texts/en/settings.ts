@@ -249,6 +249,7 @@ export const settings = {
       account: 'account',
       alert: 'alert',
       annotation: 'note',
+      evidence: 'evidence folder',
       flag: 'feature flag',
       funnel: 'funnel',
       goal: 'goal',

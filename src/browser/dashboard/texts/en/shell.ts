@@ -49,6 +49,7 @@ export const shell = {
     catalog: 'Catalogue',
     rules: 'Rules',
     'phantom-links': 'Phantom links',
+    evidence: 'Evidence',
     settings: 'Settings',
   },
   range: {

@@ -76,6 +76,9 @@ export function OneAgent({ id }: { id: string }) {
           </span>
         )}
         {hasRole('admin') && <RulesOfAgent names={[id, operator, purpose]} />}
+        <a class="button plain" href={hrefTo({ path: viewPath('evidence'), own: { agent: id }, filters: [] })}>
+          {t().evidence.link}
+        </a>
         {(entry ?? row) && <ActLink isButton rule={{ name: entry?.name ?? row?.name ?? id, agents: id }} />}
       </div>
       <Sheet>
