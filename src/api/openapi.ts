@@ -54,6 +54,7 @@ const TAG_DESCRIPTIONS: Record<string, string> = {
   answers: "Pages that assistants fetched to answer a person, and the operator's readers who followed.",
   policy: 'robots.txt and llms.txt as parsed, and agents that violated them.',
   content: 'How the readership of each URL changes over time.',
+  editions: 'When sampled pages changed, and which agents have read them since.',
   'phantom-links': 'Addresses that people and assistants asked for and that do not exist.',
   bill: 'What the fetches of each operator took and cost, beside the readers that it sent.',
   redirects: 'Where readers of missing pages are sent, while the origin answers 404 or 410.',

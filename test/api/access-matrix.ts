@@ -150,6 +150,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
       'policy/violations/agents',
     ])
     .concat(['policy/violations/pages', 'policy/violations/rules', 'policy/versions', 'content/decay', 'phantom-links'])
+    .concat(['editions', 'editions/summary'])
     .map((name): [string, Row] => [`get /api/${name}`, read]),
 
   ['get /api/bill', row('unshared', 200)],

@@ -4,10 +4,11 @@ import { checkAnswers } from '../oracle/answers.js'
 import { checkBill } from '../oracle/bill.js'
 import { checkDeliveries } from '../oracle/deliveries.js'
 import { checkFormatReads } from '../oracle/format-reads.js'
+import { checkEditions } from '../oracle/editions.js'
 import { checkPhantomLinks } from '../oracle/phantom-links.js'
 import { checkRandomSites } from '../oracle/random-sites.js'
 import { aggregatesContract, interruptedAggregation, removedAggregates } from './aggregates-contract.js'
-import { appendInParts, compareReads, compareStreams, contractRows, whole } from './engine-reads.js'
+import { appendInParts, compareReads, compareStreams, contractEditions, contractRows, whole } from './engine-reads.js'
 import { compareLookUps, lookUpRows } from './look-ups.js'
 import { checkOnClickHouse, openOn } from './on-clickhouse.js'
 
@@ -18,6 +19,7 @@ checkOnClickHouse((t, server) => {
     const [duckdb, clickhouse] = [await openStore(t), await openOn(t, server)]
     await duckdb.append(rows)
     await appendInParts(clickhouse, rows)
+    for (const store of [duckdb, clickhouse]) await store.writePageEditions(contractEditions(rows))
     compareReads(t, rows, () => [duckdb, clickhouse])
     compareStreams(t, () => [duckdb, clickhouse])
     t.test('look-ups give the same answers', async (t) => {
@@ -32,6 +34,7 @@ checkOnClickHouse((t, server) => {
   )
   t.test('reads of random small sites equal the recount', { skip }, (t) => checkRandomSites(t, () => openOn(t, server)))
   t.test('formats and links of llms.txt equal their recount', async (t) => checkFormatReads(t, await openOn(t, server)))
+  t.test('editions equal their recount', async (t) => checkEditions(t, await openOn(t, server)))
   t.test('missing pages equal their recount', async (t) => checkPhantomLinks(t, await openOn(t, server)))
   t.test('answers equal their recount', async (t) => checkAnswers(t, await openOn(t, server)))
   t.test('the bill equals its recount', async (t) => checkBill(t, await openOn(t, server)))

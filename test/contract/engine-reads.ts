@@ -13,10 +13,12 @@ import type { Read } from '../../src/analytics/query/read.js'
 import { reads } from '../../src/analytics/reads/index.js'
 import { ASSISTANTS } from '../../src/base/assistants.js'
 import { ApiError } from '../../src/base/errors.js'
+import type { PageEditionChanges } from '../../src/storage/page-samples.js'
 import type { EventRow, Rows } from '../../src/storage/rows.js'
 import type { Store } from '../../src/storage/store.js'
 import { assertEqual } from '../fixtures/assert-equal.js'
 import { generateRows, MAX_VISITORS } from '../fixtures/generated-sessions.js'
+import { editionRow } from '../fixtures/rows.js'
 import { dependencies, FILTERS } from '../oracle/generated-site.js'
 
 const size = Number(process.env.CONTRACT_ROWS ?? 3_000)
@@ -30,6 +32,20 @@ export function contractRows(): Rows {
   const sessions = Math.ceil(size / (whole ? 10 : 12))
   const rows = generateRows({ seed: 20261123, sessions, agents: size / 2, ...(visitors && { visitors }) })
   return { ...rows, events: withoutOverlaps(rows.events) }
+}
+
+/** An edition of each page that agents fetched, and one before it. */
+export function contractEditions({ agent_events }: Rows): PageEditionChanges {
+  const pages = new Map(agent_events.map((row) => [`${row.site_id} ${row.hostname} ${row.pathname}`, row]))
+  const put = [...pages.values()].flatMap(({ site_id, hostname, pathname, timestamp }, n) => {
+    const [before, prior_seen] = [new Date(+timestamp - 9_000), new Date(+timestamp - 5_000)]
+    const page = { site_id, hostname: hostname ?? '', pathname: pathname ?? '' }
+    return [
+      editionRow({ ...page, first_seen: before, last_seen: prior_seen, replaced_at: timestamp }),
+      editionRow({ ...page, first_seen: timestamp, prior_seen, varies: n % 7 === 0 }),
+    ]
+  })
+  return { put, remove: [] }
 }
 
 const ROWS_PER_COMMIT = 10_000

@@ -12,6 +12,8 @@ import bill from './bill.js'
 import citationGapSummary from './citation-gap/summary.js'
 import citationGap from './citation-gap.js'
 import contentDecay from './content/decay.js'
+import editionsSummary from './editions/summary.js'
+import editions from './editions.js'
 import phantomLinks from './phantom-links.js'
 import policyVersions from './policy/versions.js'
 import policyViolationsByAgent from './policy/violations/agents.js'
@@ -83,6 +85,8 @@ export const reads: readonly Read[] = [
   policyViolationsByPage,
   policyViolationsByRule,
   contentDecay,
+  editions,
+  editionsSummary,
   phantomLinks,
   bill,
   dimensions,

@@ -9,6 +9,7 @@ import { duckdbDialect } from '../../../src/storage/dialects/duckdb.js'
 import { raw, type Sql, sql } from '../../../src/storage/sql.js'
 import { assertEqual } from '../../fixtures/assert-equal.js'
 import { openStore } from '../../fixtures/open-store.js'
+import { editionRow } from '../../fixtures/rows.js'
 import { WORLD } from '../../fixtures/world.js'
 
 /**
@@ -49,6 +50,7 @@ await store.append({
 })
 await store.aggregate(new Date('2026-10-25T12:00:00Z'))
 await store.query(sql`insert into sitemap_urls values ('example.com', '/docs', null)`)
+await store.writePageEditions({ put: [editionRow({ first_seen: new Date('2026-10-25T08:00:00Z') })], remove: [] })
 const dependencies: Omit<ReadDependencies, 'store'> = {
   now: () => new Date('2026-10-26T12:00:00Z'),
   site: async (id) => ({ id, timezone: 'Europe/Berlin', visitor_salt: 'month', owns: () => true }),
