@@ -199,6 +199,16 @@ export interface paths {
         };
         get: operations["get_edge_rules"];
     };
+    "/api/editions": {
+        parameters: {
+        };
+        get: operations["get_editions"];
+    };
+    "/api/editions/summary": {
+        parameters: {
+        };
+        get: operations["get_editions_summary"];
+    };
     "/api/evidence": {
         parameters: {
         };
@@ -3150,6 +3160,110 @@ export interface operations {
                             }[];
                             version: string;
                         };
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_editions: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience___"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents: {
+                                agent_id: string;
+                                last_read?: string;
+                                name: string;
+                                operator?: string;
+                                readers?: number;
+                                /** @enum {string} */
+                                state: "current" | "old" | "never" | "unknown";
+                            }[];
+                            at_stake: number;
+                            changed_at?: string;
+                            hostname: string;
+                            lastmod?: string;
+                            /** @enum {string} */
+                            lastmod_verdict?: "agrees" | "missed" | "unfounded";
+                            pathname: string;
+                            readers: number;
+                            sampled_at: string;
+                            sampled_since: string;
+                            title?: string;
+                            /** @constant */
+                            varies?: true;
+                        }[];
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_editions_summary: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience___"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            agents: {
+                                agent_id: string;
+                                changes: number;
+                                delay?: number;
+                                name: string;
+                                operator?: string;
+                                reread: number;
+                            }[];
+                            changed: number;
+                            lastmod: {
+                                agrees: number;
+                                missed: number;
+                                unfounded: number;
+                            };
+                            pages: number;
+                            varying: number;
+                        };
+                        meta: components["schemas"]["Meta"];
                     };
                 };
             };
