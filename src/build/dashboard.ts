@@ -5,6 +5,9 @@ import { listLicences } from './licences.js'
 const SOURCE = 'src/browser/dashboard'
 const TARGET = 'dist/dashboard'
 
+/** The texts of single views (`texts/later.ts`) are a chunk of their own: the shared chunk is loaded before the first drawing. */
+const isOfFirstViews = (file: string): boolean => !/\/texts\/(?:later|\w+\/(?:later|answers|bill))\.ts$/.test(file)
+
 /** Bundles the dashboard into `dist/dashboard`, with compressed copies, unless its sources are those of the last build. */
 export const buildDashboard = (): Promise<void> =>
   whenChanged(`${TARGET}/.sources`, [...listFiles(SOURCE), 'package-lock.json', 'src/build/dashboard.ts'], async () => {
@@ -27,7 +30,9 @@ export const buildDashboard = (): Promise<void> =>
         cssCodeSplit: false,
         modulePreload: { polyfill: false },
         // One file of all that several views share: 20 small ones took a quarter of a second to load.
-        rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] } } },
+        rolldownOptions: {
+          output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 2, test: isOfFirstViews }] } },
+        },
       },
     })
     for (const file of listFiles(TARGET)) compress(file)

@@ -344,7 +344,7 @@ function warnOfBill({ warn, site }: ReadContext, { taken, goals }: Bill): void {
     const message = 'Set a price per gigabyte, request or second to see costs.'
     warn({ metric: 'cost', code: 'no_prices', message })
   }
-  if (goals === undefined) warn({ metric: 'goals', code: 'no_goals', message: 'Absent: the site has no goals.' })
+  if (goals === undefined) warn({ metric: 'goals', code: 'no_goals', message: 'The site has no goals.' })
   const { without_bytes, without_duration } = taken
   const leftOut = (n: number, what: string) =>
     `${n} fetches say no ${what} and add none: rows of logs and of other servers that do not record it.`

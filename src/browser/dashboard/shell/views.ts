@@ -83,6 +83,7 @@ export const ACT_VIEWS: readonly View[] = [
   actView('rules', 'i', () => import('../views/rules/rules.js')),
   actView('robots', '1', () => import('../views/robots/robots.js')),
   actView('phantom-links', 'z', () => import('../views/phantom-links/phantom-links.js')),
+  actView('bill', '3', () => import('../views/bill/bill.js')),
   actView('evidence', '6', () => import('../views/evidence/evidence.js')),
 ]
 

@@ -39,6 +39,7 @@ export const FIELD_UNITS = {
   '/api/stats/journeys/steps sessions': 'visits',
   '/api/stats/retention size': 'people',
   '/api/stats/performance samples': 'pageviews',
+  '/api/bill readers': 'visits',
   '/api/citation-gap fetches': 'reads',
   '/api/citation-gap arrivals': 'aiVisits',
   '/api/citation-gap total': 'pages',

@@ -106,6 +106,12 @@ export const parts: Texts['parts'] = {
     salt_rotated_in_window:
       'Die Kennungen der Menschen wechseln in dieser Zeit: Wer davor und danach kommt, zählt zweimal.',
     properties_cut: 'Es gibt mehr Eigenschaften, als hier stehen.',
+    no_prices: 'Setzen Sie einen Preis je Gigabyte, Anfrage oder Sekunde, um Kosten zu sehen.',
+    no_goals: 'Die Website hat keine Ziele.',
+    bytes_not_recorded: 'Manche Abrufe nennen keine Größe, etwa aus Protokollen, und zählen hier keine Bytes.',
+    durations_not_recorded: 'Manche Abrufe nennen keine Dauer, etwa aus Protokollen, und zählen hier keine Zeit.',
+    readers_are_a_floor:
+      'Leser sind die, deren Ankunft den Betreiber nennt; native Apps nennen keinen, daher sind die Kosten je Leser eine Obergrenze.',
     probes_left_out: 'Anfragen von Scannern nach fremder Software, etwa /wp-login.php, zählen nicht.',
     site_wide_change_taken_out:
       'Auch die Seitenaufrufe der ganzen Website haben sich verändert; die Urteile rechnen das heraus.',

@@ -51,6 +51,7 @@ export const shell: Texts['shell'] = {
     rules: 'Zugangsregeln',
     'phantom-links': 'Tote Adressen',
     evidence: 'Nachweise',
+    bill: 'Rechnung',
     settings: 'Einstellungen',
   },
   range: {

@@ -1,4 +1,5 @@
 import { answers } from './answers.js'
+import { bill } from './bill.js'
 
 /** English texts of views that are loaded on first use. */
-export const later = { answers }
+export const later = { answers, bill }

@@ -50,6 +50,7 @@ export const shell = {
     rules: 'Rules',
     'phantom-links': 'Phantom links',
     evidence: 'Evidence',
+    bill: 'The bill',
     settings: 'Settings',
   },
   range: {

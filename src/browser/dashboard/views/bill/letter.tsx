@@ -1,0 +1,77 @@
+import { ExportMenu } from '../../charts/export-menu.js'
+import { PlainButton } from '../../parts/buttons.js'
+import { Fact, Facts } from '../../parts/facts.js'
+import { Mark } from '../../parts/marks.js'
+import { Panel, Sheet } from '../../parts/panel.js'
+import { Warnings } from '../../parts/states.js'
+import { hrefTo, viewPath } from '../../state/address.js'
+import { useRead } from '../../state/data.js'
+import { formatBytes, formatDays, formatNumber, formatSeconds } from '../../state/format.js'
+import { site } from '../../state/session.js'
+import { t } from '../../texts/index.js'
+import { later } from '../../texts/later.js'
+import { moneyText } from './money.js'
+
+interface LetterProps {
+  ask: Record<string, string | number | undefined>
+  operator: string
+}
+
+/** One operator's page, to be printed and sent: what its agents took and what it gave. */
+export function Letter({ ask, operator }: LetterProps) {
+  const texts = later().bill
+  const answer = useRead('/api/bill', { ...ask, operator })
+  const { data, meta } = answer
+  const [from, to] = [data?.buckets[0]?.t, data?.buckets.at(-1)?.t]
+  return (
+    <div class="bill letter">
+      <p class="crumb no-print">
+        <a href={hrefTo({ path: viewPath('bill') })}>{t().shell.view.bill}</a>
+      </p>
+      <Sheet>
+        <Panel
+          title={<h1 class="title">{texts.letterTitle(operator.slice(0, 100), site.value?.name ?? '')}</h1>}
+          answers={[answer]}
+          skeleton={8}
+          right={
+            <span class="right no-print">
+              <ExportMenu report="bill" only="agent" picture={false} more={{ operator }} />
+              <PlainButton onClick={() => print()}>{texts.print}</PlainButton>
+            </span>
+          }
+          foot={data && texts.letterFoot(formatNumber(data.spoofed_fetches), data.spoofed_fetches)}
+        >
+          {() =>
+            data && (
+              <>
+                {from !== undefined && to !== undefined && <p class="muted">{formatDays(from, to)}</p>}
+                <Facts>
+                  {data.agents?.map(({ agent_id, name, purpose, fetches = 0, bytes }) => (
+                    <Fact
+                      key={`${agent_id} ${purpose}`}
+                      name={`${name}, ${t().parts.purpose[purpose] ?? purpose}`.slice(0, 100)}
+                    >
+                      {texts.fetchesAndBytes(formatNumber(fetches), bytes === undefined ? '–' : formatBytes(bytes))}
+                    </Fact>
+                  ))}
+                  <Fact name={texts.origin}>
+                    {data.origin_seconds === undefined ? texts.notKnown : formatSeconds(data.origin_seconds)}
+                  </Fact>
+                  <Fact name={texts.atPrices}>
+                    {data.cost === undefined ? texts.noPrices : <b>{moneyText(data.cost, data.currency)}</b>}
+                  </Fact>
+                  <Fact name={texts.readers}>
+                    <Mark of="human" /> <b class="people">{formatNumber(data.readers ?? 0)}</b>
+                  </Fact>
+                  {data.goals !== undefined && <Fact name={texts.goalsReached}>{formatNumber(data.goals)}</Fact>}
+                  <Fact name={texts.disallowed}>{formatNumber(data.disallowed_fetches)}</Fact>
+                </Facts>
+                <Warnings of={[meta]} />
+              </>
+            )
+          }
+        </Panel>
+      </Sheet>
+    </div>
+  )
+}
