@@ -55,6 +55,7 @@ const TAG_DESCRIPTIONS: Record<string, string> = {
   policy: 'robots.txt and llms.txt as parsed, and agents that violated them.',
   content: 'How the readership of each URL changes over time.',
   editions: 'When sampled pages changed, and which agents have read them since.',
+  'blank-pages': 'Pages that programs find empty, refused or replaced by a notice.',
   'phantom-links': 'Addresses that people and assistants asked for and that do not exist.',
   bill: 'What the fetches of each operator took and cost, beside the readers that it sent.',
   redirects: 'Where readers of missing pages are sent, while the origin answers 404 or 410.',

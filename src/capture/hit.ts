@@ -14,6 +14,16 @@ export const HIT_KINDS = [
 ] as const
 export type HitKind = (typeof HIT_KINDS)[number]
 
+/** A document as a browser shows it. */
+export interface LivingDocument {
+  /** Characters of its text, without white space. */
+  text_length: number
+  links: number
+  headings: number
+  /** The first 120 characters of its text; empty without text. */
+  first_line: string
+}
+
 /**
  * One message of the browser script under full names, with what its HTTP request adds. Texts have no length limit yet.
  * `ip` is transport only, as in an observation.
@@ -46,6 +56,8 @@ export interface Hit {
   identified_id?: string
   /** Vitals that the tracker measured. */
   vitals?: Partial<Vitals>
+  /** The document as it was shown once its scripts ran; with the vitals. */
+  document?: LivingDocument
   ip: string
   user_agent: string
   /** The headers of the hit's own request, as in an observation. */

@@ -1,7 +1,7 @@
 import { MAX_CHARACTERS, truncate } from '../base/text-limits.js'
 import type { Vitals } from '../storage/rows.js'
 import { fragmentRoute } from './fragment-route.js'
-import { HIT_KINDS, type Hit, type HitKind } from './hit.js'
+import { HIT_KINDS, type Hit, type HitKind, type LivingDocument } from './hit.js'
 
 /** The content of a message of the browser script; the rest of a hit comes from its HTTP request. */
 export type Payload = Omit<Hit, 'timestamp' | 'ip' | 'user_agent' | 'headers'>
@@ -21,6 +21,9 @@ const MAX_QUERY_CHARACTERS = 8_192
 const MAX_PIXELS = 100_000
 const MAX_ENGAGED_MS = 86_400_000
 const MAX_VITAL = 3_600_000
+/** Characters, links or headings of a document, and characters of its first line. */
+const MAX_DOCUMENT_COUNT = 1e9
+const MAX_LINE_CHARACTERS = 120
 
 const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -53,13 +56,14 @@ export function readPayload(value: unknown): Payload | undefined {
   put('props', props)
   put('identified_id', readText(member('id')))
   put('vitals', readVitals(member('e')))
+  put('document', readDocument(member('b')))
   return payload
 }
 
 const NUMBER_KEYS = new Set(['s', 'w', 'h', 'vw', 'vh', 'd', 'sc'])
-const JSON_KEYS = new Set(['p', 'e'])
+const JSON_KEYS = new Set(['p', 'e', 'b'])
 
-/** Reads the same payload from a query string (the pixel): numbers are digits, `p` and `e` are JSON, the first of equal keys counts. */
+/** Reads the same payload from a query string (the pixel): numbers are digits, `p`, `e` and `b` are JSON, the first of equal keys counts. */
 export function readQueryPayload(query: string): Payload | undefined {
   const members = new Map<string, unknown>()
   for (const [name, text] of new URLSearchParams(query)) {
@@ -90,6 +94,7 @@ export function writePayload(hit: Payload): JsonObject {
     p: hit.props,
     id: hit.identified_id,
     e: hit.vitals,
+    b: hit.document && writeDocument(hit.document),
   }
   return Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined))
 }
@@ -147,6 +152,21 @@ function readVitals(value: unknown): Partial<Vitals> | undefined {
   }
   return Object.keys(vitals).length > 0 ? vitals : undefined
 }
+
+/** Reads `[characters, links, headings, first line]`. */
+function readDocument(value: unknown): LivingDocument | undefined {
+  if (!Array.isArray(value)) return undefined
+  const [text_length, links, headings] = value.slice(0, 3).map((count) => wholeNumber(count, MAX_DOCUMENT_COUNT))
+  if (text_length === undefined || links === undefined || headings === undefined) return undefined
+  return { text_length, links, headings, first_line: readText(value[3], MAX_LINE_CHARACTERS) ?? '' }
+}
+
+const writeDocument = ({ text_length, links, headings, first_line }: LivingDocument): readonly unknown[] => [
+  text_length,
+  links,
+  headings,
+  first_line,
+]
 
 /** Copies properties within the bounds above. Returns undefined if none are left, null if they nest too deeply. */
 function readProps(value: unknown): JsonObject | undefined | null {

@@ -29,6 +29,15 @@ export interface PageEdition {
   title: string | null
   /** The first line of the text. */
   first_line: string | null
+  /** `not_found`, `consent` or `challenge` if the page says so in place of its content. */
+  notice: string | null
+  /** When a browser last described the document after its scripts ran, and what it showed; null if none did. */
+  living_seen: Date | null
+  living_text_length: number | null
+  living_headings: number | null
+  living_links: number | null
+  /** The first line of its text, once browsers of two visitors showed the same: it may greet a person. */
+  living_line: string | null
 }
 
 export type PageEditionKey = Pick<PageEdition, (typeof PAGE_EDITION_KEY)[number]>
@@ -54,6 +63,12 @@ export const PAGE_EDITION_TYPES = {
   canonical: 'varchar',
   title: 'varchar',
   first_line: 'varchar',
+  notice: 'varchar',
+  living_seen: 'timestamp',
+  living_text_length: 'integer',
+  living_headings: 'integer',
+  living_links: 'integer',
+  living_line: 'varchar',
 } as const satisfies Record<keyof PageEdition, ValueType>
 
 /** Editions to store in place of those with their keys, and editions to delete. */

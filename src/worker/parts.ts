@@ -66,19 +66,20 @@ interface PartsDeps {
   post?: ParentPort['post']
 }
 
+const faultLog = (log: Log) => (message: string, error: unknown) => log('error', message, error)
+
 export type CreateParts = ReturnType<typeof createPartsFactory>
 
 /** Returns the function that builds the write path; tests open another network. */
 export const createPartsFactory = (open: (options: WorkerOptions) => Network) => (deps: PartsDeps) => {
   const { options, siteOf, siteById, log, events, obstacle } = deps
   const { offline } = options
-  const logError = (message: string, error: unknown) => log('error', message, error)
   const network = open(options)
   const catalog = loadCatalog()
   const { ranges, signatures, verifier } = createVerification(options, network, catalog, log)
   const { policies, sitemaps } = createPolicyMonitors(deps, network)
   const { file = openPrivateFile(`${options.data}/salts.json`), ...kept } = deps.salts ?? {}
-  const salts = new SaltStore({ file, ...kept, now, random: randomBytes, log: logError })
+  const salts = new SaltStore({ file, ...kept, now, random: randomBytes, log: faultLog(log) })
   const sessions = new SessionMemory({ now })
   const views = createViewMemory()
   const activity = createSiteActivityCounter(now)
@@ -93,7 +94,8 @@ export const createPartsFactory = (open: (options: WorkerOptions) => Network) =>
     viewMemory: views,
     policyJudge: policies.judge,
     activity,
-    log: logError,
+    describePage: samples.describe,
+    log: faultLog(log),
     // The clock limits a flood of new user agents to half of the worker's time.
     clock,
   })

@@ -149,8 +149,15 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
       'policy/violations',
       'policy/violations/agents',
     ])
-    .concat(['policy/violations/pages', 'policy/violations/rules', 'policy/versions', 'content/decay', 'phantom-links'])
     .concat(['editions', 'editions/summary'])
+    .concat([
+      'policy/violations/pages',
+      'policy/violations/rules',
+      'policy/versions',
+      'content/decay',
+      'phantom-links',
+      'blank-pages',
+    ])
     .map((name): [string, Row] => [`get /api/${name}`, read]),
 
   ['get /api/bill', row('unshared', 200)],

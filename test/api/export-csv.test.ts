@@ -78,7 +78,7 @@ t.test('the CSV of every read, read by DuckDB, equals the JSON', async (t) => {
   for (const report of named.filter((name) => !name.includes('{')))
     for (const window of windows) {
       const query = `site=1&${window}&${PARAMS[report] ?? ''}`
-      const path = /^(agents|content|policy|citation-gap|answers|editions|phantom-links|bill)/.test(report)
+      const path = /^(agents|content|policy|citation-gap|answers|editions|phantom-links|bill|blank-pages)/.test(report)
         ? report
         : `stats/${report}`
       const isList = 'limit' in findReport(report).read.query

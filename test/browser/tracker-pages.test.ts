@@ -344,3 +344,42 @@ t.test('vitals are measured as web.dev defines them', async (t) => {
   t.ok(Number(cls) >= 0.0577 && Number(cls) <= 0.061, `${cls}`)
   t.same(said, [])
 })
+
+t.test('describes the document once, as a browser shows it', async (t) => {
+  const rows: [string, string, unknown, string][] = [
+    [
+      '/plain',
+      '<h1>Oak  tables</h1>\n<p>Made <a href="/a">here</a></p>',
+      [17, 1, 1, 'Oak tables Made here'],
+      'a page as served',
+    ],
+    [
+      '/shell',
+      `<main></main><script>document.querySelector('main').innerHTML = '<h1>Oak</h1><h2>Ash</h2><a href="/x">Elm</a><a>no link</a>'</script>`,
+      [15, 1, 2, 'Oak Ash Elmno link'],
+      'a shell that its script fills',
+    ],
+    ['/hidden', '<p hidden>secret</p><style>p{}</style><script>1</script>', [0, 0, 0, ''], 'nothing that is not shown'],
+    ['/long', 'ä'.repeat(130), [130, 0, 0, 'ä'.repeat(120)], 'the first line is cut'],
+    ['/large', '<i></i>'.repeat(3000), undefined, 'a document whose text takes long to read'],
+    [
+      '/turned',
+      "<p>one</p><script>addEventListener('load', () => history.pushState({}, '', '/later'))</script>",
+      undefined,
+      'another page of the same document',
+    ],
+  ]
+  const { origin, raw } = await trackedSite(t, Object.fromEntries(rows.map(([path, body]) => [path, `${body}${TAG}`])))
+  for (const [path, , expected, why] of rows) {
+    const { tab } = await newTab()
+    await tab.goto(`${origin}${path}`)
+    await tab.evaluate(
+      `new Promise((resolve) => (document.readyState === 'complete' ? resolve() : addEventListener('load', resolve)))`,
+    )
+    await tab.evaluate(hide(true))
+    const found: Awaited<ReturnType<typeof raw>> = []
+    while (!found.some(({ t }) => t === 'web_vitals')) found.push(...(await raw(1)))
+    t.strictSame(found.find(({ t }) => t === 'web_vitals')?.b, expected, why)
+    await tab.context().close()
+  }
+})

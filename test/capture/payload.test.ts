@@ -11,12 +11,14 @@ t.test('reads every key under its full name', async (t) => {
     ...{ s: 7, t: 'custom', n: 'signup', u: 'https://a.com/p?q=1', r: 'https://b.com/', w: 1920, h: 1080, vw: 1600 },
     ...{ vh: 900, l: 'de', tz: 'Europe/Berlin', d: 9000, sc: 80, p: { plan: 'pro' }, id: 'u1', v: '0.1.0' },
     e: { lcp: 1200.5, cls: 0.1, inp: 90, fcp: 0, ttfb: 10 },
+    b: [812, 9, 2, 'Oak tables'],
   }
   const expected: Payload = {
     ...{ site: 7, kind: 'custom', name: 'signup', hostname: 'a.com', pathname: '/p', query: 'q=1' },
     ...{ referrer: 'https://b.com/', screen_width: 1920, viewport_width: 1600, language: 'de' },
     ...{ timezone: 'Europe/Berlin', engaged_ms: 9000, scroll: 80, props: { plan: 'pro' }, identified_id: 'u1' },
     vitals: { lcp: 1200.5, cls: 0.1, inp: 90, fcp: 0, ttfb: 10 },
+    document: { text_length: 812, links: 9, headings: 2, first_line: 'Oak tables' },
   }
   t.strictSame(readPayload(all), expected)
   const query = new URLSearchParams(
@@ -172,4 +174,22 @@ t.test('whatever is sent becomes a payload that survives JSON, or none', async (
     }),
     { numRuns: 300 },
   )
+})
+
+t.test('reads the description of a document, or nothing of it', async (t) => {
+  const rows: [unknown, Payload['document'], string][] = [
+    [[0, 0, 0, ''], { text_length: 0, links: 0, headings: 0, first_line: '' }, 'an empty document'],
+    [[5, 1, 0, ' \u00a0 '], { text_length: 5, links: 1, headings: 0, first_line: '' }, 'a blank line'],
+    [[5, 1, 0], { text_length: 5, links: 1, headings: 0, first_line: '' }, 'no line'],
+    [[5, 1, 0, 'x'.repeat(300)], { text_length: 5, links: 1, headings: 0, first_line: 'x'.repeat(120) }, 'cut'],
+    [[5, 1, 0, { toString: 1 }], { text_length: 5, links: 1, headings: 0, first_line: '' }, 'a line that is no text'],
+    [[5, 1.5, 0, 'x'], undefined, 'half a link'],
+    [[-1, 1, 0, 'x'], undefined, 'a negative length'],
+    [[1e12, 1, 0, 'x'], undefined, 'longer than any document'],
+    [[5, 1], undefined, 'a count is missing'],
+    [{ 0: 5, 1: 1, 2: 0 }, undefined, 'an object'],
+    ['5,1,0', undefined, 'a text'],
+    [null, undefined, 'null'],
+  ]
+  for (const [b, expected, why] of rows) t.strictSame(read({ b })?.document, expected, why)
 })

@@ -2,6 +2,7 @@ import { openInterruptible } from '../fixtures/clickhouse-store.js'
 import { openStore } from '../fixtures/open-store.js'
 import { checkAnswers } from '../oracle/answers.js'
 import { checkBill } from '../oracle/bill.js'
+import { checkBlankPages } from '../oracle/blank-pages.js'
 import { checkDeliveries } from '../oracle/deliveries.js'
 import { checkEditions } from '../oracle/editions.js'
 import { checkFormatReads } from '../oracle/format-reads.js'
@@ -36,6 +37,7 @@ checkOnClickHouse((t, server) => {
   t.test('formats and links of llms.txt equal their recount', async (t) => checkFormatReads(t, await openOn(t, server)))
   t.test('editions equal their recount', async (t) => checkEditions(t, await openOn(t, server)))
   t.test('missing pages equal their recount', async (t) => checkPhantomLinks(t, await openOn(t, server)))
+  t.test('blank pages equal their recount', async (t) => checkBlankPages(t, await openOn(t, server)))
   t.test('answers equal their recount', async (t) => checkAnswers(t, await openOn(t, server)))
   t.test('the bill equals its recount', async (t) => checkBill(t, await openOn(t, server)))
   aggregatesContract(t, (t) => openOn(t, server))

@@ -9,6 +9,7 @@ import agentsTimeseries from './agents/timeseries.js'
 import answersSummary from './answers/summary.js'
 import answers from './answers.js'
 import bill from './bill.js'
+import blankPages from './blank-pages.js'
 import citationGapSummary from './citation-gap/summary.js'
 import citationGap from './citation-gap.js'
 import contentDecay from './content/decay.js'
@@ -87,6 +88,7 @@ export const reads: readonly Read[] = [
   contentDecay,
   editions,
   editionsSummary,
+  blankPages,
   phantomLinks,
   bill,
   dimensions,

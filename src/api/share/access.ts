@@ -123,7 +123,15 @@ function tokenOf({ id, slug }: WithId<Share>, password: string, end: number): st
 }
 
 /** The scope `agents` covers these areas. */
-const AGENT_PATHS: readonly string[] = ['agents', 'answers', 'citation-gap', 'policy', 'content', 'phantom-links']
+const AGENT_PATHS: readonly string[] = [
+  'agents',
+  'answers',
+  'citation-gap',
+  'policy',
+  'content',
+  'phantom-links',
+  'blank-pages',
+]
 /** Lists dimensions and operators, and nothing of the site. */
 const DIMENSIONS_PATH = '/api/stats/dimensions'
 const EXPORT_PATHS: readonly string[] = ['/api/stats/export.csv', '/api/stats/export.pdf']

@@ -10,6 +10,7 @@ interface Fields {
   d?: number
   sc?: number
   p?: object | undefined
+  b?: unknown[] | undefined
   e?: object
 }
 

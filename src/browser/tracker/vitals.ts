@@ -1,4 +1,5 @@
-import { landing, send } from './send.js'
+import { describeDocument } from './document-text.js'
+import { currentUrl, landing, send } from './send.js'
 import { swallowErrors } from './swallow-errors.js'
 
 /** Kinds of entries by how they begin: paint, largest-contentful-paint, layout-shift, event, first-input. */
@@ -44,7 +45,7 @@ export const watchVitals = (): void => {
 }
 
 /**
- * Sends the vitals once, when the document is first hidden after it loaded. Later shifts and interactions of the same
+ * Sends the vitals and a description of the document once, when it is first hidden after it loaded. Later shifts and interactions of the same
  * document are not reported.
  */
 export const reportVitals = (): void => {
@@ -60,6 +61,8 @@ export const reportVitals = (): void => {
     send({
       t: 'web_vitals',
       u: landing,
+      // A later page of the same document has another text.
+      b: currentUrl() === landing ? describeDocument() : undefined,
       e: {
         lcp: sinceActivation(painted['largest-contentful-paint']),
         // Ignore layout shift if nothing was painted.

@@ -143,7 +143,8 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
       site_id integer, hostname varchar, pathname varchar, first_seen timestamp, last_seen timestamp,
       prior_seen timestamp, replaced_at timestamp, digest varchar, samples integer, differing integer, varies boolean,
       text_length integer, headings integer, links integer, lang varchar, canonical varchar, title varchar,
-      first_line varchar)`,
+      first_line varchar, notice varchar, living_seen timestamp, living_text_length integer, living_headings integer,
+      living_links integer, living_line varchar)`,
     // The published list or directory that verified a fetch, and how current its copy was.
     'alter table agent_events add column proof varchar',
     'alter table agent_events add column proof_at timestamp',

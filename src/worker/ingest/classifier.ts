@@ -16,7 +16,7 @@ import { addAgentHit, createHitRequests, type HitRequest, matchAgentFetch } from
 import { type BatchDraft, type ClassifiedBatch, createBatchDraft } from './classified-batch.js'
 import { isMissingPage } from './missing-page.js'
 import { addPersonHit } from './person-hit.js'
-import { addMissingPage, addPersonView, dropReason, notePolicyRequest } from './person-view.js'
+import { addMissingPage, addPersonView, dropReason, notePolicyRequest, type PersonDeps } from './person-view.js'
 import type { PlaceLookup } from './place/place-lookup.js'
 import { createReferrerSpam, type ReferrerSpamSettings } from './referrer-spam.js'
 import { readObservedRequest } from './request-context.js'
@@ -41,6 +41,7 @@ export interface ClassifierDeps {
   policyJudge: PolicyJudge
   /** Absent if no notes are written: an import. */
   activity?: Pick<SiteActivityCounter, 'addResponse'>
+  describePage?: PersonDeps['describePage']
   /** Absent: the shipped list as it is. */
   referrerSpam?: ReferrerSpamSettings
   /** Monotonic milliseconds. With a clock, a flood of new user agents may leave devices unknown; an import has none. */

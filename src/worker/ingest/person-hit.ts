@@ -63,6 +63,11 @@ export function addPersonHit(
   const rejected = GATES.find(([, passes]) => !passes(hit, report, site))?.[0]
   if (isPageview && !isFirst && rejected !== 'opted_out') leavePage(hit, { request, visitor, report }, draft, deps)
   if (rejected !== undefined) return rejected
+  if (hit.document) {
+    const { hostname, pathname } = withoutRoute(request)
+    const { visitor_id } = visitor
+    deps.describePage?.({ site: site.id, hostname, pathname, visitor_id, at, document: hit.document })
+  }
   if (PAGE_STATE_KINDS.has(hit.kind)) {
     continueVisit({ kind: hit.kind, request, visitor, report }, draft, deps)
     return undefined

@@ -12,6 +12,7 @@ import { isOwnReferrer, parseReferrer } from '../../capture/sources/referrer.js'
 import { sourceOfReferrer } from '../../capture/sources/source.js'
 import type { DropReason } from '../../storage/drops.js'
 import { type Arrival, type EventRow, MISSING_PAGE } from '../../storage/rows.js'
+import type { DescribedPage } from '../pages/page-samples.js'
 import { propsText } from './browser-report.js'
 import { type BatchDraft, completeView } from './classified-batch.js'
 import type { Place, PlaceLookup } from './place/place-lookup.js'
@@ -44,6 +45,8 @@ export interface PersonDeps {
   suspicion: Suspicion
   /** Returns whether a referrer's host is referrer spam. */
   isReferrerSpam: (host: string) => boolean
+  /** Receives what browsers showed of pages; absent where none is wanted: an import. */
+  describePage?: ((page: DescribedPage) => void) | undefined
 }
 
 /**

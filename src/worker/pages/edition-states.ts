@@ -1,4 +1,5 @@
 import type { PageEdition, PageEditionKey } from '../../storage/page-samples.js'
+import { findNotice } from './page-notice.js'
 import type { PageText } from './page-text.js'
 
 const MAX_EDITIONS_PER_PAGE = 10
@@ -47,10 +48,12 @@ function steadyPage(state: PageState, at: Date): NextState {
 
 /** A page that varies has another text again. */
 function variedPage(before: PageEdition, text: PageText, at: Date): NextState {
-  const { first_seen } = before
+  const { first_seen, living_seen, living_text_length, living_headings, living_links, living_line } = before
+  // Browsers describe a page less often than it varies.
+  const living = { living_seen, living_text_length, living_headings, living_links, living_line }
   const differing = Math.min(before.differing + 1, VARIES_AFTER)
   const counts = { last_seen: at, samples: before.samples + 1, differing, varies: true }
-  const present = { ...firstEdition(before, text, first_seen), ...counts }
+  const present = { ...firstEdition(before, text, first_seen), ...living, ...counts }
   return { state: { present, older: [] }, put: [present], remove: [] }
 }
 
@@ -77,4 +80,6 @@ const firstEdition = (
   ...{ site_id, hostname, pathname, first_seen: at, last_seen: at, prior_seen: null, replaced_at: null },
   ...{ samples: 1, differing: 0, varies: false },
   ...{ digest, text_length, headings, links, lang, canonical, title, first_line },
+  notice: findNotice({ title, first_line, text_length }),
+  ...{ living_seen: null, living_text_length: null, living_headings: null, living_links: null, living_line: null },
 })

@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import { createRecentCache } from '../../base/cache.js'
 import { createLock } from '../../base/lock.js'
 import { MAX_CHARACTERS } from '../../base/text-limits.js'
-import { DAY_MS } from '../../base/time-units.js'
+import { DAY_MS, MINUTE_MS } from '../../base/time-units.js'
 import { isExcludedPath } from '../../capture/excluded-paths.js'
+import type { LivingDocument } from '../../capture/hit.js'
 import type { SiteByHostname } from '../../capture/site.js'
 import type { EventStore } from '../../storage/event-store.js'
 import type { PageEdition } from '../../storage/page-samples.js'
@@ -20,6 +22,21 @@ interface PageSamplesDeps extends Omit<EditionWriterDeps, 'isOfSite'> {
 /** Pages of a site that are kept. A further one takes the place of one that was not sampled for a while. */
 const MAX_PAGES = 2_000
 const FORGOTTEN_AFTER_MS = 30 * DAY_MS
+/** A document is described again after this time. */
+const DESCRIBED_AGAIN_MS = 10 * MINUTE_MS
+/** First lines that wait for a second visitor. */
+const MAX_LINES = 2_000
+
+/** A page as a visitor's browser showed it. */
+export interface DescribedPage {
+  site: number
+  hostname: string
+  pathname: string
+  visitor_id: bigint
+  /** Milliseconds since 1970. */
+  at: number
+  document: LivingDocument
+}
 
 const SampleArgument = z.object({
   hostname: z.string().min(1).max(MAX_CHARACTERS.hostname),
@@ -77,7 +94,32 @@ export function createPageSamples(deps: PageSamplesDeps) {
     writer.add(next.put, next.remove)
   }
 
+  const lines = createRecentCache<string, Pick<DescribedPage, 'visitor_id'> & { line: string }>(MAX_LINES)
+  /** Returns a first line that a visitor before had too; undefined for one that waits for another visitor. */
+  const confirmLine = (key: string, visitor_id: bigint, line: string): string | undefined => {
+    const before = lines.get(key)
+    if (before?.line === line && before.visitor_id !== visitor_id) return line
+    if (before?.line !== line) lines.set(key, { line, visitor_id })
+    return undefined
+  }
+
   return {
+    /** Takes what a browser showed of a page. Pages without a sample are ignored. */
+    describe({ site, hostname, pathname, visitor_id, at, document }: DescribedPage): void {
+      const pages = sites.get(site)
+      const key = `${hostname} ${pathname}`
+      const state = pages?.get(key)
+      if (pages === undefined || state === undefined) return
+      const { living_seen, living_line } = state.present
+      const line = confirmLine(`${site} ${key}`, visitor_id, document.first_line) ?? living_line
+      const isRecent = living_seen !== null && Math.abs(at - living_seen.getTime()) < DESCRIBED_AGAIN_MS
+      if (isRecent && line === living_line) return
+      const living = { living_text_length: document.text_length, living_headings: document.headings }
+      const rest = { living_links: document.links, living_seen: new Date(at), living_line: line }
+      const present = { ...state.present, ...living, ...rest }
+      pages.set(key, { ...state, present })
+      writer.add([present], [])
+    },
     /** Takes one sample of the proxy. Rejects for another argument. */
     take: (argument: unknown): Promise<void> => lock(() => note(argument)),
     /** Stores what is due. Call it each second. Never rejects. */
@@ -92,7 +134,9 @@ const StoredEdition: z.ZodType<PageEdition> = z.object({
   ...{ prior_seen: z.date().nullable(), replaced_at: z.date().nullable(), digest: z.string(), samples: z.int() },
   ...{ differing: z.int(), varies: z.boolean(), text_length: z.int(), headings: z.int(), links: z.int() },
   ...{ lang: z.string().nullable(), canonical: z.string().nullable() },
-  ...{ title: z.string().nullable(), first_line: z.string().nullable() },
+  ...{ title: z.string().nullable(), first_line: z.string().nullable(), notice: z.string().nullable() },
+  ...{ living_seen: z.date().nullable(), living_text_length: z.int().nullable(), living_headings: z.int().nullable() },
+  ...{ living_links: z.int().nullable(), living_line: z.string().nullable() },
 })
 
 /** Reads the pages of a site back. */

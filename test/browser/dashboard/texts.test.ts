@@ -45,7 +45,7 @@ const OTHER_WORDS = {
   de: ['Besucher', 'Aufrufe', 'Ankünfte'],
 }
 /** Words that are the same for one and for several. */
-const INVARIABLE = ['Fehler', 'of', 'in', 'while', 'von', 'seit', 'since', 'px']
+const INVARIABLE = ['Fehler', 'Zeichen', 'of', 'in', 'while', 'von', 'seit', 'since', 'px']
 /** "1 von 1 bekannten Agenten": the dative of one is that of several. */
 const DATIVE = ['policy.sentence']
 

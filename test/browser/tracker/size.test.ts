@@ -5,9 +5,9 @@ import { z } from 'zod'
 
 const script = readFileSync('dist/src/browser/tracker/script.js', 'utf8')
 
-t.test('the whole tracker is at most 2,380 bytes of gzip', async (t) => {
+t.test('the whole tracker is at most 2,520 bytes of gzip', async (t) => {
   const size = gzipSync(script, { level: 9 }).length
-  t.ok(size <= 2380, `${size} bytes, ${script.length} as they are`)
+  t.ok(size <= 2520, `${size} bytes, ${script.length} as they are`)
 })
 
 t.test('the tracker reports the version of the package', async (t) => {

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { SiteSettings } from '../../../src/capture/site.js'
-import { sql } from '../../../src/storage/sql.js'
+import { raw, sql } from '../../../src/storage/sql.js'
 import { createPageSamples } from '../../../src/worker/pages/page-samples.js'
 import { openStore } from '../../fixtures/open-store.js'
 
@@ -76,6 +76,43 @@ t.test('a page that differs at every sample has one row', async (t) => {
   t.same(await rows(), [['/', 0, 110, null, null, 'text 8', 9, true]], 'three equal ones are chance')
   await take(120, 'text 8')
   t.same(await rows(), [['/', 120, 120, null, null, 'text 8', 1, false]], 'four are a page that stays')
+})
+
+t.test('what browsers show is kept with the present edition, a first line from the second visitor on', async (t) => {
+  const { store, samples, take, rows } = await open(t)
+  const describe = (minute: number, visitor: number, text_length: number, first_line: string, pathname = '/') => {
+    const document = { text_length, links: 2, headings: 1, first_line }
+    const page = { site: 1, hostname: 'a.example', pathname, visitor_id: BigInt(visitor) }
+    samples.describe({ ...page, at: START + minute * MINUTE, document })
+  }
+  const living = async (): Promise<unknown[]> => {
+    await rows()
+    const of = 'living_text_length, living_headings, living_links, living_line, living_seen'
+    const all = await store.query(sql`select ${raw(of)} from page_samples where replaced_at is null`)
+    return all.map((row) => [
+      ...[row.living_text_length, row.living_headings, row.living_links, row.living_line],
+      row.living_seen instanceof Date ? (row.living_seen.getTime() - START) / MINUTE : row.living_seen,
+    ])
+  }
+  describe(0, 1, 500, 'Hello')
+  await take(1, '<div id=app>')
+  t.same(await living(), [[null, null, null, null, null]], 'nothing of a page before its first sample')
+  describe(2, 1, 500, 'Hello Ann')
+  t.same(await living(), [[500, 1, 2, null, 2]], 'a line of one visitor is not kept')
+  describe(3, 1, 600, 'Hello Ann')
+  t.same(
+    await living(),
+    [[500, 1, 2, null, 2]],
+    'nor if the same visitor sees it again; the rest is taken each 10 minutes',
+  )
+  describe(4, 2, 500, 'Hello Bob')
+  describe(5, 3, 510, 'Hello Bob')
+  t.same(await living(), [[510, 1, 2, 'Hello Bob', 5]], 'two visitors saw the same line')
+  describe(15, 4, 700, 'Hello Eve')
+  t.same(await living(), [[700, 1, 2, 'Hello Bob', 15]], 'later lines of one visitor change nothing')
+  describe(16, 4, 9, 'x', '/other')
+  await take(20, '<div id=app>other')
+  t.same(await living(), [[null, null, null, null, null]], 'another edition is not described yet')
 })
 
 t.test('editions and pages are bounded', async (t) => {

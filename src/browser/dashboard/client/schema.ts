@@ -179,6 +179,11 @@ export interface paths {
         };
         get: operations["get_bill"];
     };
+    "/api/blank-pages": {
+        parameters: {
+        };
+        get: operations["get_blank_pages"];
+    };
     "/api/citation-gap": {
         parameters: {
         };
@@ -2919,6 +2924,69 @@ export interface operations {
                             without_bytes?: number;
                             without_duration?: number;
                         };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_blank_pages: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience___"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                limit?: components["parameters"]["limit"];
+                page?: components["parameters"]["page"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            fetches: number;
+                            hostname: string;
+                            living?: {
+                                first_line?: string;
+                                headings: number;
+                                links: number;
+                                seen: string;
+                                text_length: number;
+                            };
+                            pathname: string;
+                            problems: ("empty_shell" | "written_by_scripts" | "not_found" | "consent" | "challenge" | "agents_refused")[];
+                            readers: number;
+                            refusals: number;
+                            refused: {
+                                agent_id: string;
+                                name: string;
+                                refusals: number;
+                            }[];
+                            served?: {
+                                canonical?: string;
+                                first_line?: string;
+                                headings: number;
+                                lang?: string;
+                                links: number;
+                                seen: string;
+                                text_length: number;
+                                title?: string;
+                            };
+                            views: number;
+                        }[];
                         meta: components["schemas"]["Meta"];
                     };
                 };

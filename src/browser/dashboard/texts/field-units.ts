@@ -46,6 +46,8 @@ export const FIELD_UNITS = {
   '/api/answers/summary fetches': 'fetches',
   '/api/answers/summary followed': 'fetches',
   '/api/answers total': 'pages',
+  '/api/blank-pages readers': 'visits',
+  '/api/blank-pages total': 'pages',
   '/api/agents/overview fetches': 'fetches',
   '/api/agents/overview verified_fetches': 'fetches',
   '/api/agents/overview spoofed': 'fetches',

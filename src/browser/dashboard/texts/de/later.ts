@@ -1,6 +1,7 @@
 import type { LaterTexts } from '../shape.js'
 import { answers } from './answers.js'
 import { bill } from './bill.js'
+import { blank } from './blank.js'
 
 /** German texts of views that are loaded on first use. */
-export const later: LaterTexts = { answers, bill }
+export const later: LaterTexts = { answers, bill, blank }

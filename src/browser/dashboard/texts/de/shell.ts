@@ -49,6 +49,7 @@ export const shell: Texts['shell'] = {
     decay: 'Verfall',
     catalog: 'Katalog',
     rules: 'Zugangsregeln',
+    'blank-pages': 'Leere Seiten',
     'phantom-links': 'Tote Adressen',
     evidence: 'Nachweise',
     bill: 'Rechnung',

@@ -1,5 +1,6 @@
 import { answers } from './answers.js'
 import { bill } from './bill.js'
+import { blank } from './blank.js'
 
 /** English texts of views that are loaded on first use. */
-export const later = { answers, bill }
+export const later = { answers, bill, blank }

@@ -48,6 +48,7 @@ export const shell = {
     decay: 'Content decay',
     catalog: 'Catalogue',
     rules: 'Rules',
+    'blank-pages': 'Blank pages',
     'phantom-links': 'Phantom links',
     evidence: 'Evidence',
     bill: 'The bill',

@@ -1,0 +1,93 @@
+import { IS_GENUINE } from '../../storage/aggregates/daily-counts.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
+import { filterCondition, sourceRows } from './conditions.js'
+import { IS_REFUSED } from './metrics.js'
+import { type Plan, planForTable, planForUrlList } from './plan.js'
+import { inWindow } from './window-conditions.js'
+
+/** Characters, without white space, below which a served text is hardly more than the navigation. */
+const MIN_TEXT = 200
+/** How many times the served text a browser shows of an empty shell, and of a page that scripts write for the most part. */
+const SHELL_FACTOR = 5
+const SCRIPT_FACTOR = 2
+/** Characters that a browser shows more than a page has that scripts write for the most part. */
+const MIN_SCRIPT_TEXT = 500
+/** Characters below which a page without a heading is an empty shell, even if no browser described the document. */
+const MIN_SERVED_TEXT = 50
+
+/** A page's problems for programs that read it, each with its condition on the columns that `blankPages` joins. */
+const CONDITIONS = {
+  empty_shell: `text_length < ${MIN_TEXT} and case when living_text_length is null
+    then text_length < ${MIN_SERVED_TEXT} and headings = 0
+    else living_text_length >= ${MIN_TEXT} and living_text_length >= ${SHELL_FACTOR} * text_length end`,
+  written_by_scripts: `text_length >= ${MIN_TEXT} and living_text_length >= ${SCRIPT_FACTOR} * text_length
+    and living_text_length - text_length >= ${MIN_SCRIPT_TEXT}`,
+  not_found: "notice = 'not_found'",
+  consent: "notice = 'consent'",
+  challenge: "notice = 'challenge'",
+  agents_refused: 'refusals > 0 and views > 0',
+} as const
+export type PageProblem = keyof typeof CONDITIONS
+export const PAGE_PROBLEMS = Object.keys(CONDITIONS).filter((name): name is PageProblem => name in CONDITIONS)
+
+/** A response that sends an agent away for good, which no rule of the operator's gave. */
+const IS_TURNED_AWAY = sql`${raw("method = 'GET' and status in (401, 402, 403, 451)")} and not ${IS_REFUSED}`
+
+/** Selects the present edition of each page, as its samples and browsers described it. */
+const presentEditions = ({ site, ...plan }: Plan): Sql => sql`
+  select hostname, pathname, last_seen, text_length, headings, links, lang, canonical, title, first_line, notice,
+    living_seen, living_text_length, living_headings, living_links, living_line
+  from page_samples where site_id = ${site} and replaced_at is null and ${filterCondition(planForUrlList({ site, ...plan }))}`
+
+/** Selects people's pages: `hostname, pathname, views`, and `readers`, whose visits began there after a search or an assistant. */
+const peoplesPages = (plan: Plan): Sql => {
+  const side = planForTable(plan, 'events')
+  return sql`
+    select hostname, pathname, count(*) as views,
+      count(distinct case when entry_page = pathname and channel in ('Organic Search', 'AI Assistants') then session_id end) as readers
+    from ${sourceRows('events', side, side.filters)} as e
+    where ${inWindow(side)} and kind = 'pageview' and (status is null or status < 400) and ${filterCondition(side)}
+    group by hostname, pathname`
+}
+
+/** Selects agents' pages: `hostname, pathname, fetches, refusals`. */
+const agentsPages = (plan: Plan): Sql => {
+  const side = planForTable(plan, 'agent_events')
+  return sql`
+    select hostname, pathname, sum(case when is_pageview then 1 else 0 end) as fetches,
+      sum(case when ${IS_TURNED_AWAY} then 1 else 0 end) as refusals
+    from agent_events where ${inWindow(side)} and ${raw(IS_GENUINE)} and ${filterCondition(side)}
+    group by hostname, pathname`
+}
+
+/** Selects the pages with a problem: the columns above, and 1 or 0 for each problem. */
+export const blankPages = (plan: Plan): Sql => {
+  const flags = Object.entries(CONDITIONS).map(
+    ([name, condition]) => `case when ${condition} then 1 else 0 end as ${name}`,
+  )
+  const on = (table: string) => raw(`on ${table}.hostname = u.hostname and ${table}.pathname = u.pathname`)
+  return sql`
+    with present as materialized (${presentEditions(plan)}), asked as materialized (${agentsPages(plan)})
+    select * from (
+      select *, ${raw(flags.join(', '))} from (
+        select u.hostname as hostname, u.pathname as pathname, last_seen, text_length, headings, links, lang, canonical, title,
+          first_line, notice, living_seen, living_text_length, living_headings, living_links, living_line,
+          coalesce(views, 0) as views, coalesce(readers, 0) as readers, coalesce(fetches, 0) as fetches,
+          coalesce(refusals, 0) as refusals
+        from (
+          select distinct hostname, pathname from (
+            select hostname, pathname from present union all select hostname, pathname from asked where refusals > 0) b) u
+        left join present p ${on('p')}
+        left join (${peoplesPages(plan)}) v ${on('v')}
+        left join asked a ${on('a')}) j) f
+    where ${raw(PAGE_PROBLEMS.join(' + '))} > 0`
+}
+
+/** Selects the agents that were turned away from these pages: `hostname, pathname, agent_id, refusals`. */
+export const refusedAgents = (plan: Plan, urls: Sql): Sql => {
+  const side = planForTable(plan, 'agent_events')
+  return sql`
+    select hostname, pathname, agent_id, count(*) as refusals from agent_events
+    where ${inWindow(side)} and ${raw(IS_GENUINE)} and ${IS_TURNED_AWAY} and ${filterCondition(side)} and ${urls}
+    group by hostname, pathname, agent_id order by refusals desc, agent_id`
+}

@@ -1,0 +1,28 @@
+import { counted } from '../../state/format.js'
+import type { blank as English } from '../en/blank.js'
+
+export const blank: typeof English = {
+  title: 'Leer für Maschinen',
+  byReaders: (n) => `${n}, nach betroffenen Lesern`,
+  none: 'Keine Seite mit einem Problem ist bekannt: Jede geprüfte Seite hat ihren Text ohne Skripte und weist keinen Agenten ab, wo Menschen sie bekommen.',
+  sentence: (pages) => ['Programme lesen weniger als Menschen auf ', pages.shown, '. '],
+  mostAtStake: (visits, path) => ['Eine Suchmaschine oder ein Assistent brachte ', visits.shown, ' zu ', path, '.'],
+  page: 'Seite, und was fehlt',
+  served: 'Wie ausgeliefert',
+  living: 'Im Browser',
+  readers: 'Betroffene Leser',
+  notSampled: 'keine Antwort geprüft',
+  notDescribed: 'von keinem Browser beschrieben',
+  noText: 'kein Text',
+  amount: (characters, headings, links) =>
+    `${counted(characters, 'Zeichen', 'Zeichen')}, ${counted(headings, 'Überschrift', 'Überschriften')}, ${counted(links, 'Link', 'Links')}`,
+  problem: {
+    empty_shell: 'leer ohne Skripte',
+    written_by_scripts: 'größtenteils von Skripten geschrieben',
+    not_found: '„nicht gefunden“ mit Status 200',
+    consent: 'fragt zuerst nach Zustimmung',
+    challenge: 'verlangt zuerst einen Nachweis',
+    agents_refused: 'weist nur Agenten ab',
+  },
+  foot: 'Betroffene Leser sind Besuche in dieser Zeit, die nach einer Suchmaschine oder einem Assistenten auf der Seite begannen. Leerzeichen zählen nicht als Zeichen.',
+}

@@ -1,0 +1,35 @@
+import { counted } from '../../state/format.js'
+import type { Quantity } from '../quantity.js'
+import type { Parts } from '../rich-text.js'
+
+export const blank = {
+  title: 'Blank to machines',
+  byReaders: (n: string) => `${n}, by readers at stake`,
+  none: 'No page with a problem is known: every sampled page has its text without scripts, and refuses no agent that people are not refused.',
+  sentence: (pages: Quantity<'pages'>): Parts => ['Programs read less than people on ', pages.shown, '. '],
+  mostAtStake: (visits: Quantity<'visits'>, path: unknown): Parts => [
+    'A search engine or an assistant sent ',
+    visits.shown,
+    ' to ',
+    path,
+    '.',
+  ],
+  page: 'Page, and what is wrong',
+  served: 'As served',
+  living: 'In the browser',
+  readers: 'Readers at stake',
+  notSampled: 'no response was sampled',
+  notDescribed: 'no browser described it',
+  noText: 'no text',
+  amount: (characters: number, headings: number, links: number) =>
+    `${counted(characters, 'character', 'characters')}, ${counted(headings, 'heading', 'headings')}, ${counted(links, 'link', 'links')}`,
+  problem: {
+    empty_shell: 'empty without scripts',
+    written_by_scripts: 'mostly written by scripts',
+    not_found: '“not found” with status 200',
+    consent: 'asks for consent first',
+    challenge: 'asks for a proof first',
+    agents_refused: 'refuses agents only',
+  },
+  foot: 'Readers at stake are visits in this time that began on the page after a search engine or an assistant. Spaces do not count as characters.',
+}

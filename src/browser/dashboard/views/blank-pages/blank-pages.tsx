@@ -1,0 +1,95 @@
+import { ExportMenu } from '../../charts/export-menu.js'
+import type { DataOf } from '../../client/index.js'
+import { column } from '../../parts/columns.js'
+import { ListPanel } from '../../parts/list-panel.js'
+import { Cut } from '../../parts/names.js'
+import { pageNumber } from '../../parts/paging.js'
+import { Sentence, Sheet } from '../../parts/panel.js'
+import type { Column } from '../../parts/table.js'
+import { useRead } from '../../state/data.js'
+import { formatNumber } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
+import { mixedEnvelope } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+import { later } from '../../texts/later.js'
+
+const LIMIT = 50
+
+type Row = DataOf<'/api/blank-pages'>[number]
+
+/** The pages that programs find empty, refused or replaced by a notice, beside what the browser shows. */
+export default function BlankPages() {
+  const texts = later().blank
+  const ask = { ...mixedEnvelope(), limit: LIMIT }
+  const answer = useRead('/api/blank-pages', { ...ask, page: pageNumber() })
+  const top = useRead('/api/blank-pages', { ...ask, page: 1 })
+  const { data: rows = [], meta } = answer
+  return (
+    <Sheet title={t().shell.view['blank-pages']}>
+      <Sentence answers={[top]}>{() => sentence(top.data?.[0], top.meta?.total ?? 0)}</Sentence>
+      <ListPanel
+        title={texts.title}
+        aside={meta?.total !== undefined && texts.byReaders(formatNumber(meta.total))}
+        right={<ExportMenu report="blank-pages" only="agent" picture={false} />}
+        answer={answer}
+        class="roomy"
+        emptyText={texts.none}
+        rows={rows}
+        rowKey={({ hostname, pathname }) => hostname + pathname}
+        columns={columns()}
+        limit={LIMIT}
+        foot={texts.foot}
+      />
+    </Sheet>
+  )
+}
+
+/** How many pages have a problem, and where most readers are at stake. */
+function sentence(first: Row | undefined, total: number): readonly unknown[] {
+  const texts = later().blank
+  if (first === undefined) return [texts.none]
+  const readers = quantity('/api/blank-pages readers', first.readers, (text) => <span class="people">{text}</span>)
+  const path = <b>{first.pathname.slice(0, 200)}</b>
+  return [
+    ...texts.sentence(quantity('/api/blank-pages total', total)),
+    ...(first.readers > 0 ? texts.mostAtStake(readers, path) : []),
+  ]
+}
+
+function columns(): Column<Row>[] {
+  const texts = later().blank
+  return [
+    column(texts.page, {}, ({ pathname, problems, refused, refusals }) => (
+      <>
+        <Cut text={pathname} />
+        <span class="muted small line">{problems.map((problem) => texts.problem[problem]).join('; ')}</span>
+        {refusals > 0 && (
+          <span class="muted small line">
+            {refused.map(({ name, refusals: n }) => `${name} ${formatNumber(n)}`).join(', ')}
+          </span>
+        )}
+      </>
+    )),
+    column(texts.served, { width: '27%', phone: 'below' }, ({ served }) => (
+      <Side of={served} title={served?.title} absent={texts.notSampled} />
+    )),
+    column(texts.living, { width: '27%', phone: 'third' }, ({ living }) => (
+      <Side of={living} absent={texts.notDescribed} />
+    )),
+    column(texts.readers, { right: true, width: '84px', phone: 'end' }, ({ readers }) => (
+      <b>{formatNumber(readers)}</b>
+    )),
+  ]
+}
+
+/** How much text a document has, and its first line. */
+function Side({ of, title, absent }: { of: Row['living']; title?: string | undefined; absent: string }) {
+  if (of === undefined) return <span class="muted small">{absent}</span>
+  const { text_length, headings, links, first_line } = of
+  return (
+    <>
+      <span class="small">{later().blank.amount(text_length, headings, links)}</span>
+      <span class="muted small line">{first_line ?? title ?? later().blank.noText}</span>
+    </>
+  )
+}

@@ -1,0 +1,169 @@
+import type { Test } from 'tap'
+import { z } from 'zod'
+import { type ReadDependencies, runRead } from '../../src/analytics/query/prepare-read.js'
+import blankPages from '../../src/analytics/reads/blank-pages.js'
+import type { EventStore } from '../../src/storage/event-store.js'
+import type { PageEdition } from '../../src/storage/page-samples.js'
+import type { AgentEventRow, EventRow } from '../../src/storage/rows.js'
+import { assertEqual } from '../fixtures/assert-equal.js'
+import { seeded } from '../fixtures/random.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
+
+/** Stores random pages of two sites with requests, and finds their problems page by page. */
+const NOW = Date.parse('2026-11-01T12:00:00.000Z')
+const START = NOW - 7 * 86_400_000
+const random = seeded(20261129)
+const HOSTS = ['one.example', 'www.one.example'] as const
+const PATHS = Array.from({ length: 60 }, (_, i) => `/page-${i}`)
+const moment = () => new Date(START - 86_400_000 + Math.floor(random() * (NOW - START + 2 * 86_400_000)))
+const where = () => ({
+  site_id: random() < 0.9 ? 1 : 2,
+  hostname: random.of(HOSTS),
+  pathname: PATHS[random.int(PATHS.length - 1)] ?? '/',
+  timestamp: moment(),
+  country: random.of(['DE', 'US']),
+})
+const events = Array.from({ length: 1_500 }, () => {
+  const row = { ...where(), session_id: BigInt(random.int(400)), kind: random.of(['pageview', 'pageview', 'custom']) }
+  return eventRow({
+    ...row,
+    entry_page: random.of([row.pathname, '/elsewhere']),
+    channel: random.of(['Organic Search', 'AI Assistants', 'Direct', 'Referral']),
+    status: random.of([200, 200, null, 404, 500]),
+  })
+})
+const agent_events = Array.from({ length: 1_500 }, () =>
+  agentRow({
+    ...where(),
+    agent_id: random.of(['gptbot', 'claude-user']),
+    method: random.of(['GET', 'GET', 'HEAD']),
+    status: random.of([200, 200, 304, 403, 401, 402, 451, 404, 429, 503]),
+    is_pageview: random() < 0.5,
+    action: random.of([null, null, 'allow', 'block']),
+    verification: random.of(['ranges', 'unverifiable', 'spoofed']),
+  }),
+)
+const lengthOf = () => random.of([0, 49, 50, 199, 200, 400, 999, 1_000, 5_000])
+const editions: PageEdition[] = HOSTS.flatMap((hostname) =>
+  PATHS.filter(() => random() < 0.8).map((pathname) => {
+    const living = random() < 0.7
+    return {
+      ...{ site_id: random() < 0.9 ? 1 : 2, hostname, pathname, digest: 'd', samples: 1, differing: 0, varies: false },
+      ...{ first_seen: new Date(START), last_seen: new Date(NOW - 1_000), prior_seen: null },
+      replaced_at: random() < 0.1 ? new Date(NOW - 500) : null,
+      ...{ text_length: lengthOf(), headings: random.int(1), links: 3, lang: random.of(['de', null]), canonical: null },
+      ...{ title: 'A page', first_line: random.of(['Welcome', null]) },
+      notice: random.of([null, null, null, 'not_found', 'consent', 'challenge'] as const),
+      living_seen: living ? new Date(NOW - 2_000) : null,
+      living_text_length: living ? lengthOf() : null,
+      ...{ living_headings: living ? 2 : null, living_links: living ? 4 : null, living_line: living ? 'Hello' : null },
+    }
+  }),
+)
+
+type CheckedStore = Pick<EventStore, 'append' | 'query' | 'dialect' | 'writePageEditions'>
+const depsOf = (store: CheckedStore): ReadDependencies => ({
+  redirects: async () => () => undefined,
+  ...{ store, catalog: [], blockedUrls: async () => undefined, now: () => new Date(NOW) },
+  site: async (id) => ({ id, timezone: 'UTC', visitor_salt: 'never', owns: () => true }),
+  segment: async () => undefined,
+  assistants: [],
+})
+
+type Row = EventRow | AgentEventRow
+const FILTERS: readonly [object[], (row: Row) => boolean, why: string][] = [
+  [[], () => true, 'none'],
+  [[{ dimension: 'country', op: 'is', value: 'DE' }], (row) => row.country === 'DE', 'of both'],
+  [[{ dimension: 'hostname', op: 'is', value: 'one.example' }], (row) => row.hostname === 'one.example', 'a hostname'],
+]
+
+/** Names the problems of a page, by the definitions in `src/analytics/reads/README.md`. */
+function findProblems(page: PageEdition | undefined, refusals: number, views: number): string[] {
+  const found: string[] = []
+  if (page !== undefined) {
+    const { text_length: served, living_text_length: living, headings, notice } = page
+    const isEmpty = living === null ? served < 50 && headings === 0 : living >= 200 && living >= 5 * served
+    if (served < 200 && isEmpty) found.push('empty_shell')
+    if (served >= 200 && living !== null && living >= 2 * served && living >= served + 500)
+      found.push('written_by_scripts')
+    if (notice !== null) found.push(notice)
+  }
+  if (refusals > 0 && views > 0) found.push('agents_refused')
+  return found
+}
+
+function recount(passes: (row: Row) => boolean) {
+  const within = ({ timestamp, site_id }: Row) =>
+    site_id === 1 && timestamp.getTime() >= START && timestamp.getTime() < NOW
+  return HOSTS.flatMap((hostname) =>
+    PATHS.flatMap((pathname) => {
+      const isHere = (row: { hostname: string; pathname: string }) =>
+        row.hostname === hostname && row.pathname === pathname
+      const page = editions.find((one) => isHere(one) && one.site_id === 1 && one.replaced_at === null)
+      const shown = page && passes(agentRow({ hostname, pathname, country: 'DE' })) ? page : undefined
+      const people = events.filter(
+        (row) => within(row) && isHere(row) && passes(row) && row.kind === 'pageview' && (row.status ?? 200) < 400,
+      )
+      const agents = agent_events.filter(
+        (row) => within(row) && isHere(row) && passes(row) && row.verification !== 'spoofed' && row.action !== 'block',
+      )
+      const turned = agents.filter(({ method, status }) => method === 'GET' && [401, 402, 403, 451].includes(status))
+      const sent = people.filter(({ entry_page, channel }) => entry_page === pathname && /Search|AI/.test(channel))
+      const problems = findProblems(shown, turned.length, people.length)
+      if (problems.length === 0) return []
+      return {
+        ...{ hostname, pathname, problems, views: people.length, refusals: turned.length },
+        readers: new Set(sent.map(({ session_id }) => session_id)).size,
+        fetches: agents.filter(({ is_pageview }) => is_pageview).length,
+        refused: ['claude-user', 'gptbot']
+          .map((agent_id) => ({
+            agent_id,
+            name: agent_id,
+            refusals: turned.filter((row) => row.agent_id === agent_id).length,
+          }))
+          .filter(({ refusals }) => refusals > 0)
+          .sort((a, b) => b.refusals - a.refusals),
+        served: shown?.text_length,
+        living: shown?.living_text_length ?? undefined,
+      }
+    }),
+  )
+}
+
+const Found = z.array(
+  z.looseObject({
+    hostname: z.string(),
+    pathname: z.string(),
+    served: z
+      .object({ text_length: z.int() })
+      .transform(({ text_length }) => text_length)
+      .optional(),
+    living: z
+      .object({ text_length: z.int() })
+      .transform(({ text_length }) => text_length)
+      .optional(),
+  }),
+)
+
+/** Stores the pages and compares the read with their recount, for each filter. */
+export async function checkBlankPages(t: Test, store: CheckedStore): Promise<void> {
+  await store.append({ events, agent_events }, undefined)
+  await store.writePageEditions({ put: editions, remove: [] })
+  for (const [filters, passes, why] of FILTERS) {
+    const query = new URLSearchParams({ site: '1', limit: '1000', filters: JSON.stringify(filters) })
+    query.set('start', new Date(START).toISOString())
+    query.set('end', new Date(NOW).toISOString())
+    const { data, meta } = await runRead(blankPages, query, depsOf(store))
+    const wanted = recount(passes)
+    for (const problem of ['empty_shell', 'written_by_scripts', 'not_found', 'consent', 'challenge', 'agents_refused'])
+      t.ok(
+        wanted.some(({ problems }) => problems.includes(problem)),
+        `some page has ${problem}`,
+      )
+    t.equal(meta.total, wanted.length)
+    const nameOf = (row: { hostname: string; pathname: string }) => `${row.hostname} ${row.pathname}`
+    const inOrder = <R extends { hostname: string; pathname: string }>(rows: R[]) =>
+      rows.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+    assertEqual(t, inOrder(Found.parse(data)), inOrder(JSON.parse(JSON.stringify(wanted))), why)
+  }
+}
