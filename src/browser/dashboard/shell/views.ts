@@ -57,6 +57,7 @@ export const AGENT_VIEWS: readonly View[] = [
   view('coverage', 'c', () => import('../views/coverage/coverage.js'), 'agent'),
   view('citation-gap', 'q', () => import('../views/citation-gap/citation-gap.js')),
   view('answers', '2', () => import('../views/answers/answers.js')),
+  view('formats', '5', () => import('../views/formats/formats.js'), 'agent'),
   view('blank-pages', '8', () => import('../views/blank-pages/blank-pages.js')),
   view('policy', 'b', () => import('../views/policy/policy.js'), 'agent'),
   view('violations', 'v', () => import('../views/violations/violations.js'), 'agent'),

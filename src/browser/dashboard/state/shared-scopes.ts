@@ -34,7 +34,7 @@ export const VIEW_SCOPES: Readonly<Record<string, Scope>> = {
     policy: 'agents',
     violations: 'agents',
   },
-  ...{ decay: 'agents', catalog: 'agents' },
+  ...{ decay: 'agents', catalog: 'agents', formats: 'agents' },
 }
 
 /** Whether the reader may open a view: through a share link only those of its scopes. */

@@ -54,6 +54,7 @@ export const FIELD_UNITS = {
   '/api/agents/breakdown fetches': 'fetches',
   '/api/agents/catalog agent_id': 'agents',
   '/api/agents/coverage total': 'pages',
+  '/api/agents/formats fetches': 'fetches',
   '/api/content/decay people': 'pageviews',
   '/api/content/decay agents': 'fetches',
   '/api/imports human': 'pageviews',

@@ -2,6 +2,7 @@ import type { LaterTexts } from '../shape.js'
 import { answers } from './answers.js'
 import { bill } from './bill.js'
 import { blank } from './blank.js'
+import { formats } from './formats.js'
 
 /** German texts of views that are loaded on first use. */
-export const later: LaterTexts = { answers, bill, blank }
+export const later: LaterTexts = { answers, bill, blank, formats }

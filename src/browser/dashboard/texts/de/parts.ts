@@ -82,6 +82,10 @@ export const parts: Texts['parts'] = {
   warning: {
     no_referrers_in_logs:
       'Abrufe aus Zugriffsprotokollen ohne Referrer zählen hier nicht: Ob ein Leser folgte, ist dort nicht bekannt.',
+    accept_not_logged:
+      'Zugriffsprotokolle enthalten keinen Accept-Header: Bei diesen Abrufen ist das Verlangte unbekannt.',
+    no_llms_links:
+      'Für diese Zeit sind keine Links der llms.txt bekannt, also auch nicht, welche danach gelesen wurden.',
     arrivals_are_a_floor: 'KI-Besuche sind eine Untergrenze: Apps und Links ohne Referrer zählen nicht.',
     first_cohort_partial:
       'Der Zeitraum beginnt mitten in einem Abschnitt; die erste Gruppe hat nur Menschen, die danach zum ersten Mal kamen.',

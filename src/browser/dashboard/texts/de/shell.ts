@@ -43,6 +43,7 @@ export const shell: Texts['shell'] = {
     coverage: 'Abdeckung',
     'citation-gap': 'Zitatlücke',
     answers: 'Antworten',
+    formats: 'Formate',
     policy: 'Regeln',
     robots: 'robots.txt',
     violations: 'Verstöße',

@@ -36,7 +36,7 @@ export const bill = {
   notKnown: 'not known',
   noCost: { no_prices: 'no price', no_reader_came: 'no reader came', no_operator: 'no operator' },
   disobedience: 'What disobedience cost',
-  disobedienceAside: 'under the robots.txt in force at each fetch',
+  disobedienceAside: 'by the robots.txt of the time of each fetch',
   disobedienceFoot: 'Only a verified agent whose operator says that it obeys counts as a breach.',
   obeyed: 'No fetch on the bill was disallowed.',
   agent: 'Agent',

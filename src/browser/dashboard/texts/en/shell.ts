@@ -42,6 +42,7 @@ export const shell = {
     coverage: 'Coverage',
     'citation-gap': 'Citation gap',
     answers: 'Answers',
+    formats: 'Formats',
     policy: 'Policy',
     robots: 'robots.txt',
     violations: 'Violations',
