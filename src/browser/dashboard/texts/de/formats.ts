@@ -1,4 +1,4 @@
-import type { Texts } from '../shape.js'
+import type { formats as English } from '../en/formats.js'
 
 const FORMATS: Readonly<Record<string, string>> = {
   markdown: 'Markdown',
@@ -11,7 +11,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   any: 'beliebig',
 }
 
-export const formats: Texts['formats'] = {
+export const formats: typeof English = {
   sentence: (when, fetches) => [`${when} bekamen Agenten einen Inhalt bei `, fetches.shown],
   markdown: (asked) => [`; Markdown verlangten sie bei ${asked}`],
   got: (share) => [' und bekamen es bei ', share, ' davon'],
