@@ -134,7 +134,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['get /api/stats/realtime', row('narrow', 200)],
   ['get /api/stats/realtime/stream', row('narrow', 200)],
   ['get /api/stats/dimensions', row('free', 200)],
-  ...['sessions', 'sessions/{id}', 'visitors'].map((name): [string, Row] => [
+  ...['sessions', 'sessions/{id}', 'visitors', 'suspected'].map((name): [string, Row] => [
     `get /api/stats/${name}`,
     row('unshared', 200),
   ]),

@@ -14,6 +14,7 @@ import { bucketParts, countedIn } from './recorded.js'
 import { type Metrics, recount } from './recount.js'
 import { RETENTION } from './retention-reads.js'
 import { type Question, siteView } from './site-rows.js'
+import { SUSPECTED } from './suspected-reads.js'
 
 /** Options of a question. */
 export interface QuestionOptions {
@@ -335,6 +336,7 @@ const ALL_READS: readonly ExpectedRead[] = [
   { ...RETENTION, audiences: PEOPLE },
   CHANGES,
   HOURS,
+  SUSPECTED,
 ]
 
 /** All reads; those about people answer for both audiences together as for people. */

@@ -43,6 +43,7 @@ export function bucketParts(all: Rows, q: Question, unit: string): Part[] {
 
 /** Counts that are absent, not 0, if nothing was recorded. */
 const COUNTS = new Set([
+  ...['suspected_pageviews', 'suspected_sessions'],
   ...['visitors', 'sessions', 'pageviews', 'events', 'entries', 'exits', 'conversions', 'count', 'people'],
   ...['fetches', 'agents', 'verified_fetches', 'spoofed', 'indeterminate', 'unverifiable', 'bytes'],
 ])

@@ -42,6 +42,7 @@ import retention from './stats/retention.js'
 import session from './stats/sessions/id.js'
 import sessions from './stats/sessions.js'
 import sources from './stats/sources.js'
+import suspected from './stats/suspected.js'
 import timeseries from './stats/timeseries.js'
 import visitors from './stats/visitors.js'
 
@@ -57,6 +58,7 @@ export const reads: readonly Read[] = [
   breakdown,
   changes,
   hours,
+  suspected,
   events,
   performance,
   errors,

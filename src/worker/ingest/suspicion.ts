@@ -3,30 +3,11 @@ import { z } from 'zod'
 import { createRecentCache } from '../../base/cache.js'
 import type { Observation } from '../../capture/observation.js'
 import type { EventRow } from '../../storage/rows.js'
+import { familyOf, SUSPICION_SIGNALS, type SuspicionSignal } from '../../storage/suspicion-signals.js'
 import { type BrowserClaim, parseBrowserClaim } from './browser-claim.js'
 import { createHeaderNorms, HEADER_CHECKS } from './header-norms.js'
 import { countPage, createPace, isBurst, isSweep, type Pace } from './pace.js'
 import { SESSION_TIMEOUT_MS } from './session-memory.js'
-
-/** The signals against a visitor, in the order of `suspected_by`. The text before the colon is the family. */
-const SIGNALS = [
-  /** A modern browser's navigation without Sec-Fetch-Mode, -Dest and -Site. */
-  'headers:no_navigation',
-  'headers:no_language',
-  /** `Accept` without text/html, or with text/markdown: browsers ask for HTML. */
-  'headers:accept',
-  'headers:no_gzip',
-  /** `Sec-CH-UA` names another version or browser than the user agent, or a headless one. */
-  'headers:client_hints',
-  'headers:stale_browser',
-  'network:hosting',
-  /** More than 30 pages in 10 s. */
-  'behaviour:burst',
-  /** More than 25 different pages in 60 s. */
-  'behaviour:sweep',
-  /** The first request was for robots.txt, llms.txt or a sitemap. */
-  'behaviour:policy_first',
-] as const
 
 /** Two columns of a person's row. */
 export type SuspicionColumns = Pick<EventRow, 'suspected' | 'suspected_by'>
@@ -57,7 +38,8 @@ interface VisitorSignals {
   pace: Pace
 }
 
-const signalBit = (signal: (typeof SIGNALS)[number]) => 1 << SIGNALS.indexOf(signal)
+const SIGNALS = SUSPICION_SIGNALS.map(({ name }) => name)
+const signalBit = (signal: SuspicionSignal) => 1 << SIGNALS.indexOf(signal)
 const SIGNAL_BITS = {
   no_navigation: signalBit('headers:no_navigation'),
   no_language: signalBit('headers:no_language'),
@@ -229,7 +211,7 @@ function suspicionColumns(signals: number): SuspicionColumns {
   let columns = columnsBySignals.get(signals)
   if (columns === undefined) {
     const names = SIGNALS.filter((_, i) => signals & (1 << i))
-    const families = new Set(names.map((name) => name.slice(0, name.indexOf(':'))))
+    const families = new Set(names.map(familyOf))
     columns = { suspected: families.size >= 2, suspected_by: names.length > 0 ? names.join(',') : null }
     columnsBySignals.set(signals, columns)
   }

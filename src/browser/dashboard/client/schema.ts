@@ -698,6 +698,11 @@ export interface paths {
         };
         get: operations["get_stats_sources"];
     };
+    "/api/stats/suspected": {
+        parameters: {
+        };
+        get: operations["get_stats_suspected"];
+    };
     "/api/stats/timeseries": {
         parameters: {
         };
@@ -986,6 +991,7 @@ export interface components {
         audience_: "human" | "agent" | "all";
         audience__: "human" | "agent" | "all";
         audience___: "human" | "agent" | "all";
+        audience____: "human" | "agent" | "all";
         by: string;
         compare: "none" | "previous" | "year";
         depth: string;
@@ -1038,7 +1044,7 @@ export interface operations {
     get_agents_breakdown: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 dimension: string;
                 end?: components["parameters"]["end"];
@@ -1093,7 +1099,7 @@ export interface operations {
     get_agents_catalog: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -1146,7 +1152,7 @@ export interface operations {
     get_agents_coverage: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -1200,7 +1206,7 @@ export interface operations {
     get_agents_formats: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -1272,7 +1278,7 @@ export interface operations {
     get_agents_llms_links: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -1341,7 +1347,7 @@ export interface operations {
     get_agents_overview: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -1403,7 +1409,7 @@ export interface operations {
     get_agents_timeseries: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -2075,7 +2081,7 @@ export interface operations {
     get_answers: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience___"];
+                audience?: components["parameters"]["audience____"];
                 by?: "page" | "operator" | "page_operator";
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
@@ -2131,7 +2137,7 @@ export interface operations {
     get_answers_summary: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience___"];
+                audience?: components["parameters"]["audience____"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -2816,7 +2822,7 @@ export interface operations {
     get_bill: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience___"];
+                audience?: components["parameters"]["audience____"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -2997,7 +3003,7 @@ export interface operations {
     get_citation_gap: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience___"];
+                audience?: components["parameters"]["audience____"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -3045,7 +3051,7 @@ export interface operations {
     get_citation_gap_summary: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience___"];
+                audience?: components["parameters"]["audience____"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -3110,7 +3116,7 @@ export interface operations {
     get_content_decay: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience___"];
+                audience?: components["parameters"]["audience____"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -3237,7 +3243,7 @@ export interface operations {
     get_editions: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience___"];
+                audience?: components["parameters"]["audience____"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -3293,7 +3299,7 @@ export interface operations {
     get_editions_summary: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience___"];
+                audience?: components["parameters"]["audience____"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -4976,7 +4982,7 @@ export interface operations {
     get_phantom_links: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience___"];
+                audience?: components["parameters"]["audience____"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -5054,7 +5060,7 @@ export interface operations {
         parameters: {
             query: {
                 agent_id?: string;
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -5342,7 +5348,7 @@ export interface operations {
     get_policy_versions: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -5403,7 +5409,7 @@ export interface operations {
     get_policy_violations: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -5456,7 +5462,7 @@ export interface operations {
     get_policy_violations_agents: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -5508,7 +5514,7 @@ export interface operations {
     get_policy_violations_pages: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -5566,7 +5572,7 @@ export interface operations {
     get_policy_violations_rules: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience__"];
+                audience?: components["parameters"]["audience___"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -9012,7 +9018,7 @@ export interface operations {
     get_stats_sessions_id: {
         parameters: {
             query: {
-                audience?: "human" | "agent" | "all";
+                audience?: components["parameters"]["audience__"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];
@@ -9145,6 +9151,84 @@ export interface operations {
                                 source?: string;
                                 visitors?: number;
                             }[];
+                        };
+                        meta: components["schemas"]["Meta"];
+                    };
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_stats_suspected: {
+        parameters: {
+            query: {
+                audience?: components["parameters"]["audience__"];
+                compare?: components["parameters"]["compare"];
+                end?: components["parameters"]["end"];
+                filters?: components["parameters"]["filters"];
+                granularity?: components["parameters"]["granularity"];
+                range?: components["parameters"]["range"];
+                segment?: components["parameters"]["segment"];
+                site: components["parameters"]["site"];
+                start?: components["parameters"]["start"];
+                suspected?: components["parameters"]["suspected"];
+                tz?: components["parameters"]["tz"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            buckets: {
+                                pageviews?: number;
+                                /** @constant */
+                                partial?: true;
+                                suspected_pageviews?: number;
+                                t: string;
+                            }[];
+                            countries: {
+                                pageviews: number;
+                                share: number;
+                                suspected_pageviews: number;
+                                value?: string;
+                            }[];
+                            families: {
+                                /** @enum {string} */
+                                family: "headers" | "network" | "behaviour";
+                                pageviews: number;
+                                suspected_pageviews: number;
+                            }[];
+                            /** @enum {string} */
+                            granularity: "minute" | "hour" | "day" | "week" | "month";
+                            pages: {
+                                pageviews: number;
+                                share: number;
+                                suspected_pageviews: number;
+                                value?: string;
+                            }[];
+                            pageviews?: number;
+                            sessions?: number;
+                            share?: number;
+                            signals: {
+                                /** @enum {string} */
+                                family: "headers" | "network" | "behaviour";
+                                meaning: string;
+                                pageviews: number;
+                                signal: string;
+                                suspected_pageviews: number;
+                            }[];
+                            sources: {
+                                pageviews: number;
+                                share: number;
+                                suspected_pageviews: number;
+                                value?: string;
+                            }[];
+                            suspected_pageviews?: number;
+                            suspected_sessions?: number;
                         };
                         meta: components["schemas"]["Meta"];
                     };

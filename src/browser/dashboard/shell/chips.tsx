@@ -92,6 +92,26 @@ function SegmentChip({ all }: { all: readonly Segment[] }) {
   )
 }
 
+/** Says that suspected sessions are left out of all views, and counts them again. */
+function SuspectedChip() {
+  const { shell } = t()
+  if (place.value.suspected === undefined) return null
+  return (
+    <span class="chip">
+      <b>{shell.withoutSuspected}</b>
+      {place.value.show === 'both' && <span class="muted small">{shell.peopleOnly}</span>}
+      <button
+        type="button"
+        class="remove"
+        aria-label={shell.removeFilter(shell.withoutSuspected)}
+        onClick={() => go({ suspected: undefined })}
+      >
+        <Icon name="close" />
+      </button>
+    </span>
+  )
+}
+
 function SegmentMenu({ all }: { all: readonly Segment[] }) {
   const { shell } = t()
   const canSave = hasRole('member') && place.value.filters.length > 0
@@ -194,6 +214,7 @@ export function Chips() {
         <Chip key={`${i}${JSON.stringify(node)}`} node={node} index={i} />
       ))}
       <SegmentChip all={all} />
+      <SuspectedChip />
       <SegmentMenu all={all} />
       {savingSegment.value && <SaveSegment />}
       <Now />

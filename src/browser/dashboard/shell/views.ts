@@ -51,6 +51,7 @@ export const SITE_VIEWS: readonly View[] = [
   view('visitors', 'u', () => import('../views/visitors/visitors.js'), 'human'),
   view('performance', 'm', () => import('../views/performance/performance.js'), 'human'),
   view('errors', 'x', () => import('../views/errors/errors.js'), 'human'),
+  view('suspected', '7', () => import('../views/suspected/suspected.js'), 'human'),
 ]
 export const AGENT_VIEWS: readonly View[] = [
   view('agents', 'a', () => import('../views/agents/agents.js'), 'agent'),

@@ -49,6 +49,8 @@ export interface Place {
   readonly compare: Compare
   readonly filters: readonly FilterNode[]
   readonly segment?: number
+  /** People without their suspected sessions. */
+  readonly suspected?: 'exclude'
   /** Parameters of the view alone, such as `metric` and `dimension`. */
   readonly own: Readonly<Record<string, string>>
 }
@@ -59,7 +61,7 @@ export const root = new URL('.', document.baseURI)
 /** Whether the page stands in another website's frame (`?embed=1`): it has no lists of views then. */
 export const isEmbedded = new URLSearchParams(location.search).get('embed') === '1'
 
-const COMMON = new Set(['show', 'range', 'start', 'end', 'compare', 'filters', 'segment', 'embed'])
+const COMMON = new Set(['show', 'range', 'start', 'end', 'compare', 'filters', 'segment', 'suspected', 'embed'])
 
 const oneOf = <T extends string>(values: readonly T[], text: string | null, fallback: T): T =>
   values.find((value) => value === text) ?? fallback
@@ -94,6 +96,7 @@ function parsePlace(url: URL): Place {
     compare: oneOf(['none', 'previous', 'year'], query.get('compare'), 'previous'),
     filters: parseFilters(query.get('filters')),
     ...(Number.isInteger(segment) && segment > 0 ? { segment } : {}),
+    ...(query.get('suspected') === 'exclude' ? { suspected: 'exclude' } : {}),
     own: Object.fromEntries([...query].filter(([name]) => !COMMON.has(name))),
   }
 }
@@ -109,6 +112,7 @@ function formatPlace(to: Place): string {
   if (to.compare !== 'previous') query.set('compare', to.compare)
   if (to.filters.length > 0) query.set('filters', JSON.stringify(to.filters))
   if (to.segment !== undefined) query.set('segment', `${to.segment}`)
+  if (to.suspected !== undefined) query.set('suspected', to.suspected)
   for (const [name, value] of Object.entries(to.own)) if (value !== '') query.set(name, value)
   if (isEmbedded) query.set('embed', '1')
   const text = query.toString()
@@ -130,14 +134,15 @@ export const place = computed(() => parsePlace(url.value))
 export type Move = { [K in keyof Place]?: Place[K] | undefined }
 
 function apply(move: Move): Place {
-  const { start: _start, end: _end, segment: _segment, ...kept } = place.value
+  const { start: _start, end: _end, segment: _segment, suspected: _suspected, ...kept } = place.value
   const window = 'range' in move || 'start' in move ? {} : pick(place.value, 'start', 'end')
   const segment = 'segment' in move ? {} : pick(place.value, 'segment')
+  const suspected = 'suspected' in move ? {} : pick(place.value, 'suspected')
   const defined = Object.fromEntries(Object.entries(move).filter(([, value]) => value !== undefined))
   const { page: _page, ...stays } = kept.own
-  const isAnother = ['show', 'range', 'start', 'filters', 'segment'].some((name) => name in move)
+  const isAnother = ['show', 'range', 'start', 'filters', 'segment', 'suspected'].some((name) => name in move)
   const own = move.path ? { own: {} } : isAnother ? { own: stays } : {}
-  return { ...kept, ...window, ...segment, ...own, ...defined }
+  return { ...kept, ...window, ...segment, ...suspected, ...own, ...defined }
 }
 
 function pick<K extends keyof Place>(from: Place, ...names: K[]): Pick<Place, K> {

@@ -30,13 +30,14 @@ const windowQuery = computed(() => {
 
 /** The envelope of the question on screen, for one audience. */
 export function envelope(audience: Audience): Record<string, string | number | undefined> {
-  const { compare, filters, segment } = place.value
+  const { compare, filters, segment, suspected } = place.value
   return {
     ...siteQuery.value,
     ...windowQuery.value,
     compare: compare === 'none' ? undefined : compare,
     filters: filters.length > 0 ? JSON.stringify(filters) : undefined,
     segment,
+    suspected: audience === 'human' ? suspected : undefined,
     audience,
   }
 }
@@ -113,6 +114,7 @@ export function useOne<P extends ReadPath>(path: P, audience: Audience, more: Pa
 /** The envelope of a read that compares both readerships, whatever is on screen. */
 export const mixedEnvelope = (): Record<string, string | number | undefined> => ({
   ...envelope('agent'),
+  suspected: place.value.suspected,
   audience: 'all',
   compare: undefined,
 })

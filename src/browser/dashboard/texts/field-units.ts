@@ -22,6 +22,8 @@ export const FIELD_UNITS = {
   '/api/stats/changes pageviews': 'reads',
   '/api/stats/hours sessions': 'visits',
   '/api/stats/hours pageviews': 'reads',
+  '/api/stats/suspected suspected_pageviews': 'pageviews',
+  '/api/stats/suspected suspected_sessions': 'visits',
   '/api/stats/sessions total': 'visits',
   '/api/stats/sessions pageviews': 'pageviews',
   '/api/stats/sessions events': 'events',

@@ -87,6 +87,9 @@ export const parts: Texts['parts'] = {
     no_llms_links:
       'Für diese Zeit sind keine Links der llms.txt bekannt, also auch nicht, welche danach gelesen wurden.',
     arrivals_are_a_floor: 'KI-Besuche sind eine Untergrenze: Apps und Links ohne Referrer zählen nicht.',
+    suspected_is_a_floor:
+      'Eine Untergrenze: Ein Agent, der einen echten Browser an einem Privatanschluss steuert, ist nicht zu erkennen. Aufrufe aus Log-Dateien und von anderen Servern werden nach dem beurteilt, was diese von der Anfrage haben, oft ohne Header.',
+    suspected_are_people: 'Ohne verdächtige Besuche sind nur Menschen; hier geht es um Agenten.',
     first_cohort_partial:
       'Der Zeitraum beginnt mitten in einem Abschnitt; die erste Gruppe hat nur Menschen, die danach zum ersten Mal kamen.',
     blocked_not_all_judged: 'Ob eine Seite gesperrt ist, wurde nur für die meistgelesenen geprüft.',

@@ -1,0 +1,40 @@
+import type { Texts } from '../shape.js'
+
+export const suspected: Texts['suspected'] = {
+  sentence: (views, share, visits) => [
+    views.shown,
+    ` (${share} von allen) stammen vielleicht von Agenten, die sich als Menschen ausgeben, in `,
+    visits.shown,
+    '.',
+  ],
+  none: 'In dieser Zeit steht kein Aufruf eines Menschen unter Verdacht.',
+  noViews: 'In dieser Zeit wurde keine Seite aufgerufen.',
+  without: 'Menschen ohne sie',
+  switch: 'Verdächtige Besuche in jeder Ansicht weglassen',
+  overTime: 'Verdächtige Aufrufe im Lauf der Zeit',
+  signals: 'Was gegen sie spricht',
+  signal: 'Zeichen',
+  family: { headers: 'Header', network: 'Netz', behaviour: 'Verhalten' },
+  meaning: {
+    'headers:no_navigation': 'Öffnet Seiten, ohne es wie ein Browser zu sagen (Sec-Fetch)',
+    'headers:no_language': 'Nennt keine Sprache',
+    'headers:accept': 'Verlangt etwas anderes als HTML',
+    'headers:no_gzip': 'Nimmt keine komprimierten Antworten',
+    'headers:client_hints':
+      'Seine Angaben nennen einen anderen Browser als sein User-Agent, oder einen ohne Bildschirm',
+    'headers:stale_browser': 'Ein Chrome von vor 2020 auf einem späteren System',
+    'network:hosting': 'Aus einem Netz, das Server vermietet',
+    'behaviour:burst': 'Mehr als 30 Seiten in 10 Sekunden',
+    'behaviour:sweep': 'Mehr als 25 verschiedene Seiten in einer Minute',
+    'behaviour:policy_first': 'Begann mit robots.txt, llms.txt oder einer Sitemap',
+  },
+  spoke: 'Spricht gegen',
+  suspectedViews: 'Verdächtig',
+  share: 'Anteil',
+  pages: 'Seiten',
+  sources: 'Quellen',
+  countries: 'Länder',
+  noValue: 'keine',
+  nothing: 'In dieser Zeit spricht nichts gegen einen Aufruf.',
+  foot: 'Ein Aufruf steht unter Verdacht, wenn zwei von drei Arten von Zeichen gegen seinen Besucher sprechen: Header, Netz, Verhalten. Eine allein genügt nicht. Ein Besuch mit einem verdächtigen Aufruf wird als Ganzes weggelassen.',
+}

@@ -1,0 +1,154 @@
+import { ExportMenu } from '../../charts/export-menu.js'
+import { SparkBars } from '../../charts/spark-bars.js'
+import type { DataOf } from '../../client/index.js'
+import { RowName } from '../../parts/names.js'
+import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { Warnings } from '../../parts/states.js'
+import { type Column, Table } from '../../parts/table.js'
+import { go, place } from '../../state/address.js'
+import { formatCountry, formatNumber, formatShare } from '../../state/format.js'
+import { quantity } from '../../state/quantity.js'
+import { useOne } from '../../state/question.js'
+import { t } from '../../texts/index.js'
+
+type Data = DataOf<'/api/stats/suspected'>
+type Row = Data['pages'][number]
+type Signal = Data['signals'][number]
+
+/** The view of agents among people: how many views are suspected, what speaks against them, and where they are. */
+export default function SuspectedView() {
+  const { suspected: texts, shell } = t()
+  const answer = useOne('/api/stats/suspected', 'human', { compare: undefined, suspected: undefined })
+  const { data } = answer
+  return (
+    <Sheet title={shell.view.suspected}>
+      <Sentence answers={[answer]}>{() => data && sentence(data)}</Sentence>
+      <Panel title={texts.without}>{() => <Switch />}</Panel>
+      <Panel
+        title={texts.overTime}
+        right={<ExportMenu report="suspected" only="human" picture={false} />}
+        answers={[answer]}
+        skeleton={1}
+      >
+        {() => (
+          <SparkBars
+            label={texts.overTime}
+            buckets={(data?.buckets ?? []).map(({ suspected_pageviews: value, ...bucket }) =>
+              value === undefined ? bucket : { ...bucket, value },
+            )}
+          />
+        )}
+      </Panel>
+      <Panel title={texts.signals} answers={[answer]} empty={data?.signals.length === 0} emptyText={texts.nothing}>
+        {() => (
+          <Table
+            label={texts.signals}
+            rows={data?.signals ?? []}
+            rowKey={({ signal }) => signal}
+            columns={signalColumns()}
+          />
+        )}
+      </Panel>
+      {LISTS.map(({ name, dimension, label }) => (
+        <Panel
+          key={name}
+          span={4}
+          title={texts[name]}
+          answers={[answer]}
+          empty={data?.[name].length === 0}
+          emptyText={texts.none}
+        >
+          {() => (
+            <Table
+              label={texts[name]}
+              rows={data?.[name] ?? []}
+              rowKey={({ value = '' }) => value}
+              columns={listColumns(texts[name], dimension, label)}
+            />
+          )}
+        </Panel>
+      ))}
+      <div class="cell">
+        <p class="foot">{texts.foot}</p>
+        <Warnings of={[answer.meta]} />
+      </div>
+    </Sheet>
+  )
+}
+
+const LISTS = [
+  { name: 'pages', dimension: 'pathname', label: (value: string) => value },
+  { name: 'sources', dimension: 'source', label: (value: string) => value },
+  { name: 'countries', dimension: 'country', label: (value: string) => formatCountry(value) },
+] as const
+
+function sentence({ suspected_pageviews: views = 0, suspected_sessions: visits = 0, share }: Data): readonly unknown[] {
+  const texts = t().suspected
+  if (share === undefined) return [texts.noViews]
+  if (views === 0) return [texts.none]
+  return texts.sentence(
+    quantity('/api/stats/suspected suspected_pageviews', views),
+    formatShare(share),
+    quantity('/api/stats/suspected suspected_sessions', visits),
+  )
+}
+
+/** Leaves out suspected sessions in all views, or counts them again. */
+function Switch() {
+  const { suspected } = place.value
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        role="switch"
+        checked={suspected === 'exclude'}
+        onChange={() => go({ suspected: suspected === 'exclude' ? undefined : 'exclude' })}
+      />
+      <span>{t().suspected.switch}</span>
+    </label>
+  )
+}
+
+function signalColumns(): Column<Signal>[] {
+  const texts = t().suspected
+  return [
+    {
+      key: 'signal',
+      head: texts.signal,
+      cell: ({ signal, family, meaning }) => (
+        <>
+          {texts.meaning[signal] ?? meaning} <span class="muted small no-wrap">{texts.family[family]}</span>
+        </>
+      ),
+    },
+    {
+      ...{ key: 'spoke', head: texts.spoke, right: true, width: '22%', wide: true },
+      cell: ({ pageviews }) => formatNumber(pageviews),
+    },
+    {
+      ...{ key: 'suspected', head: texts.suspectedViews, right: true, width: '22%' },
+      cell: ({ suspected_pageviews: views }) => formatNumber(views),
+    },
+  ]
+}
+
+const listColumns = (head: string, dimension: string, label: (value: string) => string): Column<Row>[] => [
+  {
+    key: 'name',
+    head,
+    cell: ({ value }) =>
+      value === undefined ? (
+        <span class="muted">{t().suspected.noValue}</span>
+      ) : (
+        <RowName label={label(value)} filter={[dimension, value]} to={undefined} />
+      ),
+  },
+  {
+    ...{ key: 'views', head: t().suspected.suspectedViews, right: true, width: '30%' },
+    cell: ({ suspected_pageviews: views }) => formatNumber(views),
+  },
+  {
+    ...{ key: 'share', head: t().suspected.share, right: true, width: '22%' },
+    cell: ({ share }) => formatShare(share),
+  },
+]

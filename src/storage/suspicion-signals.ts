@@ -1,0 +1,28 @@
+/** The signals against a visitor, in the order of `suspected_by`. The text before the colon is the family. */
+export const SUSPICION_SIGNALS = [
+  {
+    name: 'headers:no_navigation',
+    meaning: 'A modern browser says with every navigation that it is one (Sec-Fetch headers); this client did not.',
+  },
+  { name: 'headers:no_language', meaning: 'The request names no language (Accept-Language).' },
+  {
+    name: 'headers:accept',
+    meaning: 'A browser asks for HTML; this client asked for something else, such as Markdown.',
+  },
+  { name: 'headers:no_gzip', meaning: 'The client does not accept compressed responses.' },
+  {
+    name: 'headers:client_hints',
+    meaning: 'The client hints name another browser or version than the user agent, or a headless one.',
+  },
+  { name: 'headers:stale_browser', meaning: 'A plain Chrome from before 2020 on a later system.' },
+  { name: 'network:hosting', meaning: 'The address belongs to a network that rents out servers.' },
+  { name: 'behaviour:burst', meaning: 'More than 30 pages in 10 seconds, reached by no link.' },
+  { name: 'behaviour:sweep', meaning: 'More than 25 different pages in 60 seconds, reached by no link.' },
+  { name: 'behaviour:policy_first', meaning: 'The first request was for robots.txt, llms.txt or a sitemap.' },
+] as const
+export type SuspicionSignal = (typeof SUSPICION_SIGNALS)[number]['name']
+
+/** The families of signals. A view is suspected if at least two of them speak against its visitor. */
+export const SUSPICION_FAMILIES = ['headers', 'network', 'behaviour'] as const
+
+export const familyOf = (signal: string): string => signal.slice(0, signal.indexOf(':'))
