@@ -2940,7 +2940,7 @@ export interface operations {
     get_blank_pages: {
         parameters: {
             query: {
-                audience?: components["parameters"]["audience___"];
+                audience?: components["parameters"]["audience____"];
                 compare?: components["parameters"]["compare"];
                 end?: components["parameters"]["end"];
                 filters?: components["parameters"]["filters"];

@@ -84,6 +84,8 @@ export const parts: Texts['parts'] = {
       'Abrufe aus Zugriffsprotokollen ohne Referrer zählen hier nicht: Ob ein Leser folgte, ist dort nicht bekannt.',
     accept_not_logged:
       'Zugriffsprotokolle enthalten keinen Accept-Header: Bei diesen Abrufen ist das Verlangte unbekannt.',
+    sampled_pages_only:
+      'Nur Seiten, von denen der Proxy dieser Instanz Stichproben nahm: Von importierten und gelieferten Zeilen und mit Middleware ist kein Text bekannt. Eine Änderung zählt ab der ersten Stichprobe danach.',
     no_llms_links:
       'Für diese Zeit sind keine Links der llms.txt bekannt, also auch nicht, welche danach gelesen wurden.',
     arrivals_are_a_floor: 'KI-Besuche sind eine Untergrenze: Apps und Links ohne Referrer zählen nicht.',

@@ -1,6 +1,6 @@
-import type { Texts } from '../shape.js'
+import type { suspected as English } from '../en/suspected.js'
 
-export const suspected: Texts['suspected'] = {
+export const suspected: typeof English = {
   sentence: (views, share, visits) => [
     views.shown,
     ` (${share} von allen) stammen vielleicht von Agenten, die sich als Menschen ausgeben, in `,

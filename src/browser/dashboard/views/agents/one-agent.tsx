@@ -14,6 +14,7 @@ import { siteQuery, useOne } from '../../state/question.js'
 import { useRules } from '../../state/rules.js'
 import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
+import { later } from '../../texts/later.js'
 import { useLanes } from './agent-history.js'
 import { AgentLanes } from './agent-lanes.js'
 import { AgentLead } from './agent-lead.js'
@@ -77,7 +78,7 @@ export function OneAgent({ id }: { id: string }) {
         )}
         {hasRole('admin') && <RulesOfAgent names={[id, operator, purpose]} />}
         <a class="button plain" href={hrefTo({ path: viewPath('evidence'), own: { agent: id }, filters: [] })}>
-          {t().evidence.link}
+          {later().evidence.link}
         </a>
         {(entry ?? row) && <ActLink isButton rule={{ name: entry?.name ?? row?.name ?? id, agents: id }} />}
       </div>

@@ -16,13 +16,15 @@ import { formatInstant, formatNumber } from '../../state/format.js'
 import { envelope, siteQuery } from '../../state/question.js'
 import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
+import { later } from '../../texts/later.js'
 
 type Preview = DataOf<'/api/evidence'>
 const FIRST_ROWS = 10
 
 /** Chooses an agent, shows what a folder about it would state, and makes the folder. */
 export default function Evidence() {
-  const { evidence: texts, shell } = t()
+  const { shell } = t()
+  const texts = later().evidence
   const { audience: _, compare: _compare, filters: _filters, segment: _segment, ...asked } = envelope('agent')
   const violators = useRead('/api/policy/violations/agents', { ...asked, limit: 100 })
   const agent = place.value.own.agent || violators.data?.[0]?.agent_id
@@ -74,7 +76,8 @@ export default function Evidence() {
 }
 
 function sentence({ agent, counts }: Preview): readonly unknown[] {
-  const { evidence: texts, units } = t()
+  const { units } = t()
+  const texts = later().evidence
   return texts.sentence(<b>{agent.name}</b>, units.fetches(counts.fetches), formatNumber(counts.after_reading))
 }
 
@@ -86,7 +89,8 @@ interface FolderProps {
 
 /** The statements of a folder, and the buttons that make it: both files are of the one folder that the first press made. */
 function Folder({ preview, data, question }: FolderProps) {
-  const { evidence: texts, parts } = t()
+  const { parts } = t()
+  const texts = later().evidence
   const { counts, statements, limits, agent } = data
   const [made, setMade] = useState<Blob>()
   const [isBusy, setBusy] = useState(false)
@@ -160,7 +164,7 @@ type Rule = Preview['rules'][number]
 const ruleKey = ({ hostname, pattern, line, sha256, first }: Rule) => [hostname, pattern, line, sha256, first].join(' ')
 
 function ruleColumns(): Column<Rule>[] {
-  const { evidence: texts } = t()
+  const texts = later().evidence
   return [
     column(texts.line, {}, ({ pattern, line, hostname, sha256 }) => (
       <>
@@ -185,7 +189,7 @@ const rowsOf = ({ fetches }: Preview) => ({
 })
 
 function fetchColumns(): Column<Fetch>[] {
-  const { evidence: texts } = t()
+  const texts = later().evidence
   return [
     column(texts.path, {}, ({ pathname, at }) => (
       <>

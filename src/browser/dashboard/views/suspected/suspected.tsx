@@ -10,6 +10,7 @@ import { formatCountry, formatNumber, formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { t } from '../../texts/index.js'
+import { later } from '../../texts/later.js'
 
 type Data = DataOf<'/api/stats/suspected'>
 type Row = Data['pages'][number]
@@ -17,7 +18,8 @@ type Signal = Data['signals'][number]
 
 /** The view of agents among people: how many views are suspected, what speaks against them, and where they are. */
 export default function SuspectedView() {
-  const { suspected: texts, shell } = t()
+  const { shell } = t()
+  const texts = later().suspected
   const answer = useOne('/api/stats/suspected', 'human', { compare: undefined, suspected: undefined })
   const { data } = answer
   return (
@@ -83,7 +85,7 @@ const LISTS = [
 ] as const
 
 function sentence({ suspected_pageviews: views = 0, suspected_sessions: visits = 0, share }: Data): readonly unknown[] {
-  const texts = t().suspected
+  const texts = later().suspected
   if (share === undefined) return [texts.noViews]
   if (views === 0) return [texts.none]
   return texts.sentence(
@@ -104,13 +106,13 @@ function Switch() {
         checked={suspected === 'exclude'}
         onChange={() => go({ suspected: suspected === 'exclude' ? undefined : 'exclude' })}
       />
-      <span>{t().suspected.switch}</span>
+      <span>{later().suspected.switch}</span>
     </label>
   )
 }
 
 function signalColumns(): Column<Signal>[] {
-  const texts = t().suspected
+  const texts = later().suspected
   return [
     {
       key: 'signal',
@@ -138,17 +140,17 @@ const listColumns = (head: string, dimension: string, label: (value: string) => 
     head,
     cell: ({ value }) =>
       value === undefined ? (
-        <span class="muted">{t().suspected.noValue}</span>
+        <span class="muted">{later().suspected.noValue}</span>
       ) : (
         <RowName label={label(value)} filter={[dimension, value]} to={undefined} />
       ),
   },
   {
-    ...{ key: 'views', head: t().suspected.suspectedViews, right: true, width: '30%' },
+    ...{ key: 'views', head: later().suspected.suspectedViews, right: true, width: '30%' },
     cell: ({ suspected_pageviews: views }) => formatNumber(views),
   },
   {
-    ...{ key: 'share', head: t().suspected.share, right: true, width: '22%' },
+    ...{ key: 'share', head: later().suspected.share, right: true, width: '22%' },
     cell: ({ share }) => formatShare(share),
   },
 ]
