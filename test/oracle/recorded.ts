@@ -58,9 +58,15 @@ export const countedIn = (all: Rows, q: Question, time: readonly [number, number
 export function withoutUnrecorded(answer: unknown, now: Part, then: Part): unknown {
   if (Array.isArray(answer)) return answer.map((each) => withoutUnrecorded(each, now, then))
   if (typeof answer !== 'object' || answer === null) return answer
+  const counts = new Map<string, unknown>(Object.entries(answer))
+  const isUnknown = (name: string, value: unknown) => value === 0 && now === 'none' && COUNTS.has(name)
+  /** A count that is absent has no change. */
+  const knownChanges = (change: object) =>
+    Object.fromEntries(Object.entries(change).filter(([name]) => !isUnknown(name, counts.get(name))))
   return Object.fromEntries(
     Object.entries(answer).flatMap(([name, value]) => {
-      if (value === 0 && now === 'none' && COUNTS.has(name)) return []
+      if (isUnknown(name, value)) return []
+      if (name === 'change') return [[name, knownChanges(Object(value))]]
       return [[name, withoutUnrecorded(value, name === 'comparison' ? then : now, then)]]
     }),
   )

@@ -41,7 +41,7 @@ export default defineRead({
       'Sessions with a suspected hit: `suspected=exclude` leaves them out.',
     ),
     families: z
-      .array(z.object({ family: z.enum(SUSPICION_FAMILIES), ...spoken }))
+      .array(z.object({ family: z.enum(SUSPICION_FAMILIES), ...z.object(spoken).partial().shape }))
       .describe('A view is suspected if two families speak against its visitor; one alone marks nothing.'),
     signals: z.array(
       z.object({ signal: z.string(), family: z.enum(SUSPICION_FAMILIES), meaning: z.string(), ...spoken }),
@@ -73,7 +73,7 @@ export default defineRead({
     const data = {
       ...totalCounts,
       ...(pageviews > 0 ? { share: Number(suspected.pageviews ?? 0) / pageviews } : {}),
-      ...(await spokenSignals(context)),
+      ...(await spokenSignals(context, all.pageviews !== undefined)),
       pages: await topValues(context, 'pathname'),
       sources: await topValues(context, 'source'),
       countries: await topValues(context, 'country'),
@@ -130,8 +130,11 @@ async function countBuckets(context: ReadContext) {
   })
 }
 
-/** Counts the views that each signal and each family speaks against. Few sets of signals occur, so they are divided here. */
-async function spokenSignals(context: ReadContext) {
+/**
+ * Counts the views that each signal and each family speaks against; without counts if nothing was recorded. Few sets of
+ * signals occur, so they are divided here.
+ */
+async function spokenSignals(context: ReadContext, isRecorded: boolean) {
   const sets = await context.rows(sql`
     select * from (${countViews(context.plan, raw('suspected_by'))}) s where value is not null`)
   const speaks = sets.map(({ value, pageviews, suspected_pageviews }) => ({
@@ -155,7 +158,10 @@ async function spokenSignals(context: ReadContext) {
     ...sum((one) => one === name),
   }))
   return {
-    families: SUSPICION_FAMILIES.map((family) => ({ family, ...sum((name) => familyOf(name) === family) })),
+    families: SUSPICION_FAMILIES.map((family) => ({
+      family,
+      ...(isRecorded ? sum((name) => familyOf(name) === family) : {}),
+    })),
     signals: signals
       .filter(({ pageviews }) => pageviews > 0)
       .sort((a, b) => b.suspected_pageviews - a.suspected_pageviews || b.pageviews - a.pageviews),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { raw, type Sql, sql } from '../../../storage/sql.js'
 import type { ResultRow } from '../../../storage/store.js'
 import { filterCondition, sourceRows, whereClause } from '../../query/conditions.js'
+import { leavesOutSessions } from '../../query/filters.js'
 import { identifiedVisitors, PERSON_COLUMNS, type PersonSet, rowsOfPersons } from '../../query/people.js'
 import { defineRead } from '../../query/read.js'
 import { peopleOnly } from '../../query/read-audience.js'
@@ -83,10 +84,11 @@ export default defineRead({
 /** Prefixed, because an identified id may look like a visitor id. */
 const personKey = (person: unknown, visitor: unknown) => (person === undefined ? `v ${visitor}` : `p ${person}`)
 
-/** Selects `first_seen` and `traits`, from all hits before the window's end. */
+/** Selects `first_seen` and `traits`, from all hits before the window's end but for those of suspected sessions that are left out. */
 const firstSeenAndTraits = (context: ReadContext, some: PersonSet): Promise<ResultRow[]> => {
   const { plan } = context
-  const traits = sql`(select visitor_id, timestamp, traits from events where ${beforeWindowEnd(plan)})`
+  const shown = filterCondition({ ...plan, filters: plan.filters.filter((one) => leavesOutSessions([one])) })
+  const traits = sql`(select visitor_id, timestamp, traits from events where ${beforeWindowEnd(plan)} and ${shown})`
   return context.rows(sql`
     select ${PERSON_COLUMNS}, min(timestamp) as first_seen,
       ${plan.dialect.lastBy(raw('traits'), raw('(timestamp, traits)'))} filter (where traits is not null) as traits

@@ -9199,8 +9199,8 @@ export interface operations {
                             families: {
                                 /** @enum {string} */
                                 family: "headers" | "network" | "behaviour";
-                                pageviews: number;
-                                suspected_pageviews: number;
+                                pageviews?: number;
+                                suspected_pageviews?: number;
                             }[];
                             /** @enum {string} */
                             granularity: "minute" | "hour" | "day" | "week" | "month";

@@ -46,6 +46,7 @@ from (
     from events
     where site_id = 1
       and timestamp < timestamp '2026-10-26 12:00:00.000'
+      and true
   ) as a
   where visitor_id in (2)
 ) p
