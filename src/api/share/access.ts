@@ -127,6 +127,7 @@ const AGENT_PATHS: readonly string[] = [
   'agents',
   'answers',
   'citation-gap',
+  'editions',
   'policy',
   'content',
   'phantom-links',
