@@ -14,8 +14,8 @@ export interface EditionWriterDeps {
   log: Log
 }
 
-/** New editions are stored at most this often, and later samples of the same ones less often. */
-const STORE_INTERVAL_MS = 10_000
+/** New editions are stored at most this often, because a checkpoint follows; later samples of the same ones less often. */
+const STORE_INTERVAL_MS = MINUTE_MS
 const SEEN_INTERVAL_MS = 10 * MINUTE_MS
 
 const keyOf = (one: PageEditionKey) => JSON.stringify([one.site_id, one.hostname, one.pathname, one.first_seen])

@@ -138,8 +138,8 @@ t.test('samples are stored from time to time', async (t) => {
     [0, 'one', 1, 'the first at once'],
     [1, 'one', 1, 'an equal one waits'],
     [10, undefined, 3, 'for ten minutes'],
-    [10.1, 'two', 3, 'a change waits for ten seconds'],
-    [10.2, undefined, 5, 'at most'],
+    [10.1, 'two', 3, 'a change waits for a minute'],
+    [11.1, undefined, 5, 'at most'],
   ]
   for (const [minute, text, expected, why] of steps) {
     await take(minute, text)
