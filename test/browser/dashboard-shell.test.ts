@@ -80,7 +80,7 @@ t.test('the frame: keys reach the switch first, search finds records, and the ac
   )
   await page.goto(`${app.admin}/sites/1/`)
   await page.click('button:has-text("Agents")')
-  t.equal(await page.locator('.rail a.elsewhere').count(), 9, 'views without agents are grey')
+  t.equal(await page.locator('.rail a.elsewhere').count(), 10, 'views without agents are grey')
   for (const [view, title, why] of [
     ['sources', /^By operator$/, 'who sent them'],
     ['devices', /^By user agent$/, 'what they say they are'],

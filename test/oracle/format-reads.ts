@@ -127,7 +127,7 @@ function recountFormats(passes: (row: Fetch) => boolean) {
     const asked = rows.filter(({ accepts }) => accepts === 'markdown')
     const got = asked.filter((row) => served(row) === 'markdown').length
     return {
-      ...{ fetches: rows.length, twins: rows.filter(isTwinOfPage).length, formats: cells(rows) },
+      ...{ fetches: rows.length, twins: rows.filter(isTwinOfPage).length, pairs: cells(rows) },
       ...(unknown > 0 ? { unknown } : {}),
       ...(rows.length > unknown ? { markdown_asked: asked.length, markdown_served: got } : {}),
       ...(asked.length > 0 ? { markdown_share: got / asked.length } : {}),

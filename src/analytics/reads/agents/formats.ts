@@ -33,8 +33,8 @@ export default defineRead({
   audience: { only: 'agent' },
   data: z.object({
     ...sums,
-    formats: z.array(Cell).describe('Fetches by the format asked for and the format served.'),
-    agents: z.array(z.object({ agent_id: z.string(), name: z.string(), ...sums, formats: z.array(Cell) })),
+    pairs: z.array(Cell).describe('Fetches by the format asked for and the format served.'),
+    agents: z.array(z.object({ agent_id: z.string(), name: z.string(), ...sums, pairs: z.array(Cell) })),
     pages: z
       .array(z.object({ ...Url, fetches: Count, agents: Count }))
       .describe('Pages that were asked for as Markdown and served as HTML.'),
@@ -60,10 +60,10 @@ export default defineRead({
       agent_id,
       name: context.agentNames(agent_id).name,
       ...sumUp(cells, twinsOf.get(agent_id) ?? 0),
-      formats: cells,
+      pairs: cells,
     }))
     agents.sort((a, b) => b.fetches - a.fetches || (a.agent_id < b.agent_id ? -1 : 1))
-    const formats = addUp(agents.flatMap((agent) => agent.formats))
+    const pairs = addUp(agents.flatMap((agent) => agent.pairs))
     const imported = rows.reduce((sum, row) => sum + Number(row.imported), 0)
     if (imported > 0)
       context.warn({
@@ -71,7 +71,7 @@ export default defineRead({
         message: `${imported} fetches come from access logs, which have no Accept header.`,
       })
     const twinTotal = [...twinsOf.values()].reduce((sum, n) => sum + n, 0)
-    const data = { ...sumUp(formats, twinTotal), formats, agents: agents.slice(0, MAX_ROWS), pages }
+    const data = { ...sumUp(pairs, twinTotal), pairs, agents: agents.slice(0, MAX_ROWS), pages }
     return { data: { ...data, twin_pages: twinPages }, rows: agents.length }
   },
 })

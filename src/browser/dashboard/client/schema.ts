@@ -1230,26 +1230,20 @@ export interface operations {
                             agents: {
                                 agent_id: string;
                                 fetches: number;
-                                formats: {
+                                markdown_asked?: number;
+                                markdown_served?: number;
+                                markdown_share?: number;
+                                name: string;
+                                pairs: {
                                     accepts?: string;
                                     fetches: number;
                                     /** @enum {string} */
                                     served: "html" | "markdown" | "json" | "text" | "other";
                                 }[];
-                                markdown_asked?: number;
-                                markdown_served?: number;
-                                markdown_share?: number;
-                                name: string;
                                 twins: number;
                                 unknown?: number;
                             }[];
                             fetches: number;
-                            formats: {
-                                accepts?: string;
-                                fetches: number;
-                                /** @enum {string} */
-                                served: "html" | "markdown" | "json" | "text" | "other";
-                            }[];
                             markdown_asked?: number;
                             markdown_served?: number;
                             markdown_share?: number;
@@ -1258,6 +1252,12 @@ export interface operations {
                                 fetches: number;
                                 hostname: string;
                                 pathname: string;
+                            }[];
+                            pairs: {
+                                accepts?: string;
+                                fetches: number;
+                                /** @enum {string} */
+                                served: "html" | "markdown" | "json" | "text" | "other";
                             }[];
                             twin_pages: {
                                 agents: number;

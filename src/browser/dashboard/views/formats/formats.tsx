@@ -16,7 +16,7 @@ import { t } from '../../texts/index.js'
 import { later } from '../../texts/later.js'
 
 type Formats = DataOf<'/api/agents/formats'>
-type Cell = Formats['formats'][number]
+type Cell = Formats['pairs'][number]
 type Reader = DataOf<'/api/agents/llms-links'>['agents'][number]
 type Link = DataOf<'/api/agents/llms-links'>['links'][number]
 
@@ -126,8 +126,8 @@ function matrixRows(data: Formats | undefined): MatrixRow[] {
       .map((row) => ({ ...row, most, key: `${agent?.agent_id} ${row.accepts}`, ...(agent ? { agent } : {}) }))
   }
   return [
-    ...rows(data.formats),
-    ...data.agents.slice(0, MAX_AGENTS).flatMap(({ agent_id, name, formats }) => rows(formats, { agent_id, name })),
+    ...rows(data.pairs),
+    ...data.agents.slice(0, MAX_AGENTS).flatMap(({ agent_id, name, pairs }) => rows(pairs, { agent_id, name })),
   ]
 }
 
