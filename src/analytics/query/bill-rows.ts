@@ -21,14 +21,15 @@ const ofAgents = (plan: Plan): Sql => whereClause(planForTable(plan, 'agent_even
 const ofOperator = (operator: string | undefined): Sql =>
   operator === undefined ? raw('true') : sql`operator = ${operator} and ${NOT_SPOOFED}`
 
-/** Selects what every fetch of the window took, by `operator, agent_id, purpose` and `fate`: charged, spoofed or refused. */
+/** Selects what every fetch of the window took, by `operator, agent_id, purpose` and `fate` (charged, spoofed or refused), the most bytes first. */
 export const takenByAgent = (plan: Plan): Sql => sql`
   select operator, agent_id, purpose, fate, ${TAKEN}
   from (
     select operator, agent_id, purpose, ${MEASURED},
       case when ${IS_REFUSED} then 'refused' when ${NOT_SPOOFED} then 'charged' else 'spoofed' end as fate
     from agent_events where ${ofAgents(plan)}) f
-  group by operator, agent_id, purpose, fate`
+  group by operator, agent_id, purpose, fate
+  order by size desc nulls last, agent_id, operator, purpose, fate`
 
 /** Selects what fetches took that robots.txt disallowed at their time: by `agent_id, operator, spoofed, severity`. */
 export const disallowedTaken = (
@@ -43,7 +44,8 @@ export const disallowedTaken = (
         case when ${NOT_SPOOFED} then 0 else 1 end as spoofed
       from agent_events
       where ${ofAgents(plan)} and not robots_allowed and not ${IS_REFUSED} and ${ofOperator(operator)}) g) s
-  group by agent_id, operator, spoofed, severity`
+  group by agent_id, operator, spoofed, severity
+  order by size desc nulls last, agent_id, operator, spoofed, severity`
 
 /** Selects what fetches took by `bucket`, without refused ones. */
 export const takenByBucket = (plan: Plan, operator: string | undefined): Sql => sql`

@@ -10,7 +10,8 @@ from (
     and timestamp < timestamp '2026-10-26 12:00:00.000'
     and ((country is not null and country in ('US')))
 ) f
-group by operator, agent_id, purpose, fate;
+group by operator, agent_id, purpose, fate
+order by size desc nulls last, agent_id, operator, purpose, fate;
 
 /* /api/bill */
 select sender, count(*) as readers
@@ -93,7 +94,8 @@ from (
       and verification <> 'spoofed'
   ) g
 ) s
-group by agent_id, operator, spoofed, severity;
+group by agent_id, operator, spoofed, severity
+order by size desc nulls last, agent_id, operator, spoofed, severity;
 
 /* /api/bill */
 select bucket, count(*) as fetches, sum(bytes) as size, sum(duration_ms) as ms, sum(case when coalesce(bytes, 0) = 0 and method = 'GET' and status in (200, 206) then 1 else 0 end) as without_bytes,
