@@ -177,7 +177,7 @@ type Calls = { [P in keyof paths]: { [M in keyof paths[P]]: paths[P][M] extends 
 type Others = Exclude<Calls, \`\${string} as sent\`>
 is<
   Others,
-  \`get \${'/healthz' | '/readyz' | '/metrics' | '/api/track/pixel.gif'} none\` | \`post \${'/api/track' | '/api/track/batch' | Form} none\`
+  \`get \${'/healthz' | '/readyz' | '/metrics' | '/api/track/pixel.gif' | '/api/evidence/key'} none\` | \`post \${'/api/track' | '/api/track/batch' | Form} none\`
 >(true)
 type Form = '/sign-in' | '/register' | '/reset-password' | '/confirm-email' | '/invitation'
 for (const call of [made, gone, list]) if (call.error) console.log(call.error.error.code satisfies Code)

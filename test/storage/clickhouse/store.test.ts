@@ -168,7 +168,7 @@ t.test(
       'alter table sessions rename column interactions to acts, rename column visitor_ids to ids, rename column traits_vary to mixed',
       'alter table session_pages rename column page_interactions to page_acts, rename column visitor_ids to ids',
       'rename table aggregated_until to seals, daily_aggregated_until to daily_seals, stale_sessions to unsealed',
-      'alter table schema_versions delete where version = 3 settings mutations_sync = 1',
+      'alter table schema_versions delete where version >= 3 settings mutations_sync = 1',
     ])
       await run(statement)
 
