@@ -52,7 +52,7 @@ const EventsSide = RecordsSide.omit({ organisations: true, confirmed: true }).ex
 })
 type Query = (query: Sql) => Promise<ResultRow[]>
 
-/** Tables of events.duckdb whose rows belong to a site. */
+/** Tables of events.duckdb, of every version that is opened, whose rows belong to a site. A page that is sampled has rows too. */
 const SITE_TABLES = [
   'events',
   'agent_events',
@@ -61,7 +61,6 @@ const SITE_TABLES = [
   'stale_sessions',
   'deliveries',
   'loose_reports',
-  'page_samples',
 ] as const
 /** When the file was created, to the microsecond: known of files from before openings were stored, too. */
 const BORN = sql`(select cast(min(applied_at) as varchar) from schema_versions)`
