@@ -8,7 +8,7 @@ import { Dialog, Form, toast } from '../../parts/dialogs.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { Input, textOf } from '../../parts/fields.js'
 import { Mark } from '../../parts/marks.js'
-import { RowChange } from '../../parts/numbers.js'
+import { changeText, RowChange } from '../../parts/numbers.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
@@ -129,6 +129,7 @@ function ledgerColumns(bill: Bill): Column<Line>[] {
   const texts = later().bill
   const { currency } = bill
   const priced = bill.cost !== undefined
+  const metric = priced ? 'cost' : 'bytes'
   const taken = (line: Line) => (priced ? line.cost : line.bytes) ?? 0
   const most = Math.max(Number.MIN_VALUE, ...bill.lines.map(taken))
   const mostReaders = Math.max(1, ...bill.lines.map(({ readers = 0 }) => readers))
@@ -191,10 +192,14 @@ function ledgerColumns(bill: Bill): Column<Line>[] {
         ? missing(line.no_cost_per_reader === undefined ? '' : texts.noCost[line.no_cost_per_reader])
         : moneyText(line.cost_per_reader, currency),
     ),
-    column(texts.before, { ...wide, width: '88px' }, (line) => {
-      const metric = priced ? 'cost' : 'bytes'
-      return <RowChange metric={metric} now={line[metric]} before={line.comparison?.[metric]} />
-    }),
+    column(
+      texts.before,
+      {
+        ...{ ...wide, width: '88px' },
+        isEmpty: (line) => changeText(metric, line[metric], line.comparison?.[metric]) === '',
+      },
+      (line) => <RowChange metric={metric} now={line[metric]} before={line.comparison?.[metric]} />,
+    ),
   ]
 }
 
