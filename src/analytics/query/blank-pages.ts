@@ -34,10 +34,10 @@ export const PAGE_PROBLEMS = Object.keys(CONDITIONS).filter((name): name is Page
 const IS_TURNED_AWAY = sql`${raw("method = 'GET' and status in (401, 402, 403, 451)")} and not ${IS_REFUSED}`
 
 /** Selects the present edition of each page, as its samples and browsers described it. */
-const presentEditions = ({ site, ...plan }: Plan): Sql => sql`
+const presentEditions = (plan: Plan): Sql => sql`
   select hostname, pathname, last_seen, text_length, headings, links, lang, canonical, title, first_line, notice,
     living_seen, living_text_length, living_headings, living_links, living_line
-  from page_samples where site_id = ${site} and replaced_at is null and ${filterCondition(planForUrlList({ site, ...plan }))}`
+  from page_samples where site_id = ${plan.site} and replaced_at is null and ${filterCondition(planForUrlList(plan))}`
 
 /** Selects people's pages: `hostname, pathname, views`, and `readers`, whose visits began there after a search or an assistant. */
 const peoplesPages = (plan: Plan): Sql => {

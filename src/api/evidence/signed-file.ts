@@ -5,7 +5,7 @@ import { EvidenceDocument } from './document.js'
 
 /*
  * A folder is a JSON file of two members: `document`, and `signature`, a detached JWS of the bytes of `document` as they
- * stand in the file (RFC 7515, appendix F; EdDSA of RFC 8037). So there is no canonical form to compute, and a file that
+ * stand in the file (RFC 7515, appendix F; EdDSA of RFC 8037). Nothing is brought into a canonical form first, and a file that
  * was formatted again is a changed file.
  */
 const START = '{\n"document": '
