@@ -114,7 +114,8 @@ export function evidenceRoutes({ run, sites, keys, rulesOf, pdf, version }: Evid
       contentType: 'application/jwk+json',
       async run() {
         const key = await keys.get()
-        if (key === undefined) throw new ApiError('not_found', 'This instance has no key yet; the first folder that it signs creates one.')
+        if (key === undefined)
+          throw new ApiError('not_found', 'This instance has no key yet; the first folder that it signs creates one.')
         return new Response(JSON.stringify(publicKeyOf(key)), { headers: { 'content-type': 'application/jwk+json' } })
       },
     }),

@@ -113,7 +113,9 @@ function describeLimits({ counts, robots_txt, robots_reads_left_out, identity, n
       : [`${fetchesOf(counts.left_out)} are counted, and are in the digest, but are not listed one by one.`]),
     ...(robots_reads_left_out === 0 ? [] : [`${robots_reads_left_out} later fetches of robots.txt are not listed.`]),
     ...(robots_txt.some(({ text }) => text === null)
-      ? ['For some versions of robots.txt this folder has the digest only, because their text is not kept any more or is too long.']
+      ? [
+          'For some versions of robots.txt this folder has the digest only, because their text is not kept any more or is too long.',
+        ]
       : []),
     ...(isUndated
       ? ['Of some verified fetches the list and its age are absent: they were recorded before this was kept.']
