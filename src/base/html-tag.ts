@@ -8,6 +8,7 @@ interface HtmlTag {
   end: number
 }
 
+const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map()
 const NAME = /[^\t\n\f\r />]*/y
 const SPACE = /[\t\n\f\r ]*/y
 const BETWEEN = /[\t\n\f\r /]*/y
@@ -17,8 +18,9 @@ const UNQUOTED = /[^\t\n\f\r >]*/y
 /** Parses the tag whose name begins at `from`. Returns undefined if the text ends before the tag does. */
 export function parseTag(text: string, from: number): HtmlTag | undefined {
   const name = matchAt(NAME, text, from)
-  const attributes = new Map<string, string>()
   let at = from + name.length
+  if (text[at] === '>') return { name, attributes: NO_ATTRIBUTES, end: at + 1 }
+  const attributes = new Map<string, string>()
   for (;;) {
     at += matchAt(BETWEEN, text, at).length
     if (at >= text.length) return undefined

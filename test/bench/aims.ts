@@ -25,3 +25,8 @@ export function printAims(aims: readonly Aim[]): void {
 }
 
 const round = (value: number): number => Math.round(value * 100) / 100
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[sorted.length >> 1] ?? Number.NaN
+}

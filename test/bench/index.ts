@@ -23,6 +23,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   size: () => import('./size.js'),
   truth: () => import('./truth.js'),
   idle: () => import('./idle.js'),
+  samples: () => import('./samples.js'),
   start: () => import('./start.js'),
 }
 const load = benches[name ?? '']

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import type { Observation } from '../../src/capture/observation.js'
 import { freePort, type Instance, startOrigin, startProxy } from '../fixtures/instance.js'
 import { addSite } from '../fixtures/worker-client.js'
-import { printAims } from './aims.js'
+import { median, printAims } from './aims.js'
 import { type Contender, createEdge, slice } from './track.js'
 import { preciseCpu } from './usage.js'
 
@@ -204,9 +204,4 @@ async function measureEdge(builds: readonly string[], rounds: number, ms: number
     rmSync(at, { recursive: true, force: true })
   }
   return figures
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[sorted.length >> 1] ?? Number.NaN
 }

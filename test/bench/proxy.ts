@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { median } from './aims.js'
 import { load } from './load.js'
 import { machineCpu, preciseCpu, usageOfAll } from './usage.js'
 
@@ -125,11 +126,6 @@ async function report(workload: Workload, contenders: Contender[], slices: Map<s
       ].join(' '),
     )
   }
-}
-
-function median(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
 /** Starts a server of the bench, from this build or from the one in a directory. */

@@ -14,8 +14,11 @@ export type PageSampler = ReturnType<typeof createPageSampler>
 
 /** Time between two samples of one URL, ms. */
 const URL_INTERVAL_MS = 600_000
-/** Time between two samples of the process, ms: it bounds the work of the worker. */
+/** Time between two samples of the process, ms. After a large body it is longer: both bound the work of the worker. */
 const SAMPLE_INTERVAL_MS = 500
+/** Bytes of a second that the worker reads; a compressed body counts four times. */
+const BYTES_PER_SECOND = 128 * 1024
+const COMPRESSED_WEIGHT = 4
 const MAX_BODY_BYTES = 512 * 1024
 /** Bounds memory, because a client may ask for any path. A URL that was forgotten is sampled once more. */
 const MAX_URLS = 4_096
@@ -81,6 +84,8 @@ export function createPageSampler(take: OnSampledPage) {
       const copy = new Copy((body) => {
         copies = copies.filter((other) => other !== copy)
         if (body === undefined) return
+        const weight = body.length * (coding === '' ? 1 : COMPRESSED_WEIGHT)
+        nextAt = Math.max(nextAt, startedAt + (weight / BYTES_PER_SECOND) * 1_000)
         remember(key, { at: startedAt, readAt: startedAt, validator })
         send({ ...page, body })
       })

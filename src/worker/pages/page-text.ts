@@ -35,6 +35,7 @@ const INLINE = new Set(
 )
 const COMMENT_END = /--!?>/g
 const LETTER = /[a-z]/i
+const HEADING = /^h[1-6]$/
 
 /**
  * Reads the text of a page and facts about it. Takes linear time for any input, because each character is passed once: a
@@ -52,7 +53,7 @@ export function readPageText(html: string): PageText {
     const name = tag.name.toLowerCase()
     if (!INLINE.has(name)) text += '\n'
     if (isEnd) return end
-    if (/^h[1-6]$/.test(name)) headings += 1
+    if (name.length === 2 && HEADING.test(name)) headings += 1
     if (name === 'a' && attributes.has('href')) links += 1
     if (name === 'html') lang ??= attributes.get('lang')
     if (name === 'link' && /(?:^|\s)canonical(?:\s|$)/i.test(attributes.get('rel') ?? ''))
@@ -69,9 +70,9 @@ export function readPageText(html: string): PageText {
 
   for (let at = 0; at < html.length; ) {
     const open = html.indexOf('<', at)
-    text += html.slice(at, open < 0 ? html.length : open).replace(/\s+/g, ' ')
+    text += html.slice(at, open < 0 ? html.length : open).replaceAll('\n', ' ')
     if (open < 0) break
-    const [, next = '', second = ''] = html.slice(open, open + 3)
+    const [next, second] = [html.charAt(open + 1), html.charAt(open + 2)]
     if (LETTER.test(next) || (next === '/' && LETTER.test(second))) at = readTag(open, next === '/')
     else if (next === '!' || next === '?' || next === '/') at = skipDeclaration(html, open)
     else {

@@ -99,7 +99,7 @@ t.test('the copy is what the origin sent, and the client gets what it gets witho
   const plain = await ask('/plain')
   t.equal(Buffer.from(plain.pages[0]?.body ?? []).toString(), body, 'without the script that the client gets')
   t.match(plain.text, '<script defer')
-  const zipped = await ask('/gzip')
+  const zipped = await ask('/gzip', '', { after: 10_000 })
   t.match(zipped.pages, [{ coding: 'gzip' }])
   t.ok(packed.equals(Buffer.from(zipped.pages[0]?.body ?? [])), 'still compressed')
 })
@@ -120,6 +120,17 @@ t.test('a URL is sampled once in ten minutes, and few of all', async (t) => {
     ['/a', 1, [10], 'ten minutes later'],
   ]
   for (const [path, after, expected, why] of TIMES) t.same(await count(path, after), expected, why)
+
+  const LARGE: [size: number, path: string, after: number, expected: number[], why: string][] = [
+    [262_144, '/l1', MINUTE, [262_144], 'two seconds of 128 KB'],
+    [10, '/l2', 1_999, [], 'within them'],
+    [10, '/l2', 1, [10], 'after them'],
+  ]
+  for (const [bytes, path, after, expected, why] of LARGE) {
+    size = bytes
+    t.same(await count(path, after), expected, why)
+  }
+  size = 10
 
   const VALIDATORS: [head: Record<string, string>, after: number, expected: (number | undefined)[], why: string][] = [
     [{ etag: '"1"' }, 10, [10], 'a validator'],
