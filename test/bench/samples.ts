@@ -9,7 +9,7 @@ const HEAD = '<!doctype html><html lang="en"><head><title>A page</title></head><
 const KILOBYTES = [10, 100, 500]
 const WARM_UP = 30
 const ROUNDS = 15
-/** What `src/site/proxy/page-sampler.ts` lets the worker read, of bodies without a coding. */
+/** The bound of `src/site/proxy/page-sampler.ts` for bodies without a coding. */
 const BOUND_KB_PER_SECOND = 128
 
 /**
@@ -30,7 +30,11 @@ export async function run(): Promise<void> {
     for (let n = 0; n < ROUNDS; n++)
       pairs.push({ ours: await cpuOf(read), peer: await cpuOf(async () => gunzipSync(packed)) })
     const ours = median(pairs.map((pair) => pair.ours))
-    aims.push({ what: `a sample of ${size} KB, ms; peer: gunzip`, ours, peers: [median(pairs.map(({ peer }) => peer))] })
+    aims.push({
+      what: `a sample of ${size} KB, ms; peer: gunzip`,
+      ours,
+      peers: [median(pairs.map(({ peer }) => peer))],
+    })
     // The proxy takes two a second at most.
     most = Math.max(most, (ours / 10) * Math.min(2, BOUND_KB_PER_SECOND / size))
   }
