@@ -7,7 +7,7 @@ const TARGET = 'dist/dashboard'
 
 /** The texts of single views (`texts/later.ts`) are a chunk of their own: the shared chunk is loaded before the first drawing. */
 const isOfFirstViews = (file: string): boolean =>
-  !/\/texts\/(?:later|\w+\/(?:later|answers|bill|blank|evidence|formats|suspected))\.ts$/.test(file)
+  !/\/texts\/(?:later|\w+\/(?:later|answers|bill|blank|editions|evidence|formats|suspected))\.ts$/.test(file)
 
 /** Bundles the dashboard into `dist/dashboard`, with compressed copies, unless its sources are those of the last build. */
 export const buildDashboard = (): Promise<void> =>

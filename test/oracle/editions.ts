@@ -152,6 +152,13 @@ function lastmodOf(edition: PageEdition): { lastmod?: string; lastmod_verdict?: 
   return { ...date, lastmod_verdict: isLater ? 'unfounded' : 'agrees' }
 }
 
+/** The edition that a reader has whose last read was then. */
+function editionAt(last: number | undefined, { first_seen, prior_seen }: PageEdition) {
+  if (last === undefined) return { state: 'never' }
+  const isOld = prior_seen !== null && last <= +prior_seen
+  return { state: last >= +first_seen ? 'current' : isOld ? 'old' : 'unknown', last_read: new Date(last).toISOString() }
+}
+
 function recountPages(passes: Passes) {
   const { reads, arrivals, present } = rowsOf(passes)
   const active = new Map<string, AgentEventRow[]>()
@@ -168,14 +175,12 @@ function recountPages(passes: Passes) {
     })
     const agents = [...active].map(([agent_id, [one]]) => {
       const last = latest(ofPage.filter((row) => row.agent_id === agent_id))
-      const readers = came.filter((row) => operatorOf(row) === one?.operator).length
-      const isOld = prior_seen !== null && last !== undefined && last <= +prior_seen
-      const state = last === undefined ? 'never' : last >= +first_seen ? 'current' : isOld ? 'old' : 'unknown'
-      return {
-        ...{ agent_id, name: agent_id, operator: one?.operator, state },
-        ...(last === undefined ? {} : { last_read: new Date(last).toISOString() }),
-        ...(readers === 0 ? {} : { readers }),
-      }
+      return { ...{ agent_id, name: agent_id, operator: one?.operator }, ...editionAt(last, edition) }
+    })
+    const operators = ASSISTANTS.flatMap(({ operator }) => {
+      const readers = came.filter((row) => operatorOf(row) === operator).length
+      const last = latest(ofPage.filter((row) => row.operator === operator && isForPeople(row)))
+      return readers === 0 ? [] : [{ operator, readers, ...editionAt(last, edition) }]
     })
     return {
       ...{ hostname, pathname, ...(title === null ? {} : { title }) },
@@ -186,6 +191,7 @@ function recountPages(passes: Passes) {
       at_stake: came.filter((row) => stale.includes(operatorOf(row))).length,
       ...lastmodOf(edition),
       agents: varies ? [] : agents,
+      operators: varies ? [] : operators.sort((a, b) => b.readers - a.readers || (a.operator < b.operator ? -1 : 1)),
     }
   })
 }
@@ -256,8 +262,9 @@ export async function checkEditions(t: Test, store: Store): Promise<void> {
       t.ok(wanted.length > 0)
       t.equal(meta.total, wanted.length)
       assertEqual(t, inOrder(data), inOrder(wanted), 'pages')
-      const ranks = wanted.map(({ at_stake }) => at_stake).sort((a, b) => b - a)
-      t.same(Array.isArray(data) && data.map((row) => row.at_stake), ranks, 'most readers at stake first')
+      const rankOf = (row: { at_stake: number; changed_at?: string }) => row.at_stake * 2 + (row.changed_at ? 1 : 0)
+      const ranks = wanted.map(rankOf).sort((a, b) => b - a)
+      t.same(Array.isArray(data) && data.map(rankOf), ranks, 'most readers at stake first, then pages that changed')
       query.delete('limit')
       const found = await runRead(summary, query, deps)
       assertEqual(t, JSON.parse(JSON.stringify(found.data)), recountSummary(passes), 'summary')

@@ -14,7 +14,7 @@ export const LASTMOD_VERDICTS = ['agrees', 'missed', 'unfounded'] as const
 /** A read that leaves the agent with the page: its bytes, or that they are the same. */
 const IS_READ = raw(`method = 'GET' and status in (200, 304) and ${IS_GENUINE}`)
 /** Agents that search and answer for people. */
-const FOR_PEOPLE = raw("coalesce(purpose in ('search', 'assistant'), false)")
+export const FOR_PEOPLE = raw("coalesce(purpose in ('search', 'assistant'), false)")
 
 const ofSamples = (plan: Plan): Sql => sql`site_id = ${plan.site} and ${filterCondition(planForUrlList(plan))}`
 
@@ -67,7 +67,8 @@ export function editionRows(plan: Plan, assistants: readonly Assistant[], sitema
   const sampled = sql`(hostname, pathname) in (select hostname, pathname from (${presentEditions(plan)}) s)`
   return sql`
     select hostname, pathname, min(title) as title, min(first_seen) as first_seen, min(last_seen) as last_seen,
-      min(prior_seen) as prior_seen, max(case when varies then 1 else 0 end) as varying, min(lastmod) as lastmod,
+      min(prior_seen) as prior_seen, max(case when prior_seen is null or varies then 0 else 1 end) as changed,
+      max(case when varies then 1 else 0 end) as varying, min(lastmod) as lastmod,
       min(lastmod_verdict) as lastmod_verdict, coalesce(sum(arrivals), 0) as readers,
       coalesce(sum(case when ${isOld} and (last_read is null or last_read <= prior_seen) then arrivals end), 0) as at_stake
     from (

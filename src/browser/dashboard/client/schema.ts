@@ -3271,7 +3271,6 @@ export interface operations {
                                 last_read?: string;
                                 name: string;
                                 operator?: string;
-                                readers?: number;
                                 /** @enum {string} */
                                 state: "current" | "old" | "never" | "unknown";
                             }[];
@@ -3281,6 +3280,13 @@ export interface operations {
                             lastmod?: string;
                             /** @enum {string} */
                             lastmod_verdict?: "agrees" | "missed" | "unfounded";
+                            operators: {
+                                last_read?: string;
+                                operator: string;
+                                readers: number;
+                                /** @enum {string} */
+                                state: "current" | "old" | "never" | "unknown";
+                            }[];
                             pathname: string;
                             readers: number;
                             sampled_at: string;

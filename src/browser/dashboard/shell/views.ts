@@ -30,6 +30,22 @@ const view = (
   ...(of === undefined ? {} : { of }),
 })
 
+/** Adds `styles/act.css` once: the one sheet of all other views holds up the first drawing. */
+let styled: Promise<unknown> | undefined
+const loadStyles = (): Promise<unknown> =>
+  (styled ??= new Promise((resolve) => {
+    const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: actStyles })
+    link.onload = link.onerror = resolve
+    document.head.append(link)
+  }))
+
+/** A view that has `styles/act.css`, for rows of several lines. */
+const roomyView = (name: string, letter: string, load: () => Promise<{ default: FunctionComponent }>): View =>
+  view(name, letter, async () => {
+    const [module] = await Promise.all([load(), loadStyles()])
+    return module
+  })
+
 export const OVERVIEW = view('overview', 'o', () => import('../views/overview/overview.js'))
 export const CHANGES = view('changes', 'h', () => import('../views/changes/changes.js'))
 export const LIVE = view('live', 'l', () => import('../views/live/live.js'))
@@ -58,36 +74,21 @@ export const AGENT_VIEWS: readonly View[] = [
   view('coverage', 'c', () => import('../views/coverage/coverage.js'), 'agent'),
   view('citation-gap', 'q', () => import('../views/citation-gap/citation-gap.js')),
   view('answers', '2', () => import('../views/answers/answers.js')),
+  roomyView('editions', '4', () => import('../views/editions/editions.js')),
   view('formats', '5', () => import('../views/formats/formats.js'), 'agent'),
-  view('blank-pages', '8', () => import('../views/blank-pages/blank-pages.js')),
+  roomyView('blank-pages', '8', () => import('../views/blank-pages/blank-pages.js')),
   view('policy', 'b', () => import('../views/policy/policy.js'), 'agent'),
   view('violations', 'v', () => import('../views/violations/violations.js'), 'agent'),
   view('decay', 'k', () => import('../views/decay/decay.js')),
   view('catalog', 'n', () => import('../views/catalog/catalog.js'), 'agent'),
 ]
-/** Adds the style sheet of the Act views once: the one sheet of all other views holds up the first drawing. */
-let styled: Promise<unknown> | undefined
-const loadStyles = (): Promise<unknown> =>
-  (styled ??= new Promise((resolve) => {
-    const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: actStyles })
-    link.onload = link.onerror = resolve
-    document.head.append(link)
-  }))
-
-/** A view that changes what agents get. It has `styles/act.css`. */
-const actView = (name: string, letter: string, load: () => Promise<{ default: FunctionComponent }>): View =>
-  view(name, letter, async () => {
-    const [module] = await Promise.all([load(), loadStyles()])
-    return module
-  })
-
 /** The views that change what agents get, one a line, in the order of the rail and of their tabs. */
 export const ACT_VIEWS: readonly View[] = [
-  actView('rules', 'i', () => import('../views/rules/rules.js')),
-  actView('robots', '1', () => import('../views/robots/robots.js')),
-  actView('phantom-links', 'z', () => import('../views/phantom-links/phantom-links.js')),
-  actView('bill', '3', () => import('../views/bill/bill.js')),
-  actView('evidence', '6', () => import('../views/evidence/evidence.js')),
+  roomyView('rules', 'i', () => import('../views/rules/rules.js')),
+  roomyView('robots', '1', () => import('../views/robots/robots.js')),
+  roomyView('phantom-links', 'z', () => import('../views/phantom-links/phantom-links.js')),
+  roomyView('bill', '3', () => import('../views/bill/bill.js')),
+  roomyView('evidence', '6', () => import('../views/evidence/evidence.js')),
 ]
 
 const VIEWS: readonly View[] = [OVERVIEW, CHANGES, LIVE, ...SITE_VIEWS, ...AGENT_VIEWS, ...ACT_VIEWS, SETTINGS]

@@ -8,7 +8,7 @@ export type Scope = DataOf<'/api/shares'>[number]['scopes'][number]
 export const share = signal<{ name: string; scopes: readonly string[] } | undefined>(undefined)
 
 /** The areas of the API that the scope `agents` opens. */
-const AGENT_AREAS = new Set(['agents', 'answers', 'citation-gap', 'blank-pages', 'policy', 'content'])
+const AGENT_AREAS = new Set(['agents', 'answers', 'citation-gap', 'editions', 'blank-pages', 'policy', 'content'])
 
 /**
  * Whether the reader may ask a path of the API: through a share link only the reads of its scopes. The service decides;
@@ -34,7 +34,7 @@ export const VIEW_SCOPES: Readonly<Record<string, Scope>> = {
     policy: 'agents',
     violations: 'agents',
   },
-  ...{ decay: 'agents', catalog: 'agents', formats: 'agents', 'blank-pages': 'agents' },
+  ...{ decay: 'agents', catalog: 'agents', formats: 'agents', editions: 'agents', 'blank-pages': 'agents' },
 }
 
 /** Whether the reader may open a view: through a share link only those of its scopes. */

@@ -6,8 +6,9 @@ from sitemap_urls;
 select *, count(*) over () as total_rows
 from (
   select hostname, pathname, min(title) as title, min(first_seen) as first_seen, min(last_seen) as last_seen,
-      min(prior_seen) as prior_seen, max(case when varies then 1 else 0 end) as varying, min(lastmod) as lastmod,
-      min(lastmod_verdict) as lastmod_verdict, coalesce(sum(arrivals), 0) as readers, coalesce(sum(case when prior_seen is not null and not varies and operator is not null and (last_read is null or last_read <= prior_seen) then arrivals end), 0) as at_stake
+      min(prior_seen) as prior_seen, max(case when prior_seen is null or varies then 0 else 1 end) as changed,
+      max(case when varies then 1 else 0 end) as varying, min(lastmod) as lastmod, min(lastmod_verdict) as lastmod_verdict,
+      coalesce(sum(arrivals), 0) as readers, coalesce(sum(case when prior_seen is not null and not varies and operator is not null and (last_read is null or last_read <= prior_seen) then arrivals end), 0) as at_stake
   from (
     select p.hostname as hostname, p.pathname as pathname, title, first_seen, last_seen, prior_seen,
         varies, lastmod, lastmod_verdict, a.operator as operator, arrivals, last_read
@@ -81,7 +82,8 @@ from (
   ) e
   group by hostname, pathname
 ) r
-order by at_stake desc nulls last, first_seen desc nulls last, hostname nulls last, pathname nulls last
+order by at_stake desc nulls last, changed desc nulls last, first_seen desc nulls last, hostname nulls last,
+    pathname nulls last
 limit 10 offset 0;
 
 /* /api/editions */
@@ -114,6 +116,20 @@ where site_id = 1
   and agent_id in ('gptbot')
   and ((country is not null and country in ('US')))
 group by hostname, pathname, agent_id;
+
+/* /api/editions */
+select hostname, pathname, operator, max(timestamp) as last_read
+from agent_events
+where site_id = 1
+  and timestamp < timestamp '2026-10-26 12:00:00.000'
+  and method = 'GET'
+  and status in (200, 304)
+  and not verification = 'spoofed'
+  and coalesce(action, 'allow') = 'allow'
+  and (hostname in ('example.com') and pathname in ('/'))
+  and coalesce(purpose in ('search', 'assistant'), false)
+  and ((country is not null and country in ('US')))
+group by hostname, pathname, operator;
 
 /* /api/editions */
 select hostname, pathname, case assistant when 'chatgpt.com' then 'OpenAI' end as operator,

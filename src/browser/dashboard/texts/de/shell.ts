@@ -44,6 +44,7 @@ export const shell: Texts['shell'] = {
     coverage: 'Abdeckung',
     'citation-gap': 'Zitatlücke',
     answers: 'Antworten',
+    editions: 'Fassungen',
     formats: 'Formate',
     policy: 'Regeln',
     robots: 'robots.txt',

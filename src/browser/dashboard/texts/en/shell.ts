@@ -43,6 +43,7 @@ export const shell = {
     coverage: 'Coverage',
     'citation-gap': 'Citation gap',
     answers: 'Answers',
+    editions: 'Editions',
     formats: 'Formats',
     policy: 'Policy',
     robots: 'robots.txt',
