@@ -122,7 +122,8 @@ export async function startDemo(options: DemoOptions): Promise<Demo | undefined>
   const until = Date.now()
   if (history) {
     const since = historyStart(until, history.days)
-    await writePastRecords({ data, origin: site.url, hostname: new URL(base).hostname, since, until })
+    const { hostname } = new URL(base)
+    await writePastRecords({ data, origin: site.url, hostname, pages: site.pages, since, until })
   }
   const proxy = spawn(process.execPath, [program, 'proxy', site.url, ...words], {
     stdio: ['ignore', 'inherit', 'inherit'],

@@ -69,6 +69,22 @@ const DEPLOYMENT = { daysAgo: 20, paceBefore: 1.8 }
 /** Returns how many times as long as now pages took to load on a day. */
 export const paceOn = (daysAgo: number): number => (daysAgo > DEPLOYMENT.daysAgo ? DEPLOYMENT.paceBefore : 1)
 
+/** Pages that changed in the past, by hours before its end, oldest first. */
+const CHANGES: readonly { path: string; hoursAgo: number }[] = [
+  { path: '/articles/fog-signals', hoursAgo: 13 * 24 },
+  { path: '/pricing', hoursAgo: 9 * 24 },
+  { path: '/articles/slack-water', hoursAgo: 5 * 24 },
+  { path: '/', hoursAgo: 3 * 24 },
+  { path: '/pricing', hoursAgo: 40 },
+  { path: '/subscribe', hoursAgo: 20 },
+  { path: '/about', hoursAgo: 9 },
+  { path: '/notices', hoursAgo: 1 },
+  { path: '/notices', hoursAgo: 0.5 },
+]
+/** Returns when pages changed, in milliseconds since 1970. */
+export const changesOf = (until: number): { path: string; at: number }[] =>
+  CHANGES.map(({ path, hoursAgo }) => ({ path, at: until - hoursAgo * 3_600_000 }))
+
 /** Returns the night (UTC) in which nothing was recorded, in milliseconds since 1970. */
 export function gapOf(until: number): { start: number; end: number } {
   const midnight = (Math.floor(until / DAY_MS) - 66) * DAY_MS

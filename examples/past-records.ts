@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { POLICY_PATHS, type PolicyKind, type PolicyVersion } from '../src/agents/policy/version.js'
 import { createVersionWriter } from '../src/agents/policy/version-store.js'
 import { insertSpan } from '../src/manage/recording-spans.js'
-import { openRecords } from '../src/storage/duckdb/records.js'
+import { openStores } from '../src/storage/duckdb/open-files.js'
 import { gapOf } from './past-events.js'
+import { createPastEditions } from './past-samples.js'
 
 const DAY_MS = 86_400_000
 /** The day before the end of the history on which robots.txt got the rule about the prices. */
@@ -20,6 +21,8 @@ interface Past {
   /** The site itself, which is asked for its files. */
   origin: string
   hostname: string
+  /** Paths of its pages. */
+  pages: readonly string[]
   /** Beginning and end of the history, in milliseconds since 1970. */
   since: number
   until: number
@@ -27,9 +30,10 @@ interface Past {
 
 /**
  * Stores the versions of robots.txt and llms.txt that the past of the demo had, so that its fetches are judged as those of
- * the running demo are, and the times in which it recorded. Call before the proxy starts: the records belong to one process.
+ * the running demo are, the times in which it recorded, and the editions of its pages. Call before the proxy starts: the files
+ * belong to one process.
  */
-export async function writePastRecords({ data, origin, hostname, since, until }: Past): Promise<void> {
+export async function writePastRecords({ data, origin, hostname, pages, since, until }: Past): Promise<void> {
   const read = async (kind: PolicyKind) => (await fetch(origin + POLICY_PATHS[kind])).text()
   const [robots, llms, changed] = [await read('robots'), await read('llms'), policyChangeOf(until)]
   const version = (kind: PolicyKind, body: string, first_seen: number, last_seen: number): PolicyVersion => ({
@@ -44,14 +48,18 @@ export async function writePastRecords({ data, origin, hostname, since, until }:
     first_seen,
     last_seen,
   })
-  const records = await openRecords({
-    file: `${data}/control.duckdb`,
-    settings: { memory_limit: '64MB', threads: 1, temp_limit: '100MB' },
+  const settings = { memory_limit: '64MB', threads: 1, temp_limit: '100MB' }
+  const { events, records } = await openStores({
+    data,
+    settings: { events: settings, records: settings },
+    random: randomBytes,
     now: () => new Date(),
     clock: () => performance.now(),
     log: () => {},
   })
   try {
+    const put = await createPastEditions({ origin, hostname, pages, since, until })
+    await events.writePageEditions({ put, remove: [] })
     const writer = createVersionWriter({ records, now: () => until, log: () => {}, hostnames: () => [hostname] })
     writer.add(version('llms', llms, since, until))
     writer.add(version('robots', robots.replace(NEW_RULE, ''), since, changed))
@@ -64,5 +72,6 @@ export async function writePastRecords({ data, origin, hostname, since, until }:
       await records.write(insertSpan({ began: new Date(began), ended: new Date(ended), cause: 'not_running' }))
   } finally {
     await records.close()
+    await events.close()
   }
 }

@@ -25,6 +25,11 @@ export interface PageOnScreen {
   pace: number
 }
 
+/** Pages whose script writes their text, as browsers show them: characters, links, headings, and the first line. */
+export const LIVING_PAGES: ReadonlyMap<string, readonly [number, number, number, string]> = new Map([
+  ['/harbours', [612, 4, 4, 'Harbours today High and low water at our three harbours, two days ahead.']],
+])
+
 /** Milliseconds from the load of a page to the tracker's first hit. */
 const LOAD_MS = 150
 
@@ -58,7 +63,9 @@ export function pageHits(dice: Dice, screen: Screen, page: PageOnScreen, stay: n
       d: Math.round(stay * (0.6 + 0.4 * dice.random())),
       sc: 15 + dice.integer(86),
     }),
-    ...(page.first ? [hit(5, { t: 'web_vitals', e: vitals(dice, screen.mobile, page) })] : []),
+    ...(page.first
+      ? [hit(5, { t: 'web_vitals', e: vitals(dice, screen.mobile, page), b: LIVING_PAGES.get(path) })]
+      : []),
   ]
 }
 

@@ -149,6 +149,8 @@ export const AGENTS: readonly AgentVisitor[] = [
     network: '160.79.104',
     agent_id: 'claude-user',
     habit: 'answer',
+    // Never reads the front page, where its operator sends people.
+    pages: ['/articles/slack-water', '/articles/two-bulges', '/articles/fog-signals', '/tides'],
   },
   {
     weight: 2,

@@ -1,6 +1,6 @@
 import type { Text } from './content.js'
 import { escapeHtml, toHtml } from './markdown.js'
-import { extremes, STATIONS } from './tides.js'
+import { extremes, height, STATIONS } from './tides.js'
 
 const NAV = [
   ['/articles', 'Articles'],
@@ -12,6 +12,9 @@ const NAV = [
   ['/subscribe', 'Subscribe'],
 ] as const
 const FOOT = [
+  ['/harbours', 'Harbours today'],
+  ['/notices', 'Notices'],
+  ['/ferry', 'The ferry'],
   ['/issues/1', 'Issue 1'],
   ['/issues/2', 'Issue 2'],
   ['/glossary', 'Glossary'],
@@ -114,6 +117,49 @@ export function tidesPage(from: number): string {
     main: `<div class="prose"><h1>Tides</h1><p class="lead">Three harbours, three days. Astronomy only: <a href="/articles/reading-a-tide-table">how to read it</a>. For programs, the same <a href="/api/tides?station=ostrand">as JSON</a>.</p>${tables.join('\n')}</div>`,
   })
 }
+
+/** Milliseconds for which a notice stands: the page of notices changes while the demo runs. */
+const NOTICE_MS = 1_800_000
+
+/** Returns when the present notice was issued, in milliseconds since 1970. */
+export const noticeTime = (at: number): number => Math.floor(at / NOTICE_MS) * NOTICE_MS
+
+export function noticesPage(at: number): string {
+  const issued = noticeTime(at)
+  const levels = [...STATIONS.values()].map(
+    (station) => `<tr><td>${station.name}</td><td>${height(station, issued).toFixed(2)} m</td></tr>`,
+  )
+  return layout({
+    title: 'Notices to mariners',
+    summary: 'News from the harbour offices, every half hour.',
+    path: '/notices',
+    main: `<div class="prose"><h1>Notices to mariners</h1><p class="lead">Notice of ${new Date(issued).toISOString().slice(0, 16).replace('T', ' ')} UTC. The levels at our gauges, which boats in the sounds need:</p><table><thead><tr><th>Harbour</th><th>Above datum</th></tr></thead><tbody>${levels.join('')}</tbody></table></div>`,
+  })
+}
+
+/** Renders a page without any text of its own: a script writes it. Programs that run none find nothing here. */
+export const harboursPage = (): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Harbours today · Slack Water</title>
+<link rel="icon" href="/img/mark.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/style.css">
+<script src="/site.js" defer></script>
+</head>
+<body><main id="harbours"></main></body>
+</html>
+`
+
+/** Renders a page that is gone, and is served with status 200 all the same. */
+export const ferryPage = (): string =>
+  layout({
+    title: 'Page not found',
+    summary: 'The ferry has no timetable any more.',
+    path: '/ferry',
+    main: `<div class="prose"><h1>Page not found</h1><p class="lead">The ferry has no timetable any more. Ask on the <a href="/radio">radio</a>.</p></div>`,
+  })
 
 export const gaugePage = (): string =>
   layout({

@@ -2,7 +2,20 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { Text } from './content.js'
 import { llms, markdownTwin, rss, sitemap } from './feeds.js'
-import { cards, gaugePage, homePage, layout, radioPage, subscribePage, textPage, tidesPage } from './layout.js'
+import {
+  cards,
+  ferryPage,
+  gaugePage,
+  harboursPage,
+  homePage,
+  layout,
+  noticesPage,
+  noticeTime,
+  radioPage,
+  subscribePage,
+  textPage,
+  tidesPage,
+} from './layout.js'
 import { type Resource, resource } from './resource.js'
 
 export const HTML = 'text/html; charset=utf-8'
@@ -41,6 +54,12 @@ export function readResources(
   return { resources, pages: listed.map(({ path }) => path) }
 }
 
+/** The page of notices, which changes while the site runs. */
+export const notices = (at: number): [string, Resource] => [
+  '/notices',
+  resource(noticesPage(at), HTML, new Date(noticeTime(at)), { headers: PAGE }),
+]
+
 function fixedPages(texts: readonly Text[], started: Date): Map<string, Resource> {
   const articles = texts.filter((text) => text.path.startsWith('/articles/'))
   const places = texts.filter((text) => text.path.startsWith('/places/'))
@@ -70,6 +89,9 @@ function fixedPages(texts: readonly Text[], started: Date): Map<string, Resource
     ['/tides', page(tidesPage(started.getTime()), started)],
     ['/gauge', page(gaugePage())],
     ['/subscribe', page(subscribePage())],
+    ['/harbours', page(harboursPage())],
+    notices(started.getTime()),
+    ['/ferry', page(ferryPage())],
     list('/articles', 'Articles', 'Everything we have printed, newest first.', articles),
     issue(2, 'the instruments'),
     issue(1, 'the pause'),

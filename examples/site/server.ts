@@ -4,7 +4,7 @@ import { findSiteFolder, readTexts, type Text } from './content.js'
 import { createRadio, streamGauge } from './gauge-and-radio.js'
 import { errorPage, searchPage, subscribePage } from './layout.js'
 import { type Resource, resource, send } from './resource.js'
-import { HTML, readResources } from './resources.js'
+import { HTML, notices, readResources } from './resources.js'
 import { extremes, STATIONS } from './tides.js'
 
 /** Redirects from addresses of an older site, and from addresses that people guess. */
@@ -103,7 +103,8 @@ async function answer(site: SiteState, req: IncomingMessage, res: ServerResponse
     res.writeHead(405, { allow: 'GET, HEAD, OPTIONS', 'content-length': 0 }).end()
     return
   }
-  const found = site.resources.get(path)
+  const [noticesPath, notice] = notices(site.now())
+  const found = path === noticesPath ? notice : site.resources.get(path)
   if (found) return send(req, res, found)
   const bare = path.replace(/\/+$/, '')
   const moved =

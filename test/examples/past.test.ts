@@ -17,7 +17,7 @@ t.test('the made-up past has an event for each view', async (t) => {
   const site = await startSite({ port: 0, base: BASE })
   t.teardown(() => site.close())
   const made = { base: BASE, origin: site.url, pages: site.pages, tracked: true, until: UNTIL }
-  const rows = await createHistory({ days: 75, people: 40, agents: 20, random: createRandom(5), ...made })
+  const rows = await createHistory({ days: 75, people: 40, agents: 20, random: createRandom(8), ...made })
   const daysAgo = (at: number) => Math.floor(UNTIL / DAY_MS) - Math.floor(at / DAY_MS)
   const fetches = rows.filter(({ list }) => list === 'agent_events')
   const claimed = (name: string, network: string, day: number) =>

@@ -1,4 +1,5 @@
-// The whole script of the site: the gauge (an event stream) and the radio (a WebSocket). Every page reads without it.
+// The whole script of the site: the gauge (an event stream), the radio (a WebSocket), and the harbours, the one page that does
+// not read without it.
 const gauge = document.querySelector('#gauge')
 if (gauge) {
   const path = document.querySelector('.curve path')
@@ -38,4 +39,26 @@ if (log) {
     if (field.value.trim()) socket.send(field.value.trim())
     field.value = ''
   })
+}
+
+const harbours = document.querySelector('#harbours')
+if (harbours) {
+  const add = (parent, name, text) => {
+    const element = parent.appendChild(document.createElement(name))
+    element.textContent = text
+    return element
+  }
+  const show = async () => {
+    add(harbours, 'h1', 'Harbours today')
+    add(harbours, 'p', 'High and low water at our three harbours, two days ahead.')
+    for (const id of ['ostrand', 'fennick-sound', 'the-skerry']) {
+      const { name, extremes } = await (await fetch(`/api/tides?station=${id}&hours=48`)).json()
+      add(add(harbours, 'h2', ''), 'a', name).href = `/places/${id}`
+      const list = add(harbours, 'ul', '')
+      for (const { at, kind, height } of extremes)
+        add(list, 'li', `${at.slice(0, 16).replace('T', ' ')}: ${kind} water, ${height.toFixed(2)} m`)
+    }
+    add(harbours, 'a', 'Back to the front page').href = '/'
+  }
+  show().catch(() => add(harbours, 'p', 'The tide table did not come.'))
 }
