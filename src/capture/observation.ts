@@ -30,6 +30,13 @@ export interface Observation {
   referrer?: string
   /** Request headers as sent, by lower-case name; only those in `OBSERVED_HEADERS`. */
   headers?: Readonly<Record<string, string>>
+  /**
+   * For a page that a client with the name of a Chromium got: how its request was written, if this listener saw the
+   * client itself. First `1`, `s` (HTTP/1.x, plain or over TLS that offered HTTP/2) or `2` (HTTP/2), then a letter for each
+   * of these fields in their order: Host, User-Agent, Accept, Accept-Encoding (`HUAE` if spelt so, else `huae`), and
+   * HTTP/2's :method, :authority, :scheme, :path (`myzp`).
+   */
+  head_form?: string
   /** The request's cookies contained the first-party opt-out. No other cookie is ever read. */
   opted_out?: true
   /**

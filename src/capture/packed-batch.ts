@@ -15,7 +15,7 @@ export interface PackedBatch {
 /** No part of a row is made from more of one text than this; a longer text only fills memory. */
 const MAX_TEXT_CHARACTERS = 8_192
 const REQUIRED_TEXTS = ['timestamp', 'method', 'hostname', 'pathname', 'content_type', 'ip'] as const
-const OPTIONAL_TEXTS = ['query', 'referrer'] as const
+const OPTIONAL_TEXTS = ['query', 'referrer', 'head_form'] as const
 /** After the texts and the rare fields (as JSON) come those of the client: its user agent and the headers. */
 const CLIENT_FIELD = REQUIRED_TEXTS.length + OPTIONAL_TEXTS.length + 1
 const FIELD_COUNT = CLIENT_FIELD + 1 + OBSERVED_HEADERS.length
@@ -199,6 +199,8 @@ function readObservation(
   if (query !== undefined) observation.query = query
   const referrer = next()
   if (referrer !== undefined) observation.referrer = referrer
+  const head_form = next()
+  if (head_form !== undefined) observation.head_form = head_form
   const rare = next()
   if (rare !== undefined) Object.assign(observation, parseRare(rare))
   const lengths = start + CLIENT_FIELD * 4

@@ -90,6 +90,10 @@ export function createLineReader(isData: DataPaths = isDataPath): (line: LogLine
 /** Types of what a page loads. JSON and plain text are data. */
 const ASSET_TYPE = /^(?:image|font|audio|video)\/|^(?:text\/css|(?:text|application)\/(?:x-)?(?:java|ecma)script)\b/
 
+/** Returns whether a response is a part of a page that its browser loads, or confirms one that the browser has. */
+export const isPagePart = ({ status, content_type }: Pick<Observation, 'status' | 'content_type'>): boolean =>
+  status === 304 || ASSET_TYPE.test(content_type)
+
 function kindOfType(type: string, pathname: string): PathKind {
   if (type === 'text/html' || type === 'application/xhtml+xml') return isConventionalFile(pathname) ? 'file' : 'page'
   return ASSET_TYPE.test(type) ? 'asset' : 'file'

@@ -15,10 +15,27 @@ export const SUSPICION_SIGNALS = [
     meaning: 'The client hints name another browser or version than the user agent, or a headless one.',
   },
   { name: 'headers:stale_browser', meaning: 'A plain Chrome from before 2020 on a later system.' },
+  {
+    name: 'headers:order',
+    meaning: 'The client says that it is a Chromium, but orders or spells its header fields as no Chromium does.',
+  },
+  {
+    name: 'headers:http1',
+    meaning: 'A Chromium speaks HTTP/2 where it is offered over TLS; this client spoke HTTP/1.1.',
+  },
   { name: 'network:hosting', meaning: 'The address belongs to a network that rents out servers.' },
   { name: 'behaviour:burst', meaning: 'More than 30 pages in 10 seconds, reached by no link.' },
   { name: 'behaviour:sweep', meaning: 'More than 25 different pages in 60 seconds, reached by no link.' },
   { name: 'behaviour:policy_first', meaning: 'The first request was for robots.txt, llms.txt or a sitemap.' },
+  {
+    name: 'behaviour:no_assets',
+    meaning: 'The client loaded no image, style or script with its pages, where nearly all visitors do.',
+  },
+  {
+    name: 'behaviour:network_sweep',
+    meaning:
+      'More than 25 different pages in 60 seconds to one /24 network (IPv6: /48), reached by no link, without an image, style or script.',
+  },
 ] as const
 export type SuspicionSignal = (typeof SUSPICION_SIGNALS)[number]['name']
 

@@ -70,6 +70,8 @@ function suspicionCost(people: readonly string[]): number {
       user_agent: Buffer.from(people[n % people.length] ?? '').toString(),
       headers,
       asn: n % 20 ? 3320 : 16509,
+      ip: `81.2.${(n >> 8) % 12}.${n % 256}`,
+      head_form: '2myzpuae',
     }))
   return least(5_000, views, (view) => suspicion.judge(view))
 }

@@ -29,6 +29,7 @@ const anything = fc.record(
     conditional: fc.constantFrom(0, 1),
     query: text,
     referrer: text,
+    head_form: text,
     headers,
     opted_out: fc.constant(true),
     response: fc.dictionary(fc.constantFrom('x-robots-tag', 'content-usage'), fc.string()),

@@ -10,7 +10,15 @@ const FAMILIES = ['headers', 'network', 'behaviour']
 /** In the order of `suspected_by`. */
 const SIGNALS = [
   ...['headers:no_navigation', 'headers:no_language', 'headers:accept', 'headers:no_gzip', 'headers:client_hints'],
-  ...['headers:stale_browser', 'network:hosting', 'behaviour:burst', 'behaviour:sweep', 'behaviour:policy_first'],
+  ...[
+    'headers:stale_browser',
+    'headers:order',
+    'headers:http1',
+    'network:hosting',
+    'behaviour:burst',
+    'behaviour:sweep',
+  ],
+  ...['behaviour:policy_first', 'behaviour:no_assets', 'behaviour:network_sweep'],
 ]
 
 const tally = (rows: readonly EventRow[]) => ({

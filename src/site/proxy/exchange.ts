@@ -43,9 +43,32 @@ export interface Exchange {
   index: number
 }
 
+/** The letters of `Observation.head_form`. */
+const FIELD_LETTERS: ReadonlyMap<string | undefined, string> = new Map(
+  Object.entries({
+    ...{ Host: 'H', 'User-Agent': 'U', Accept: 'A', 'Accept-Encoding': 'E' },
+    ...{ host: 'h', 'user-agent': 'u', accept: 'a', 'accept-encoding': 'e' },
+    ...{ ':method': 'm', ':authority': 'y', ':scheme': 'z', ':path': 'p' },
+  }),
+)
+const MAX_HEAD_FORM_LETTERS = 16
+
+/** Returns `Observation.head_form`; undefined if another proxy may have written the head, and for all but pages. */
+function headForm({ req, hop, method, content_type }: Exchange): string | undefined {
+  if (hop.trusted || method !== 'GET' || !content_type.startsWith('text/html')) return undefined
+  const { headers, rawHeaders } = req
+  if (!headers['user-agent']?.includes('Chrome/')) return undefined
+  if ((headers.via ?? headers.forwarded ?? headers['x-forwarded-for']) !== undefined) return undefined
+  let form = 'stream' in req ? '2' : hop.proto === 'https' ? 's' : '1'
+  for (let i = 0; i < rawHeaders.length && form.length <= MAX_HEAD_FORM_LETTERS; i += 2)
+    form += FIELD_LETTERS.get(rawHeaders[i]) ?? ''
+  return form
+}
+
 /** Returns the record of a finished exchange; a client that left before the response has status 499. */
-export const toObservation = (exchange: Exchange, durationMs: number): Observation =>
-  Object.assign(
+export function toObservation(exchange: Exchange, durationMs: number): Observation {
+  const head_form = headForm(exchange)
+  return Object.assign(
     observeRequest(exchange.req, exchange.ip, exchange.arrivedAt, {
       url: exchange.path,
       host: exchange.host,
@@ -60,5 +83,7 @@ export const toObservation = (exchange: Exchange, durationMs: number): Observati
       ...(exchange.observedHeaders && { response: exchange.observedHeaders }),
       ...(exchange.redirected && { redirected: true }),
       ...(exchange.decision?.decided && { decided: exchange.decision.decided }),
+      ...(head_form !== undefined && { head_form }),
     },
   )
+}

@@ -16,7 +16,7 @@ import { addAgentHit, createHitRequests, type HitRequest, matchAgentFetch } from
 import { type BatchDraft, type ClassifiedBatch, createBatchDraft } from './classified-batch.js'
 import { isMissingPage } from './missing-page.js'
 import { addPersonHit } from './person-hit.js'
-import { addMissingPage, addPersonView, dropReason, notePolicyRequest, type PersonDeps } from './person-view.js'
+import { addMissingPage, addPersonView, dropReason, noteOtherRequest, type PersonDeps } from './person-view.js'
 import type { PlaceLookup } from './place/place-lookup.js'
 import { createReferrerSpam, type ReferrerSpamSettings } from './referrer-spam.js'
 import { readObservedRequest } from './request-context.js'
@@ -105,7 +105,7 @@ function createPaths(deps: ClassifierDeps, viewMemory: ViewMemory) {
       if (shipped === undefined) deps.policyJudge.observe(observation.hostname.toLowerCase())
       return addPersonView(readObservedRequest(observation, site, at, isPage), draft, personDeps)
     }
-    notePolicyRequest(observation, site, at, personDeps)
+    noteOtherRequest(observation, site, at, personDeps)
     if (isMissingPage(observation, site))
       addMissingPage(readObservedRequest(observation, site, at, false), draft, personDeps)
     return reason

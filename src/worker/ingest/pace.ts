@@ -33,7 +33,7 @@ export function countPage(pace: Pace, at: number, pathname: string): void {
     pace.sweep = []
   }
   if (pace.sweep.length <= MAX_SWEEP.paths) {
-    const hash = hashPath(pathname)
+    const hash = hashText(pathname)
     if (!pace.sweep.includes(hash)) pace.sweep.push(hash)
   }
 }
@@ -41,9 +41,9 @@ export function countPage(pace: Pace, at: number, pathname: string): void {
 /** Rows come nearly in order: a slightly late one counts in its window, a clock that jumps starts a new one. */
 const isOutside = (at: number, from: number, ms: number) => Math.abs(at - from) >= ms
 
-/** FNV-1a over at most 128 characters. Two paths that share so many count as one, which errs in the visitor's favour. */
-function hashPath(text: string): number {
-  let hash = 0x811c9dc5
+/** FNV-1a over at most 128 characters. Two texts that share so many count as one, which errs in the visitor's favour. */
+export function hashText(text: string, seed = 0x811c9dc5): number {
+  let hash = seed
   for (let i = 0; i < text.length && i < 128; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return hash
 }

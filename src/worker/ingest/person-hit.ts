@@ -173,7 +173,7 @@ function createHitRow(
   deps: PersonDeps,
 ): EventRow {
   const place = deps.places.locate(request.address)
-  const suspicion = deps.suspicion.judgeHit(toPersonView(request, visitor, sessionKey, place.asn))
+  const suspicion = deps.suspicion.judgeHit(toPersonView(request, visitor, sessionKey, place.asn, request))
   const row = createPersonRow(request, visitor_id, session, place, deps, suspicion)
   row.recorded_by = 'browser'
   return row

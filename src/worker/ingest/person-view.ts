@@ -5,7 +5,7 @@ import { isExcludedPath } from '../../capture/excluded-paths.js'
 import { parseLanguage } from '../../capture/language.js'
 import type { Observation } from '../../capture/observation.js'
 import { isOptedOut } from '../../capture/opt-out.js'
-import { isNavigation, isPrefetch } from '../../capture/response-type.js'
+import { isNavigation, isPagePart, isPrefetch } from '../../capture/response-type.js'
 import type { SiteSettings } from '../../capture/site.js'
 import { attributeVisit } from '../../capture/sources/channel.js'
 import { isOwnReferrer, parseReferrer } from '../../capture/sources/referrer.js'
@@ -72,7 +72,8 @@ export function addPersonView(observed: ObservedRequest, draft: BatchDraft, deps
   const joined = deps.sessions.join(visitor, at, () => readArrival(request, deps))
   const session = joined ?? startSession(visitor_id, at, readArrival(request, deps))
   const place = deps.places.locate(request.address)
-  const suspicion = deps.suspicion.judge(toPersonView(request, visitor, joined?.key, place.asn))
+  const seen = observation.shipped === undefined ? observation : UNSEEN_CLIENT
+  const suspicion = deps.suspicion.judge(toPersonView(request, visitor, joined?.key, place.asn, seen))
   const row = createPersonRow(request, visitor_id, session, place, deps, suspicion)
   row.status = status
   row.duration_ms = duration_ms
@@ -132,7 +133,12 @@ export const toPersonView = (
   { visitor_id, previous }: VisitorIds,
   session: bigint | undefined,
   asn: number | null,
-): PersonView => ({ visitor_id, previous, session, at, hostname, pathname, user_agent, headers, asn })
+  { ip, head_form }: ClientTraces,
+): PersonView => ({ visitor_id, previous, session, at, hostname, pathname, user_agent, headers, asn, ip, head_form })
+
+/** Facts that only a server that saw the client itself knows. */
+type ClientTraces = Pick<Observation, 'head_form'> & { ip?: string }
+const UNSEEN_CLIENT: ClientTraces = {}
 
 /** Creates a pageview about which only visitor, place and time are known. Plain fields, because spreads made every row slower. */
 export function createPersonRow(
@@ -193,16 +199,26 @@ export function createPersonRow(
   }
 }
 
-/** Notes a person's request for a policy file, which becomes no row: robots begin with requests that people do not make. */
-export function notePolicyRequest(
+/**
+ * Notes a person's request that becomes no row: for a policy file, because robots begin with requests that people do not
+ * make, or for a part of a page, which few robots load.
+ */
+export function noteOtherRequest(
   observation: Observation,
   site: SiteSettings,
   at: number,
   { salts, suspicion }: Pick<PersonDeps, 'salts' | 'suspicion'>,
 ): void {
-  if (!isPolicyFile(observation.pathname) || isOptedOut(observation, site)) return
+  const { pathname, shipped, ip, user_agent, headers } = observation
+  const isPolicy = isPolicyFile(pathname)
+  const isPart = !isPolicy && shipped === undefined && isPagePart(observation)
+  if (!(isPolicy || isPart) || isOptedOut(observation, site)) return
+  if (isPart) {
+    suspicion.notePagePart(ip, user_agent)
+    return
+  }
   const { visitor_id } = readVisitorIds(readRequestContext(observation, site, at), salts)
-  suspicion.noteRequest(visitor_id, at, observation.headers)
+  suspicion.noteRequest(visitor_id, at, headers)
 }
 
 /** Returns a visitor's id in this salt period and in its neighbours. */

@@ -15,6 +15,8 @@ export interface RequestContext {
   query: string | undefined
   referrer: string | undefined
   headers: Observation['headers']
+  /** The address as it came. */
+  ip: string
   address: Address | undefined
   /** The text that hashes of the address are made from. */
   address_key: string
@@ -47,6 +49,7 @@ export function readRequestContext(fields: RequestFields, site: SiteSettings, at
     query: fields.query,
     referrer: fields.referrer,
     headers: fields.headers,
+    ip: fields.ip,
     address,
     address_key: address ? addressKey(address) : fields.ip,
   }

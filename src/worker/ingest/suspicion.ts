@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { createRecentCache } from '../../base/cache.js'
@@ -5,8 +6,8 @@ import type { Observation } from '../../capture/observation.js'
 import type { EventRow } from '../../storage/rows.js'
 import { familyOf, SUSPICION_SIGNALS, type SuspicionSignal } from '../../storage/suspicion-signals.js'
 import { type BrowserClaim, parseBrowserClaim } from './browser-claim.js'
-import { createHeaderNorms, HEADER_CHECKS } from './header-norms.js'
-import { countPage, createPace, isBurst, isSweep, type Pace } from './pace.js'
+import { createHeaderNorms, HEAD_FORM_CHECKS, HEADER_CHECKS } from './header-norms.js'
+import { countPage, createPace, hashText, isBurst, isSweep, type Pace } from './pace.js'
 import { SESSION_TIMEOUT_MS } from './session-memory.js'
 
 /** Two columns of a person's row. */
@@ -26,6 +27,10 @@ export interface PersonView {
   user_agent: string
   headers: Observation['headers']
   asn: number | null
+  /** The client's address as text; undefined for a row of another server, which ships no parts of pages. */
+  ip: string | undefined
+  /** As in `Observation`. */
+  head_form: string | undefined
 }
 
 interface VisitorSignals {
@@ -33,8 +38,11 @@ interface VisitorSignals {
   /** Signals of the session so far, one bit each. */
   signals: number
   views: number
-  /** The latest view, in milliseconds since 1970. */
+  /** The first and the latest view, in milliseconds since 1970. */
+  first: number
   last: number
+  /** Whether it was counted if the visitor loads parts of pages. */
+  isLoadCounted: boolean
   pace: Pace
 }
 
@@ -47,11 +55,17 @@ const SIGNAL_BITS = {
   no_gzip: signalBit('headers:no_gzip'),
   client_hints: signalBit('headers:client_hints'),
   stale_browser: signalBit('headers:stale_browser'),
+  order: signalBit('headers:order'),
+  http1: signalBit('headers:http1'),
   hosting: signalBit('network:hosting'),
   burst: signalBit('behaviour:burst'),
   sweep: signalBit('behaviour:sweep'),
   policy_first: signalBit('behaviour:policy_first'),
+  no_assets: signalBit('behaviour:no_assets'),
+  network_sweep: signalBit('behaviour:network_sweep'),
 }
+/** After this time the first parts of a first page have come, on slow networks too. */
+const LOAD_MS = 10_000
 
 /** Browsers that fetch or render pages in their makers' data centres: their network says nothing. */
 const CLOUD_BROWSERS = /\b(?:Silk|Puffin|Opera Mini|OPiOS|UCBrowser|UCWEB)\b/
@@ -76,14 +90,15 @@ export type Suspicion = ReturnType<typeof createSuspicion>
  * Creates the memory of signals against people who may be bots. A row is suspected if at least two of three independent
  * families speak against the visitor: headers, network, behaviour; several signals of one family count once. Signals add
  * up over a session, so rows are suspected from the moment the second family spoke; earlier rows are stored already, and
- * stay. The result is a lower bound: an agent in a real browser on a home network is not seen. No address is kept, and at
- * most `limit` visitors, by their id.
+ * stay. The result is a lower bound: an agent in a real browser on a home network is not seen. No address is kept: at most
+ * `limit` visitors by their id, and twice as many clients and half as many networks by a hash of 32 bits under `seed`.
  */
-export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
+export function createSuspicion({ limit = 8192, seed = randomInt(2 ** 32) }: { limit?: number; seed?: number } = {}) {
   const visitors = createRecentCache<bigint, VisitorSignals>(limit)
   /** When visitors without a view requested a policy file. */
   const policyRequests = createRecentCache<bigint, number>(limit / 4)
   const norms = createHeaderNorms()
+  const clients = createClients(limit, seed)
 
   /** Returns the visitor as it was before this view. */
   const recall = (view: PersonView): VisitorSignals => {
@@ -94,7 +109,8 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
       if (visitor) visitors.set(visitor_id, visitor)
     }
     if (visitor === undefined) {
-      visitor = { session, signals: policyFirstSignal(view), views: 0, last: at, pace: createPace() }
+      const signals = policyFirstSignal(view)
+      visitor = { session, signals, views: 0, first: at, last: at, isLoadCounted: false, pace: createPace() }
       visitors.set(visitor_id, visitor)
       return visitor
     }
@@ -125,11 +141,12 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
       const claim = headers && parseBrowserClaim(user_agent)
       if (visitor.views === 1) norms.countVisitor(hostname, fromHosting)
       visitor.signals |= networkSignals(view, norms)
-      if (headers && claim) {
-        visitor.signals |= headerSignals(hostname, headers, claim, norms)
-        // A client in a hosting network may be no visitor, so it does not say what visitors send.
-        if (visitor.views === 1 && claim.modern && !fromHosting) norms.countHeaders(hostname, headers)
-      }
+      const loads = clients.isBrowser(view)
+      const isEarly = visitor.views === 1 || view.at - visitor.first < LOAD_MS
+      if (!loads) visitor.signals |= strangerSignals(view, claim, isEarly, norms, clients)
+      if (headers && claim) visitor.signals |= headerSignals(hostname, headers, claim, norms)
+      // A client in a hosting network may be no visitor, so it does not say what visitors send.
+      if (claim?.modern && !fromHosting) countSample(view, claim, visitor, isEarly ? undefined : loads, norms)
       if (isUnlinked(headers)) {
         countPage(visitor.pace, view.at, view.pathname)
         if (isBurst(visitor.pace)) visitor.signals |= SIGNAL_BITS.burst
@@ -140,17 +157,84 @@ export function createSuspicion({ limit = 8192 }: { limit?: number } = {}) {
     /** The same for a hit. It is not a navigation, so of its headers only those that name the browser count. */
     judgeHit(view: PersonView): SuspicionColumns {
       const visitor = recall(view)
-      const { headers, user_agent } = view
+      const { headers, user_agent, ip } = view
       const claim = headers && parseBrowserClaim(user_agent)
       visitor.signals |= networkSignals(view, norms)
       if (headers && claim) visitor.signals |= claimSignals(headers, claim)
+      if (ip !== undefined) clients.noteBrowser(ip, user_agent)
       return suspicionColumns(visitor.signals)
     },
+    /** Notes a part of a page that a client loaded: an image, style or script. */
+    notePagePart: clients.noteBrowser,
     /** Notes a request for a policy file that becomes no row. */
     noteRequest(visitor_id: bigint, at: number, headers: Observation['headers']): void {
       if (!isBrowserNavigation(headers) && visitors.get(visitor_id) === undefined) policyRequests.set(visitor_id, at)
     },
   }
+}
+
+/** Counts for the norms what a visitor sends with the first view, and then once whether parts of pages were loaded. */
+function countSample(
+  { hostname, headers, head_form, ip }: PersonView,
+  { engine }: BrowserClaim,
+  visitor: VisitorSignals,
+  loads: boolean | undefined,
+  norms: HeaderNorms,
+): void {
+  if (visitor.views === 1 && headers) norms.countHeaders(hostname, headers)
+  if (visitor.views === 1 && engine === 'chrome' && head_form !== undefined) norms.countHeadForm(hostname, head_form)
+  if (loads === undefined || ip === undefined || visitor.isLoadCounted) return
+  visitor.isLoadCounted = true
+  norms.countLoads(hostname, loads)
+}
+
+/** Creates the memory of clients that are browsers, and of how fast the others in their networks open pages. */
+function createClients(limit: number, seed: number) {
+  const browsers = createRecentCache<number, true>(limit * 2)
+  const networks = createRecentCache<number, Pace>(limit / 2)
+  const clientKey = (ip: string, user_agent: string) => hashText(user_agent, hashText(ip, seed))
+  const networkKey = (ip: string) => hashText(networkText(ip), seed)
+  return {
+    isBrowser: ({ ip, user_agent }: PersonView) => ip === undefined || browsers.get(clientKey(ip, user_agent)) === true,
+    /** Notes a client that loaded a part of a page, or reported as the script of a page does. */
+    noteBrowser(ip: string, user_agent: string): void {
+      const key = clientKey(ip, user_agent)
+      if (browsers.get(key) === true) return
+      browsers.set(key, true)
+      networks.delete(networkKey(ip))
+    },
+    /** Counts a page of a client that is not known to be a browser; returns whether its network opens too many. */
+    isSweeping({ ip, at, pathname }: PersonView): boolean {
+      if (ip === undefined) return false
+      const key = networkKey(ip)
+      const pace = networks.get(key) ?? createPace()
+      networks.set(key, pace)
+      countPage(pace, at, pathname)
+      return isSweep(pace)
+    },
+  }
+}
+
+/** Judges a client that has not loaded any part of a page so far: a script, or a browser that had all parts in its cache. */
+function strangerSignals(
+  view: PersonView,
+  claim: BrowserClaim | undefined,
+  isEarly: boolean,
+  norms: HeaderNorms,
+  clients: ReturnType<typeof createClients>,
+): number {
+  const { hostname, head_form: form, headers } = view
+  let signals = 0
+  if (form !== undefined && claim?.modern && claim.engine === 'chrome') {
+    const fails = (check: keyof typeof HEAD_FORM_CHECKS) =>
+      !HEAD_FORM_CHECKS[check](form) && norms.isUsual(hostname, check)
+    if (fails('order')) signals |= SIGNAL_BITS.order
+    if (fails('http2')) signals |= SIGNAL_BITS.http1
+  }
+  if (!norms.isUsual(hostname, 'assets')) return signals
+  if (!isEarly) signals |= SIGNAL_BITS.no_assets
+  if (isUnlinked(headers) && clients.isSweeping(view)) signals |= SIGNAL_BITS.network_sweep
+  return signals
 }
 
 const networkSignals = ({ asn, user_agent, hostname }: PersonView, norms: HeaderNorms): number =>
@@ -196,6 +280,12 @@ const isUnlinked = (headers: Observation['headers']) => {
   return site === undefined || site === 'none'
 }
 
+/** Returns the part of an address that names its network: /24 of IPv4, /48 of IPv6. */
+function networkText(ip: string): string {
+  if (ip.includes('.')) return ip.slice(0, ip.lastIndexOf('.'))
+  return ip.split(':', 3).join(':')
+}
+
 /** Returns whether the client hints contradict the user agent. Only Chromium sends hints. */
 function contradictsHints({ engine, version }: BrowserClaim, brands: string | undefined): boolean {
   if (!brands) return false
@@ -206,7 +296,7 @@ function contradictsHints({ engine, version }: BrowserClaim, brands: string | un
 
 const columnsBySignals = new Map<number, SuspicionColumns>()
 
-/** Returns the columns for a set of signals. At most 1,024 sets exist, and few of them ever occur, so all are cached. */
+/** Returns the columns for a set of signals. At most 16,384 sets exist, and few of them ever occur, so all are cached. */
 function suspicionColumns(signals: number): SuspicionColumns {
   let columns = columnsBySignals.get(signals)
   if (columns === undefined) {

@@ -26,26 +26,10 @@ import {
   WEBVIEW,
   without,
 } from '../../fixtures/browser-headers.js'
+import { AWS, HOME, START, view } from '../../fixtures/person-view.js'
 import { BROWSERS } from '../../fixtures/user-agents.js'
 
-const AWS = 16509
 const HETZNER = 24940
-const HOME = 3320
-const START = Date.parse('2026-11-21T08:00:00Z')
-
-const view = (given: Partial<PersonView> = {}): PersonView => ({
-  visitor_id: 1n,
-  previous: undefined,
-  session: 1n,
-  at: START,
-  hostname: 'a.example',
-  pathname: '/docs',
-  user_agent: CHROME,
-  headers: CHROME_TLS,
-  asn: HOME,
-  ...given,
-})
-
 /** Returns a memory that has seen this many visitors of a hostname, all with these headers. */
 function afterVisitors(headers: Headers, visitors = 40): Suspicion {
   const suspicion = createSuspicion()
@@ -361,6 +345,8 @@ t.test('any input gives well-formed columns in bounded memory', async (t) => {
         ),
         headers: fc.dictionary(header, text),
         asn: fc.option(fc.nat()),
+        ip: fc.oneof(fc.ipV4(), fc.ipV6(), text, fc.constant(undefined)),
+        head_form: fc.option(text, { nil: undefined }),
       }),
       (given) => {
         const { suspected, suspected_by } = suspicion.judge(view(given))

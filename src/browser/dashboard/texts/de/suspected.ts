@@ -23,10 +23,15 @@ export const suspected: typeof English = {
     'headers:client_hints':
       'Seine Angaben nennen einen anderen Browser als sein User-Agent, oder einen ohne Bildschirm',
     'headers:stale_browser': 'Ein Chrome von vor 2020 auf einem späteren System',
+    'headers:order': 'Ordnet oder schreibt seine Header-Felder wie kein Chromium',
+    'headers:http1': 'Nennt sich Chromium, spricht aber HTTP/1.1, wo HTTP/2 angeboten wird',
     'network:hosting': 'Aus einem Netz, das Server vermietet',
     'behaviour:burst': 'Mehr als 30 Seiten in 10 Sekunden',
     'behaviour:sweep': 'Mehr als 25 verschiedene Seiten in einer Minute',
     'behaviour:policy_first': 'Begann mit robots.txt, llms.txt oder einer Sitemap',
+    'behaviour:no_assets': 'Lud zu seinen Seiten kein Bild, Stylesheet oder Skript',
+    'behaviour:network_sweep':
+      'Mehr als 25 verschiedene Seiten in einer Minute an ein Netz, ohne Bild, Stylesheet oder Skript',
   },
   spoke: 'Spricht gegen',
   suspectedViews: 'Verdächtig',

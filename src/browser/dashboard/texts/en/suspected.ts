@@ -8,10 +8,15 @@ const meaning: Readonly<Record<string, string>> = {
   'headers:no_gzip': 'Takes no compressed responses',
   'headers:client_hints': 'Its hints name another browser than its user agent, or a headless one',
   'headers:stale_browser': 'A Chrome from before 2020 on a later system',
+  'headers:order': 'Orders or spells its header fields as no Chromium does',
+  'headers:http1': 'Named as a Chromium, but speaks HTTP/1.1 where HTTP/2 is offered',
   'network:hosting': 'From a network that rents out servers',
   'behaviour:burst': 'More than 30 pages in 10 seconds',
   'behaviour:sweep': 'More than 25 different pages in a minute',
   'behaviour:policy_first': 'Began with robots.txt, llms.txt or a sitemap',
+  'behaviour:no_assets': 'Loaded no image, style or script with its pages',
+  'behaviour:network_sweep':
+    'More than 25 different pages in a minute to one network, without an image, style or script',
 }
 
 /** The view Agents among people. */
