@@ -25,6 +25,7 @@ const benches: Record<string, () => Promise<{ run(args: string[]): Promise<void>
   idle: () => import('./idle.js'),
   samples: () => import('./samples.js'),
   start: () => import('./start.js'),
+  suspected: () => import('./suspected.js'),
 }
 const load = benches[name ?? '']
 if (load === undefined) {

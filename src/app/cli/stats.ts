@@ -78,6 +78,11 @@ const ReportFlags = z.object({
   dimension: flag('--dimension <name>', 'for the reports breakdown and agents/breakdown', z.string().optional()),
   metric: flag('--metric <name>', 'for the report timeseries', z.string().optional()),
   filters: flag('--filters <json>', 'with a report: filters as in the API', z.string().optional()),
+  suspected: flag(
+    '--suspected <what>',
+    'with a report: exclude visits that agents may have made',
+    z.string().optional(),
+  ),
   limit: flag('--limit <rows>', 'with a report: maximum number of rows', z.string().optional()),
 })
 

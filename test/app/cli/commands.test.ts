@@ -154,6 +154,14 @@ t.test('commands with a running instance', async (t) => {
       { data: [{ pathname: /^\// }], meta: { limit: 1 } },
       "--json is the API's answer",
     )
+    const unsuspected = await command('stats', ...at, '--report', 'agents/overview', '--suspected', 'exclude')
+    t.match(
+      unsuspected,
+      { code: 0, stdout: /leaves out sessions of people; this answer is about agents\./ },
+      'its warnings',
+    )
+    const floor = await command('stats', ...at, '--report', 'suspected', '--suspected', 'exclude')
+    t.match(floor, { code: 0, stdout: /A lower bound: / }, 'a report says that it is a lower bound')
     const { stdout: statements } = await command('stats', ...at, '--report', 'pages', '--sql')
     t.match(statements, /^\/\* \/api\/stats\/pages \*\/\nselect .*\n {2}.*;\n$/s, 'the SQL of a report')
     t.match(statements, /site_id = 1\n/, 'with its values')
@@ -180,6 +188,7 @@ t.test('commands with a running instance', async (t) => {
       [['--csv', file, '--report', 'breakdown'], 2, /dimension/, 'what the report needs is named'],
       [['--csv', join(data, 'no', 'such.csv')], 1, /such\.csv was not written: ENOENT/, 'no such directory'],
       [['--csv', data], 1, /was not written: /, 'a directory'],
+      [['--report', 'pages', '--suspected', 'only'], 2, /suspected/, 'suspected visits are counted or left out'],
       [['--sql'], 2, /--sql needs --report/, 'the summary is many reports'],
       [['--pdf', '-'], 2, /--pdf needs the name of a file/, 'a PDF is not for the terminal'],
       [['--dimension', 'country'], 2, /--dimension needs a report/, 'a flag of reports without a report'],

@@ -281,6 +281,10 @@ t.test('creates an agent’s row', async (t) => {
     import_id: null,
     import_key: null,
   })
+  const asking = (headers: Record<string, string>) =>
+    classifier().classify([{ ...view, user_agent: GPTBOT, headers }]).rows.agent_events[0]?.accepts
+  t.equal(asking({ accept: 'text/markdown, text/html, */*' }), 'markdown', 'the format that the fetch asked for')
+  t.equal(asking({ accept: '*/*' }), 'any')
   const of = (user_agent: string) => classifier().classify([{ ...view, user_agent }]).rows.agent_events[0]
   t.match(of('acme-probe/1.30'), {
     agent_id: 'other',
