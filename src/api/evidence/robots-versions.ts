@@ -10,19 +10,12 @@ import { sha256Of } from './signed-file.js'
 const MAX_TEXTS = 20
 const MAX_TEXT_CHARS = 1 << 20
 
-const Report = z.object({
-  versions: z.array(
-    z.object({
-      since: z.string(),
-      until: z.string(),
-      standing: z.string(),
-      status: z.int(),
-      sha256: z.string().default(''),
-      text: z.string().optional(),
-    }),
-  ),
+const Version = z.object({
+  ...{ since: z.string(), until: z.string(), standing: z.string(), status: z.int() },
+  ...{ sha256: z.string().default(''), text: z.string().optional() },
 })
-type Version = z.output<typeof Report>['versions'][number] & { hostname: string; place: number }
+const Report = z.object({ versions: z.array(Version) })
+type Version = z.output<typeof Version> & { hostname: string; place: number }
 
 export type VersionsOfHosts = Awaited<ReturnType<typeof createRobotsVersions>>
 
@@ -30,8 +23,7 @@ export type VersionsOfHosts = Awaited<ReturnType<typeof createRobotsVersions>>
 export async function createRobotsVersions(context: ReadContext, hostnames: readonly string[]) {
   const before = context.plan.window.end.getTime()
   const ask = async (hostname: string, offset: number, limit: number): Promise<Version[]> => {
-    const question = { hostname, kind: 'robots' as const, before, offset, limit }
-    const report = await context.policyVersions(question).catch((error: unknown) => {
+    const report = await context.policyVersions({ hostname, kind: 'robots', before, offset, limit }).catch((error) => {
       // Nothing is known of a hostname that left the site.
       if (error instanceof ApiError && error.code === 'not_found') return { versions: [] }
       throw error
@@ -39,26 +31,12 @@ export async function createRobotsVersions(context: ReadContext, hostnames: read
     return Report.parse(report).versions.map((version, place) => ({ ...version, hostname, place }))
   }
   const lists = new Map<string, readonly Version[]>()
-  for (const hostname of hostnames)
-    lists.set(
-      hostname,
-      (await ask(hostname, 0, 0)).filter(({ standing }) => standing === 'served'),
-    )
-  const used = new Set<Version>()
-  /** Returns the texts of the versions that were used, as many as fit. */
-  async function listUsed(): Promise<Facts['robots_txt']> {
-    let left = MAX_TEXT_CHARS
-    const listed: Facts['robots_txt'] = []
-    for (const version of [...used].sort((a, b) => (a.since < b.since ? -1 : 1))) {
-      const { hostname, place, since, until, status, sha256 } = version
-      const text = listed.length < MAX_TEXTS ? (await ask(hostname, place, 1))[place]?.text : undefined
-      const fits = text !== undefined && text.length <= left
-      if (fits) left -= text.length
-      const is_exact = fits && sha256Of(text) === sha256
-      listed.push({ hostname, sha256, since, until, status, text: fits ? text : null, is_exact })
-    }
-    return listed
+  for (const hostname of hostnames) {
+    const versions = await ask(hostname, 0, 0)
+    const served = versions.filter(({ standing }) => standing === 'served')
+    lists.set(hostname, served)
   }
+  const used = new Set<Version>()
   return {
     /** Returns the version that judged a fetch: the one that was active, or the first that began within an hour after it. */
     use(hostname: string, at: number): Version | undefined {
@@ -69,7 +47,19 @@ export async function createRobotsVersions(context: ReadContext, hostnames: read
       if (version) used.add(version)
       return version
     },
-    listUsed,
+    /** Returns the versions that were used, with as many texts as fit. */
+    async listUsed(): Promise<Facts['robots_txt']> {
+      let left = MAX_TEXT_CHARS
+      const listed: Facts['robots_txt'] = []
+      for (const version of [...used].sort((a, b) => (a.since < b.since ? -1 : 1))) {
+        const { hostname, place, standing: _, ...said } = version
+        const found = listed.length < MAX_TEXTS ? (await ask(hostname, place, 1))[place]?.text : undefined
+        const text = found !== undefined && found.length <= left ? found : null
+        left -= text?.length ?? 0
+        listed.push({ hostname, ...said, text, is_exact: text !== null && sha256Of(text) === said.sha256 })
+      }
+      return listed
+    },
   }
 }
 

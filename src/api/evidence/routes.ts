@@ -1,15 +1,12 @@
 import { z } from 'zod'
-import { loadCatalog } from '../../agents/catalog.js'
 import { contentDisposition } from '../../analytics/export/filename.js'
 import type { PdfRenderer } from '../../analytics/export/pdf.js'
-import { RANGES } from '../../analytics/query/envelope.js'
 import { ApiError } from '../../base/errors.js'
 import type { EvidenceKeys } from '../../manage/evidence-keys.js'
-import { SiteId } from '../../manage/fields.js'
 import type { Sites } from '../../manage/sites.js'
 import { auditContext } from '../auth.js'
 import { requireSite } from '../org-access.js'
-import type { RunRehearsal } from '../rehearsal/run.js'
+import { type RunRehearsal, windowFields } from '../rehearsal/run.js'
 import { type Call, Id, jsonResponse, parseBody, parseQuery, type Route, routeMaker, SiteQuery } from '../route.js'
 import { collectEvidence, type OwnRule } from './collect.js'
 import { EvidenceDocument } from './document.js'
@@ -22,22 +19,17 @@ const MAX_FILE_BYTES = 8 << 20
 
 const FILE_TYPES = { json: 'application/vnd.readership.evidence+json', pdf: 'application/pdf' } as const
 
-const moment = (description: string, example: string) =>
-  z.string().max(100).optional().describe(description).meta({ example })
-const asked = {
-  agent: z.string().min(1).max(200).describe('The agent, by its `agent_id`.'),
-  range: z.enum(RANGES).optional().describe('The window, as of reads; default `30d`.'),
-  start: moment('First instant or day of the window, as of reads.', '2026-11-14T00:00:00.000Z'),
-  end: moment('End of the window, as of reads.', '2026-11-21T00:00:00.000Z'),
-}
-const EvidenceQuery = z.object({ site: Id.describe('The site.'), ...asked })
+const { progress: _, ...asked } = windowFields
+const EvidenceBody = z.strictObject({
+  ...{ ...asked, agent: z.string().min(1).max(200).describe('The agent, by its `agent_id`.') },
+})
+const EvidenceQuery = z.object({ ...EvidenceBody.shape, site: Id.describe('The site.') })
 const PreviewMeta = z.object({
   fingerprint: z
     .string()
     .nullable()
-    .describe('The fingerprint of the key that signs; null: it is made with the first folder.'),
+    .describe('Fingerprint of the key that signs; null: it is made with the first folder.'),
 })
-const EvidenceBody = z.strictObject({ site: SiteId, ...asked })
 
 interface EvidenceDeps {
   readonly run: RunRehearsal
@@ -56,12 +48,10 @@ export function evidenceRoutes({ run, sites, keys, rulesOf, pdf, version }: Evid
     call: Call,
   ): Promise<EvidenceDocument> => {
     const { id, name, timezone } = await requireSite(call, sites, window.site, 'site')
-    const question = {
-      ...{ agent_id: agent, catalog: loadCatalog(), site: { id, name, timezone }, made_by: `readership ${version}` },
-      ownRules: await rulesOf(id),
-    }
+    const of = { agent_id: agent, site: { id, name, timezone }, made_by: `readership ${version}` }
+    const ownRules = await rulesOf(id)
     const { data, meta } = await run(window, call, (context, stream) =>
-      collectEvidence(context, { ...question, stream }),
+      collectEvidence(context, { ...of, ownRules, stream }),
     )
     const gaps = meta.recorded?.gaps ?? []
     return withStatements({ ...data, not_recorded: gaps.map(({ start, end, reason }) => ({ start, end, reason })) })
@@ -80,7 +70,7 @@ export function evidenceRoutes({ run, sites, keys, rulesOf, pdf, version }: Evid
     }),
     route('post', '/api/evidence', 'manage:write', {
       summary:
-        'Make a folder of evidence about an agent: a JSON file, signed by this instance, and a line in the audit log',
+        'Make a folder of evidence about an agent: a JSON file, signed by this instance, and noted in the audit log',
       body: EvidenceBody,
       contentType: FILE_TYPES.json,
       async run(call) {
@@ -116,7 +106,7 @@ export function evidenceRoutes({ run, sites, keys, rulesOf, pdf, version }: Evid
         const key = await keys.get()
         if (key === undefined)
           throw new ApiError('not_found', 'This instance has no key yet; the first folder that it signs creates one.')
-        return new Response(JSON.stringify(publicKeyOf(key)), { headers: { 'content-type': 'application/jwk+json' } })
+        return Response.json(publicKeyOf(key), { headers: { 'content-type': 'application/jwk+json' } })
       },
     }),
   ]
@@ -141,9 +131,6 @@ function fileResponse(
   const days = { start: new Date(window.start), end: new Date(window.end) }
   const name = { site, report: `evidence-${agent.agent_id}`, window: days, tz: site.timezone }
   return new Response(bytes, {
-    headers: {
-      'content-type': FILE_TYPES[ending],
-      'content-disposition': contentDisposition(name, ending),
-    },
+    headers: { 'content-type': FILE_TYPES[ending], 'content-disposition': contentDisposition(name, ending) },
   })
 }

@@ -39,14 +39,18 @@ export function publicKeyOf(key: KeyObject): EvidenceKey & { kid: string; use: '
   return { ...jwk, kid: thumbprint(jwk), use: 'sig', alg: 'EdDSA' }
 }
 
-/** Reads the fingerprint of a public key in a file; throws `EvidenceFault` for any other text. */
-export function readFingerprint(text: string): string {
+/** Parses JSON of untrusted origin; throws `EvidenceFault` with `message` if it has not this shape. */
+function readJson<T extends z.ZodType>(shape: T, text: string, message: string): z.output<T> {
   try {
-    return thumbprint(EvidenceKey.parse(JSON.parse(text)))
+    return shape.parse(JSON.parse(text))
   } catch (cause) {
-    throw new EvidenceFault('The file of the key is not an Ed25519 key as JSON Web Key.', { cause })
+    throw new EvidenceFault(message, { cause })
   }
 }
+
+/** Returns the fingerprint of a public key, the text of a JSON Web Key. */
+export const readFingerprint = (jwk: string): string =>
+  thumbprint(readJson(EvidenceKey, jwk, 'The file of the key is not an Ed25519 key as JSON Web Key.'))
 
 /** Writes a document into a signed file. */
 export function signEvidence(document: EvidenceDocument, key: KeyObject): { text: string; sha256: string } {
@@ -67,7 +71,9 @@ export function readEvidence(file: Uint8Array, fingerprint?: string): SignedEvid
     throw new EvidenceFault('This is not a folder of readership, or its beginning or end is damaged or missing.')
   const [, head = '', signature = ''] = end
   const bytes = Buffer.from(text.slice(START.length, end.index), 'latin1')
-  const header = readHeader(head)
+  const header = readJson(Header, Buffer.from(head, 'base64url').toString(), 'The header of the signature is damaged.')
+  if (header.kid !== thumbprint(header.jwk))
+    throw new EvidenceFault('The key in the file is not the one that it names.')
   if (fingerprint !== undefined && header.kid !== fingerprint)
     throw new EvidenceFault(`The folder is signed by the key ${header.kid}, and not by ${fingerprint}.`)
   const signed = Buffer.from(signature, 'base64url')
@@ -76,22 +82,12 @@ export function readEvidence(file: Uint8Array, fingerprint?: string): SignedEvid
   // Other last letters can stand for the same signature.
   if (!isSigned || base64url(signed) !== signature)
     throw new EvidenceFault('The signature does not fit the document: the file was changed after it was signed.')
-  const document = EvidenceDocument.safeParse(JSON.parse(bytes.toString()))
-  if (!document.success) throw new EvidenceFault('The document is signed, but this version cannot read its format.')
-  return { document: document.data, sha256: sha256Of(bytes), fingerprint: header.kid, signature }
-}
-
-function readHeader(head: string): z.output<typeof Header> {
-  const text = Buffer.from(head, 'base64url').toString()
-  let header: z.output<typeof Header>
-  try {
-    header = Header.parse(JSON.parse(text))
-  } catch (cause) {
-    throw new EvidenceFault('The header of the signature is damaged.', { cause })
-  }
-  if (header.kid !== thumbprint(header.jwk))
-    throw new EvidenceFault('The key in the file is not the one that it names.')
-  return header
+  const document = readJson(
+    EvidenceDocument,
+    bytes.toString(),
+    'The document is signed, but this version cannot read its format.',
+  )
+  return { document, sha256: sha256Of(bytes), fingerprint: header.kid, signature }
 }
 
 const base64url = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString('base64url')

@@ -18,12 +18,14 @@ const MAX_REHEARSALS = 8
 /** The process serves the site: it does nothing else for at most this long. */
 const SLICE_MS = 2
 
+const moment = (description: string, example: string) =>
+  z.string().max(100).optional().describe(description).meta({ example })
 /** The fields of a body that say which recorded fetches are tried. */
 export const windowFields = {
   site: SiteId,
   range: z.enum(RANGES).optional().describe('The window, as of reads; default `30d`.'),
-  start: z.string().max(100).optional().describe('First instant or day of the window, as of reads.'),
-  end: z.string().max(100).optional().describe('End of the window, as of reads.'),
+  start: moment('First instant or day of the window, as of reads.', '2026-11-14T00:00:00.000Z'),
+  end: moment('End of the window, as of reads.', '2026-11-21T00:00:00.000Z'),
   progress: z
     .boolean()
     .optional()

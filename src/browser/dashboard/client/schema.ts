@@ -800,23 +800,20 @@ export interface components {
         EvidenceDocument: {
             agent: {
                 agent_id: string;
-                catalog_version: string;
                 docs_url: string | null;
                 name: string;
                 operator: string | null;
-                respects_robots: ("yes" | "no" | "unknown") | null;
+                /** @enum {string} */
+                respects_robots: "yes" | "no" | "unknown";
             };
             counts: {
                 after_reading: number;
                 bytes: number;
                 disallowed: number;
                 fetches: number;
-                first: string | null;
                 imported: number;
                 in_grace: number;
-                last: string | null;
                 left_out: number;
-                listed: number;
                 refused: number;
                 rows_sha256: string;
                 spoofed: number;
@@ -851,8 +848,6 @@ export interface components {
                 last: string;
                 oldest_s: number | null;
                 proof: string | null;
-                proof_from: string | null;
-                proof_to: string | null;
                 verification: string;
             }[];
             limits: string[];
@@ -901,9 +896,10 @@ export interface components {
                 sha256: string | null;
             }[];
             served: {
-                bytes: number;
                 content_type: string | null;
                 fetches: number;
+                first: string;
+                last: string;
                 status: number;
             }[];
             site: {
@@ -912,10 +908,6 @@ export interface components {
                 timezone: string;
             };
             statements: string[];
-            user_agents: {
-                fetches: number;
-                user_agent: string;
-            }[];
             window: {
                 end: string;
                 start: string;

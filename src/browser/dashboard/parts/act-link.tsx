@@ -1,5 +1,6 @@
 import { hrefTo, viewPath } from '../state/address.js'
 import { hasRole } from '../state/session.js'
+import { isOpenView } from '../state/shared-scopes.js'
 import { t } from '../texts/index.js'
 import type { Column } from './table.js'
 
@@ -25,14 +26,34 @@ export const ActLink = ({ rule, isButton = false }: { rule: Named; isButton?: bo
     </a>
   ) : null
 
-/** The column that opens a rule about each row; no column for readers who may not change rules. */
-export const actColumn = <R,>(ruleOf: (row: R) => Named): Column<R>[] =>
-  hasRole('admin')
+/** Opens the folder of evidence about an agent in the window on screen; nothing for readers of a share link. */
+export const EvidenceLink = ({ agent, isButton = false }: { agent: string; isButton?: boolean }) =>
+  isOpenView('evidence') ? (
+    <a
+      class={isButton ? 'button plain' : 'more'}
+      href={hrefTo({ path: viewPath('evidence'), own: { agent }, filters: [], segment: undefined })}
+    >
+      {t().shell.view.evidence}
+    </a>
+  ) : null
+
+/** The column that opens a rule about each row, and the evidence about its agent; no column for readers who may do neither. */
+export const actColumn = <R,>(ruleOf: (row: R) => Named, agentOf?: (row: R) => string): Column<R>[] =>
+  hasRole('admin') || (agentOf && isOpenView('evidence'))
     ? [
         {
-          ...{ key: 'act', right: true, wide: true, width: '68px' },
+          ...{ key: 'act', right: true, wide: true, width: agentOf ? '88px' : '68px' },
           head: <span class="visually-hidden">{t().shell.act}</span>,
-          cell: (row) => <ActLink rule={ruleOf(row)} />,
+          cell: (row) => (
+            <>
+              <ActLink rule={ruleOf(row)} />
+              {agentOf && (
+                <div>
+                  <EvidenceLink agent={agentOf(row)} />
+                </div>
+              )}
+            </>
+          ),
         },
       ]
     : []

@@ -3,7 +3,6 @@ import type { evidence as English } from '../en/evidence.js'
 export const evidence: typeof English = {
   title: 'Die Mappe',
   agent: 'Agent',
-  link: 'Nachweis',
   none: 'Kein Agent hat in dieser Zeit eine verbotene Seite abgerufen. Wählen Sie eine längere Zeit oder einen anderen Agenten auf dessen Seite.',
   sentence: (name, fetches, read) => [
     'Unter dem Namen ',
@@ -23,23 +22,5 @@ export const evidence: typeof English = {
   pdf: 'PDF herunterladen',
   saved: 'Die Mappe ist erstellt und steht im Protokoll.',
   foot: 'Diese Instanz signiert die JSON-Datei. Auf jedem Rechner: readership evidence verify DATEI. Das PDF druckt dieselbe Mappe und nennt ihren Digest. Die Aussagen sind englisch, wie in der Datei.',
-  rules: 'Regeln der robots.txt',
-  noRule: 'Keine Zeile der robots.txt verbot in dieser Zeit einen Abruf unter diesem Namen.',
-  line: 'Zeile',
-  last: 'Zuletzt',
-  fetches: 'Abrufe',
-  noFetch: 'Die Aufzeichnung hat keinen solchen Abruf in dieser Zeit.',
-  firstOf: (n, all) => `die ersten ${n} von ${all}`,
-  path: 'Pfad',
-  verdict: 'Urteil',
-  verdicts: {
-    disallowed: 'verboten',
-    disallowed_in_grace: 'verboten, in der Frist',
-    allowed: 'erlaubt',
-    not_judged: 'nicht beurteilt',
-  },
-  byRule: 'von einer Regel abgewiesen',
-  status: 'Status',
-  readAt: 'robots.txt gelesen',
-  notRead: 'kein Lesen bekannt',
+  fetches: 'Die verbotenen Abrufe',
 }

@@ -3,7 +3,6 @@ import type { Parts } from '../rich-text.js'
 export const evidence = {
   title: 'The folder',
   agent: 'Agent',
-  link: 'Evidence',
   none: 'No agent fetched a disallowed page in this time. Choose a longer time, or another agent on its page.',
   sentence: (name: unknown, fetches: string, read: string): Parts => [
     'Under the name ',
@@ -23,23 +22,5 @@ export const evidence = {
   pdf: 'Download PDF',
   saved: 'The folder is made and is in the audit log.',
   foot: 'The JSON file is signed by this instance. On any machine: readership evidence verify FILE. The PDF prints the same folder and has its digest.',
-  rules: 'Rules of robots.txt',
-  noRule: 'No line of robots.txt disallowed a fetch under this name in this time.',
-  line: 'Line',
-  last: 'Last',
-  fetches: 'Fetches',
-  noFetch: 'The record has no such fetch in this time.',
-  firstOf: (n: number, all: string) => `the first ${n} of ${all}`,
-  path: 'Path',
-  verdict: 'Verdict',
-  verdicts: {
-    disallowed: 'disallowed',
-    disallowed_in_grace: 'disallowed, in grace',
-    allowed: 'allowed',
-    not_judged: 'not judged',
-  },
-  byRule: 'refused by a rule',
-  status: 'Status',
-  readAt: 'Read robots.txt',
-  notRead: 'no read known',
+  fetches: 'The disallowed fetches',
 }

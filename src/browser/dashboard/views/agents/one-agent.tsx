@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { ActLink } from '../../parts/act-link.js'
+import { ActLink, EvidenceLink } from '../../parts/act-link.js'
 import { AgentsLeftOut, showsAgents } from '../../parts/agent-side.js'
 import { TableButton } from '../../parts/buttons.js'
 import { claimedName, operatorName } from '../../parts/claimed-name.js'
@@ -14,7 +14,6 @@ import { siteQuery, useOne } from '../../state/question.js'
 import { useRules } from '../../state/rules.js'
 import { hasRole } from '../../state/session.js'
 import { t } from '../../texts/index.js'
-import { later } from '../../texts/later.js'
 import { useLanes } from './agent-history.js'
 import { AgentLanes } from './agent-lanes.js'
 import { AgentLead } from './agent-lead.js'
@@ -77,9 +76,7 @@ export function OneAgent({ id }: { id: string }) {
           </span>
         )}
         {hasRole('admin') && <RulesOfAgent names={[id, operator, purpose]} />}
-        <a class="button plain" href={hrefTo({ path: viewPath('evidence'), own: { agent: id }, filters: [] })}>
-          {later().evidence.link}
-        </a>
+        <EvidenceLink isButton agent={id} />
         {(entry ?? row) && <ActLink isButton rule={{ name: entry?.name ?? row?.name ?? id, agents: id }} />}
       </div>
       <Sheet>

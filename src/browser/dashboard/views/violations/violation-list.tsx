@@ -114,12 +114,19 @@ const agentName = (name: string, row: Pick<One, 'agent_id' | 'operator' | 'sever
   </span>
 )
 
+/** A new rule about the agent of a row, and the evidence about it. */
+const linksColumn = <R extends { agent_id: string }>(nameOf: (row: R) => string) =>
+  actColumn<R>(
+    (row) => ({ name: nameOf(row), agents: row.agent_id, disallowed: 'yes' }),
+    ({ agent_id }) => agent_id,
+  )
+
 const ruleColumns = (): Column<ByRule>[] => [
   { key: 'agent', head: t().agents.agent, cell: (row) => agentName(row.name, row) },
   severityColumn({ phone: 'beside', width: '15%' }),
   countColumn('urls', { width: '9%' }, t().violations.pages),
   ...evidence(),
-  ...actColumn<ByRule>(({ name, agent_id }) => ({ name, agents: agent_id, disallowed: 'yes' })),
+  ...linksColumn<ByRule>(({ name }) => name),
 ]
 
 const pageColumns = (): Column<ByPage>[] => [
@@ -149,4 +156,5 @@ const allColumns = (): Column<One>[] => [
   pageColumn(t().overview.page, { phone: 'third', width: '22%' }),
   severityColumn({ phone: 'beside', width: '12%' }),
   ...evidence(),
+  ...linksColumn<One>(({ agent_id }) => agent_id),
 ]
