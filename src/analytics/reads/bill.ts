@@ -2,31 +2,24 @@ import { z } from 'zod'
 import { SEARCH_SOURCES } from '../../base/search-sources.js'
 import type { ResultRow } from '../../storage/store.js'
 import {
+  addCharged,
   addCosts,
   addTaken,
-  amountOf,
-  costOf,
+  type Charged,
+  charge,
   hasBytes,
   hasDuration,
   hasPrices,
-  NOTHING_TAKEN,
-  type Prices,
+  MICRO,
   type Taken,
 } from '../query/bill.js'
-import {
-  disallowedTaken,
-  goalsBySender,
-  peopleTime,
-  readersBySender,
-  takenByAgent,
-  takenByBucket,
-} from '../query/bill-rows.js'
+import { goalsBySender, peopleTime, readersBySender, takenBy } from '../query/bill-rows.js'
 import { listBuckets } from '../query/buckets.js'
 import { withComparison } from '../query/comparison.js'
 import { type Plan, withWindow } from '../query/plan.js'
 import { defineRead } from '../query/read.js'
 import { OTHER_AGENTS, type ReadContext } from '../query/read-context.js'
-import { SEVERITIES } from '../query/violations.js'
+import { SEVERITIES, type Severity } from '../query/violations.js'
 import { Count, comparableRow, Fetches, Instant, Partial, Share } from './shapes.js'
 
 const Cost = z
@@ -116,242 +109,237 @@ export default defineRead({
     const { price_per_gigabyte, price_per_thousand_requests, price_per_origin_second, currency = 'EUR' } = site
     const now = await readBill(context, plan, operator)
     const then = plan.comparison && (await readBill(context, withWindow(plan, plan.comparison), operator))
-    const compare = (row: ResultRow, other: (bill: Bill) => ResultRow) =>
-      then ? withComparison(row, then.isRecorded ? other(then) : {}, MAIN, then.isRecorded) : row
-    const lines = now.lines.map((line) =>
-      compare(lineFigures(line, now), ({ lines: others, emptyLine }) =>
-        mainFigures(others.find(isSameLine(line)) ?? emptyLine(line)),
-      ),
-    )
-    const disobedience = await readDisobedience(context, operator)
+    const compare = (row: ResultRow, other: ResultRow | undefined) =>
+      then ? withComparison(row, then.isRecorded && other ? other : {}, MAIN, then.isRecorded) : row
+    const lines = now.lines.map((line) => {
+      const { kind, operator, cost, readers } = line
+      const isSame = (other: Line) => other.kind === kind && other.operator === operator
+      const before = then?.lines.find(isSame) ?? then?.emptyLine({ kind, operator })
+      const share = hasDuration(line) && now.allMs > 0 ? { share: line.ms / now.allMs } : {}
+      const row = { kind, ...(kind === 'operator' && { operator }), ...figures(line), ...share }
+      return compare({ ...row, ...costPerReader(kind, cost, readers) }, before && figures(before))
+    })
+    const disobedience = listDisobedience(context, now.rows)
     warnOfBill(context, now)
     for (const name of MAIN) context.metrics.add(name)
     const data = {
-      ...compare(now.isRecorded ? mainFigures(now) : {}, mainFigures),
-      ...lacks(now.taken),
+      ...compare(now.isRecorded ? figures(now) : {}, then && figures(then)),
       ...{ currency, price_per_gigabyte, price_per_thousand_requests, price_per_origin_second },
       people_seconds: now.peopleMs / 1_000,
       ...{ refused_fetches: now.refused.fetches, refused_bytes: now.refused.bytes },
       ...{ spoofed_fetches: now.spoofed.fetches, spoofed_bytes: now.spoofed.bytes },
-      disallowed_fetches: disobedience.reduce((sum, { taken }) => sum + taken.fetches, 0),
-      ...money('disallowed_cost', addCosts(disobedience.map(({ cost }) => cost))),
+      disallowed_fetches: disobedience.reduce((sum, { fetches }) => sum + fetches, 0),
+      ...money('disallowed_cost', addCosts(disobedience)),
       lines,
-      ...(operator === undefined ? {} : { agents: now.lines.flatMap(({ agents }) => agents).map(agentFigures) }),
-      disobedience: disobedience.map(({ row, ...charged }) => ({ ...row, ...takenFigures(charged) })),
+      ...(operator !== undefined && {
+        agents: now.lines.flatMap(({ agents }) => agents.map(({ row, ...of }) => ({ ...row, ...figures(of) }))),
+      }),
+      disobedience: disobedience.map(({ row, ...of }) => ({ ...row, ...figures(of) })),
       buckets: await readBuckets(context, operator),
     }
     return { data, rows: lines.length }
   },
 })
 
-interface Charged {
-  readonly taken: Taken
-  readonly cost: bigint | undefined
-}
 interface Given {
   readonly readers?: number
   readonly goals?: number
 }
-interface Agent extends Charged {
-  readonly row: { readonly agent_id: string; readonly name: string; readonly purpose: string }
+interface Row extends Taken {
+  readonly operator: string
+  readonly fate: unknown
+  readonly severity: Severity | undefined
+  readonly source: ResultRow
 }
-type LineName = Pick<z.output<typeof BillLine>, 'kind' | 'operator'>
-interface Line extends Charged, Given {
-  readonly name: LineName
-  readonly agents: readonly Agent[]
+interface LineName {
+  readonly kind: z.output<typeof BillLine>['kind']
+  readonly operator?: string | undefined
 }
-/** One window of the bill. */
-interface Bill extends Charged, Given {
-  readonly isRecorded: boolean
-  /** The dearest first; spoofed fetches last. */
-  readonly lines: readonly Line[]
-  emptyLine(line: Line): Line
-  readonly refused: Taken
-  readonly spoofed: Taken
-  readonly peopleMs: number
-  /** Time of all fetches that no rule refused, and of people's pages. */
-  readonly allMs: number
+type Agent = Charged & { readonly row: { readonly agent_id: string; readonly name: string; readonly purpose: string } }
+type Line = Charged & Given & LineName & { readonly agents: readonly Agent[] }
+
+async function readRows(context: ReadContext, plan: Plan, of: 'agents' | 'buckets'): Promise<Row[]> {
+  const rows = await context.rows(takenBy(plan, of, context.catalog))
+  return rows.map((source) => ({
+    ...{ source, operator: String(source.operator), fate: source.fate },
+    severity: SEVERITIES.find((severity) => severity === source.severity),
+    ...{ fetches: Number(source.fetches), bytes: Number(source.size ?? 0), ms: Number(source.ms ?? 0) },
+    ...{ without_bytes: Number(source.without_bytes), without_duration: Number(source.without_duration) },
+  }))
 }
 
-const toTaken = (row: ResultRow): Taken => ({
-  fetches: Number(row.fetches),
-  bytes: Number(row.size ?? 0),
-  ms: Number(row.ms ?? 0),
-  without_bytes: Number(row.without_bytes),
-  without_duration: Number(row.without_duration),
-})
-const sumOf = (all: readonly { taken: Taken }[]): Taken =>
-  all.reduce((sum, { taken }) => addTaken(sum, taken), NOTHING_TAKEN)
+/** Reports whether fetches are on the bill: of one operator, without those that only claim its name; undefined: of all. */
+const isOnBill =
+  (operator: string | undefined) =>
+  (row: Row): boolean =>
+    operator === undefined ? row.fate !== 'refused' : row.fate === 'charged' && row.operator === operator
 
-async function readBill(context: ReadContext, plan: Plan, operator: string | undefined): Promise<Bill> {
+const groupBy = <T>(rows: readonly T[], keyOf: (row: T) => string): [first: T, all: readonly T[]][] => {
+  const groups = new Map<string, [T, T[]]>()
+  for (const row of rows) {
+    const group = groups.get(keyOf(row))
+    if (group) group[1].push(row)
+    else groups.set(keyOf(row), [row, [row]])
+  }
+  return [...groups.values()]
+}
+
+/** Reads one window of the bill: the dearest line first, spoofed fetches last. */
+async function readBill(context: ReadContext, plan: Plan, operator: string | undefined) {
   const { site } = context
-  const fetched = (await context.rows(takenByAgent(plan))).map((row) => {
-    const agent_id = String(row.agent_id)
-    const { name } = context.agentNames(agent_id)
-    const agent = { agent_id, name, purpose: String(row.purpose) }
-    return { fate: row.fate, operator: String(row.operator), row: agent, ...charge(toTaken(row), site) }
-  })
+  const rows = await readRows(context, plan, 'agents')
   const given = await readGiven(context, plan)
-  const lineOf = (name: LineName, agents: readonly Agent[]): Line => ({
-    name,
-    agents,
-    taken: sumOf(agents),
-    cost: agents.length === 0 ? costOf(NOTHING_TAKEN, site) : addCosts(agents.map(({ cost }) => cost)),
-    ...(name.operator === undefined ? {} : given(name.operator)),
-  })
-  const of = (fate: string) => fetched.filter((one) => one.fate === fate)
-  const named = (one: { operator: string }) => operator === undefined || one.operator === operator
-  const isOther = ({ row }: Agent) => row.agent_id === OTHER_AGENTS
-  const charged = of('charged')
-  const agentsOfCatalog = charged.filter((one) => !isOther(one))
-  const operators = new Set([...agentsOfCatalog.map((one) => one.operator), ...given.operators])
-  const lines = [
-    ...[...operators]
-      .filter((name) => named({ operator: name }))
-      .map((name) =>
-        lineOf(
-          { kind: 'operator', operator: name },
-          agentsOfCatalog.filter((one) => one.operator === name),
-        ),
+  const lineOf = (name: LineName, of: readonly Row[]): Line => {
+    const agents = groupBy(of, ({ source, operator }) => `${source.agent_id}\n${operator}\n${source.purpose}`)
+      .map(([{ source }, all]): Agent => {
+        const agent_id = String(source.agent_id)
+        const { name } = context.agentNames(agent_id)
+        return { ...charge(all, site), row: { agent_id, name, purpose: String(source.purpose) } }
+      })
+      .toSorted(byCost)
+    return { ...name, ...addCharged(agents, site), ...(name.kind === 'operator' && given.by(name.operator)), agents }
+  }
+  const of = (fate: string) => rows.filter((row) => row.fate === fate)
+  const isNamed = (row: Pick<Row, 'operator'>) => operator === undefined || row.operator === operator
+  const isOther = ({ source }: Row) => source.agent_id === OTHER_AGENTS
+  const catalogued = of('charged').filter((row) => !isOther(row))
+  const names = new Set([...catalogued.map((row) => row.operator), ...given.operators])
+  const lines = [...names]
+    .filter((name) => isNamed({ operator: name }))
+    .map((name) =>
+      lineOf(
+        { kind: 'operator', operator: name },
+        catalogued.filter((row) => row.operator === name),
       ),
-    ...(operator === undefined ? [lineOf({ kind: 'no_operator' }, charged.filter(isOther))] : []),
-  ].toSorted(byCost)
-  const spoofed = of('spoofed').filter(named)
-  const spoofedLine = operator === undefined ? [lineOf({ kind: 'spoofed' }, spoofed)] : []
-  const all = [...lines, ...spoofedLine].filter(({ agents, name }) => agents.length > 0 || name.kind === 'operator')
+    )
+  const nameless =
+    operator === undefined
+      ? [lineOf({ kind: 'no_operator' }, of('charged').filter(isOther)), lineOf({ kind: 'spoofed' }, of('spoofed'))]
+      : []
+  const all = [...lines, ...nameless]
+    .filter(({ agents, kind }) => agents.length > 0 || kind === 'operator')
+    .toSorted((a, b) => Number(a.kind === 'spoofed') - Number(b.kind === 'spoofed') || byCost(a, b))
   const [people = {}] = await context.rows(peopleTime(plan))
   const peopleMs = Number(people.ms ?? 0)
-  const sum = (field: 'readers' | 'goals') => all.reduce((n, line) => n + (line[field] ?? 0), 0)
+  const sum = (field: keyof Given) => all.reduce((n, line) => n + (line[field] ?? 0), 0)
   return {
     isRecorded: all.length > 0 || context.recorded(plan.window) !== 'none',
     lines: all,
-    emptyLine: ({ name }) => lineOf(name, []),
-    taken: sumOf(all),
-    cost: all.length === 0 ? costOf(NOTHING_TAKEN, site) : addCosts(all.map(({ cost }) => cost)),
-    readers: sum('readers'),
-    ...(given.hasGoals ? { goals: sum('goals') } : {}),
-    refused: sumOf(of('refused').filter(named)),
-    spoofed: sumOf(spoofed),
+    /** The line of an operator that took nothing. */
+    emptyLine: (name: LineName) => lineOf(name, []),
+    ...addCharged(all, site),
+    ...{ readers: sum('readers'), ...(given.hasGoals && { goals: sum('goals') }) },
+    refused: addTaken(of('refused').filter(isNamed)),
+    spoofed: addTaken(of('spoofed').filter(isNamed)),
     peopleMs,
-    allMs: peopleMs + sumOf([...charged, ...of('spoofed')]).ms,
+    /** Time of all fetches that no rule refused, and of people's pages. */
+    allMs: peopleMs + addTaken(rows.filter(isOnBill(undefined))).ms,
+    /** The fetches on the bill. */
+    rows: rows.filter(isOnBill(operator)),
   }
 }
+type Bill = Awaited<ReturnType<typeof readBill>>
 
-const charge = (taken: Taken, prices: Prices): Charged => ({ taken, cost: costOf(taken, prices) })
-const byCost = (a: Line, b: Line): number =>
+type Ranked = Charged & Given & { readonly operator?: string | undefined }
+/** Orders by cost, bytes, fetches, readers, the most first, and then by name. */
+const byCost = (a: Ranked, b: Ranked): number =>
   Number((b.cost ?? 0n) - (a.cost ?? 0n)) ||
-  b.taken.bytes - a.taken.bytes ||
-  b.taken.fetches - a.taken.fetches ||
+  b.bytes - a.bytes ||
+  b.fetches - a.fetches ||
   (b.readers ?? 0) - (a.readers ?? 0) ||
-  ((a.name.operator ?? '') < (b.name.operator ?? '') ? -1 : 1)
-const isSameLine =
-  ({ name }: Line) =>
-  (other: Line): boolean =>
-    other.name.kind === name.kind && other.name.operator === name.operator
+  ((a.operator ?? '') < (b.operator ?? '') ? -1 : 1)
 
-/** Returns the function that tells what an operator sent, and the operators that sent readers. */
+/** Returns what operators sent, and the operators that sent readers. */
 async function readGiven({ rows, assistants }: ReadContext, plan: Plan) {
   const owners = new Map([...assistants, ...SEARCH_SOURCES].map(({ source, operator }) => [source, operator]))
   const hasGoals = (plan.goals ?? []).length > 0
   const senders = [...owners.keys()]
-  const tally = (found: readonly ResultRow[], field: string) => {
-    const counts = new Map<string, number>()
-    for (const row of found) {
-      const operator = owners.get(String(row.sender)) ?? ''
-      counts.set(operator, (counts.get(operator) ?? 0) + Number(row[field]))
+  const tally = (found: readonly ResultRow[]) => {
+    const counts = new Map<string | undefined, number>()
+    for (const { sender, n } of found) {
+      const operator = owners.get(String(sender)) ?? ''
+      counts.set(operator, (counts.get(operator) ?? 0) + Number(n))
     }
     return counts
   }
-  const readers = tally(await rows(readersBySender(plan, senders)), 'readers')
-  const goals = hasGoals ? tally(await rows(goalsBySender(plan, senders)), 'goals') : undefined
-  const given = (operator: string): Given => ({
+  const readers = tally(await rows(readersBySender(plan, senders)))
+  const goals = tally(hasGoals ? await rows(goalsBySender(plan, senders)) : [])
+  const by = (operator: string | undefined): Given => ({
     readers: readers.get(operator) ?? 0,
-    ...(goals === undefined ? {} : { goals: goals.get(operator) ?? 0 }),
+    ...(hasGoals && { goals: goals.get(operator) ?? 0 }),
   })
-  return Object.assign(given, { operators: [...readers.keys()], hasGoals })
+  return { by, operators: [...readers.keys()].flatMap((name) => name ?? []), hasGoals }
 }
 
-async function readDisobedience(context: ReadContext, operator: string | undefined) {
-  const { catalog, site, plan } = context
-  const violations = (await context.rows(disallowedTaken(plan, { catalog, operator }))).map((row) => {
-    const agent_id = String(row.agent_id)
-    const severity = SEVERITIES.find((one) => one === row.severity) ?? 'unclear'
-    return {
-      row: {
-        ...{ severity, agent_id, name: context.agentNames(agent_id).name, operator: String(row.operator) },
-        ...(Number(row.spoofed) === 1 ? { spoofed: true } : {}),
-      },
-      ...charge(toTaken(row), site),
-    }
-  })
-  const rank = ({ row }: (typeof violations)[number]) => SEVERITIES.indexOf(row.severity)
-  return violations.toSorted(
-    (a, b) => rank(a) - rank(b) || b.taken.fetches - a.taken.fetches || (a.row.agent_id < b.row.agent_id ? -1 : 1),
+/** Lists the fetches on the bill that robots.txt disallowed: the most serious first. */
+function listDisobedience(context: ReadContext, rows: readonly Row[]) {
+  return groupBy(
+    rows.filter(({ severity }) => severity !== undefined),
+    ({ source, operator, fate }) => `${source.severity}\n${source.agent_id}\n${operator}\n${fate}`,
   )
+    .map(([{ source, operator, fate, severity = 'unclear' }, all]) => {
+      const agent_id = String(source.agent_id)
+      const agent = { severity, agent_id, name: context.agentNames(agent_id).name, operator }
+      return { ...charge(all, context.site), row: { ...agent, ...(fate === 'spoofed' && { spoofed: true }) } }
+    })
+    .toSorted(
+      (a, b) =>
+        SEVERITIES.indexOf(a.row.severity) - SEVERITIES.indexOf(b.row.severity) ||
+        b.fetches - a.fetches ||
+        (a.row.agent_id < b.row.agent_id ? -1 : 1),
+    )
 }
 
 async function readBuckets(context: ReadContext, operator: string | undefined) {
   const { plan, site } = context
   const { window, tz, granularity } = plan
+  const rows = (await readRows(context, plan, 'buckets')).filter(isOnBill(operator))
   const taken = new Map(
-    (await context.rows(takenByBucket(plan, operator))).map((row) => [Number(row.bucket), toTaken(row)]),
+    groupBy(rows, ({ source }) => `${source.bucket}`).map(([{ source }, all]) => [Number(source.bucket), all]),
   )
   const buckets = listBuckets(window, tz, granularity)
   const parts = context.recordedBuckets(buckets, window, tz, granularity)
   return buckets.map(({ t, key }, i) => {
-    const sums = taken.get(key)
-    if (parts[i] === 'none' && sums === undefined) return { t: t.toISOString() }
+    const all = taken.get(key)
+    if (parts[i] === 'none' && all === undefined) return { t: t.toISOString() }
     const partial = parts[i] === 'all' ? {} : { partial: true }
-    return { t: t.toISOString(), ...partial, ...takenFigures(charge(sums ?? NOTHING_TAKEN, site)) }
+    return { t: t.toISOString(), ...partial, ...figures(charge(all ?? [], site)) }
   })
 }
 
-const money = (name: string, cost: bigint | undefined) => (cost === undefined ? {} : { [name]: amountOf(cost) })
-const lacks = ({ without_bytes, without_duration }: Taken) => ({
-  ...(without_bytes > 0 ? { without_bytes } : {}),
-  ...(without_duration > 0 ? { without_duration } : {}),
-})
-const knownFigures = ({ taken, cost }: Charged) => ({
+const money = (name: string, cost: bigint | undefined) => (cost === undefined ? {} : { [name]: Number(cost) / MICRO })
+const figures = ({ readers, goals, cost, ...taken }: Charged & Given) => ({
   fetches: taken.fetches,
-  ...(hasBytes(taken) ? { bytes: taken.bytes } : {}),
-  ...(hasDuration(taken) ? { origin_seconds: taken.ms / 1_000 } : {}),
+  ...(hasBytes(taken) && { bytes: taken.bytes }),
+  ...(hasDuration(taken) && { origin_seconds: taken.ms / 1_000 }),
   ...money('cost', cost),
+  ...(readers !== undefined && { readers }),
+  ...(goals !== undefined && { goals }),
+  ...(taken.without_bytes > 0 && { without_bytes: taken.without_bytes }),
+  ...(taken.without_duration > 0 && { without_duration: taken.without_duration }),
 })
-const takenFigures = (of: Charged) => ({ ...knownFigures(of), ...lacks(of.taken) })
-const mainFigures = ({ readers, goals, ...of }: Charged & Given) => ({
-  ...knownFigures(of),
-  ...(readers === undefined ? {} : { readers }),
-  ...(goals === undefined ? {} : { goals }),
-})
-const agentFigures = ({ row, taken, cost }: Agent) => ({ ...row, ...takenFigures({ taken, cost }) })
-
-function lineFigures(line: Line, { allMs }: Bill): ResultRow {
-  const { name, taken, cost, readers } = line
-  const share = hasDuration(taken) && allMs > 0 ? { share: taken.ms / allMs } : {}
-  return { ...name, ...mainFigures(line), ...lacks(taken), ...share, ...costPerReader(name, cost, readers) }
-}
 
 /** Never infinite, and never 0 because a part of it is not known: without one, the reason. */
-function costPerReader({ kind }: LineName, cost: bigint | undefined, readers = 0) {
+function costPerReader(kind: LineName['kind'], cost: bigint | undefined, readers = 0) {
   if (kind !== 'operator') return { no_cost_per_reader: 'no_operator' }
   if (cost === undefined) return { no_cost_per_reader: 'no_prices' }
   if (readers === 0) return { no_cost_per_reader: 'no_reader_came' }
-  return { cost_per_reader: Math.round(Number(cost) / readers) / 1_000_000 }
+  return { cost_per_reader: Math.round(Number(cost) / readers) / MICRO }
 }
 
-function warnOfBill({ warn, site }: ReadContext, { taken, goals }: Bill): void {
-  if (!hasPrices(site)) {
-    const message = 'Set a price per gigabyte, request or second to see costs.'
-    warn({ metric: 'cost', code: 'no_prices', message })
-  }
-  if (goals === undefined) warn({ metric: 'goals', code: 'no_goals', message: 'The site has no goals.' })
-  const { without_bytes, without_duration } = taken
+function warnOfBill({ warn, site }: ReadContext, { goals, without_bytes, without_duration }: Bill): void {
   const leftOut = (n: number, what: string) =>
     `${n} fetches say no ${what} and add none: rows of logs and of other servers that do not record it.`
-  if (without_bytes > 0) warn({ metric: 'bytes', code: 'bytes_not_recorded', message: leftOut(without_bytes, 'size') })
-  if (without_duration > 0)
-    warn({ metric: 'origin_seconds', code: 'durations_not_recorded', message: leftOut(without_duration, 'duration') })
-  const message =
-    'Readers are those whose arrival names the operator; native apps name none, so cost per reader is an upper bound.'
-  warn({ metric: 'readers', code: 'readers_are_a_floor', message })
+  const warnings = [
+    !hasPrices(site) && ['cost', 'no_prices', 'Set a price per gigabyte, request or second to see costs.'],
+    goals === undefined && ['goals', 'no_goals', 'The site has no goals.'],
+    without_bytes > 0 && ['bytes', 'bytes_not_recorded', leftOut(without_bytes, 'size')],
+    without_duration > 0 && ['origin_seconds', 'durations_not_recorded', leftOut(without_duration, 'duration')],
+    [
+      ...['readers', 'readers_are_a_floor'],
+      'Readers are those whose arrival names the operator; native apps name none, so cost per reader is an upper bound.',
+    ],
+  ]
+  for (const [metric = '', code = '', message = ''] of warnings.filter((one) => one !== false))
+    warn({ metric, code, message })
 }

@@ -1,5 +1,5 @@
 import { line } from 'd3-shape'
-import { formatMetric } from '../parts/numbers.js'
+import { formatMetric, kindOf } from '../parts/numbers.js'
 import type { Audience } from '../state/address.js'
 import { type Bucket, niceTop, runs, type TimeScale } from './scale.js'
 
@@ -37,7 +37,7 @@ export function Band({ series, scale, top, height, isLast, unfinished, shares }:
     ? 1
     : niceTop(
         [...buckets, ...comparison].map(({ value }) => value),
-        metric !== 'views_per_session',
+        kindOf(metric) !== 'decimal',
       )
   const bottom = top + height
   const y = (value: number) => bottom - (value / most) * height

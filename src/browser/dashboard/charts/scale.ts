@@ -6,9 +6,9 @@ import { addDays, dayOf, instantOf } from '../state/zone.js'
 
 export interface Bucket {
   t: string
-  value?: number
+  value?: number | undefined
   /** Recorded in part, cut by the window, or not over yet. */
-  partial?: boolean
+  partial?: boolean | undefined
   /** The value has days that another tool counted. */
   imported?: boolean
 }

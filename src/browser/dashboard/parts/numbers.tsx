@@ -20,6 +20,7 @@ const KINDS: Record<string, Kind> = {
   scroll_depth: 'percent',
   bytes: 'bytes',
   views_per_session: 'decimal',
+  cost: 'decimal',
 }
 
 export const kindOf = (metric: string): Kind => KINDS[metric] ?? 'count'

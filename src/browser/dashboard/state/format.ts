@@ -136,6 +136,9 @@ export function plural(count: number, forms: { one: string; other: string }): st
 export const counted = (n: number, one: string, other: string): string =>
   `${formatNumber(n)} ${plural(n, { one, other })}`
 
-/** An amount of money in its currency. */
-export const formatMoney = (amount: number, currency: string): string =>
-  amount.toLocaleString(locale(), { style: 'currency', currency })
+/** Formats an amount of money in its currency; a smaller one than the smallest coin is said to be less than that. */
+export function formatMoney(amount: number, currency: string): string {
+  const format = new Intl.NumberFormat(locale(), { style: 'currency', currency })
+  const least = 10 ** -(format.resolvedOptions().maximumFractionDigits ?? 2)
+  return amount > 0 && amount < least ? `< ${format.format(least)}` : format.format(amount)
+}

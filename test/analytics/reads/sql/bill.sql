@@ -1,20 +1,26 @@
 /* /api/bill */
-select operator, agent_id, purpose, fate, count(*) as fetches, sum(bytes) as size, sum(duration_ms) as ms,
-    sum(case when coalesce(bytes, 0) = 0 and method = 'GET' and status in (200, 206) then 1 else 0 end) as without_bytes,
+select operator, fate, agent_id, purpose, severity, count(*) as fetches, sum(bytes) as size,
+    sum(duration_ms) as ms, sum(case when coalesce(bytes, 0) = 0 and method = 'GET' and status in (200, 206) then 1 else 0 end) as without_bytes,
     sum(case when coalesce(duration_ms, 0) = 0 then 1 else 0 end) as without_duration
 from (
-  select operator, agent_id, purpose, bytes, duration_ms, method, status, case when (action is not null and action <> 'allow') then 'refused' when verification <> 'spoofed' then 'charged' else 'spoofed' end as fate
-  from agent_events
-  where site_id = 1
-    and timestamp >= timestamp '2026-10-24 22:00:00.000'
-    and timestamp < timestamp '2026-10-26 12:00:00.000'
-    and ((country is not null and country in ('US')))
+  select operator, agent_id, purpose, bytes, duration_ms, method, status, case when (action is not null and action <> 'allow') then 'refused' when verification <> 'spoofed' then 'charged' else 'spoofed' end as fate,
+      case when not robots_allowed then case when grace then 'grace' when verified is null or not verified then 'unverified' when false then 'breach' when false then 'unbound' else 'unclear' end end as severity,
+      (((epoch_ms(timestamp) + (case when timestamp < timestamp '2026-10-25 01:00:00.000' then 7200000 else 3600000 end)) // 86400000) * 86400000) as bucket
+  from (
+    select *, robots_grace is not null
+      and robots_grace as grace
+    from agent_events
+    where site_id = 1
+      and timestamp >= timestamp '2026-10-24 22:00:00.000'
+      and timestamp < timestamp '2026-10-26 12:00:00.000'
+      and ((country is not null and country in ('US')))
+  ) g
 ) f
-group by operator, agent_id, purpose, fate
-order by size desc nulls last, agent_id, operator, purpose, fate;
+group by operator, fate, agent_id, purpose, severity
+order by size desc nulls last, operator, fate, agent_id, purpose, severity;
 
 /* /api/bill */
-select sender, count(*) as readers
+select sender, count(*) as n
 from (
   select session_id, sender
   from (
@@ -34,7 +40,7 @@ from (
 group by sender;
 
 /* /api/bill */
-select sender, count(*) as goals
+select sender, count(*) as n
 from (
   select session_id, sender
   from (
@@ -75,41 +81,22 @@ where site_id = 1
   and kind = 'pageview';
 
 /* /api/bill */
-select agent_id, operator, spoofed, severity, count(*) as fetches, sum(bytes) as size, sum(duration_ms) as ms,
+select operator, fate, bucket, count(*) as fetches, sum(bytes) as size, sum(duration_ms) as ms,
     sum(case when coalesce(bytes, 0) = 0 and method = 'GET' and status in (200, 206) then 1 else 0 end) as without_bytes,
     sum(case when coalesce(duration_ms, 0) = 0 then 1 else 0 end) as without_duration
 from (
-  select agent_id, operator, spoofed, bytes, duration_ms, method, status, case when grace then 'grace' when verified is null or not verified then 'unverified' when false then 'breach' when false then 'unbound' else 'unclear' end as severity
+  select operator, agent_id, purpose, bytes, duration_ms, method, status, case when (action is not null and action <> 'allow') then 'refused' when verification <> 'spoofed' then 'charged' else 'spoofed' end as fate,
+      case when not robots_allowed then case when grace then 'grace' when verified is null or not verified then 'unverified' when false then 'breach' when false then 'unbound' else 'unclear' end end as severity,
+      (((epoch_ms(timestamp) + (case when timestamp < timestamp '2026-10-25 01:00:00.000' then 7200000 else 3600000 end)) // 86400000) * 86400000) as bucket
   from (
-    select agent_id, operator, verified, bytes, duration_ms, method, status, robots_grace is not null
-      and robots_grace as grace, case when verification <> 'spoofed' then 0 else 1 end as spoofed
+    select *, robots_grace is not null
+      and robots_grace as grace
     from agent_events
     where site_id = 1
       and timestamp >= timestamp '2026-10-24 22:00:00.000'
       and timestamp < timestamp '2026-10-26 12:00:00.000'
       and ((country is not null and country in ('US')))
-      and not robots_allowed
-      and not (action is not null and action <> 'allow')
-      and operator = 'OpenAI'
-      and verification <> 'spoofed'
   ) g
-) s
-group by agent_id, operator, spoofed, severity
-order by size desc nulls last, agent_id, operator, spoofed, severity;
-
-/* /api/bill */
-select bucket, count(*) as fetches, sum(bytes) as size, sum(duration_ms) as ms, sum(case when coalesce(bytes, 0) = 0 and method = 'GET' and status in (200, 206) then 1 else 0 end) as without_bytes,
-    sum(case when coalesce(duration_ms, 0) = 0 then 1 else 0 end) as without_duration
-from (
-  select (((epoch_ms(timestamp) + (case when timestamp < timestamp '2026-10-25 01:00:00.000' then 7200000 else 3600000 end)) // 86400000) * 86400000) as bucket,
-      bytes, duration_ms, method, status
-  from agent_events
-  where site_id = 1
-    and timestamp >= timestamp '2026-10-24 22:00:00.000'
-    and timestamp < timestamp '2026-10-26 12:00:00.000'
-    and ((country is not null and country in ('US')))
-    and not (action is not null and action <> 'allow')
-    and operator = 'OpenAI'
-    and verification <> 'spoofed'
 ) f
-group by bucket;
+group by operator, fate, bucket
+order by size desc nulls last, operator, fate, bucket;

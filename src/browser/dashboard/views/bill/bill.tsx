@@ -1,40 +1,40 @@
-import { useState } from 'preact/hooks'
 import { ExportMenu } from '../../charts/export-menu.js'
+import { TimeChart } from '../../charts/time-chart.js'
 import type { DataOf } from '../../client/index.js'
+import { BothSides } from '../../parts/both-sides.js'
 import { PlainButton } from '../../parts/buttons.js'
 import { claimedName } from '../../parts/claimed-name.js'
 import { column } from '../../parts/columns.js'
-import { Dialog, Form, toast } from '../../parts/dialogs.js'
 import { Fact, Facts } from '../../parts/facts.js'
-import { Input, textOf } from '../../parts/fields.js'
 import { Mark } from '../../parts/marks.js'
-import { changeText, RowChange } from '../../parts/numbers.js'
+import { changeText, RowChange, writeMetric } from '../../parts/numbers.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
+import { PRICES } from '../../parts/prices.js'
 import { Warnings } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
 import { SeverityTag } from '../../parts/tags.js'
 import { hrefTo, view, viewPath } from '../../state/address.js'
-import { client, send } from '../../state/client.js'
-import { forget, useRead } from '../../state/data.js'
-import { formatBytes, formatNumber, formatSeconds } from '../../state/format.js'
+import { type Result, useRead } from '../../state/data.js'
+import { formatBytes, formatMoney, formatNumber, formatSeconds } from '../../state/format.js'
+import { interval } from '../../state/interval.js'
 import { quantity } from '../../state/quantity.js'
 import { mixedEnvelope } from '../../state/question.js'
-import { hasRole, site } from '../../state/session.js'
+import { hasRole } from '../../state/session.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import { later } from '../../texts/later.js'
 import { Letter } from './letter.js'
-import { moneyText } from './money.js'
 
 type Bill = DataOf<'/api/bill'>
 type Line = Omit<Bill['lines'][number], 'kind'> & { kind: Bill['lines'][number]['kind'] | 'total' }
+const GRANULARITIES = ['minute', 'hour', 'week', 'month'] as const
 type Disobedience = Bill['disobedience'][number]
-const PRICES = ['price_per_gigabyte', 'price_per_thousand_requests', 'price_per_origin_second'] as const
 
 /** Draws the amounts that operators took and gave, or one operator's page. It compares with the time before. */
 export default function BillView() {
   const [, operator] = view.value
-  const ask = { ...mixedEnvelope(), filters: undefined, segment: undefined, compare: 'previous' }
+  const more = { filters: undefined, segment: undefined, compare: 'previous', granularity: interval.value }
+  const ask = { ...mixedEnvelope(), ...more }
   return operator === undefined ? <Ledger ask={ask} /> : <Letter key={operator} ask={ask} operator={operator} />
 }
 
@@ -42,22 +42,19 @@ function Ledger({ ask }: { ask: Record<string, string | number | undefined> }) {
   const texts = later().bill
   const answer = useRead('/api/bill', ask)
   const { data, meta } = answer
+  const answers = [answer]
   return (
     <div class="bill">
       <Sheet title={t().shell.view.bill}>
-        <Sentence answers={[answer]}>{() => data && sentence(data)}</Sentence>
+        <Sentence answers={answers}>{() => data && sentence(data)}</Sentence>
         <Panel
-          title={texts.byOperator}
-          answers={[answer]}
-          skeleton={8}
-          empty={data?.lines.length === 0}
+          {...{ title: texts.byOperator, answers, skeleton: 8, empty: data?.lines.length === 0, foot: texts.foot }}
           right={
             <>
               <ExportMenu report="bill" only="agent" picture={false} />
               <PlainButton onClick={() => print()}>{texts.print}</PlainButton>
             </>
           }
-          foot={texts.foot}
         >
           {() =>
             data && (
@@ -73,14 +70,12 @@ function Ledger({ ask }: { ask: Record<string, string | number | undefined> }) {
             )
           }
         </Panel>
+        <Panel title={texts.trend} answers={answers} class="no-print">
+          {() => <Trend of={answer} />}
+        </Panel>
         <Panel
-          span={8}
-          title={texts.disobedience}
-          aside={texts.disobedienceAside}
-          answers={[answer]}
-          empty={data?.disobedience.length === 0}
-          emptyText={texts.obeyed}
-          foot={texts.disobedienceFoot}
+          {...{ span: 8, title: texts.disobedience, aside: texts.disobedienceAside, answers }}
+          {...{ empty: data?.disobedience.length === 0, emptyText: texts.obeyed, foot: texts.disobedienceFoot }}
         >
           {() =>
             data && (
@@ -93,7 +88,7 @@ function Ledger({ ask }: { ask: Record<string, string | number | undefined> }) {
             )
           }
         </Panel>
-        <Panel span={4} title={texts.prices} answers={[answer]} class="no-print" foot={texts.pricesFoot}>
+        <Panel span={4} title={texts.prices} answers={answers} class="no-print">
           {() => data && <Prices of={data} />}
         </Panel>
       </Sheet>
@@ -112,14 +107,32 @@ function sentence({ bytes = 0, origin_seconds, cost, currency, readers = 0, disa
       <span class="agents">{formatBytes(bytes)}</span>,
       origin_seconds === undefined ? undefined : <span class="agents">{formatSeconds(origin_seconds)}</span>,
     ),
-    ...(cost === undefined ? [] : texts.cost(<span class="agents">{moneyText(cost, currency)}</span>)),
+    ...(cost === undefined ? [] : texts.cost(<span class="agents">{formatMoney(cost, currency)}</span>)),
     ...texts.sent(quantity('/api/bill readers', readers, (text) => <span class="people">{text}</span>)),
     ...(cost === undefined
       ? [' ', texts.noPrices]
       : disallowed_cost > 0
-        ? texts.disobeyed(<b>{moneyText(disallowed_cost, currency)}</b>)
+        ? texts.disobeyed(<b>{formatMoney(disallowed_cost, currency)}</b>)
         : []),
   ]
+}
+
+/** The cost of each bucket, or its bytes if the site has no prices. */
+function Trend({ of: { data, meta } }: { of: Result<'/api/bill'> }) {
+  if (data === undefined) return null
+  const texts = later().bill
+  const [metric, unit] =
+    data.cost === undefined ? (['bytes', texts.sentBytes] as const) : (['cost', data.currency] as const)
+  const buckets = data.buckets.map(({ t: start, partial, [metric]: value }) => ({ t: start, value, partial }))
+  const series = [{ of: 'agent', metric, unit, buckets } as const]
+  return (
+    <TimeChart
+      label={texts.trend}
+      series={series}
+      granularity={GRANULARITIES.find((each) => each === meta?.query.granularity) ?? 'day'}
+      recorded={meta?.recorded}
+    />
+  )
 }
 
 /** An amount that is not there, with the reason. */
@@ -130,30 +143,24 @@ function ledgerColumns(bill: Bill): Column<Line>[] {
   const { currency } = bill
   const priced = bill.cost !== undefined
   const metric = priced ? 'cost' : 'bytes'
-  const taken = (line: Line) => (priced ? line.cost : line.bytes) ?? 0
-  const most = Math.max(Number.MIN_VALUE, ...bill.lines.map(taken))
-  const mostReaders = Math.max(1, ...bill.lines.map(({ readers = 0 }) => readers))
-  const nameOf = ({ kind, operator = '' }: Line) => {
-    if (kind === 'operator') return <a href={hrefTo({ path: viewPath('bill', operator) })}>{operator.slice(0, 100)}</a>
-    if (kind === 'total') return <b>{texts.total}</b>
-    return (
-      <>
-        {texts.kinds[kind]}
-        {kind === 'spoofed' && <span class="muted small line">{texts.toNoOperator}</span>}
-      </>
-    )
+  const wide = { right: true, wide: true, width: '88px' } as const
+  const most = (field: 'readers' | 'cost' | 'bytes') => Math.max(0, ...bill.lines.map((line) => line[field] ?? 0))
+  const taken = (line: Line) => {
+    if (line[metric] === undefined) return '–'
+    return priced ? formatMoney(line[metric], currency) : formatBytes(line[metric])
   }
-  const wide = { right: true, wide: true } as const
-  const text = (line: Line) =>
-    priced
-      ? line.cost === undefined
-        ? '–'
-        : moneyText(line.cost, currency)
-      : line.bytes === undefined
-        ? '–'
-        : formatBytes(line.bytes)
   return [
-    column(texts.operator, {}, nameOf),
+    column(texts.operator, {}, ({ kind, operator = '' }) => {
+      if (kind === 'operator')
+        return <a href={hrefTo({ path: viewPath('bill', operator) })}>{operator.slice(0, 100)}</a>
+      if (kind === 'total') return <b>{texts.total}</b>
+      return (
+        <>
+          {texts.kinds[kind]}
+          {kind === 'spoofed' && <span class="muted small line">{texts.toNoOperator}</span>}
+        </>
+      )
+    }),
     // Left out if the site has no goals.
     column(texts.goals, { ...wide, width: '72px' }, ({ goals }) =>
       bill.goals === undefined ? null : goals === undefined ? '–' : formatNumber(goals),
@@ -161,72 +168,43 @@ function ledgerColumns(bill: Bill): Column<Line>[] {
     {
       ...{ key: 'given', width: '27%', phone: 'below' },
       head: texts.givenTaken(<Mark of="human" />, <Mark of="agent" />, priced),
-      cell: (line) =>
-        line.kind === 'total' ? (
-          <b class="bill-total">
-            <span class="people">{formatNumber(line.readers ?? 0)}</span>
-            <span>{text(line)}</span>
-          </b>
-        ) : (
-          <GivenTaken
-            given={line.readers}
-            givenShare={(line.readers ?? 0) / mostReaders}
-            taken={text(line)}
-            takenShare={taken(line) / most}
+      cell: (line) => {
+        const readers = line.readers === undefined ? texts.notKnown : formatNumber(line.readers)
+        if (line.kind === 'total')
+          return (
+            <b class="bill-total">
+              <span class="people">{readers}</span>
+              <span>{taken(line)}</span>
+            </b>
+          )
+        return (
+          <BothSides
+            people={line.readers ?? 0}
+            agents={line[metric] ?? 0}
+            most={{ people: most('readers'), agents: most(metric) }}
+            label={texts.both(readers, taken(line))}
+            format={() => readers}
+            formatAgents={() => taken(line)}
           />
-        ),
+        )
+      },
     },
-    column(texts.fetches, { ...wide, width: '88px' }, ({ fetches = 0 }) => formatNumber(fetches)),
-    ...(priced
-      ? [
-          column<Line>(texts.sentBytes, { ...wide, width: '88px' }, ({ bytes }) =>
-            bytes === undefined ? missing(texts.notKnown) : formatBytes(bytes),
-          ),
-        ]
-      : []),
-    column(texts.origin, { ...wide, width: '88px' }, ({ origin_seconds }) =>
+    column(texts.fetches, wide, ({ fetches = 0 }) => formatNumber(fetches)),
+    ...(priced ? [column<Line>(texts.sentBytes, wide, ({ bytes }) => writeMetric('bytes', bytes))] : []),
+    column(texts.origin, wide, ({ origin_seconds }) =>
       origin_seconds === undefined ? missing(texts.notKnown) : formatSeconds(origin_seconds),
     ),
     column(texts.perReader, { right: true, width: '124px', phone: 'end' }, (line) =>
       line.cost_per_reader === undefined
         ? missing(line.no_cost_per_reader === undefined ? '' : texts.noCost[line.no_cost_per_reader])
-        : moneyText(line.cost_per_reader, currency),
+        : formatMoney(line.cost_per_reader, currency),
     ),
     column(
       texts.before,
-      {
-        ...{ ...wide, width: '88px' },
-        isEmpty: (line) => changeText(metric, line[metric], line.comparison?.[metric]) === '',
-      },
+      { ...wide, isEmpty: (line) => changeText(metric, line[metric], line.comparison?.[metric]) === '' },
       (line) => <RowChange metric={metric} now={line[metric]} before={line.comparison?.[metric]} />,
     ),
   ]
-}
-
-interface GivenTakenProps {
-  given: number | undefined
-  givenShare: number
-  taken: string
-  takenShare: number
-}
-
-/** Readers to the left, what was taken to the right, each on its own scale. */
-function GivenTaken({ given, givenShare, taken, takenShare }: GivenTakenProps) {
-  const [left, right] = [givenShare * 18, takenShare * 36]
-  const readers = given === undefined ? later().bill.notKnown : formatNumber(given)
-  return (
-    <svg class="chart" height="16" role="img" aria-label={later().bill.both(readers, taken)}>
-      <line x1="36%" x2="36%" y1="0" y2="16" stroke="var(--line)" />
-      <rect x={`${36 - left}%`} width={`${left}%`} y="5" height="6" fill="var(--people)" />
-      <rect x="36%" width={`${right}%`} y="5" height="6" fill="var(--agents)" />
-      <text x={`${34 - left}%`} y="12" text-anchor="end">
-        {readers}
-      </text>
-      <text x={`${38 + right}%`} y="12">
-        {taken}
-      </text>
-    </svg>
-  )
 }
 
 function disobedienceColumns(currency: string): Column<Disobedience>[] {
@@ -243,65 +221,35 @@ function disobedienceColumns(currency: string): Column<Disobedience>[] {
       </>
     )),
     column(texts.costHead, { right: true, width: '88px', phone: 'end' }, ({ cost }) =>
-      cost === undefined ? missing(texts.noCost.no_prices) : <b>{moneyText(cost, currency)}</b>,
+      cost === undefined ? missing(texts.noCost.no_prices) : <b>{formatMoney(cost, currency)}</b>,
     ),
   ]
 }
 
-/** The site's prices, with a form for those who may change them. */
+/** The site's prices, which have more digits than amounts, with the way to change them. */
 function Prices({ of }: { of: Bill }) {
   const texts = later().bill
-  const [editing, setEditing] = useState(false)
-  const id = site.value?.id ?? 0
-  const close = () => setEditing(false)
+  const priceOf = (price: number | undefined) =>
+    price === undefined ? missing(texts.noPrice) : `${formatNumber(price, 6)} ${of.currency}`
   return (
     <>
       <Facts>
         {PRICES.map((name) => (
           <Fact key={name} name={texts.price[name]}>
-            {of[name] === undefined ? missing(texts.noPrice) : formatPrice(of[name], of.currency)}
+            {priceOf(of[name])}
           </Fact>
         ))}
       </Facts>
       {hasRole('admin') && (
         <div class="buttons">
-          <PlainButton onClick={() => setEditing(true)}>{texts.edit}</PlainButton>
+          <a class="more" href={hrefTo({ path: viewPath('settings', 'site') })}>
+            {texts.edit}
+          </a>
           <a class="more" href={hrefTo({ path: viewPath('settings', 'alerts') })}>
             {texts.alert}
           </a>
         </div>
       )}
-      {editing && (
-        <Dialog title={texts.prices} onClose={close}>
-          <Form
-            action={t().parts.save}
-            onCancel={close}
-            submit={async (fields) => {
-              const priceOf = (name: string) => (textOf(fields, name) === '' ? null : Number(textOf(fields, name)))
-              const body = Object.fromEntries(PRICES.map((name) => [name, priceOf(name)]))
-              await send(client.PATCH('/api/sites/{id}', { params: { path: { id } }, body }))
-              forget()
-              toast(t().parts.saved)
-              close()
-            }}
-          >
-            {PRICES.map((name) => (
-              <Input
-                key={name}
-                label={`${texts.price[name]} (${of.currency})`}
-                name={name}
-                type="number"
-                min="0"
-                step="0.000001"
-                defaultValue={of[name]}
-              />
-            ))}
-          </Form>
-        </Dialog>
-      )}
     </>
   )
 }
-
-/** A price has more digits than an amount. */
-const formatPrice = (price: number, currency: string): string => `${formatNumber(price, 6)} ${currency}`

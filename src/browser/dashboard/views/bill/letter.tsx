@@ -6,11 +6,10 @@ import { Panel, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { hrefTo, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
-import { formatBytes, formatDays, formatNumber, formatSeconds } from '../../state/format.js'
+import { formatBytes, formatDays, formatMoney, formatNumber, formatSeconds } from '../../state/format.js'
 import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import { later } from '../../texts/later.js'
-import { moneyText } from './money.js'
 
 interface LetterProps {
   ask: Record<string, string | number | undefined>
@@ -22,7 +21,7 @@ export function Letter({ ask, operator }: LetterProps) {
   const texts = later().bill
   const answer = useRead('/api/bill', { ...ask, operator })
   const { data, meta } = answer
-  const [from, to] = [data?.buckets[0]?.t, data?.buckets.at(-1)?.t]
+  const spoofed = data?.spoofed_fetches ?? 0
   return (
     <div class="bill letter">
       <p class="crumb no-print">
@@ -39,12 +38,12 @@ export function Letter({ ask, operator }: LetterProps) {
               <PlainButton onClick={() => print()}>{texts.print}</PlainButton>
             </span>
           }
-          foot={data && texts.letterFoot(formatNumber(data.spoofed_fetches), data.spoofed_fetches)}
+          foot={data && texts.letterFoot(formatNumber(spoofed), spoofed)}
         >
           {() =>
             data && (
               <>
-                {from !== undefined && to !== undefined && <p class="muted">{formatDays(from, to)}</p>}
+                <p class="muted">{formatDays(data.buckets[0]?.t ?? '', data.buckets.at(-1)?.t ?? '')}</p>
                 <Facts>
                   {data.agents?.map(({ agent_id, name, purpose, fetches = 0, bytes }) => (
                     <Fact
@@ -58,7 +57,7 @@ export function Letter({ ask, operator }: LetterProps) {
                     {data.origin_seconds === undefined ? texts.notKnown : formatSeconds(data.origin_seconds)}
                   </Fact>
                   <Fact name={texts.atPrices}>
-                    {data.cost === undefined ? texts.noPrices : <b>{moneyText(data.cost, data.currency)}</b>}
+                    {data.cost === undefined ? texts.noPrices : <b>{formatMoney(data.cost, data.currency)}</b>}
                   </Fact>
                   <Fact name={texts.readers}>
                     <Mark of="human" /> <b class="people">{formatNumber(data.readers ?? 0)}</b>

@@ -4,11 +4,13 @@ import { Dialog, Form, toast } from '../../parts/dialogs.js'
 import { Check, Input, isChecked, Lines, linesOf, Select, textOf } from '../../parts/fields.js'
 import { NewerVersion, useVersion } from '../../parts/newer-version.js'
 import { Panel } from '../../parts/panel.js'
+import { PRICES } from '../../parts/prices.js'
 import { root } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { forget, useRead } from '../../state/data.js'
 import { hasRole, loadSession, site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
+import { later } from '../../texts/later.js'
 import { SectionField } from './section-field.js'
 import { SiteFields, siteOf } from './site-fields.js'
 
@@ -79,19 +81,21 @@ export function SiteSettings() {
   )
 }
 
+const numberOrNull = (text: string) => (text === '' ? null : Number(text))
+
 /** The form of the site. */
 function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecord) => void }) {
   const { parts, settings } = t()
   const texts = settings.site
   const edit = useVersion<SiteRecord>('/api/sites', of, async (version = of.version, fields) => {
-    const days = textOf(fields, 'retention_days')
     const body = {
       ...siteOf(fields),
       sections: linesOf(fields, 'sections'),
       excluded_paths: linesOf(fields, 'excluded_paths'),
       respect_gpc: isChecked(fields, 'respect_gpc'),
       visitor_salt: SALTS.find((salt) => salt === textOf(fields, 'visitor_salt')) ?? 'day',
-      retention_days: days === '' ? null : Number(days),
+      retention_days: numberOrNull(textOf(fields, 'retention_days')),
+      ...Object.fromEntries(PRICES.map((name) => [name, numberOrNull(textOf(fields, name))])),
     }
     const headers = { 'if-match': `"${version}"` }
     const { data } = await send(client.PATCH('/api/sites/{id}', { params: { path: { id: of.id } }, body, headers }))
@@ -103,6 +107,18 @@ function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecor
   return (
     <Form action={parts.save} submit={edit.store}>
       <SiteFields of={of} />
+      <h3 class="section-title">{later().bill.prices}</h3>
+      {PRICES.map((name) => (
+        <Input
+          key={name}
+          label={`${later().bill.price[name]} (${of.currency})`}
+          name={name}
+          type="number"
+          min="0"
+          step="0.000001"
+          defaultValue={of[name]}
+        />
+      ))}
       <SectionField site={of.id} lines={of.sections} />
       <h3 class="section-title">{texts.privacy}</h3>
       <Lines label={texts.excluded} hint={texts.excludedHint} name="excluded_paths" lines={of.excluded_paths} />
