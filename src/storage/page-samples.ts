@@ -1,75 +1,59 @@
+import { z } from 'zod'
 import type { ValueType } from './sql.js'
 
 /**
- * One edition of a page, as samples of its responses showed it. A page has one row without `replaced_at`, its present
- * edition. Of a page that differs at every sample there is only one row, which `varies`.
+ * One edition of a page, as samples of its responses showed it, in the order of the table's columns. A page has one row
+ * without `replaced_at`, its present edition. Of a page that differs at every sample there is only one row, which `varies`.
  */
-export interface PageEdition {
-  site_id: number
-  hostname: string
-  pathname: string
+export const PageEdition = z.object({
+  site_id: z.int(),
+  hostname: z.string(),
+  pathname: z.string(),
   /** The first and the last sample that had this edition. */
-  first_seen: Date
-  last_seen: Date
+  first_seen: z.date(),
+  last_seen: z.date(),
   /** The last sample that had the edition before; null for the first edition, which is older than its first sample. */
-  prior_seen: Date | null
+  prior_seen: z.date().nullable(),
   /** The first sample of the next edition; null for the present one. */
-  replaced_at: Date | null
-  digest: string
-  samples: number
+  replaced_at: z.date().nullable(),
+  digest: z.string(),
+  samples: z.int(),
   /** How many of the last samples each had another text than the one before. */
-  differing: number
-  varies: boolean
+  differing: z.int(),
+  varies: z.boolean(),
   /** Characters of the text, without white space. */
-  text_length: number
-  headings: number
-  links: number
-  lang: string | null
-  canonical: string | null
-  title: string | null
+  text_length: z.int(),
+  headings: z.int(),
+  links: z.int(),
+  lang: z.string().nullable(),
+  canonical: z.string().nullable(),
+  title: z.string().nullable(),
   /** The first line of the text. */
-  first_line: string | null
+  first_line: z.string().nullable(),
   /** `not_found`, `consent` or `challenge` if the page says so in place of its content. */
-  notice: string | null
+  notice: z.string().nullable(),
   /** When a browser last described the document after its scripts ran, and what it showed; null if none did. */
-  living_seen: Date | null
-  living_text_length: number | null
-  living_headings: number | null
-  living_links: number | null
+  living_seen: z.date().nullable(),
+  living_text_length: z.int().nullable(),
+  living_headings: z.int().nullable(),
+  living_links: z.int().nullable(),
   /** The first line of its text, once browsers of two visitors showed the same: it may greet a person. */
-  living_line: string | null
-}
+  living_line: z.string().nullable(),
+})
+export type PageEdition = z.infer<typeof PageEdition>
 
 export type PageEditionKey = Pick<PageEdition, (typeof PAGE_EDITION_KEY)[number]>
 export const PAGE_EDITION_KEY = ['site_id', 'hostname', 'pathname', 'first_seen'] as const
 
+const COLUMN_TYPES = { number: 'integer', string: 'varchar', date: 'timestamp', boolean: 'boolean' } as const
+
 /** The columns of `page_samples`, in the order of the table. */
-export const PAGE_EDITION_TYPES = {
-  site_id: 'integer',
-  hostname: 'varchar',
-  pathname: 'varchar',
-  first_seen: 'timestamp',
-  last_seen: 'timestamp',
-  prior_seen: 'timestamp',
-  replaced_at: 'timestamp',
-  digest: 'varchar',
-  samples: 'integer',
-  differing: 'integer',
-  varies: 'boolean',
-  text_length: 'integer',
-  headings: 'integer',
-  links: 'integer',
-  lang: 'varchar',
-  canonical: 'varchar',
-  title: 'varchar',
-  first_line: 'varchar',
-  notice: 'varchar',
-  living_seen: 'timestamp',
-  living_text_length: 'integer',
-  living_headings: 'integer',
-  living_links: 'integer',
-  living_line: 'varchar',
-} as const satisfies Record<keyof PageEdition, ValueType>
+export const PAGE_EDITION_TYPES: Readonly<Record<string, ValueType>> = Object.fromEntries(
+  Object.entries(PageEdition.shape).map(([name, field]) => [
+    name,
+    COLUMN_TYPES[field instanceof z.ZodNullable ? field.unwrap().type : field.type],
+  ]),
+)
 
 /** Editions to store in place of those with their keys, and editions to delete. */
 export interface PageEditionChanges {

@@ -49,8 +49,9 @@ const editions: PageEdition[] = HOSTS.flatMap((hostname) =>
     const living = random() < 0.7
     return {
       ...{ site_id: random() < 0.9 ? 1 : 2, hostname, pathname, digest: 'd', samples: 1, differing: 0, varies: false },
-      ...{ first_seen: new Date(START), last_seen: new Date(NOW - 1_000), prior_seen: null },
-      replaced_at: random() < 0.1 ? new Date(NOW - 500) : null,
+      ...{ first_seen: new Date(random.of([START, NOW - 1, NOW])), last_seen: new Date(NOW), prior_seen: null },
+      // An edition counts until the next one begins: one that ended at the window's end was present in all of it.
+      replaced_at: random.of([null, null, null, new Date(NOW - 1), new Date(NOW), new Date(NOW + 1)]),
       ...{ text_length: lengthOf(), headings: random.int(1), links: 3, lang: random.of(['de', null]), canonical: null },
       ...{ title: 'A page', first_line: random.of(['Welcome', null]) },
       notice: random.of([null, null, null, 'not_found', 'consent', 'challenge'] as const),
@@ -64,7 +65,8 @@ const editions: PageEdition[] = HOSTS.flatMap((hostname) =>
 /** Browsers show 499 and 500 characters more than was served, and more than twice as much. */
 for (const [n, more] of [499, 500].entries()) {
   const page = editions.find(
-    ({ site_id, living_seen, replaced_at }, i) => i > n * 9 && site_id === 1 && living_seen && !replaced_at,
+    ({ site_id, living_seen, replaced_at, first_seen }, i) =>
+      i > n * 9 && site_id === 1 && living_seen && !replaced_at && +first_seen < NOW,
   )
   if (page) Object.assign(page, { text_length: 400, living_text_length: 400 + more, notice: null })
 }
@@ -107,7 +109,9 @@ function recount(passes: (row: Row) => boolean) {
     PATHS.flatMap((pathname) => {
       const isHere = (row: { hostname: string; pathname: string }) =>
         row.hostname === hostname && row.pathname === pathname
-      const page = editions.find((one) => isHere(one) && one.site_id === 1 && one.replaced_at === null)
+      const page = editions.find(
+        (one) => isHere(one) && one.site_id === 1 && +one.first_seen < NOW && +(one.replaced_at ?? NOW) >= NOW,
+      )
       const shown = page && passes(agentRow({ hostname, pathname, country: 'DE' })) ? page : undefined
       const people = events.filter(
         (row) => within(row) && isHere(row) && passes(row) && row.kind === 'pageview' && (row.status ?? 200) < 400,

@@ -1,8 +1,9 @@
 import { IS_GENUINE } from '../../storage/aggregates/daily-counts.js'
 import { raw, type Sql, sql } from '../../storage/sql.js'
 import { filterCondition, sourceRows } from './conditions.js'
+import { presentEditions } from './editions.js'
 import { IS_REFUSED } from './metrics.js'
-import { type Plan, planForTable, planForUrlList } from './plan.js'
+import { type Plan, planForTable } from './plan.js'
 import { inWindow } from './window-conditions.js'
 
 /** Characters, without white space, below which a served text is hardly more than the navigation. */
@@ -33,11 +34,9 @@ export const PAGE_PROBLEMS = Object.keys(CONDITIONS).filter((name): name is Page
 /** A response that sends an agent away for good, which no rule of the operator's gave. */
 const IS_TURNED_AWAY = sql`${raw("method = 'GET' and status in (401, 402, 403, 451)")} and not ${IS_REFUSED}`
 
-/** Selects the present edition of each page, as its samples and browsers described it. */
-const presentEditions = (plan: Plan): Sql => sql`
-  select hostname, pathname, last_seen, text_length, headings, links, lang, canonical, title, first_line, notice,
-    living_seen, living_text_length, living_headings, living_links, living_line
-  from page_samples where site_id = ${plan.site} and replaced_at is null and ${filterCondition(planForUrlList(plan))}`
+/** Columns with the facts that samples and browsers gave about a page. */
+const PAGE_FACTS = `last_seen, text_length, headings, links, lang, canonical, title, first_line, notice, living_seen,
+  living_text_length, living_headings, living_links, living_line`
 
 /** Selects people's pages: `hostname, pathname, views`, and `readers`, whose visits began there after a search or an assistant. */
 const peoplesPages = (plan: Plan): Sql => {
@@ -67,11 +66,10 @@ export const blankPages = (plan: Plan): Sql => {
   )
   const on = (table: string) => raw(`on ${table}.hostname = u.hostname and ${table}.pathname = u.pathname`)
   return sql`
-    with present as materialized (${presentEditions(plan)}), asked as materialized (${agentsPages(plan)})
+    with present as materialized (${presentEditions(plan, PAGE_FACTS)}), asked as materialized (${agentsPages(plan)})
     select * from (
       select *, ${raw(flags.join(', '))} from (
-        select u.hostname as hostname, u.pathname as pathname, last_seen, text_length, headings, links, lang, canonical, title,
-          first_line, notice, living_seen, living_text_length, living_headings, living_links, living_line,
+        select u.hostname as hostname, u.pathname as pathname, ${raw(PAGE_FACTS)},
           coalesce(views, 0) as views, coalesce(readers, 0) as readers, coalesce(fetches, 0) as fetches,
           coalesce(refusals, 0) as refusals
         from (

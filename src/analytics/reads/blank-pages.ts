@@ -2,8 +2,7 @@ import { z } from 'zod'
 import { blankPages, PAGE_PROBLEMS, refusedAgents } from '../query/blank-pages.js'
 import { columnsMatch } from '../query/key-match.js'
 import { defineRead } from '../query/read.js'
-import type { ReadContext } from '../query/read-context.js'
-import { Count, Fetches, Instant, urlKey } from './shapes.js'
+import { Count, Fetches, groupByUrl, Instant } from './shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']
 const Length = Count.describe('Characters of the text without white space.')
@@ -62,13 +61,16 @@ export default defineRead({
       blankPages,
     )
     if (page.length === 0) return { data: [], rows: 0 }
-    const refused = await findRefused(context, columnsMatch(URL_KEY, page))
+    const refused = groupByUrl(
+      await context.rows(refusedAgents(context.plan, columnsMatch(URL_KEY, page))),
+      ({ agent_id, refusals }) => ({ agent_id, name: context.agentNames(String(agent_id)).name, refusals }),
+    )
     const data = page.map((row) => ({
       hostname: row.hostname,
       pathname: row.pathname,
       problems: PAGE_PROBLEMS.filter((problem) => Number(row[problem]) === 1),
       ...{ readers: row.readers, views: row.views, fetches: row.fetches, refusals: row.refusals },
-      refused: refused.get(urlKey(row)) ?? [],
+      refused: refused(row),
       ...describe('served', row.last_seen, {
         ...{ text_length: row.text_length, headings: row.headings, links: row.links },
         ...{ lang: row.lang, canonical: row.canonical, title: row.title, first_line: row.first_line },
@@ -87,14 +89,4 @@ const describe = (name: 'served' | 'living', seen: unknown, facts: Readonly<Reco
   if (!(seen instanceof Date)) return {}
   const known = Object.entries(facts).filter(([, value]) => value !== undefined && value !== null && value !== '')
   return { [name]: { seen: seen.toISOString(), ...Object.fromEntries(known) } }
-}
-
-async function findRefused({ plan, rows, agentNames }: ReadContext, urls: Parameters<typeof refusedAgents>[1]) {
-  const refused = new Map<string, { agent_id: string; name: string; refusals: number }[]>()
-  for (const row of await rows(refusedAgents(plan, urls))) {
-    const agent_id = String(row.agent_id)
-    const one = { agent_id, name: agentNames(agent_id).name, refusals: Number(row.refusals) }
-    refused.set(urlKey(row), [...(refused.get(urlKey(row)) ?? []), one])
-  }
-  return refused
 }

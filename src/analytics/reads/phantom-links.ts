@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DAY_MS } from '../../base/time-units.js'
-import { type Sql, sql } from '../../storage/sql.js'
+import { sql } from '../../storage/sql.js'
 import type { ResultRow } from '../../storage/store.js'
 import { dailyCounts } from '../query/counted-days.js'
 import { columnsMatch } from '../query/key-match.js'
@@ -10,7 +10,7 @@ import { withoutUrlFilters, withWindow } from '../query/plan.js'
 import { defineRead } from '../query/read.js'
 import type { ReadContext } from '../query/read-context.js'
 import { sitemapRows } from '../query/sitemap-rows.js'
-import { Count, comparableRow, Fetches, formatInstants, Instant, Share, urlKey } from './shapes.js'
+import { Count, comparableRow, Fetches, formatInstants, groupByUrl, Instant, Share, urlKey } from './shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']
 const COUNTS = ['requests', 'readers', 'lost', 'fetches']
@@ -85,7 +85,9 @@ export default defineRead({
     }
     if (page.length === 0) return { data: [], rows: 0 }
     const urls = columnsMatch(URL_KEY, page)
-    const agents = await findAgents(context, urls)
+    const agentsOf = groupByUrl(await context.rows(missingPageAgents(plan, urls)), ({ agent_id, fetches }) => ({
+      ...{ agent_id, name: context.agentNames(String(agent_id)).name, fetches },
+    }))
     const history = new Map(
       (await context.rows(missingPageHistory(plan, urls))).map(({ hostname, pathname, ...row }) => [
         urlKey({ hostname, pathname }),
@@ -102,21 +104,11 @@ export default defineRead({
       const nearest = near && { pathname: near.pathname, reason: near.reason, in_sitemap: near.in_sitemap }
       const redirect = redirects.get(name)
       const found = { ...(nearest && { nearest }), ...(redirect && { redirect }) }
-      return { ...row, agents: agents.get(name) ?? [], ...facts, ...found }
+      return { ...row, agents: agentsOf(row), ...facts, ...found }
     })
     return { data, rows: data.length }
   },
 })
-
-async function findAgents({ plan, rows, agentNames }: ReadContext, urls: Sql) {
-  const agents = new Map<string, { agent_id: string; name: string; fetches: number }[]>()
-  for (const row of await rows(missingPageAgents(plan, urls))) {
-    const agent_id = String(row.agent_id)
-    const one = { agent_id, name: agentNames(agent_id).name, fetches: Number(row.fetches) }
-    agents.set(urlKey(row), [...(agents.get(urlKey(row)) ?? []), one])
-  }
-  return agents
-}
 
 /** Returns the redirects of these URLs, each with what people's requests came to before it and since. */
 async function readRedirects({ plan, now, rows, redirects }: ReadContext, page: readonly ResultRow[]) {

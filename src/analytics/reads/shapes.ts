@@ -131,6 +131,13 @@ export function parseJsonObject(json: unknown): Record<string, unknown> | undefi
 /** Identifies a URL among rows. */
 export const urlKey = ({ hostname, pathname }: ResultRow): string => JSON.stringify([hostname, pathname])
 
+/** Groups rows by URL, in their order; returns the function that finds those of a URL. */
+export function groupByUrl<V>(rows: readonly ResultRow[], toValue: (row: ResultRow) => V): (url: ResultRow) => V[] {
+  const groups = new Map<string, V[]>()
+  for (const row of rows) groups.set(urlKey(row), [...(groups.get(urlKey(row)) ?? []), toValue(row)])
+  return (url) => groups.get(urlKey(url)) ?? []
+}
+
 /** Returns a row with its instants as ISO-8601 text. */
 export const formatInstants = (row: ResultRow): ResultRow =>
   Object.fromEntries(

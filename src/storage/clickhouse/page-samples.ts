@@ -1,6 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { clickhouseDialect } from '../dialects/clickhouse.js'
-import { PAGE_EDITION_TYPES, type PageEditionChanges } from '../page-samples.js'
+import { PAGE_EDITION_KEY, PAGE_EDITION_TYPES, type PageEditionChanges } from '../page-samples.js'
 import { raw, sql } from '../sql.js'
 import { runWrite } from './statements.js'
 
@@ -9,7 +9,7 @@ export async function writePageEditions(
   { client, number }: { client: ClickHouseClient; number: bigint },
   { put, remove }: PageEditionChanges,
 ): Promise<void> {
-  const write = async (rows: readonly object[], types: Partial<typeof PAGE_EDITION_TYPES>, deleted: 0 | 1) => {
+  const write = async (rows: readonly object[], types: typeof PAGE_EDITION_TYPES, deleted: 0 | 1) => {
     if (rows.length === 0) return
     const columns = raw(Object.keys(types).join(', '))
     await runWrite(
@@ -19,6 +19,6 @@ export async function writePageEditions(
     )
   }
   await write(put, PAGE_EDITION_TYPES, 0)
-  const { site_id, hostname, pathname, first_seen } = PAGE_EDITION_TYPES
-  await write(remove, { site_id, hostname, pathname, first_seen }, 1)
+  const isOfKey = ([name]: [string, unknown]) => PAGE_EDITION_KEY.some((one) => one === name)
+  await write(remove, Object.fromEntries(Object.entries(PAGE_EDITION_TYPES).filter(isOfKey)), 1)
 }

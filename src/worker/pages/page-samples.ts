@@ -7,7 +7,7 @@ import { isExcludedPath } from '../../capture/excluded-paths.js'
 import type { LivingDocument } from '../../capture/hit.js'
 import type { SiteByHostname } from '../../capture/site.js'
 import type { EventStore } from '../../storage/event-store.js'
-import type { PageEdition } from '../../storage/page-samples.js'
+import { PageEdition } from '../../storage/page-samples.js'
 import { sql } from '../../storage/sql.js'
 import { decodePage } from './decode-page.js'
 import { editionKeys, nextState, type PageState, startPage } from './edition-states.js'
@@ -129,22 +129,12 @@ export function createPageSamples(deps: PageSamplesDeps) {
   }
 }
 
-const StoredEdition: z.ZodType<PageEdition> = z.object({
-  ...{ site_id: z.int(), hostname: z.string(), pathname: z.string(), first_seen: z.date(), last_seen: z.date() },
-  ...{ prior_seen: z.date().nullable(), replaced_at: z.date().nullable(), digest: z.string(), samples: z.int() },
-  ...{ differing: z.int(), varies: z.boolean(), text_length: z.int(), headings: z.int(), links: z.int() },
-  ...{ lang: z.string().nullable(), canonical: z.string().nullable() },
-  ...{ title: z.string().nullable(), first_line: z.string().nullable(), notice: z.string().nullable() },
-  ...{ living_seen: z.date().nullable(), living_text_length: z.int().nullable(), living_headings: z.int().nullable() },
-  ...{ living_links: z.int().nullable(), living_line: z.string().nullable() },
-})
-
 /** Reads the pages of a site back. */
 async function readPages({ lookUp }: Pick<EventStore, 'lookUp'>, site: number): Promise<SitePages> {
   const pages: SitePages = new Map()
   const rows = await lookUp(sql`select * from page_samples where site_id = ${site} order by first_seen`)
   for (const row of rows) {
-    const edition = StoredEdition.parse(row)
+    const edition = PageEdition.parse(row)
     const key = `${edition.hostname} ${edition.pathname}`
     const before = pages.get(key)
     pages.set(key, { present: edition, older: before ? [...before.older, before.present.first_seen] : [] })

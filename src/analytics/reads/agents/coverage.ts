@@ -10,7 +10,7 @@ import { defineRead } from '../../query/read.js'
 import type { ReadContext } from '../../query/read-context.js'
 import { sitemapRows } from '../../query/sitemap-rows.js'
 import { beforeWindowEnd } from '../../query/window-conditions.js'
-import { Count, comparableRow, formatInstants, Instant, metricShapes, urlKey } from '../shapes.js'
+import { Count, comparableRow, formatInstants, groupByUrl, Instant, metricShapes, urlKey } from '../shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']
 const RANKING = {
@@ -58,16 +58,19 @@ export default defineRead({
       { key: URL_KEY, order: RANKING[order], metrics: ['fetches', 'spoofed', 'pageviews'] },
       (p) => sql`select *, case when last_crawl is null then 1 else 0 end as never from (${urlRows(p, sitemap)}) u`,
     )
-    const crawlers = await agentsByUrl(context, page)
+    const crawlers = agentsOfUrls(plan, columnsMatch(URL_KEY, page), { genuine: true })
+    const agentsOf = groupByUrl(
+      await context.rows(sql`select distinct hostname, pathname, agent_id from (${crawlers}) a order by agent_id`),
+      ({ agent_id }) => String(agent_id),
+    )
     const last = await lastCrawlByUrl(context, page)
     const data = page.map(({ never: _, listed, ...url }) => {
-      const name = urlKey(url)
       const at = url.last_crawl instanceof Date ? url.last_crawl.getTime() : undefined
       return {
         ...formatInstants(url),
         ...(at === undefined ? {} : { freshness_gap: (plan.window.end.getTime() - at) / 1000 }),
-        agents: crawlers.get(name) ?? [],
-        ...last.get(name),
+        agents: agentsOf(url),
+        ...last.get(urlKey(url)),
         in_sitemap: listed === 1,
       }
     })
@@ -96,16 +99,6 @@ const urlRows = (plan: Plan, sitemap: Sql): Sql => {
         select hostname, pathname, ${nothing}, 0 as v, 1 as l from ${sitemap}) b
       group by hostname, pathname) u
     where fetches > 0 or pageviews > 0 or listed = 1`
-}
-
-/** The agents that fetched each of these URLs in the window, sorted by id. */
-async function agentsByUrl({ plan, rows: query }: ReadContext, page: readonly ResultRow[]) {
-  const verified = await query(sql`
-    select distinct hostname, pathname, agent_id from (${agentsOfUrls(plan, columnsMatch(URL_KEY, page), { genuine: true })}) a
-    order by agent_id`)
-  const agents = new Map<string, string[]>()
-  for (const row of verified) agents.set(urlKey(row), [...(agents.get(urlKey(row)) ?? []), String(row.agent_id)])
-  return agents
 }
 
 /** The result of the last crawl of each of these URLs; of several in one millisecond the worst. */

@@ -7,8 +7,9 @@ from (
         living_line
     from page_samples
     where site_id = 1
-      and replaced_at is null
       and true
+      and first_seen < timestamp '2026-10-26 12:00:00.000'
+      and (replaced_at is null or replaced_at >= timestamp '2026-10-26 12:00:00.000')
   ), asked as materialized (
     select hostname, pathname, sum(case when is_pageview then 1 else 0 end) as fetches, sum(case when method = 'GET' and status in (401, 402, 403, 451) and not (action is not null and action <> 'allow') then 1 else 0 end) as refusals
     from agent_events
