@@ -14,8 +14,12 @@ export interface EditionWriterDeps {
   log: Log
 }
 
-/** New editions are stored at most this often, because a checkpoint follows; later samples of the same ones less often. */
+/**
+ * New editions are stored this often in the long run, because a checkpoint follows, and after a calm time at once, so many
+ * times; later samples of the same ones less often.
+ */
 const STORE_INTERVAL_MS = MINUTE_MS
+const MAX_STORES_AT_ONCE = 10
 const SEEN_INTERVAL_MS = 10 * MINUTE_MS
 
 const keyOf = (one: PageEditionKey) => JSON.stringify([one.site_id, one.hostname, one.pathname, one.first_seen])
@@ -26,6 +30,8 @@ export function createEditionWriter({ store, isOfSite, obstacle, now, log }: Edi
   let isUrgent = false
   let isStoring = false
   let storedAt = Number.NEGATIVE_INFINITY
+  /** Stores that count against those at once, one less after each interval. */
+  let recent = 0
   return {
     add(put: readonly PageEdition[], remove: readonly PageEditionKey[]): void {
       for (const key of remove) waiting.set(keyOf(key), { remove: key })
@@ -34,13 +40,16 @@ export function createEditionWriter({ store, isOfSite, obstacle, now, log }: Edi
     },
     /** Stores what waits: everything, or only what is due. Never rejects. */
     async store(all: boolean): Promise<void> {
-      const isDue = all || Math.abs(now() - storedAt) >= (isUrgent ? STORE_INTERVAL_MS : SEEN_INTERVAL_MS)
+      const calmMs = Math.abs(now() - storedAt)
+      const stores = Math.max(0, recent - calmMs / STORE_INTERVAL_MS)
+      const isDue = all || (isUrgent ? stores <= MAX_STORES_AT_ONCE - 1 : calmMs >= SEEN_INTERVAL_MS)
       if (waiting.size === 0 || isStoring || !isDue || obstacle() !== undefined) return
       const changes = waiting
       waiting = new Map()
       isStoring = true
       isUrgent = false
       storedAt = now()
+      recent = stores + 1
       try {
         const rows = [...changes.values()]
         const put = rows.flatMap((one) => one.put ?? []).filter(isOfSite)
