@@ -29,9 +29,9 @@ export async function createPastEditions({
   for (const pathname of pages) {
     const text = readPageText(await (await fetch(origin + pathname)).text())
     const byStart = new Map<number, PageEdition>()
-    let state: PageState = startPage({ site_id: 1, hostname, pathname }, text, new Date(since)).state
+    let state: PageState = startPage({ site_id: 1, hostname, pathname }, text, new Date(since), false).state
     const sample = (digest: string, at: number) => {
-      const next = nextState(state, { ...text, digest }, new Date(at))
+      const next = nextState(state, { text: { ...text, digest }, at: new Date(at), isAgent: false })
       for (const edition of next.put) byStart.set(edition.first_seen.getTime(), edition)
       state = next.state
     }

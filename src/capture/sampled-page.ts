@@ -6,10 +6,12 @@ export interface SampledPage {
   pathname: string
   /** When the request arrived, epoch ms. */
   at: number
+  /** The user agent names itself as that of a program; else a person's browser asked for the page. */
+  is_agent: boolean
   content_type: string
   /** The content coding of `body`; empty for none. */
   coding: string
-  /** As sent, still compressed. Absent: the validator is that of the sample before, so the page is the same. */
+  /** As sent, still compressed. Absent: the validator is that of the sample before for such a client, so the page is the same. */
   body?: Uint8Array
 }
 

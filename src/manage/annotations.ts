@@ -22,6 +22,7 @@ const ANNOTATION_KINDS = [
   'catalog_updated',
   'rule_changed',
   'rules_paused',
+  'blank_page',
 ] as const
 type AnnotationKind = (typeof ANNOTATION_KINDS)[number]
 
@@ -43,7 +44,7 @@ const AnnotationData = z
     name: z.string(),
     operator: z.string(),
     verification: z.string(),
-    pathname: z.string().describe('The first path that the agent requested.'),
+    pathname: z.string().describe('The first path that the agent requested; or the page.'),
     responses: z.int().describe('Responses of the site from `start` to `end`.'),
     errors: z.int().describe('Those of them with a status of 500 or more.'),
     statuses: z.record(z.string(), z.int()).describe('The errors by status.'),

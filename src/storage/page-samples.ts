@@ -21,6 +21,8 @@ export const PageEdition = z.object({
   /** How many of the last samples each had another text than the one before. */
   differing: z.int(),
   varies: z.boolean(),
+  /** The kinds of clients that got it in samples. */
+  served_to: z.enum(['people', 'agents', 'both']),
   /** Characters of the text, without white space. */
   text_length: z.int(),
   headings: z.int(),
@@ -39,13 +41,26 @@ export const PageEdition = z.object({
   living_links: z.int().nullable(),
   /** The first line of its text, once browsers of two visitors showed the same: it may greet a person. */
   living_line: z.string().nullable(),
+  /**
+   * Another text that agents got while people got this one: its last sample, how many samples had it, each after a new one
+   * of people's text, and facts about it; null without one.
+   */
+  agent_seen: z.date().nullable(),
+  agent_digest: z.string().nullable(),
+  agent_samples: z.int().nullable(),
+  agent_text_length: z.int().nullable(),
+  agent_headings: z.int().nullable(),
+  agent_links: z.int().nullable(),
+  agent_line: z.string().nullable(),
 })
 export type PageEdition = z.infer<typeof PageEdition>
 
 export type PageEditionKey = Pick<PageEdition, (typeof PAGE_EDITION_KEY)[number]>
 export const PAGE_EDITION_KEY = ['site_id', 'hostname', 'pathname', 'first_seen'] as const
 
-const COLUMN_TYPES = { number: 'integer', string: 'varchar', date: 'timestamp', boolean: 'boolean' } as const
+const COLUMN_TYPES = {
+  ...({ number: 'integer', string: 'varchar', enum: 'varchar', date: 'timestamp', boolean: 'boolean' } as const),
+}
 
 /** The columns of `page_samples`, in the order of the table. */
 export const PAGE_EDITION_TYPES: Readonly<Record<string, ValueType>> = Object.fromEntries(

@@ -42,7 +42,11 @@ export function contractEditions({ agent_events }: Rows): PageEditionChanges {
     const page = { site_id, hostname: hostname ?? '', pathname: pathname ?? '' }
     return [
       editionRow({ ...page, first_seen: before, last_seen: prior_seen, replaced_at: timestamp }),
-      editionRow({ ...page, first_seen: timestamp, prior_seen, varies: n % 7 === 0 }),
+      editionRow({
+        ...{ ...page, first_seen: timestamp, prior_seen, varies: n % 7 === 0, agent_seen: timestamp },
+        ...{ agent_digest: n % 5 === 0 ? 'digest' : 'other', agent_samples: n % 6, agent_text_length: 9 },
+        ...{ agent_headings: 1, agent_links: 2, agent_line: n % 3 === 0 ? null : 'For agents' },
+      }),
     ]
   })
   return { put, remove: [] }

@@ -103,6 +103,7 @@ const EDITIONS: readonly PageEditionChanges[] = [
     put: [
       edition(1, '10:00:00', { last_seen: at('10:30:00'), replaced_at: at('11:00:00'), samples: 4, title: "'ü' \\" }),
       edition(1, '11:00:00', { digest: 'next', prior_seen: at('10:30:00'), differing: 1, lang: 'de', first_line: '' }),
+      edition(1, '12:00:00', { served_to: 'people', agent_seen: at('12:30:00'), agent_digest: 'x', agent_samples: 2 }),
       edition(2, '23:50:00', { pathname: '/late', varies: true, canonical: 'https://a.example/' }),
     ],
     remove: [],

@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import { z } from 'zod'
+import { PAGE_PROBLEMS } from '../../src/analytics/query/blank-pages.js'
 import { type ReadDependencies, runRead } from '../../src/analytics/query/prepare-read.js'
 import blankPages from '../../src/analytics/reads/blank-pages.js'
 import type { EventStore } from '../../src/storage/event-store.js'
@@ -7,7 +8,7 @@ import type { PageEdition } from '../../src/storage/page-samples.js'
 import type { AgentEventRow, EventRow } from '../../src/storage/rows.js'
 import { assertEqual } from '../fixtures/assert-equal.js'
 import { seeded } from '../fixtures/random.js'
-import { agentRow, eventRow } from '../fixtures/rows.js'
+import { agentRow, editionRow, eventRow } from '../fixtures/rows.js'
 
 /** Stores random pages of two sites with requests, and finds their problems page by page. */
 const NOW = Date.parse('2026-11-01T12:00:00.000Z')
@@ -47,19 +48,33 @@ const lengthOf = () => random.of([0, 49, 50, 199, 200, 400, 999, 1_000, 5_000])
 const editions: PageEdition[] = HOSTS.flatMap((hostname) =>
   PATHS.filter(() => random() < 0.8).map((pathname) => {
     const living = random() < 0.7
-    return {
-      ...{ site_id: random() < 0.9 ? 1 : 2, hostname, pathname, digest: 'd', samples: 1, differing: 0, varies: false },
-      ...{ first_seen: new Date(random.of([START, NOW - 1, NOW])), last_seen: new Date(NOW), prior_seen: null },
+    const other = random() < 0.4
+    const site_id = random() < 0.9 ? 1 : 2
+    return editionRow({
+      ...{ site_id, hostname, pathname, digest: `${pathname} for all` },
+      ...{ first_seen: new Date(random.of([START, NOW - 1, NOW])), last_seen: new Date(NOW) },
       // An edition counts until the next one begins: one that ended at the window's end was present in all of it.
       replaced_at: random.of([null, null, null, new Date(NOW - 1), new Date(NOW), new Date(NOW + 1)]),
-      ...{ text_length: lengthOf(), headings: random.int(1), links: 3, lang: random.of(['de', null]), canonical: null },
+      ...{ text_length: lengthOf(), headings: random.int(2), links: 3, lang: random.of(['de', null]) },
       ...{ title: 'A page', first_line: random.of(['Welcome', null]) },
       notice: random.of([null, null, null, 'not_found', 'consent', 'challenge'] as const),
-      living_seen: living ? new Date(NOW - 2_000) : null,
-      living_text_length: living ? lengthOf() : null,
-      ...{ living_headings: living ? 2 : null, living_links: living ? 4 : null, living_line: living ? 'Hello' : null },
-    }
+      ...(living && { living_seen: new Date(NOW - 2_000), living_text_length: lengthOf() }),
+      ...(living && { living_headings: 2, living_links: 4, living_line: 'Hello' }),
+      ...(other && { agent_seen: new Date(NOW - 3_000), agent_samples: random.int(5), agent_text_length: lengthOf() }),
+      ...(other && { agent_headings: 1, agent_links: 0, agent_line: random.of(['For agents', null]) }),
+      ...(other && { agent_digest: random.of([`${pathname} for agents`, `${pathname} of old`]) }),
+    })
   }),
+)
+
+/** Texts of old editions: people had the first, agents alone the other. */
+const OLD = (['both', 'agents'] as const).flatMap((served_to, n) =>
+  PATHS.slice(n * 30, n * 30 + 30).map((pathname) =>
+    editionRow({
+      ...{ hostname: 'one.example', pathname, digest: `${pathname} of old`, served_to },
+      ...{ first_seen: new Date(START - 1_000), replaced_at: new Date(START) },
+    }),
+  ),
 )
 
 /** Browsers show 499 and 500 characters more than was served, and more than twice as much. */
@@ -87,6 +102,18 @@ const FILTERS: readonly [object[], (row: Row) => boolean, why: string][] = [
   [[{ dimension: 'hostname', op: 'is', value: 'one.example' }], (row) => row.hostname === 'one.example', 'a hostname'],
 ]
 
+/** Whether agents got another text three times in turn, which no edition of the page had for people. */
+const isOtherText = ({ agent_digest, agent_samples, hostname, pathname }: PageEdition): boolean =>
+  (agent_samples ?? 0) >= 3 &&
+  ![...OLD, ...editions].some(
+    (one) =>
+      one.site_id === 1 &&
+      one.hostname === hostname &&
+      one.pathname === pathname &&
+      one.served_to !== 'agents' &&
+      one.digest === agent_digest,
+  )
+
 /** Names the problems of a page, by the definitions in `src/analytics/reads/README.md`. */
 function findProblems(page: PageEdition | undefined, refusals: number, views: number): string[] {
   const found: string[] = []
@@ -97,6 +124,7 @@ function findProblems(page: PageEdition | undefined, refusals: number, views: nu
     if (served >= 200 && living !== null && living >= 2 * served && living >= served + 500)
       found.push('written_by_scripts')
     if (notice !== null) found.push(notice)
+    if (isOtherText(page)) found.push('other_text')
   }
   if (refusals > 0 && views > 0) found.push('agents_refused')
   return found
@@ -137,6 +165,7 @@ function recount(passes: (row: Row) => boolean) {
           .sort((a, b) => b.refusals - a.refusals),
         served: shown?.text_length,
         living: shown?.living_text_length ?? undefined,
+        served_to_agents: shown && isOtherText(shown) ? (shown.agent_line ?? '') : undefined,
       }
     }),
   )
@@ -154,20 +183,24 @@ const Found = z.array(
       .object({ text_length: z.int() })
       .transform(({ text_length }) => text_length)
       .optional(),
+    served_to_agents: z
+      .object({ first_line: z.string().default('') })
+      .transform(({ first_line }) => first_line)
+      .optional(),
   }),
 )
 
 /** Stores the pages and compares the read with their recount, for each filter. */
 export async function checkBlankPages(t: Test, store: CheckedStore): Promise<void> {
   await store.append({ events, agent_events }, undefined)
-  await store.writePageEditions({ put: editions, remove: [] })
+  await store.writePageEditions({ put: [...OLD, ...editions], remove: [] })
   for (const [filters, passes, why] of FILTERS) {
     const query = new URLSearchParams({ site: '1', limit: '1000', filters: JSON.stringify(filters) })
     query.set('start', new Date(START).toISOString())
     query.set('end', new Date(NOW).toISOString())
     const { data, meta } = await runRead(blankPages, query, depsOf(store))
     const wanted = recount(passes)
-    for (const problem of ['empty_shell', 'written_by_scripts', 'not_found', 'consent', 'challenge', 'agents_refused'])
+    for (const problem of PAGE_PROBLEMS)
       t.ok(
         wanted.some(({ problems }) => problems.includes(problem)),
         `some page has ${problem}`,

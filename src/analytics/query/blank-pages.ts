@@ -13,6 +13,8 @@ const SHELL_FACTOR = 5
 const SCRIPT_FACTOR = 2
 /** Characters that a browser shows more than a page has that scripts write for the most part. */
 const MIN_SCRIPT_TEXT = 500
+/** Samples in turn, of people's text and of another one for agents, after which the difference is not chance. */
+const MIN_SAMPLES_IN_TURN = 3
 /** Characters below which a page without a heading is an empty shell, even if no browser described the document. */
 const MIN_SERVED_TEXT = 50
 
@@ -26,8 +28,11 @@ const CONDITIONS = {
   not_found: "notice = 'not_found'",
   consent: "notice = 'consent'",
   challenge: "notice = 'challenge'",
+  other_text: `in_turn >= ${MIN_SAMPLES_IN_TURN}`,
   agents_refused: 'refusals > 0 and views > 0',
 } as const
+/** Whether an edition has no content of its own for a program. */
+export const IS_BLANK = `coalesce((${CONDITIONS.empty_shell}) or notice is not null, false)`
 export type PageProblem = keyof typeof CONDITIONS
 export const PAGE_PROBLEMS = Object.keys(CONDITIONS).filter((name): name is PageProblem => name in CONDITIONS)
 
@@ -36,7 +41,17 @@ const IS_TURNED_AWAY = sql`${raw("method = 'GET' and status in (401, 402, 403, 4
 
 /** Columns with the facts that samples and browsers gave about a page. */
 const PAGE_FACTS = `last_seen, text_length, headings, links, lang, canonical, title, first_line, notice, living_seen,
-  living_text_length, living_headings, living_links, living_line`
+  living_text_length, living_headings, living_links, living_line, agent_seen, agent_text_length, agent_headings, agent_links,
+  agent_line`
+
+/** Selects the facts about pages, and how often agents got a text that no edition of the page had for people. */
+const describedPages = (plan: Plan): Sql =>
+  presentEditions(
+    plan,
+    sql`${raw(PAGE_FACTS)}, case when (hostname, pathname, agent_digest) in (
+      select hostname, pathname, digest from page_samples where site_id = ${plan.site} and served_to <> 'agents')
+      then 0 else agent_samples end as in_turn`,
+  )
 
 /** Selects people's pages: `hostname, pathname, views`, and `readers`, whose visits began there after a search or an assistant. */
 const peoplesPages = (plan: Plan): Sql => {
@@ -66,10 +81,10 @@ export const blankPages = (plan: Plan): Sql => {
   )
   const on = (table: string) => raw(`on ${table}.hostname = u.hostname and ${table}.pathname = u.pathname`)
   return sql`
-    with present as materialized (${presentEditions(plan, PAGE_FACTS)}), asked as materialized (${agentsPages(plan)})
+    with present as materialized (${describedPages(plan)}), asked as materialized (${agentsPages(plan)})
     select * from (
       select *, ${raw(flags.join(', '))} from (
-        select u.hostname as hostname, u.pathname as pathname, ${raw(PAGE_FACTS)},
+        select u.hostname as hostname, u.pathname as pathname, ${raw(PAGE_FACTS)}, in_turn,
           coalesce(views, 0) as views, coalesce(readers, 0) as readers, coalesce(fetches, 0) as fetches,
           coalesce(refusals, 0) as refusals
         from (

@@ -19,8 +19,11 @@ export const FOR_PEOPLE = raw("coalesce(purpose in ('search', 'assistant'), fals
 const ofSamples = (plan: Plan): Sql => sql`site_id = ${plan.site} and ${filterCondition(planForUrlList(plan))}`
 
 /** Selects the editions of pages that were present at the window's end. */
-export const presentEditions = (plan: Plan, columns = 'title, first_seen, last_seen, prior_seen, varies'): Sql => sql`
-  select hostname, pathname, ${raw(columns)} from page_samples
+export const presentEditions = (
+  plan: Plan,
+  columns = raw('title, first_seen, last_seen, prior_seen, varies'),
+): Sql => sql`
+  select hostname, pathname, ${columns} from page_samples
   where ${ofSamples(plan)} and first_seen < ${plan.window.end}
     and (replaced_at is null or replaced_at >= ${plan.window.end})`
 

@@ -1,12 +1,19 @@
 import { z } from 'zod'
+import type { ResultRow } from '../../storage/store.js'
 import { blankPages, PAGE_PROBLEMS, refusedAgents } from '../query/blank-pages.js'
 import { columnsMatch } from '../query/key-match.js'
 import { defineRead } from '../query/read.js'
 import { Count, Fetches, groupByUrl, Instant } from './shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']
-const Length = Count.describe('Characters of the text without white space.')
-const Line = z.string().optional().describe('The first line of the text.')
+/** A page as one kind of client got it. */
+const Document = z.object({
+  seen: Instant.describe('The last time that it was seen.'),
+  text_length: Count.describe('Characters of the text without white space.'),
+  headings: Count,
+  links: Count,
+  first_line: z.string().optional().describe('The first line of the text.'),
+})
 
 /** GET /api/blank-pages: pages that programs find empty, refused or replaced by a notice, by the readers at stake. */
 export default defineRead({
@@ -22,32 +29,24 @@ export default defineRead({
       problems: z
         .array(z.enum(PAGE_PROBLEMS))
         .describe(
-          '`empty_shell`: the served HTML has hardly any text, the browser shows five times as much; `written_by_scripts`: the browser shows twice as much; `not_found`, `consent`, `challenge`: a short page that says so with status 200; `agents_refused`: agents get 401, 402, 403 or 451, people the page.',
+          '`empty_shell`: the served HTML has hardly any text, the browser shows five times as much; `written_by_scripts`: the browser shows twice as much; `not_found`, `consent`, `challenge`: a short page that says so with status 200; `other_text`: agents get another text than people, three times in turn; `agents_refused`: agents get 401, 402, 403 or 451, people the page.',
         ),
       readers: Count.describe('Visits in the window that began on the page after a search engine or an AI assistant.'),
       views: Count.describe('Pageviews by people in the window that were delivered.'),
       fetches: Fetches,
       refusals: Count.describe('Fetches in the window that ended 401, 402, 403 or 451 and that no rule refused.'),
       refused: z.array(z.object({ agent_id: z.string(), name: z.string(), refusals: Count })),
-      served: z
-        .object({
-          seen: Instant.describe('The last sample of a response.'),
-          text_length: Length,
-          headings: Count,
-          links: Count,
-          lang: z.string().optional(),
-          canonical: z.string().optional().describe('As written in the page.'),
-          title: z.string().optional(),
-          first_line: Line,
-        })
+      served: Document.extend({
+        lang: z.string().optional(),
+        canonical: z.string().optional().describe('As written in the page.'),
+        title: z.string().optional(),
+      })
         .optional()
         .describe('The HTML as served. Absent: no response was sampled, as for imported and shipped rows.'),
-      living: z
-        .object({ seen: Instant, text_length: Length, headings: Count, links: Count, first_line: Line })
-        .optional()
-        .describe(
-          'The document that the tracker described after its scripts ran. Absent: no tracker, or more than 3,000 elements.',
-        ),
+      living: Document.optional().describe(
+        'The document that the tracker described after its scripts ran. Absent: no tracker, or more than 3,000 elements.',
+      ),
+      served_to_agents: Document.optional().describe('For `other_text`: the HTML as agents get it.'),
     }),
   ),
   run: async (context) => {
@@ -71,22 +70,20 @@ export default defineRead({
       problems: PAGE_PROBLEMS.filter((problem) => Number(row[problem]) === 1),
       ...{ readers: row.readers, views: row.views, fetches: row.fetches, refusals: row.refusals },
       refused: refused(row),
-      ...describe('served', row.last_seen, {
-        ...{ text_length: row.text_length, headings: row.headings, links: row.links },
-        ...{ lang: row.lang, canonical: row.canonical, title: row.title, first_line: row.first_line },
+      ...describe('served', row, '', [row.last_seen, row.first_line], {
+        ...{ lang: row.lang, canonical: row.canonical, title: row.title },
       }),
-      ...describe('living', row.living_seen, {
-        ...{ text_length: row.living_text_length, headings: row.living_headings, links: row.living_links },
-        first_line: row.living_line,
-      }),
+      ...describe('living', row, 'living_', [row.living_seen, row.living_line]),
+      ...(row.other_text === 1 && describe('served_to_agents', row, 'agent_', [row.agent_seen, row.agent_line])),
     }))
     return { data, rows: data.length }
   },
 })
 
-/** One side of a page, without what is not known of it; nothing if it was never seen. */
-const describe = (name: 'served' | 'living', seen: unknown, facts: Readonly<Record<string, unknown>>) => {
+/** Returns a page as one kind of client got it, without what is not known; nothing if it was never seen. */
+function describe(name: string, row: ResultRow, prefix: string, [seen, first_line]: unknown[], more: ResultRow = {}) {
   if (!(seen instanceof Date)) return {}
-  const known = Object.entries(facts).filter(([, value]) => value !== undefined && value !== null && value !== '')
-  return { [name]: { seen: seen.toISOString(), ...Object.fromEntries(known) } }
+  const numbers = ['text_length', 'headings', 'links'].map((fact) => [fact, row[prefix + fact]])
+  const known = Object.entries({ ...more, first_line }).filter(([, text]) => typeof text === 'string' && text !== '')
+  return { [name]: { seen: seen.toISOString(), ...Object.fromEntries([...numbers, ...known]) } }
 }

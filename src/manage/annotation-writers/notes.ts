@@ -8,6 +8,7 @@ import { ruleEndNote } from '../rule-notes.js'
 import type { Rules } from '../rules.js'
 import type { Sites } from '../sites.js'
 import type { Activity } from './activity.js'
+import { createBlankPageNotes } from './blank-pages.js'
 import { createDeploymentNotes } from './deployments.js'
 import { createFirstVisitNotes } from './first-visits.js'
 import { createServerErrorNotes } from './server-errors.js'
@@ -48,6 +49,7 @@ export function createNotes(deps: NotesDeps): { write(): Promise<void>; policyCh
   const errors = createServerErrorNotes(deps)
   const visits = createFirstVisitNotes({ ...deps, catalog: deps.catalog.agents })
   const deployments = createDeploymentNotes(deps)
+  const blankPages = createBlankPageNotes(deps)
   /** Notes of the last look at the records: they are written. */
   let noted: ReadonlySet<string> | undefined
   let lookedAt = Number.NEGATIVE_INFINITY
@@ -87,6 +89,7 @@ export function createNotes(deps: NotesDeps): { write(): Promise<void>; policyCh
     for (const { id } of list)
       if (!isCatalogNoted.has(id)) await annotations.addAutomatic(await catalogNotes(deps, id, at))
     isCatalogNoted = ids
+    await blankPages.write(ids, at.getTime())
     const activity = new Map((await takeActivity()).map((one) => [one.site, one]))
     for (const id of ids) {
       const { minutes = [], agents = [], assets = [] } = activity.get(id) ?? {}

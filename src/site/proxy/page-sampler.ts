@@ -12,7 +12,7 @@ export interface PageCopy {
 
 export type PageSampler = ReturnType<typeof createPageSampler>
 
-/** Time between two samples of one URL, ms. */
+/** Time between two samples of one URL for clients of one kind, ms. */
 const URL_INTERVAL_MS = 600_000
 /** Time between two samples of the process, ms. After a large body it is longer: both bound the work of the worker. */
 const SAMPLE_INTERVAL_MS = 500
@@ -30,6 +30,9 @@ const VALIDATOR_TRUST_MS = 3_600_000
 const PAGE_TYPE = /^\s*text\/html\s*(?:;|$)/i
 const PERSONAL_CACHE = /(?:^|[,\s])(?:private|no-store)(?:[,\s=]|$)/i
 const BY_LANGUAGE = /(?:^|[,\s])accept-language(?:[,\s]|$)/i
+
+/** A user agent that says that it is a program, or that no browser of today has. */
+const PROGRAM = /^(?!Mozilla\/5\.0 \()|\bcompatible;|bot\/|https?:/i
 
 interface SampledUrl {
   at: number
@@ -64,16 +67,18 @@ export function createPageSampler(take: OnSampledPage) {
   return {
     /** Begins to copy a response with these fields of the origin. Returns undefined for those that are not sampled. */
     begin(exchange: Exchange, status: number, content_type: string, fields: readonly string[]): PageCopy | undefined {
-      const { method, path, host, startedAt, arrivedAt } = exchange
+      const { method, path, host, req, startedAt, arrivedAt } = exchange
       if (startedAt < nextAt || status !== 200 || method !== 'GET' || !PAGE_TYPE.test(content_type)) return undefined
-      const key = host + path
+      // Agents may get another text: each kind of client has samples of its own.
+      const is_agent = PROGRAM.test(req.headers['user-agent'] ?? '')
+      const key = `${is_agent} ${host}${path}`
       const last = urls.get(key)
       if (last !== undefined && startedAt - last.at < URL_INTERVAL_MS) return undefined
       const head = readHead(fields)
       if (head === undefined || !isForEveryone(exchange, head)) return undefined
       nextAt = startedAt + SAMPLE_INTERVAL_MS
       const { coding, validator } = head
-      const page = { hostname: hostnameOf(host), pathname: path, at: arrivedAt, content_type, coding }
+      const page = { hostname: hostnameOf(host), pathname: path, at: arrivedAt, is_agent, content_type, coding }
       const isKnown = validator !== undefined && validator === last?.validator
       if (isKnown && startedAt - last.readAt < VALIDATOR_TRUST_MS) {
         remember(key, { ...last, at: startedAt })

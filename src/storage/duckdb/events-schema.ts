@@ -142,9 +142,10 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     `create table page_samples (
       site_id integer, hostname varchar, pathname varchar, first_seen timestamp, last_seen timestamp,
       prior_seen timestamp, replaced_at timestamp, digest varchar, samples integer, differing integer, varies boolean,
-      text_length integer, headings integer, links integer, lang varchar, canonical varchar, title varchar,
+      served_to varchar, text_length integer, headings integer, links integer, lang varchar, canonical varchar, title varchar,
       first_line varchar, notice varchar, living_seen timestamp, living_text_length integer, living_headings integer,
-      living_links integer, living_line varchar)`,
+      living_links integer, living_line varchar, agent_seen timestamp, agent_digest varchar, agent_samples integer,
+      agent_text_length integer, agent_headings integer, agent_links integer, agent_line varchar)`,
     // The published list or directory that verified a fetch, and how current its copy was.
     'alter table agent_events add column proof varchar',
     'alter table agent_events add column proof_at timestamp',

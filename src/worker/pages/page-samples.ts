@@ -10,7 +10,7 @@ import type { EventStore } from '../../storage/event-store.js'
 import { PageEdition } from '../../storage/page-samples.js'
 import { sql } from '../../storage/sql.js'
 import { decodePage } from './decode-page.js'
-import { editionKeys, nextState, type PageState, startPage } from './edition-states.js'
+import { editionBefore, editionKeys, nextState, type PageState, startPage } from './edition-states.js'
 import { createEditionWriter, type EditionWriterDeps } from './edition-writer.js'
 import { readPageText } from './page-text.js'
 
@@ -44,6 +44,7 @@ const SampleArgument = z.object({
   at: z.number(),
   content_type: z.string(),
   coding: z.string(),
+  is_agent: z.boolean(),
   body: z.instanceof(Uint8Array).optional(),
 })
 
@@ -73,7 +74,7 @@ export function createPageSamples(deps: PageSamplesDeps) {
     return true
   }
   const note = async (argument: unknown): Promise<void> => {
-    const { hostname, pathname, at: ms, body, ...page } = SampleArgument.parse(argument)
+    const { hostname, pathname, at: ms, body, is_agent: isAgent, ...page } = SampleArgument.parse(argument)
     const site = siteOf(hostname)
     if (site === undefined || isExcludedPath(site, pathname)) return
     const pages = await pagesOf(site.id)
@@ -87,8 +88,8 @@ export function createPageSamples(deps: PageSamplesDeps) {
     const text = html === undefined ? undefined : readPageText(html)
     if (before === undefined && !makePlace(pages)) return
     const next = before
-      ? nextState(before, text, at)
-      : text && startPage({ site_id: site.id, hostname, pathname }, text, at)
+      ? nextState(before, { text, at, isAgent })
+      : text && startPage({ site_id: site.id, hostname, pathname }, text, at, isAgent)
     if (next === undefined) return
     pages.set(key, next.state)
     writer.add(next.put, next.remove)
@@ -136,8 +137,9 @@ async function readPages({ lookUp }: Pick<EventStore, 'lookUp'>, site: number): 
   for (const row of rows) {
     const edition = PageEdition.parse(row)
     const key = `${edition.hostname} ${edition.pathname}`
-    const before = pages.get(key)
-    pages.set(key, { present: edition, older: before ? [...before.older, before.present.first_seen] : [] })
+    const state = pages.get(key)
+    const older = state ? [...state.older, state.present.first_seen] : []
+    pages.set(key, { present: edition, before: state && editionBefore(state, edition.served_to), older })
   }
   return pages
 }

@@ -104,6 +104,45 @@ t.test('the copy is what the origin sent, and the client gets what it gets witho
   t.ok(packed.equals(Buffer.from(zipped.pages[0]?.body ?? [])), 'still compressed')
 })
 
+t.test('people and agents have samples of their own', async (t) => {
+  const { ask } = await open(t, (_, res) => res.writeHead(200, HTML).end('<p>text'))
+  const CASES: [userAgent: string, path: string, is_agent: boolean | undefined, why: string][] = [
+    [
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/142.0.0.0 Safari/537.36',
+      '/a',
+      false,
+      'Chrome',
+    ],
+    [
+      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:145.0) Gecko/20100101 Firefox/145.0',
+      '/a',
+      undefined,
+      'another',
+    ],
+    ['Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)', '/a', true, 'an agent after people'],
+    ['curl/8.1', '/a', undefined, 'another one'],
+    ['curl/8.1', '/b', true, 'a tool'],
+    ['Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; ChatGPT-User/1.0)', '/c', true, 'like a browser'],
+    [
+      'Mozilla/5.0 (Linux; Android 10) AppleWebKit/537.36 Chrome/142.0 Safari/537.36 (x; Googlebot/2.1)',
+      '/d',
+      true,
+      'rendering',
+    ],
+    [
+      'Mozilla/5.0 (Linux; Android 9; CUBOT NOTE) AppleWebKit/537.36 Chrome/142.0 Safari/537.36',
+      '/e',
+      false,
+      'a telephone',
+    ],
+    ['', '/f', true, 'without a name'],
+  ]
+  for (const [userAgent, path, is_agent, why] of CASES) {
+    const { pages } = await ask(path, userAgent === '' ? '' : `User-Agent: ${userAgent}\r\n`)
+    t.equal(pages[0]?.is_agent, is_agent, why)
+  }
+})
+
 t.test('a URL is sampled once in ten minutes, and few of all', async (t) => {
   let head: Record<string, string> = {}
   let size = 10

@@ -21,10 +21,15 @@ async function open(t: Test, store?: Awaited<ReturnType<typeof openStore>>) {
     now: () => now,
     log: (_, message, error) => t.fail(message, { error }),
   })
-  const take = async (minute: number, text: string | undefined, pathname = '/', hostname = 'a.example') => {
+  const take = async (
+    minute: number,
+    text: string | undefined,
+    pathname = '/',
+    { hostname = 'a.example', is_agent = false } = {},
+  ) => {
     now = START + minute * MINUTE
     const body = text === undefined ? {} : { body: Buffer.from(text) }
-    await samples.take({ hostname, pathname, at: now, content_type: 'text/html', coding: '', ...body })
+    await samples.take({ hostname, pathname, at: now, is_agent, content_type: 'text/html', coding: '', ...body })
   }
   const minute = (at: unknown) => (at instanceof Date ? (at.getTime() - START) / MINUTE : at)
   /** `[path, first seen, last seen, prior seen, replaced at, first line, samples, varies]`, times in minutes. */
@@ -49,7 +54,7 @@ t.test('a text that changes begins an edition', async (t) => {
   await take(24, 'one')
   await take(40, undefined, '/never')
   await take(41, 'x', '/private/a')
-  await take(42, 'x', '/', 'other.example')
+  await take(42, 'x', '/', { hostname: 'other.example' })
   const expected = [
     ['/', 0, 20, null, 25, 'one', 3, false],
     ['/', 25, 25, 20, null, 'two', 1, false],
@@ -76,6 +81,78 @@ t.test('a page that differs at every sample has one row', async (t) => {
   t.same(await rows(), [['/', 0, 110, null, null, 'text 8', 9, true]], 'three equal ones are chance')
   await take(120, 'text 8')
   t.same(await rows(), [['/', 120, 120, null, null, 'text 8', 1, false]], 'four are a page that stays')
+})
+
+t.test('a text that agents alone get stands beside the edition of people', async (t) => {
+  /** Samples each ten minutes, `p` of people and `a` of agents, `-` with the validator of before, `|` after a restart. */
+  const CASES: [samples: string, editions: unknown[][], why: string][] = [
+    ['pA aB pA aB pA aB', [[0, 40, null, null, 'A', 3, 'people', 'B', 3]], 'three times in turn'],
+    ['aB pA aB', [[0, 10, null, null, 'A', 1, 'people', 'B', 1]], 'agents came first'],
+    ['pA aB p- a-', [[0, 20, null, null, 'A', 2, 'people', 'B', 2]], 'each has its validator'],
+    ['pA aB | pA', [[0, 20, null, null, 'A', 2, 'people', 'B', 1]], 'over a restart'],
+    ['pA aB aC pA', [[0, 30, null, null, 'A', 2, 'people', 'C', 1]], 'agents got two'],
+    ['pA aB pA aC pA aD', [[0, 40, null, null, 'A', 3, 'people', 'D', 1]], 'agents get another one each time'],
+    ['pA aB pA aC aC aC', [[0, 20, null, null, 'A', 2, 'people', 'C', 1]], 'it may have changed for people too'],
+    ['pA aB pA aA', [[0, 30, null, null, 'A', 3, 'both', null, null]], 'agents get the same again'],
+    [
+      'pA aB aB pB',
+      [
+        [0, 0, null, 10, 'A', 1, 'people', null, null],
+        [10, 30, 0, null, 'B', 3, 'both', null, null],
+      ],
+      'a change for all that agents got first',
+    ],
+    [
+      'pA aB pA pB',
+      [
+        [0, 20, null, 30, 'A', 2, 'people', 'B', 1],
+        [30, 30, 20, null, 'B', 1, 'both', null, null],
+      ],
+      'people get what agents had',
+    ],
+    [
+      'pA aB pA pC aB',
+      [
+        [0, 20, null, 30, 'A', 2, 'people', 'B', 1],
+        [30, 30, 20, null, 'C', 1, 'people', 'B', 2],
+      ],
+      'a change for people',
+    ],
+    [
+      'pA pB aA pB aA',
+      [
+        [0, 0, null, 10, 'A', 1, 'people', null, null],
+        [10, 30, 0, null, 'B', 2, 'people', 'A', 2],
+      ],
+      'agents get the text of before',
+    ],
+    ['pA pB pA pB pA aB aB aB', [[0, 70, null, null, 'B', 5, 'agents', null, null]], 'a page that varies'],
+  ]
+  const store = await openStore(t)
+  for (const [n, [steps, expected, why]] of CASES.entries()) {
+    let { take, rows } = await open(t, store)
+    let minute = 0
+    for (const step of steps.split(' ')) {
+      if (step === '|') {
+        await rows()
+        ;({ take, rows } = await open(t, store))
+        continue
+      }
+      await take(minute, step[1] === '-' ? undefined : step.slice(1), `/${n}`, { is_agent: step[0] === 'a' })
+      minute += 10
+    }
+    await rows()
+    const found = await store.query(sql`select * from page_samples where pathname = ${`/${n}`} order by first_seen`)
+    const minutes = (at: unknown) => (at instanceof Date ? (at.getTime() - START) / MINUTE : at)
+    t.same(
+      found.map((row) => [
+        ...[row.first_seen, row.last_seen, row.prior_seen, row.replaced_at].map(minutes),
+        ...[row.first_line, row.samples, row.served_to, row.agent_line, row.agent_samples],
+      ]),
+      expected,
+      why,
+    )
+  }
 })
 
 t.test('what browsers show is kept with the present edition, a first line from the second visitor on', async (t) => {
@@ -134,18 +211,21 @@ t.test('editions and pages are bounded', async (t) => {
 t.test('samples are stored from time to time', async (t) => {
   const { store, samples, take, at } = await open(t)
   const count = async () => (await store.query(sql`select sum(samples) as n from page_samples`))[0]?.n
-  const steps: [minute: number, text: string | undefined, expected: number | null, why: string][] = [
-    [0, 'one', 1, 'the first at once'],
-    [1, 'one', 1, 'an equal one waits'],
-    [10, undefined, 3, 'for ten minutes'],
-    [10.1, 'two', 3, 'a change waits for a minute'],
-    [11.1, undefined, 5, 'at most'],
+  const STEPS: [second: number, text: string | undefined, pathname: string, expected: number, why: string][] = [
+    [0, 'one', '/', 1, 'the first at once'],
+    [60, 'one', '/', 1, 'an equal one waits'],
+    [600, undefined, '/', 3, 'for ten minutes'],
+    ...Array.from({ length: 9 }, (_, n): (typeof STEPS)[number] => [600 + n, 'new', `/${n}`, 4 + n, 'ten in a row']),
+    [609, 'new', '/next', 12, 'another one waits'],
+    [660, 'new', '/then', 14, 'for a minute'],
+    [661, 'new', '/last', 14, 'each'],
+    [720, undefined, '/last', 16, 'each'],
   ]
-  for (const [minute, text, expected, why] of steps) {
-    await take(minute, text)
-    at(minute)
+  for (const [second, text, pathname, expected, why] of STEPS) {
+    await take(second / 60, text, pathname)
+    at(second / 60)
     await samples.tick()
-    t.equal(await count(), expected, why)
+    t.equal(await count(), expected, `${why}: ${second}`)
   }
 })
 
@@ -164,7 +244,7 @@ t.test('a fault of the store loses nothing', async (t) => {
     now: () => START,
     log: (_, message) => warnings.push(message),
   })
-  const page = { hostname: 'a.example', pathname: '/', content_type: 'text/html', coding: '' }
+  const page = { hostname: 'a.example', pathname: '/', is_agent: false, content_type: 'text/html', coding: '' }
   await samples.take({ ...page, at: START, body: Buffer.from('one') })
   await samples.close()
   t.equal(warnings.length, 1)

@@ -1843,7 +1843,7 @@ export interface operations {
                             };
                             id: number;
                             /** @enum {string} */
-                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused";
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused" | "blank_page";
                             site: number;
                             text: string;
                             version: number;
@@ -1913,7 +1913,7 @@ export interface operations {
                             };
                             id: number;
                             /** @enum {string} */
-                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused";
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused" | "blank_page";
                             site: number;
                             text: string;
                             version: number;
@@ -1974,7 +1974,7 @@ export interface operations {
                             };
                             id: number;
                             /** @enum {string} */
-                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused";
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused" | "blank_page";
                             site: number;
                             text: string;
                             version: number;
@@ -2059,7 +2059,7 @@ export interface operations {
                             };
                             id: number;
                             /** @enum {string} */
-                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused";
+                            kind: "note" | "policy_changed" | "not_recorded" | "first_visit" | "server_errors" | "deployment" | "catalog_updated" | "rule_changed" | "rules_paused" | "blank_page";
                             site: number;
                             text: string;
                             version: number;
@@ -2965,7 +2965,7 @@ export interface operations {
                                 text_length: number;
                             };
                             pathname: string;
-                            problems: ("empty_shell" | "written_by_scripts" | "not_found" | "consent" | "challenge" | "agents_refused")[];
+                            problems: ("empty_shell" | "written_by_scripts" | "not_found" | "consent" | "challenge" | "other_text" | "agents_refused")[];
                             readers: number;
                             refusals: number;
                             refused: {
@@ -2982,6 +2982,13 @@ export interface operations {
                                 seen: string;
                                 text_length: number;
                                 title?: string;
+                            };
+                            served_to_agents?: {
+                                first_line?: string;
+                                headings: number;
+                                links: number;
+                                seen: string;
+                                text_length: number;
                             };
                             views: number;
                         }[];

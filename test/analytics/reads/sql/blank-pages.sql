@@ -4,7 +4,12 @@ from (
   with present as materialized (
     select hostname, pathname, last_seen, text_length, headings, links, lang, canonical, title,
         first_line, notice, living_seen, living_text_length, living_headings, living_links,
-        living_line
+        living_line, agent_seen, agent_text_length, agent_headings, agent_links, agent_line,
+        case when (hostname, pathname, agent_digest) in (
+          select hostname, pathname, digest
+          from page_samples
+          where site_id = 1 and served_to <> 'agents'
+        ) then 0 else agent_samples end as in_turn
     from page_samples
     where site_id = 1
       and true
@@ -26,11 +31,13 @@ from (
     select *, case when text_length < 200 and case when living_text_length is null then text_length < 50 and headings = 0 else living_text_length >= 200 and living_text_length >= 5 * text_length end then 1 else 0 end as empty_shell,
         case when text_length >= 200 and living_text_length >= 2 * text_length and living_text_length - text_length >= 500 then 1 else 0 end as written_by_scripts,
         case when notice = 'not_found' then 1 else 0 end as not_found, case when notice = 'consent' then 1 else 0 end as consent,
-        case when notice = 'challenge' then 1 else 0 end as challenge, case when refusals > 0 and views > 0 then 1 else 0 end as agents_refused
+        case when notice = 'challenge' then 1 else 0 end as challenge, case when in_turn >= 3 then 1 else 0 end as other_text,
+        case when refusals > 0 and views > 0 then 1 else 0 end as agents_refused
     from (
       select u.hostname as hostname, u.pathname as pathname, last_seen, text_length, headings,
           links, lang, canonical, title, first_line, notice, living_seen, living_text_length,
-          living_headings, living_links, living_line, coalesce(views, 0) as views, coalesce(readers, 0) as readers,
+          living_headings, living_links, living_line, agent_seen, agent_text_length, agent_headings,
+          agent_links, agent_line, in_turn, coalesce(views, 0) as views, coalesce(readers, 0) as readers,
           coalesce(fetches, 0) as fetches, coalesce(refusals, 0) as refusals
       from (
         select distinct hostname, pathname
@@ -61,7 +68,7 @@ from (
         and a.pathname = u.pathname
     ) j
   ) f
-  where empty_shell + written_by_scripts + not_found + consent + challenge + agents_refused > 0
+  where empty_shell + written_by_scripts + not_found + consent + challenge + other_text + agents_refused > 0
 ) r
 order by readers desc nulls last, views desc nulls last, fetches desc nulls last, hostname nulls last,
     pathname nulls last

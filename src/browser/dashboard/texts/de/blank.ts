@@ -4,7 +4,7 @@ import type { blank as English } from '../en/blank.js'
 export const blank: typeof English = {
   title: 'Leer für Maschinen',
   byReaders: (n) => `${n}, nach betroffenen Lesern`,
-  none: 'Keine Seite mit einem Problem ist bekannt: Jede geprüfte Seite hat ihren Text ohne Skripte und weist keinen Agenten ab, wo Menschen sie bekommen.',
+  none: 'Keine Seite mit einem Problem ist bekannt: Jede geprüfte Seite hat ihren Text ohne Skripte, denselben für Menschen und Agenten, und weist keinen Agenten ab, wo Menschen sie bekommen.',
   sentence: (pages) => ['Programme lesen weniger als Menschen auf ', pages.shown, '. '],
   mostAtStake: (visits, path) => ['Eine Suchmaschine oder ein Assistent brachte ', visits.shown, ' zu ', path, '.'],
   page: 'Seite, und was fehlt',
@@ -14,6 +14,9 @@ export const blank: typeof English = {
   notSampled: 'keine Antwort geprüft',
   notDescribed: 'von keinem Browser beschrieben',
   noText: 'kein Text',
+  toAgents: 'Agenten bekommen',
+  language: (tag) => `Sprache ${tag}`,
+  canonical: (address) => `kanonisch ${address}`,
   amount: (characters, headings, links) =>
     `${counted(characters, 'Zeichen', 'Zeichen')}, ${counted(headings, 'Überschrift', 'Überschriften')}, ${counted(links, 'Link', 'Links')}`,
   problem: {
@@ -22,6 +25,7 @@ export const blank: typeof English = {
     not_found: '„nicht gefunden“ mit Status 200',
     consent: 'fragt zuerst nach Zustimmung',
     challenge: 'verlangt zuerst einen Nachweis',
+    other_text: 'Agenten bekommen einen anderen Text',
     agents_refused: 'weist nur Agenten ab',
   },
   foot: 'Betroffene Leser sind Besuche in dieser Zeit, die nach einer Suchmaschine oder einem Assistenten auf der Seite begannen. Leerzeichen zählen nicht als Zeichen.',

@@ -256,6 +256,7 @@ export const parts: Texts['parts'] = {
       catalog_updated: 'Katalog',
       rule_changed: 'Regel',
       rules_paused: 'Regelpause',
+      blank_page: 'Leere Seite',
     },
     diff: 'Unterschied',
     by: (who) => `von ${who}`,

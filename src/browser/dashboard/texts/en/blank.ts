@@ -5,7 +5,7 @@ import type { Parts } from '../rich-text.js'
 export const blank = {
   title: 'Blank to machines',
   byReaders: (n: string) => `${n}, by readers at stake`,
-  none: 'No page with a problem is known: every sampled page has its text without scripts, and refuses no agent that people are not refused.',
+  none: 'No page with a problem is known: every sampled page has its text without scripts, the same for people and agents, and refuses no agent that people are not refused.',
   sentence: (pages: Quantity<'pages'>): Parts => ['Programs read less than people on ', pages.shown, '. '],
   mostAtStake: (visits: Quantity<'visits'>, path: unknown): Parts => [
     'A search engine or an assistant sent ',
@@ -21,6 +21,9 @@ export const blank = {
   notSampled: 'no response was sampled',
   notDescribed: 'no browser described it',
   noText: 'no text',
+  toAgents: 'Agents get',
+  language: (tag: string) => `language ${tag}`,
+  canonical: (address: string) => `canonical ${address}`,
   amount: (characters: number, headings: number, links: number) =>
     `${counted(characters, 'character', 'characters')}, ${counted(headings, 'heading', 'headings')}, ${counted(links, 'link', 'links')}`,
   problem: {
@@ -29,6 +32,7 @@ export const blank = {
     not_found: '“not found” with status 200',
     consent: 'asks for consent first',
     challenge: 'asks for a proof first',
+    other_text: 'agents get another text',
     agents_refused: 'refuses agents only',
   },
   foot: 'Readers at stake are visits in this time that began on the page after a search engine or an assistant. Spaces do not count as characters.',

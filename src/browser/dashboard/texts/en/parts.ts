@@ -190,6 +190,7 @@ export const parts = {
       catalog_updated: 'Catalogue',
       rule_changed: 'Rule',
       rules_paused: 'Rules paused',
+      blank_page: 'Blank page',
     } as Record<string, string>,
     diff: 'Diff',
     by: (who: string) => `by ${who}`,

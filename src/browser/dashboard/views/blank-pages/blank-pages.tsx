@@ -70,8 +70,16 @@ function columns(): Column<Row>[] {
         )}
       </>
     )),
-    column(texts.served, { width: '27%', phone: 'below' }, ({ served }) => (
-      <Side of={served} title={served?.title} absent={texts.notSampled} />
+    column(texts.served, { width: '27%', phone: 'below' }, ({ served, served_to_agents }) => (
+      <>
+        <Side of={served} absent={texts.notSampled} />
+        {served_to_agents && (
+          <>
+            <b class="small line">{texts.toAgents}</b>
+            <Side of={served_to_agents} absent="" />
+          </>
+        )}
+      </>
     )),
     column(texts.living, { width: '27%', phone: 'third' }, ({ living }) => (
       <Side of={living} absent={texts.notDescribed} />
@@ -82,14 +90,17 @@ function columns(): Column<Row>[] {
   ]
 }
 
-/** How much text a document has, and its first line. */
-function Side({ of, title, absent }: { of: Row['living']; title?: string | undefined; absent: string }) {
+/** How much text a document has, its first line, and the language and address that it names. */
+function Side({ of, absent }: { of: Row['living'] | Row['served']; absent: string }) {
+  const texts = later().blank
   if (of === undefined) return <span class="muted small">{absent}</span>
-  const { text_length, headings, links, first_line } = of
+  const { text_length, headings, links, first_line, title, lang, canonical }: NonNullable<Row['served']> = of
+  const named = [lang && texts.language(lang), canonical && texts.canonical(canonical.slice(0, 200))].filter(Boolean)
   return (
     <>
-      <span class="small">{later().blank.amount(text_length, headings, links)}</span>
-      <span class="muted small line">{first_line ?? title ?? later().blank.noText}</span>
+      <span class="small">{texts.amount(text_length, headings, links)}</span>
+      <span class="muted small line">{first_line ?? title ?? texts.noText}</span>
+      {named.length > 0 && <span class="muted small line">{named.join(', ')}</span>}
     </>
   )
 }
