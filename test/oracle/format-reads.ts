@@ -82,7 +82,7 @@ const isGenuine = ({ verification, action, site_id, method }: Fetch) =>
 const within = (row: Fetch) => ms(row) >= START && ms(row) < NOW
 const hasBody = (row: Fetch) => isGenuine(row) && within(row) && (row.status === 200 || row.status === 206)
 const servedAs = (type: string | null) =>
-  type === null ? 'other' : (['html', 'markdown', 'json', 'plain'].find((word) => type.endsWith(word)) ?? 'other')
+  type === null ? '' : (['html', 'markdown', 'json', 'plain'].find((word) => type.endsWith(word)) ?? 'other')
 const served = ({ content_type }: Fetch) => servedAs(content_type).replace('plain', 'text')
 
 /** The URLs that a twin may belong to, spelled out. */
@@ -118,19 +118,20 @@ function recountFormats(passes: (row: Fetch) => boolean) {
       const [accepts, format] = name.split(' ')
       return {
         ...(accepts === '' ? {} : { accepts }),
-        served: format,
+        ...(format === '' ? {} : { served: format }),
         fetches: rows.filter((row) => `${row.accepts ?? ''} ${served(row)}` === name).length,
       }
     })
   const sums = (rows: readonly Fetch[]) => {
     const unknown = rows.filter(({ accepts }) => accepts === null).length
     const asked = rows.filter(({ accepts }) => accepts === 'markdown')
+    const known = asked.filter((row) => row.content_type !== null).length
     const got = asked.filter((row) => served(row) === 'markdown').length
     return {
       ...{ fetches: rows.length, twins: rows.filter(isTwinOfPage).length, pairs: cells(rows) },
       ...(unknown > 0 ? { unknown } : {}),
       ...(rows.length > unknown ? { markdown_asked: asked.length, markdown_served: got } : {}),
-      ...(asked.length > 0 ? { markdown_share: got / asked.length } : {}),
+      ...(known > 0 ? { markdown_share: got / known } : {}),
     }
   }
   const urls = (rows: readonly Fetch[]) =>
@@ -151,7 +152,7 @@ function recountFormats(passes: (row: Fetch) => boolean) {
 }
 
 /** Each read of llms.txt with the links that were first fetched after it: their delays and places. */
-function recountFollows(hours: number, passes: (row: Fetch) => boolean) {
+function recountFollows(hours: number, { passes, selects }: Selection) {
   const rows = agent_events.filter((row) => isGenuine(row) && row.hostname === HOST && passes(row) && ms(row) < NOW)
   const isRead = (row: Fetch) => row.pathname === '/llms.txt' && row.status >= 200 && row.status < 400
   const client = (row: Fetch) => (row.agent_id === 'other' ? `other ${row.user_agent}` : row.agent_id)
@@ -161,7 +162,7 @@ function recountFollows(hours: number, passes: (row: Fetch) => boolean) {
     const latest = Math.max(...reads)
     if (row.pathname === '/llms.txt' || ms(row) - latest > hours * 3_600_000) continue
     const version = VERSIONS.find(({ since, until }) => latest >= since && latest < until)
-    if (!version?.paths.map(encodeURI).includes(row.pathname)) continue
+    if (!version?.paths.map(encodeURI).includes(row.pathname) || !selects(row.pathname)) continue
     const read = `${client(row)} ${latest}`
     const own = found.get(`${read} ${row.pathname}`)
     const delay = ms(row) - latest
@@ -175,8 +176,8 @@ function recountFollows(hours: number, passes: (row: Fetch) => boolean) {
   return all.map((one) => ({ ...one, place: 1 + all.filter(({ read }) => read === one.read).indexOf(one) }))
 }
 
-function recountLinks(hours: number, passes: (row: Fetch) => boolean) {
-  const follows = recountFollows(hours, passes)
+function recountLinks(hours: number, { passes, selects }: Selection) {
+  const follows = recountFollows(hours, { passes, selects })
   const sums = (own: typeof follows) => ({
     ...{ follows: own.length, fetches: own.reduce((sum, { fetches }) => sum + fetches, 0) },
     seconds: median(own.map((one) => one.ms / 1000)),
@@ -210,7 +211,8 @@ function recountLinks(hours: number, passes: (row: Fetch) => boolean) {
     }
   })
   const current = VERSIONS.at(-1)?.paths ?? []
-  const links = distinct([...current, '/a', '/b/', '/über']).map((path) => {
+  const listed = distinct([...current, '/a', '/b/', '/über']).filter((path) => selects(encodeURI(path)))
+  const links = listed.map((path) => {
     const own = follows.filter(({ pathname }) => pathname === encodeURI(path))
     return {
       ...{ title: path, pathname: encodeURI(path), section: 'Docs', current: current.includes(path) },
@@ -227,7 +229,20 @@ function recountLinks(hours: number, passes: (row: Fetch) => boolean) {
   }
 }
 
-const FILTERS: readonly [object[], (row: Fetch) => boolean][] = [
+/** What filters select of llms.txt: fetches, and paths of its links. */
+interface Selection {
+  passes: (row: Fetch) => boolean
+  selects: (pathname: string) => boolean
+}
+const every = () => true
+const inA = (pathname: string) => pathname.startsWith('/a')
+
+const FILTERS: readonly [object[], passes: (row: Fetch) => boolean, ofLinks?: Selection][] = [
+  [
+    [{ dimension: 'pathname', op: 'starts_with', value: '/a' }],
+    ({ pathname }) => inA(pathname),
+    { passes: every, selects: inA },
+  ],
   [[], () => true],
   [[{ dimension: 'country', op: 'is', value: 'DE' }], (row) => row.country === 'DE'],
   [[{ dimension: 'accepts', op: 'is_not', value: 'markdown' }], (row) => row.accepts !== 'markdown'],
@@ -261,7 +276,7 @@ export async function checkFormatReads(
     const window = `start=${iso(START)}&end=${iso(NOW)}&filters=${encodeURIComponent(JSON.stringify(filters))}`
     return runRead(read, new URLSearchParams(`site=1&${window}${more}`), deps)
   }
-  for (const [filters, passes] of FILTERS) {
+  for (const [filters, passes, ofLinks = { passes, selects: every }] of FILTERS) {
     const name = JSON.stringify(filters)
     const { data, meta } = await ask(formats, filters)
     assertEqual(t, sorted(data), sorted(recountFormats(passes)), `formats ${name}`)
@@ -273,7 +288,7 @@ export async function checkFormatReads(
       assertEqual(
         t,
         sorted((await ask(llmsLinks, filters, `&hours=${hours}`)).data),
-        sorted(recountLinks(hours, passes)),
+        sorted(recountLinks(hours, ofLinks)),
         `llms-links ${hours} ${name}`,
       )
   }

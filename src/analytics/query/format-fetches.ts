@@ -7,7 +7,9 @@ import { inWindow } from './window-conditions.js'
 /** The formats that a response has, by its `Content-Type`. */
 export const SERVED_FORMATS = ['html', 'markdown', 'json', 'text', 'other'] as const
 
-const SERVED = raw(`case when content_type in ('text/html', 'application/xhtml+xml') then 'html'
+/** Null: no Content-Type was sent, or it was not recorded. */
+const SERVED = raw(`case when content_type is null then null
+  when content_type in ('text/html', 'application/xhtml+xml') then 'html'
   when content_type in ('text/markdown', 'text/x-markdown') then 'markdown'
   when content_type = 'application/json' or content_type like '%+json' then 'json'
   when content_type = 'text/plain' then 'text' else 'other' end`)

@@ -1,7 +1,7 @@
 import { IS_GENUINE } from '../../storage/aggregates/daily-counts.js'
 import { isIn, raw, type Sql, sql } from '../../storage/sql.js'
 import { filterCondition, whereClause } from './conditions.js'
-import { type Plan, withWindow } from './plan.js'
+import { type Plan, withoutUrlFilters, withUrlFilters, withWindow } from './plan.js'
 import { OTHER_AGENTS } from './read-context.js'
 import { inWindow } from './window-conditions.js'
 
@@ -24,11 +24,22 @@ interface FollowOptions {
   readonly within: number
 }
 
-/** Selects who read the two files in the window: `agent_id, pathname, reads, last_read`. */
+/** Selects those of some paths of a hostname that pass the conditions on URLs: `pathname`. */
+export const passingPaths = (plan: Plan, hostname: string, paths: readonly string[]): Sql => sql`
+  select pathname
+  from (
+    select ${hostname} as hostname, pathname
+    from ${plan.dialect.rows(
+      paths.map((pathname) => ({ pathname })),
+      { pathname: 'varchar' },
+    )} l) u
+  where ${filterCondition(withUrlFilters(plan))}`
+
+/** Selects who read the two files in the window, whatever URLs are selected: `agent_id, pathname, reads, last_read`. */
 export const llmsReads = (plan: Plan, hostname: string | undefined): Sql => sql`
   select agent_id, pathname, count(*) as reads, max(timestamp) as last_read
   from agent_events
-  where ${whereClause(plan)} and ${hostname === undefined ? raw('true') : sql`hostname = ${hostname}`}
+  where ${whereClause(withoutUrlFilters(plan))} and ${hostname === undefined ? raw('true') : sql`hostname = ${hostname}`}
     and ${isIn(raw('pathname'), LLMS_FILES)} and ${BY_GET} and ${IS_READ}
   group by agent_id, pathname`
 
@@ -58,7 +69,7 @@ function follows(plan: Plan, { hostname, links, within }: FollowOptions): Sql {
           select agent_id, case when agent_id = ${OTHER_AGENTS} then user_agent else '' end as client, pathname, timestamp,
             case when pathname = '/llms.txt' then 1 else 0 end as is_read
           from agent_events
-          where ${inWindow(earlier)} and ${filterCondition(plan)} and hostname = ${hostname} and ${BY_GET}
+          where ${inWindow(earlier)} and ${filterCondition(withoutUrlFilters(plan))} and hostname = ${hostname} and ${BY_GET}
             and ((pathname = '/llms.txt' and ${IS_READ})
               or (pathname <> '/llms.txt' and pathname in (select pathname from ${linked} n)))) r) f
         join ${linked} l on l.pathname = f.pathname

@@ -212,12 +212,16 @@ export const withSuspected = (plan: Plan): Plan =>
 /** The plan for the whole site: without the conditions that select URLs. */
 export const withoutUrlFilters = (plan: Plan): Plan => keepDimensions(plan, (name) => !URL_DIMENSIONS.includes(name))
 
+/** The plan with only the conditions that select URLs. */
+export const withUrlFilters = (plan: Plan): Plan =>
+  withSuspected(keepDimensions(plan, (name) => URL_DIMENSIONS.includes(name)))
+
 /**
  * The plan for a list of URLs, such as a sitemap: only the conditions that select URLs. If a mandatory filter has any other
  * condition, no URL passes, because nothing shows that it meets the condition.
  */
 export const planForUrlList = (plan: Plan): Plan => {
-  const urls = withSuspected(keepDimensions(plan, (name) => URL_DIMENSIONS.includes(name)))
+  const urls = withUrlFilters(plan)
   const decidable = listConditions(plan.mandatory ?? []).every(({ dimension }) => URL_DIMENSIONS.includes(dimension))
   return decidable ? urls : { ...urls, filters: [{ dimension: 'hostname', op: 'is_not_set' }] }
 }

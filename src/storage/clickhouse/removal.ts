@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { z } from 'zod'
 import type { Removal, RemovalStep, SiteRemoval } from '../event-store.js'
-import { PAGE_EDITION_TYPES } from '../page-samples.js'
 import { isIn, raw, type Sql, sql } from '../sql.js'
 import { HexId, toHexId } from '../store.js'
 import type { AggregateMarks } from './aggregate-marks.js'
@@ -269,18 +268,18 @@ export async function assignStep(
     await runWrite(client, insertDeletions(table, number, of))
   }
   if (end === undefined) {
-    const editions = Object.keys(PAGE_EDITION_TYPES).filter((name) => name !== 'site_id')
-    const moved = { deliveries: 'signature, sender, number, accepted_at, row_id', page_samples: editions.join(', ') }
-    for (const [table, columns] of Object.entries(moved))
-      for (const [site, deleted] of [
-        [to, 0],
-        [from, 1],
-      ] as const)
-        await runWrite(
-          client,
-          sql`insert into ${raw(table)} (site_id, ${raw(columns)}, ver, is_deleted)
-            select ${site}, ${raw(columns)}, ${number}, ${deleted} from ${raw(table)} where site_id = ${from}`,
-        )
+    const columns = raw('signature, sender, number, accepted_at, row_id')
+    for (const [site, deleted] of [
+      [to, 0],
+      [from, 1],
+    ] as const)
+      await runWrite(
+        client,
+        sql`insert into deliveries (site_id, ${columns}, ver, is_deleted)
+          select ${site}, ${columns}, ${number}, ${deleted} from deliveries where site_id = ${from}`,
+      )
+    // The other site has samples of the same pages, and a page has one present edition.
+    await erase(client, 'page_samples', sql`site_id = ${from}`)
   }
   return { rows, more: end !== undefined }
 }

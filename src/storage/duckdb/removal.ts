@@ -213,8 +213,11 @@ export async function assignStep(
     for (const table of [...DAILY_NAMES, 'daily_changed'])
       await move(table, sql`day < ${startOfDay(stepEnd ?? END_OF_TIME)}`)
     if (cutDays) await recountDays(writer, cutDays, [from, to])
-    if (stepEnd === undefined)
-      for (const table of ['loose_reports', 'deliveries', 'page_samples']) await move(table, sql`true`)
+    if (stepEnd === undefined) {
+      for (const table of ['loose_reports', 'deliveries']) await move(table, sql`true`)
+      // The other site has samples of the same pages, and a page has one present edition.
+      await runQuery(writer, sql`delete from page_samples where site_id = ${from}`)
+    }
     return { rows, more: stepEnd !== undefined }
   })
 }

@@ -247,6 +247,7 @@ t.test('rows that another site gets are counted there', async (t) => {
   // Its session lasts beyond the first step.
   const events = [row('01T10:00', 1n, 1n), row('03T00:00', 1n, 1n, { session_start: at('01T10:00') })]
   await store.append({ events, agent_events })
+  await store.writePageEditions({ put: [1, 2].map((site_id) => editionRow({ site_id })), remove: [] })
   await store.aggregate(at('20T00:00'))
   for (let more = true; more; ) {
     more = (await store.assign({ from: 1, to: 2 })).more
@@ -255,6 +256,7 @@ t.test('rows that another site gets are counted there', async (t) => {
   t.strictSame(await store.query(sql`select sum(fetches)::integer as n from daily_urls where site_id = 2`), [
     { n: 150_000 },
   ])
+  t.strictSame(await store.query(sql`select site_id from page_samples`), [{ site_id: 2 }], 'a page has one edition still')
 })
 
 t.test('retention removes whole sessions, and the remaining visitors are counted correctly', async (t) => {

@@ -10,7 +10,7 @@ const MAX_ROWS = 50
 
 const Cell = z.object({
   accepts: z.string().optional().describe('The format asked for. Absent: no Accept header, or it was not recorded.'),
-  served: z.enum(SERVED_FORMATS),
+  served: z.enum(SERVED_FORMATS).optional().describe('Absent: no Content-Type header was sent, or it was not recorded.'),
   fetches: Count,
 })
 type Cell = z.output<typeof Cell>
@@ -19,7 +19,9 @@ const sums = {
   unknown: Count.optional().describe('Those without a known Accept header. Absent: none.'),
   markdown_asked: Count.optional().describe('Those that asked for Markdown. Absent if no Accept header is known.'),
   markdown_served: Count.optional().describe('Those of them that got Markdown.'),
-  markdown_share: Share.optional().describe('`markdown_served` of `markdown_asked`. Absent if none asked.'),
+  markdown_share: Share.optional().describe(
+    '`markdown_served` of those of `markdown_asked` whose format is known. Absent without any.',
+  ),
   twins: Count.describe('Fetches of Markdown twins: a path in `.md` whose page was read in the window.'),
 }
 const Url = { hostname: z.string(), pathname: z.string() }
@@ -43,7 +45,7 @@ export default defineRead({
   run: async (context) => {
     const { plan } = context
     const rows = await context.rows(
-      sql`${formatFetches(plan)} order by fetches desc, agent_id, accepts nulls last, served`,
+      sql`${formatFetches(plan)} order by fetches desc, agent_id, accepts nulls last, served nulls last`,
     )
     const twins = twinFetches(plan)
     const byAgent = await context.rows(
@@ -77,7 +79,7 @@ export default defineRead({
 })
 
 const toCell = ({ accepts, served, fetches }: ResultRow): Cell =>
-  Cell.parse({ ...(accepts === undefined ? {} : { accepts }), served, fetches })
+  Cell.parse({ accepts: accepts ?? undefined, served: served ?? undefined, fetches })
 
 function groupByAgent(rows: readonly ResultRow[]): Map<string, Cell[]> {
   const agents = new Map<string, Cell[]>()
@@ -89,10 +91,10 @@ function groupByAgent(rows: readonly ResultRow[]): Map<string, Cell[]> {
 function addUp(cells: readonly Cell[]): Cell[] {
   const all = new Map<string, Cell>()
   for (const cell of cells) {
-    const key = `${cell.accepts ?? '-'} ${cell.served}`
+    const key = `${cell.accepts ?? '-'} ${cell.served ?? '-'}`
     all.set(key, { ...cell, fetches: cell.fetches + (all.get(key)?.fetches ?? 0) })
   }
-  const name = ({ accepts = '~', served }: Cell) => `${accepts} ${served}`
+  const name = ({ accepts, served }: Cell) => `${accepts ?? '~'} ${served ?? '~'}`
   return [...all.values()].sort((a, b) => b.fetches - a.fetches || (name(a) < name(b) ? -1 : 1))
 }
 
@@ -102,11 +104,12 @@ function sumUp(cells: readonly Cell[], twins: number) {
   const unknown = count(({ accepts }) => accepts === undefined)
   const asked = count(({ accepts }) => accepts === 'markdown')
   const served = count((cell) => cell.accepts === 'markdown' && cell.served === 'markdown')
+  const known = count((cell) => cell.accepts === 'markdown' && cell.served !== undefined)
   return {
     fetches,
     ...(unknown > 0 ? { unknown } : {}),
     ...(fetches > unknown ? { markdown_asked: asked, markdown_served: served } : {}),
-    ...(asked > 0 ? { markdown_share: served / asked } : {}),
+    ...(known > 0 ? { markdown_share: served / known } : {}),
     twins,
   }
 }

@@ -3,7 +3,8 @@ import { HOUR_MS } from '../../../base/time-units.js'
 import { raw, sql } from '../../../storage/sql.js'
 import type { ResultRow } from '../../../storage/store.js'
 import { wholeNumber } from '../../query/envelope.js'
-import { type LinkedTime, llmsFollows, llmsReads } from '../../query/llms-follows.js'
+import { listConditions } from '../../query/filters.js'
+import { type LinkedTime, llmsFollows, llmsReads, passingPaths } from '../../query/llms-follows.js'
 import { defineRead } from '../../query/read.js'
 import type { ReadContext } from '../../query/read-context.js'
 import { Count, Instant } from '../shapes.js'
@@ -81,7 +82,11 @@ export default defineRead({
   run: async (context, { hostname, hours }) => {
     const { plan } = context
     const within = hours * HOUR_MS
-    const { name, times, targets, current } = await findLinks(context, hostname, within)
+    const found = await findLinks(context, hostname, within)
+    const { name, current } = found
+    const isKnown = found.times.length > 0
+    const passes = await pathFilter(context, name ?? '', found.times)
+    const [times, targets] = [found.times.filter(passes), found.targets.filter(passes)]
     const reads = await context.rows(sql`${llmsReads(plan, name)} order by agent_id, pathname`)
     const options = { hostname: name ?? '', links: times, within }
     const follow = async (by: readonly ('agent_id' | 'pathname')[], order: string) => {
@@ -92,7 +97,6 @@ export default defineRead({
     const byAgent = await follow(['agent_id'], 'agent_id')
     const byLink = await follow(['pathname'], 'pathname')
     const steps = await follow(['agent_id', 'pathname'], 'follows desc, agent_id, pathname')
-    const isKnown = times.length > 0
     const agents = listAgents(context, { reads, byAgent, steps, isKnown })
     const links = listLinks(targets, current, byLink)
     const sum = (key: 'reads' | 'full_reads') => agents.reduce((all, agent) => all + agent[key], 0)
@@ -121,6 +125,15 @@ export default defineRead({
 })
 
 type Target = z.output<typeof Target>
+
+/** Returns which paths the filters select: a path that they leave out is neither followed nor unfollowed. */
+async function pathFilter({ plan, rows }: ReadContext, hostname: string, times: readonly LinkedTime[]) {
+  if (times.length === 0 || listConditions([...plan.filters, ...(plan.mandatory ?? [])]).length === 0) return () => true
+  const paths = [...new Set(times.map(({ pathname }) => pathname))]
+  const passing = await rows(sql`${passingPaths(plan, hostname, paths)} order by pathname`)
+  const names = new Set(passing.map(({ pathname }) => pathname))
+  return ({ pathname }: { pathname: string }) => names.has(pathname)
+}
 
 /** Finds the hostname, the times in which each path was linked, and the links of the window by path, the newest text first. */
 async function findLinks(context: ReadContext, hostname: string | undefined, within: number) {
