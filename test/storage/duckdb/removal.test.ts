@@ -256,7 +256,11 @@ t.test('rows that another site gets are counted there', async (t) => {
   t.strictSame(await store.query(sql`select sum(fetches)::integer as n from daily_urls where site_id = 2`), [
     { n: 150_000 },
   ])
-  t.strictSame(await store.query(sql`select site_id from page_samples`), [{ site_id: 2 }], 'a page has one edition still')
+  t.strictSame(
+    await store.query(sql`select site_id from page_samples`),
+    [{ site_id: 2 }],
+    'a page has one edition still',
+  )
 })
 
 t.test('retention removes whole sessions, and the remaining visitors are counted correctly', async (t) => {

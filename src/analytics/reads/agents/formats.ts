@@ -10,7 +10,10 @@ const MAX_ROWS = 50
 
 const Cell = z.object({
   accepts: z.string().optional().describe('The format asked for. Absent: no Accept header, or it was not recorded.'),
-  served: z.enum(SERVED_FORMATS).optional().describe('Absent: no Content-Type header was sent, or it was not recorded.'),
+  served: z
+    .enum(SERVED_FORMATS)
+    .optional()
+    .describe('Absent: no Content-Type header was sent, or it was not recorded.'),
   fetches: Count,
 })
 type Cell = z.output<typeof Cell>

@@ -1230,7 +1230,7 @@ export interface operations {
                                     accepts?: string;
                                     fetches: number;
                                     /** @enum {string} */
-                                    served: "html" | "markdown" | "json" | "text" | "other";
+                                    served?: "html" | "markdown" | "json" | "text" | "other";
                                 }[];
                                 twins: number;
                                 unknown?: number;
@@ -1249,7 +1249,7 @@ export interface operations {
                                 accepts?: string;
                                 fetches: number;
                                 /** @enum {string} */
-                                served: "html" | "markdown" | "json" | "text" | "other";
+                                served?: "html" | "markdown" | "json" | "text" | "other";
                             }[];
                             twin_pages: {
                                 agents: number;

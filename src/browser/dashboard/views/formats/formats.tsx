@@ -132,8 +132,7 @@ function matrixRows(data: Formats | undefined): MatrixRow[] {
 }
 
 /** Whether a response has the format that was asked for; every format suits a reader of any. */
-const suits = ({ accepts, served }: Cell): boolean =>
-  accepts === 'any' || (accepts !== undefined && accepts === served)
+const suits = ({ accepts, served }: Cell): boolean => accepts === 'any' || (accepts !== undefined && accepts === served)
 
 function matrixColumns(): Column<MatrixRow>[] {
   const texts = later().formats

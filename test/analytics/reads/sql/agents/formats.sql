@@ -1,7 +1,7 @@
 /* /api/agents/formats */
 select agent_id, accepts, served, count(*) as fetches, count(import_id) as imported
 from (
-  select agent_id, accepts, case when content_type in ('text/html', 'application/xhtml+xml') then 'html' when content_type in ('text/markdown', 'text/x-markdown') then 'markdown' when content_type = 'application/json' or content_type like '%+json' then 'json' when content_type = 'text/plain' then 'text' else 'other' end as served,
+  select agent_id, accepts, case when content_type is null then null when content_type in ('text/html', 'application/xhtml+xml') then 'html' when content_type in ('text/markdown', 'text/x-markdown') then 'markdown' when content_type = 'application/json' or content_type like '%+json' then 'json' when content_type = 'text/plain' then 'text' else 'other' end as served,
       import_id
   from agent_events
   where site_id = 1
@@ -14,7 +14,7 @@ from (
     and coalesce(action, 'allow') = 'allow'
 ) f
 group by agent_id, accepts, served
-order by fetches desc, agent_id, accepts nulls last, served;
+order by fetches desc, agent_id, accepts nulls last, served nulls last;
 
 /* /api/agents/formats */
 select agent_id, sum(fetches) as fetches
@@ -78,7 +78,7 @@ from (
     and not verification = 'spoofed'
     and coalesce(action, 'allow') = 'allow'
     and accepts = 'markdown'
-    and case when content_type in ('text/html', 'application/xhtml+xml') then 'html' when content_type in ('text/markdown', 'text/x-markdown') then 'markdown' when content_type = 'application/json' or content_type like '%+json' then 'json' when content_type = 'text/plain' then 'text' else 'other' end = 'html'
+    and case when content_type is null then null when content_type in ('text/html', 'application/xhtml+xml') then 'html' when content_type in ('text/markdown', 'text/x-markdown') then 'markdown' when content_type = 'application/json' or content_type like '%+json' then 'json' when content_type = 'text/plain' then 'text' else 'other' end = 'html'
   group by hostname, pathname
 ) p
 order by fetches desc, hostname, pathname

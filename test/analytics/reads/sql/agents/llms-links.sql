@@ -1,4 +1,15 @@
 /* /api/agents/llms-links */
+select pathname
+from (
+  select 'example.com' as hostname, pathname
+  from (
+    select unnest(from_json('[{"pathname":"/docs"}]', '[{"pathname":"varchar"}]'), recursive := true)
+  ) l
+) u
+where true
+order by pathname;
+
+/* /api/agents/llms-links */
 select agent_id, pathname, count(*) as reads, max(timestamp) as last_read
 from agent_events
 where site_id = 1
