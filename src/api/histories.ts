@@ -10,19 +10,19 @@ import { validationError } from './validation.js'
 /** The days of a century, at about 100 bytes each. */
 const MAX_BODY_BYTES = 4_194_304
 
-/** `/api/sites/{id}/history`: days that other tools counted. */
+/** `/api/sites/{id}/history`: days and pages that other tools counted. */
 export function historyRoutes({ sites, histories }: { sites: Pick<Sites, 'get'>; histories: Histories }): Route[] {
   const route = routeMaker('sites')
   const siteOfPath = (call: Call) => requireSite(call, sites, pathId(call))
   return [
     route('get', '/api/sites/{id}/history', 'manage:read', {
-      summary: 'List the additions of days that other tools counted',
+      summary: 'List the additions of days and pages that other tools counted',
       data: z.array(History),
       meta: TotalMeta,
       run: async (call) => histories.list((await siteOfPath(call)).id),
     }),
     route('post', '/api/sites/{id}/history', 'admin', {
-      summary: 'Add days that another tool counted; days that the site has already are left out',
+      summary: 'Add days or pages that another tool counted; days that the site has already are left out',
       body: NewHistory,
       data: AddedHistory,
       status: 201,
@@ -33,17 +33,18 @@ export function historyRoutes({ sites, histories }: { sites: Pick<Sites, 'get'>;
         const added = await parseBody(call, NewHistory)
         const today = localDate(call.at, timezone)
         const n = added.days.findIndex(({ day }) => day > today)
-        if (n >= 0)
-          throw validationError(`${added.days[n]?.day} is in the future: today is ${today} in the site's time zone.`, [
-            'days',
-            n,
-            'day',
-          ])
+        const last = added.pages?.last_day ?? ''
+        const future = n >= 0 ? added.days[n]?.day : last > today ? last : undefined
+        if (future !== undefined)
+          throw validationError(
+            `${future} is in the future: today is ${today} in the site's time zone.`,
+            n >= 0 ? ['days', n, 'day'] : ['pages', 'last_day'],
+          )
         return histories.create(id, added, auditContext(call, org))
       },
     }),
     route('delete', '/api/sites/{id}/history/{history}', 'admin', {
-      summary: 'Delete an addition with its days; the site is as it was before',
+      summary: 'Delete an addition with its days or pages; the site is as it was before',
       status: 204,
       run: async (call) => {
         const { id, org } = await siteOfPath(call)

@@ -88,6 +88,7 @@ export type RouteReadDependencies = Pick<
   | 'recording'
   | 'foundSections'
   | 'history'
+  | 'countedPages'
   | 'imports'
 > & {
   sites: Pick<Sites, 'get' | 'list'>

@@ -320,6 +320,7 @@ const SITE_TABLES = [
   'import_sessions',
   'histories',
   'history_days',
+  'history_pages',
 ]
 
 /**

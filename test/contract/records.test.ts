@@ -20,6 +20,7 @@ const ON_BOTH = [
   'manage/imports',
   'manage/notify/deliveries',
   'history/other-tools/reads',
+  'history/other-tools/pages',
 ]
 
 const env = { ...process.env }

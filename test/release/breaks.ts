@@ -28,7 +28,9 @@ function wasThere(line: string, before: ReadonlySet<string>): boolean {
   if (part === 'export')
     return [...before].some((one) => one.startsWith(`export ${first} type ${third.split('.')[0]}.`))
   if (part === 'command') return [...before].some((one) => one.startsWith('command ') && line.startsWith(`${one} `))
-  return before.has(`${part} ${first} ${second}`)
+  // A part of a body that is new itself, such as an optional object, may require what it likes.
+  const [, object = ''] = /^(api .* body .*\$\S+)\.\w+ requires a value$/.exec(line) ?? []
+  return before.has(`${part} ${first} ${second}`) && (object === '' || before.has(`${object}: object`))
 }
 
 /**

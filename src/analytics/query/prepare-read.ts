@@ -6,6 +6,7 @@ import type { BlockedUrls } from './blocked-urls.js'
 import type { Window } from './calendar.js'
 import { checkPatterns } from './check-patterns.js'
 import { regexPatterns } from './conditions.js'
+import type { CountedPages } from './counted-pages.js'
 import { type Cursor, createCursor } from './cursor.js'
 import { type Audience, findDimension } from './dimensions.js'
 import { Envelope, Paging, parseParameters, splitQuery } from './envelope.js'
@@ -77,6 +78,8 @@ export interface ReadDependencies {
   recording?(site: number): Promise<Recording>
   /** The days that other tools counted for a site. Undefined: the site has none; without this method, no site has. */
   history?(site: number): Promise<SiteHistory | undefined>
+  /** The pages that search engines counted for a site; absent: none were imported. */
+  countedPages?(site: number): Promise<CountedPages | undefined>
   /** The imports of access logs into a site; absent: it has only rows that were recorded. */
   imports?(site: number): Promise<readonly ImportedTime[]>
   /** Called with each statement that the read runs, before it runs. */
@@ -334,6 +337,7 @@ const lookups = (dependencies: ReadDependencies, site: ReadSite) => ({
     dependencies.policyVersions?.(site.id, question) ?? { versions: [] },
   redirects: async () => (await dependencies.redirects?.(site.id)) ?? (() => undefined),
   agentRanges: async () => (await dependencies.agentRanges?.()) ?? [],
+  countedPages: async () => dependencies.countedPages?.(site.id),
   funnel: async (id: string) => dependencies.funnel?.(id, site.id),
 })
 

@@ -3,6 +3,7 @@ import type { ResultRow, Store } from '../../storage/store.js'
 import type { Prices } from './bill.js'
 import type { BlockedUrls } from './blocked-urls.js'
 import { withComparison, withoutNulls } from './comparison.js'
+import type { CountedPages } from './counted-pages.js'
 import type { Cursor } from './cursor.js'
 import type { Audience } from './dimensions.js'
 import type { Funnel } from './funnels.js'
@@ -84,6 +85,8 @@ export interface ReadContextOptions {
   readonly recording: Recording
   /** The days of the site that other tools counted. */
   readonly history: ReadHistory
+  /** The pages of the site that search engines counted; undefined: none were imported. */
+  countedPages(): Promise<CountedPages | undefined>
   /** A funnel of the site by the id in the path. */
   funnel(id: string): Promise<Funnel | undefined>
   readonly paging: { readonly limit: number; readonly page: number } | undefined

@@ -9,6 +9,7 @@ import {
   SINGLE_DELAYS,
 } from '../query/answers.js'
 import { ARRIVALS_ARE_A_LOWER_BOUND } from '../query/citations.js'
+import { addCountedPages } from '../query/counted-pages.js'
 import { wholeNumber } from '../query/envelope.js'
 import { defineRead } from '../query/read.js'
 import type { ReadContext } from '../query/read-context.js'
@@ -100,6 +101,15 @@ export default defineRead({
       pathname: z.string().optional(),
       operator: z.string().optional(),
       ...answerShapes,
+      cited: Count.optional().describe(
+        'Citations of the page in the answers of Bing and Copilot, as imported from Bing Webmaster Tools. These three are known by page alone; absent: not in an imported file.',
+      ),
+      search_clicks: Count.optional().describe(
+        'Clicks on the page in results of Google, as imported from Search Console.',
+      ),
+      search_impressions: Count.optional().describe(
+        'Times that results of Google showed the page, AI Overviews among them.',
+      ),
     }),
   ),
   run: async (context, params) => {
@@ -110,6 +120,10 @@ export default defineRead({
       (plan) => answerRows(plan, scope, key),
     )
     await warnOfAnswers(context, scope)
-    return { data: rows.map(withDelays), rows: rows.length }
+    const data = rows.map(withDelays)
+    if (params.by !== 'page') return { data, rows: rows.length }
+    const counted = await addCountedPages(data, await context.countedPages(), context.plan)
+    for (const warning of counted.warnings) context.warn(warning)
+    return { data: counted.rows, rows: rows.length }
   },
 })

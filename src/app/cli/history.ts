@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { formatNumber } from '../../analytics/export/format.js'
+import { parseDay } from '../../analytics/query/calendar.js'
 import { type CollectedHistory, collectHistory } from '../../history/other-tools/collect.js'
 import { TOOLS } from '../../history/other-tools/formats.js'
 import { AddedHistory, History } from '../../manage/other-tools.js'
@@ -20,11 +21,22 @@ import { escapeText } from './escape.js'
 import { printTable, right } from './table.js'
 import type { Terminal } from './terminal.js'
 
+/** Two days, such as `2026-08-01..2026-10-31`. */
+const Period = z
+  .string()
+  .transform((text) => text.split('..'))
+  .refine(
+    ([first = '', last = '', ...rest]) =>
+      rest.length === 0 && parseDay(first) !== undefined && parseDay(last) !== undefined && first <= last,
+    'must be two days, such as 2026-08-01..2026-10-31',
+  )
+  .transform(([first = '', last = '']) => ({ first, last }))
 const SITE_FLAG = flag('--site <id>', 'site (default 1)', idOf('a site').default(1))
 
 export const historyAdd = defineCommand({
   name: 'history add',
-  summary: "add the days of another tool's export, shown in totals and time lines before readership's own",
+  summary:
+    "add the days of another tool's export, shown in totals and time lines before readership's own, or a search engine's counts of pages",
   arguments: [
     { syntax: '<files...>', doc: 'the files of one export: ZIP, CSV, NDJSON or SQL, also .gz; the format is detected' },
   ],
@@ -36,6 +48,7 @@ export const historyAdd = defineCommand({
       z.enum(TOOLS, `must be one of ${TOOLS.join(', ')}`).optional(),
     ),
     website: flag('--website <id>', "the website's id in Umami, if the export has several", z.string().optional()),
+    period: flag('--period <first..last>', 'the days of counts of pages, if no file says them', Period.optional()),
     dryRun: flag('--dry-run', 'show what the files have, and add nothing', z.boolean().default(false)),
     json: JSON_FLAG,
     ...INSTANCE_FLAGS,
@@ -45,15 +58,17 @@ export const historyAdd = defineCommand({
       const { args, flags, terminal } = call
       const path = `/api/sites/${flags.site}`
       const { timezone } = await client.read(ManagedSite, 'GET', path)
-      const collected = await collectHistory(args, { tz: timezone, tool: flags.from, website: flags.website })
-      const { tool, days, files } = collected
+      const collected = await collectHistory(args, {
+        ...{ tz: timezone, tool: flags.from, website: flags.website, period: flags.period },
+      })
+      const { tool, days, pages, files } = collected
       if (!flags.json) showCollected(terminal, collected)
       if (flags.dryRun) {
         if (flags.json) printJson(terminal, collected)
         return
       }
       const names = files.map(({ name }) => escapeText(name).slice(-200)).slice(0, 100)
-      const added = await client.read(AddedHistory, 'POST', `${path}/history`, { tool, files: names, days })
+      const added = await client.read(AddedHistory, 'POST', `${path}/history`, { tool, files: names, days, pages })
       if (flags.json) return printJson(terminal, added)
       const { id, left_out } = added
       if (left_out > 0)
@@ -61,14 +76,14 @@ export const historyAdd = defineCommand({
       const { site, data, config } = flags
       const which = repeatFlags({ ...(site === 1 ? {} : { site }), data, config })
       terminal.out(
-        `Added ${countOf(added.days, 'day')} as ${id}; to undo it: readership history delete ${id}${which}\n`,
+        `Added ${added.pages === undefined ? countOf(added.days, 'day') : countOf(added.pages, 'page')} as ${id}; to undo it: readership history delete ${id}${which}\n`,
       )
     }),
 })
 
 const countOf = (n: number, what: string) => `${formatNumber(n)} ${what}${n === 1 ? '' : 's'}`
 
-function showCollected(terminal: Terminal, { files, unused, days }: CollectedHistory): void {
+function showCollected(terminal: Terminal, { files, unused, days, pages }: CollectedHistory): void {
   for (const { name, title, because, rows, broken, skipped } of files) {
     const parts = [
       `${name}: ${title} (${because})`,
@@ -78,7 +93,23 @@ function showCollected(terminal: Terminal, { files, unused, days }: CollectedHis
     ]
     terminal.out(`${escapeText(parts.join(', '))}\n`)
   }
-  for (const name of unused) terminal.out(`${escapeText(name)}: not used, it has no totals of days\n`)
+  for (const name of unused) terminal.out(`${escapeText(name)}: not used, it has neither totals of days nor pages\n`)
+  if (pages) {
+    const totals = (['citations', 'clicks', 'impressions'] as const).flatMap((figure) => {
+      const values = pages.rows.flatMap((page) => page[figure] ?? [])
+      return values.length === 0
+        ? []
+        : [
+            countOf(
+              values.reduce((sum, n) => sum + n, 0),
+              figure.slice(0, -1),
+            ),
+          ]
+    })
+    const count = countOf(pages.rows.length, 'page')
+    terminal.out(`${count} from ${pages.first_day} to ${pages.last_day}: ${totals.join(', ')}\n`)
+    return
+  }
   const sumOf = (figure: 'visitors' | 'visits' | 'pageviews') =>
     days.some((day) => day[figure] !== null)
       ? [
@@ -94,7 +125,7 @@ function showCollected(terminal: Terminal, { files, unused, days }: CollectedHis
 
 export const historyList = defineRequest({
   name: 'history list',
-  summary: 'list the additions of days that other tools counted',
+  summary: 'list the additions of days and pages that other tools counted',
   flags: z.object({ site: SITE_FLAG }),
   result: z.array(History),
   request: ({ flags }) => ['GET', `/api/sites/${flags.site}/history`],
@@ -102,11 +133,12 @@ export const historyList = defineRequest({
     if (histories.length === 0) return terminal.out('None. Add one: readership history add export.zip\n')
     printTable(
       terminal,
-      [right('ID'), 'TOOL', right('DAYS'), 'FIRST', 'LAST', 'ADDED', 'FILES'],
-      histories.map(({ id, tool, days, first_day, last_day, created_at, files }) => [
+      [right('ID'), 'TOOL', right('DAYS'), right('PAGES'), 'FIRST', 'LAST', 'ADDED', 'FILES'],
+      histories.map(({ id, tool, days, pages, first_day, last_day, created_at, files }) => [
         String(id),
         tool,
         formatNumber(days),
+        pages === undefined ? '' : formatNumber(pages),
         first_day,
         last_day,
         created_at.slice(0, 10),
@@ -118,7 +150,7 @@ export const historyList = defineRequest({
 
 export const historyDelete = defineCommand({
   name: 'history delete',
-  summary: 'delete an addition with its days; the site is as it was before',
+  summary: 'delete an addition with its days or pages; the site is as it was before',
   arguments: [{ syntax: '<id>', doc: 'its ID, from history list' }],
   flags: z.object({ site: SITE_FLAG }),
   async run(call) {

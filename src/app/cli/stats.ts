@@ -85,6 +85,11 @@ const ReportFlags = z.object({
   ),
   limit: flag('--limit <rows>', 'with a report: maximum number of rows', z.string().optional()),
 })
+/** A parameter of one report alone, as the API names it. */
+const Parameter = z
+  .string()
+  .regex(/^[a-z_]+=/, 'must be <name>=<value>')
+  .transform((text): [string, string] => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)])
 
 export const stats = defineCommand({
   name: 'stats',
@@ -109,6 +114,12 @@ export const stats = defineCommand({
     ),
     pdf: flag('--pdf <file>', 'the same as PDF, whatever the ending', z.string().min(1, 'must be a file').optional()),
     ...ReportFlags.shape,
+    param: flag(
+      '--param <name=value>',
+      'a parameter of the report in the API, such as minutes=30 (may be repeated)',
+      z.array(Parameter).optional(),
+      true,
+    ),
     sql: flag('--sql', 'with --report: run it and print its SQL statements', z.boolean().default(false)),
     json: JSON_FLAG,
   }),
@@ -118,8 +129,8 @@ export const stats = defineCommand({
     const { csv = fileOf('csv', output), pdf = fileOf('pdf', output) } = flags
     const toFile = csv !== undefined || pdf !== undefined
     const parameters = ReportFlags.parse(flags)
-    const [unused] =
-      report === undefined && !toFile ? Object.entries(parameters).filter(([, v]) => v !== undefined) : []
+    const given = Object.entries({ ...parameters, param: flags.param }).filter(([, value]) => value !== undefined)
+    const [unused] = report === undefined && !toFile ? given : []
     if (unused) throw new Failure(`--${unused[0]} needs a report: name it with --report.`, 2)
     if (sql && (report === undefined || toFile)) throw new Failure('--sql needs --report, and excludes files.', 2)
     if (pdf === '-') throw new Failure('--pdf needs the name of a file.', 2)
@@ -142,7 +153,12 @@ export const stats = defineCommand({
         else terminal.out(formatSummary(terminal, name, range, summary))
         return
       }
-      const request = { report: report ?? 'overview', query: { site: id, range, ...parameters }, csv, pdf }
+      const request = {
+        report: report ?? 'overview',
+        query: { ...Object.fromEntries(flags.param ?? []), site: id, range, ...parameters },
+        csv,
+        pdf,
+      }
       if (toFile) return await reports.saveReport(client, terminal, request)
       if (sql) {
         const statements = await reports.fetchReportSql(client, request)

@@ -56,6 +56,7 @@ export function createReads(
       clock,
     }),
     history: manage.histories.ofSite,
+    countedPages: manage.histories.pagesOfSite,
     foundSections: createSectionFinder(workerClient.events),
     imports: manage.imports.ofSite,
     agentRanges: async () => z.array(RangesStatus).parse(await workerClient.call('holdings')),

@@ -4,7 +4,16 @@ import { parseCount, parseDecimal, parseSeconds, parseShare, parseTime } from '.
 import type { Countable, ExportedHit } from './visit-counter.js'
 
 /** The tools whose exports are known, as `--from` names them. */
-export const TOOLS = ['plausible', 'umami', 'matomo', 'ga4', 'goatcounter', 'simple-analytics'] as const
+export const TOOLS = [
+  'plausible',
+  'umami',
+  'matomo',
+  'ga4',
+  'goatcounter',
+  'simple-analytics',
+  'bing',
+  'search-console',
+] as const
 export type Tool = (typeof TOOLS)[number]
 
 export const TOOL_NAMES: Readonly<Record<Tool, string>> = {
@@ -14,6 +23,8 @@ export const TOOL_NAMES: Readonly<Record<Tool, string>> = {
   ga4: 'Google Analytics',
   goatcounter: 'GoatCounter',
   'simple-analytics': 'Simple Analytics',
+  bing: 'Bing Webmaster Tools',
+  'search-console': 'Search Console',
 }
 
 /** Cells of a row by the names of the columns, in lower case. */

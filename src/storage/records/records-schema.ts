@@ -216,4 +216,12 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
   ),
   // The private key that signs folders of evidence, made with the first one: one row.
   ['create table evidence_keys (seed varchar, created_at timestamp)'],
+  [
+    // Pages as search engines counted them, each number for the whole time of its addition; a null is not known. `pages` is
+    // their number; null: the addition has days.
+    'alter table histories add column pages integer',
+    `create table history_pages (
+      history integer, site integer, hostname varchar, pathname varchar, citations bigint, clicks bigint,
+      impressions bigint)`,
+  ],
 ]

@@ -162,6 +162,12 @@ t.test('commands with a running instance', async (t) => {
     )
     const floor = await command('stats', ...at, '--report', 'suspected', '--suspected', 'exclude')
     t.match(floor, { code: 0, stdout: /A lower bound: / }, 'a report says that it is a lower bound')
+    const own = ['--report', 'answers', '--param', 'by=operator', '--param', 'minutes=30']
+    t.match(
+      JSON.parse((await command('stats', ...at, ...own, '--json')).stdout),
+      { meta: { query: { by: 'operator', minutes: 30 } } },
+      'the parameters of one report alone',
+    )
     const { stdout: statements } = await command('stats', ...at, '--report', 'pages', '--sql')
     t.match(statements, /^\/\* \/api\/stats\/pages \*\/\nselect .*\n {2}.*;\n$/s, 'the SQL of a report')
     t.match(statements, /site_id = 1\n/, 'with its values')
@@ -192,6 +198,9 @@ t.test('commands with a running instance', async (t) => {
       [['--sql'], 2, /--sql needs --report/, 'the summary is many reports'],
       [['--pdf', '-'], 2, /--pdf needs the name of a file/, 'a PDF is not for the terminal'],
       [['--dimension', 'country'], 2, /--dimension needs a report/, 'a flag of reports without a report'],
+      [['--param', 'minutes=30'], 2, /--param needs a report/, 'a parameter of reports without a report'],
+      [['--report', 'answers', '--param', 'minutes'], 2, /--param: must be <name>=<value>/, 'no value'],
+      [['--report', 'answers', '--param', 'minuts=30'], 2, /minuts/, 'a parameter that the report does not have'],
     ]
     for (const [args, exit, says, why] of wrong)
       t.match(await command('stats', ...at, ...args), { code: exit, stdout: '', stderr: says }, why)

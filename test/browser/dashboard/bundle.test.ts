@@ -43,6 +43,7 @@ t.test('each warning of the reads has German words', async (t) => {
     'not_for_audience',
     'not_recorded',
     'no_such_value',
+    'no_counted_pages',
     'window_fixed',
     'comparison_fixed',
   ]

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { zipSync } from 'fflate'
 import t from 'tap'
 import { z } from 'zod'
 import { NewHistory } from '../../../src/manage/other-tools.js'
 import { command } from '../../fixtures/command.js'
+import { directory } from '../../fixtures/files.js'
 import { dataDir } from '../../fixtures/instance.js'
 
 const SAMPLES = 'test/fixtures/exports'
@@ -32,7 +33,7 @@ t.test('an export is shown, added, listed and deleted', async (t) => {
     shown.stdout,
     [
       'plausible-imported_visitors.csv: Plausible export, imported_visitors (columns date, visitors, pageviews, bounces, visits, visit_duration), 21 rows',
-      'plausible-imported_pages.csv: not used, it has no totals of days',
+      'plausible-imported_pages.csv: not used, it has neither totals of days nor pages',
       '21 days from 2024-03-11 to 2024-03-31: 1,326 visitors, 1,603 visits, 5,966 pageviews',
       '',
     ].join('\n'),
@@ -54,6 +55,11 @@ t.test('an export is shown, added, listed and deleted', async (t) => {
   t.match(overview.stdout, /imported_history/)
   t.equal((await run('history', 'delete', '1', ...own)).stderr, 'Deleted history 1.\n')
   t.match(await run('history', 'delete', '1', ...own), { code: 1, stderr: 'error: There is no such history.\n' })
+  const pages = `${directory(t)}/pages.csv`
+  writeFileSync(pages, 'Page,Citations\nhttps://a.example/x,1204\nhttps://a.example/y,6\n')
+  const counted = await run('history', 'add', pages, ...own, '--period', '2026-10-01..2026-10-31')
+  t.match(counted.stdout, /\n2 pages from 2026-10-01 to 2026-10-31: 1,210 citations\nAdded 2 pages as 3; /)
+  t.match((await run('history', 'list', ...own)).stdout, /\n *3 +Bing Webmaster Tools +31 +2 +2026-10-01 /)
   const day = (day: string, bounces: number) => ({ day, visitors: 3, visits: 2, pageviews: 4, bounces, seconds: 5 })
   for (const [file, message, why] of [
     [
@@ -79,6 +85,9 @@ t.test('an export is shown, added, listed and deleted', async (t) => {
   ] as const)
     t.equal(NewHistory.safeParse({ tool: 'A', days: [day('2024-01-01', 1)], ...changed }).success, false, why)
   const faults: [args: string[], code: number, message: RegExp][] = [
+    [['add', pages, ...own, '--period', '2026-10-31..2026-11-02'], 1, /already: delete addition 3 first/],
+    [['add', pages, ...own, '--period', '2026-10-01..2099-01-01'], 2, /2099-01-01 is in the future/],
+    [['add', pages, ...own, '--period', '2026-11-02..2026-11-01'], 2, /--period: must be two days/],
     [['add', zip, '--from', 'piwik'], 2, /--from: must be one of plausible, umami/],
     [
       ['add', `${SAMPLES}/plausible-imported_pages.csv`, ...own],

@@ -2103,6 +2103,7 @@ export interface operations {
                             change?: {
                                 [key: string]: number;
                             };
+                            cited?: number;
                             comparison?: {
                                 [key: string]: number;
                             };
@@ -2117,6 +2118,8 @@ export interface operations {
                             other_page?: number;
                             pathname?: string;
                             same_page?: number;
+                            search_clicks?: number;
+                            search_impressions?: number;
                             stay?: number;
                         }[];
                         meta: components["schemas"]["Meta"];
@@ -7453,6 +7456,7 @@ export interface operations {
                             first_day: string;
                             id: number;
                             last_day: string;
+                            pages?: number;
                             site: number;
                             tool: string;
                         }[];
@@ -7474,7 +7478,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    days: {
+                    days?: {
                         bounces: number | null;
                         day: string;
                         pageviews: number | null;
@@ -7483,6 +7487,17 @@ export interface operations {
                         visits: number | null;
                     }[];
                     files?: string[];
+                    pages?: {
+                        first_day: string;
+                        last_day: string;
+                        rows: {
+                            citations?: number | null;
+                            clicks?: number | null;
+                            hostname: string;
+                            impressions?: number | null;
+                            pathname: string;
+                        }[];
+                    };
                     tool: string;
                 };
             };
@@ -7502,6 +7517,7 @@ export interface operations {
                             id: number;
                             last_day: string;
                             left_out: number;
+                            pages?: number;
                             site: number;
                             tool: string;
                         };

@@ -102,7 +102,7 @@ function warningText(
 const MAX_NAMED_GAPS = 3
 
 /** Warnings about what no view shows: a metric that a readership never has, a window or comparison that a read does not take. */
-const UNSAID = ['not_for_audience', 'window_fixed', 'comparison_fixed']
+const UNSAID = ['not_for_audience', 'window_fixed', 'comparison_fixed', 'no_counted_pages']
 
 /** Says why there are no changes: too little is recorded of the time that answers are compared with. */
 export function NoChange({ of }: { of: readonly Parameters<typeof unrecordedComparison>[0][] }) {

@@ -100,6 +100,10 @@ export const parts: Texts['parts'] = {
       'Enthält Tage, die ein anderes Werkzeug nach seinen Regeln gezählt hat; wer an zweien davon kam, zählt zweimal.',
     history_left_out:
       'Ohne die Tage, die ein anderes Werkzeug gezählt hat: Nur Summen und Zeitreihen ganzer Tage von Menschen haben sie, ohne Filter.',
+    counted_pages:
+      'Zitate und Klicks zählten Suchmaschinen nach eigenen Regeln; über ChatGPT, Claude oder Perplexity sagen sie nichts.',
+    counted_pages_cut: 'Importierte Zahlen von Seiten fehlen, deren Zeit nicht ganz in diesem Zeitraum liegt.',
+    counted_pages_filtered: 'Importierte Zahlen von Seiten fehlen: Sie lassen sich nur nach der Seite filtern.',
     imported_visitors:
       'Enthält Zeiten aus Zugriffsprotokollen, deren Menschen eigene Kennungen haben: Wer auch erfasst wurde, zählt zweimal.',
     no_city_data: 'Keine Zeile hat eine Stadt: Das braucht eine Datei mit Städten (--geoip).',

@@ -1,6 +1,7 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { BothSides } from '../../parts/both-sides.js'
+import { Choices } from '../../parts/buttons.js'
 import { changeColumn, column, countText } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { Mark, MarkKey } from '../../parts/marks.js'
@@ -19,8 +20,8 @@ import { later } from '../../texts/later.js'
 import { DelayChart } from './delay-chart.js'
 
 const LIMIT = 50
-/** Minutes within which a reader follows a fetch: the default of the API. */
-const MINUTES = 10
+/** Minutes within which a reader follows a fetch; the second is the default of the API. */
+const MINUTES = ['5', '10', '30', '60'] as const
 
 type Row = DataOf<'/api/answers'>[number]
 type Summary = Result<'/api/answers/summary'>
@@ -28,10 +29,12 @@ type Summary = Result<'/api/answers/summary'>
 /** Assistants' live fetches beside the readers who came from the same operator soon after. */
 export default function Answers() {
   const texts = later().answers
-  const { operator } = place.value.own
-  const ask = { ...mixedEnvelope(), minutes: MINUTES, operator: operator || undefined }
+  const { operator, minutes: asked } = place.value.own
+  const chosen = MINUTES.find((each) => each === asked) ?? '10'
+  const minutes = Number(chosen)
+  const ask = { ...mixedEnvelope(), minutes, operator: operator || undefined }
   const summary = useRead('/api/answers/summary', ask)
-  const operators = useRead('/api/answers', { ...mixedEnvelope(), minutes: MINUTES, by: 'operator' })
+  const operators = useRead('/api/answers', { ...mixedEnvelope(), minutes, by: 'operator' })
   const pages = useRead('/api/answers', {
     ...ask,
     compare: envelope('agent').compare,
@@ -42,12 +45,22 @@ export default function Answers() {
   return (
     <Sheet title={t().shell.view.answers}>
       <Sentence answers={[summary]} also={[pages]}>
-        {() => sentence(summary)}
+        {() => sentence(summary, minutes)}
       </Sentence>
       <ListPanel
         title={texts.byPage}
         aside={meta?.total !== undefined && quantity('/api/answers total', meta.total).text}
-        right={<ExportMenu report="answers" only="agent" picture={false} more={operator ? { operator } : {}} />}
+        right={
+          <>
+            <MinutesChoice now={chosen} />
+            <ExportMenu
+              report="answers"
+              only="agent"
+              picture={false}
+              more={{ minutes: chosen, ...(operator ? { operator } : {}) }}
+            />
+          </>
+        }
         answer={pages}
         emptyText={texts.none}
         skeleton={10}
@@ -63,7 +76,7 @@ export default function Answers() {
           </div>
         }
       />
-      <DelayChart summary={summary} minutes={MINUTES} />
+      <DelayChart summary={summary} minutes={minutes} operator={operator} />
       <Panel
         span={5}
         title={texts.byOperator}
@@ -83,7 +96,7 @@ export default function Answers() {
             <p class="foot">
               <b>{texts.carefulTitle}</b>
             </p>
-            <p class="foot">{texts.careful(texts.minutes(formatNumber(MINUTES)))}</p>
+            <p class="foot">{texts.careful(texts.minutes(chosen))}</p>
           </>
         )}
       </Panel>
@@ -91,7 +104,14 @@ export default function Answers() {
   )
 }
 
-function sentence({ data }: Summary): readonly unknown[] {
+/** Chooses the minutes within which a reader follows. */
+function MinutesChoice({ now }: { now: (typeof MINUTES)[number] }) {
+  const { own } = place.value
+  const choose = (minutes: string) => go({ own: { ...own, minutes: minutes === '10' ? '' : minutes, page: '' } }, true)
+  return <Choices values={MINUTES} now={now} nameOf={later().answers.minutes} onChoose={choose} />
+}
+
+function sentence({ data }: Summary, minutes: number): readonly unknown[] {
   const texts = later().answers
   const { fetches = 0, followed = 0, delay } = data ?? {}
   if (fetches === 0) return [texts.none]
@@ -102,7 +122,7 @@ function sentence({ data }: Summary): readonly unknown[] {
     ...(followed > 0
       ? texts.followed(
           number('followed', followed, 'people'),
-          MINUTES,
+          minutes,
           delay === undefined ? undefined : formatSeconds(delay),
         )
       : []),
@@ -151,7 +171,44 @@ function pageColumns(rows: readonly Row[]): Column<Row>[] {
     ),
     column(texts.delay, { right: true, width: '150px', phone: 'below-end' }, (row) => <Between of={row} />),
     column(texts.goals, { right: true, width: '64px' }, ({ goals }) => goals !== undefined && formatNumber(goals)),
+    ...countedColumns(rows),
     changeColumn<Row>('fetches', { width: '84px' }),
+  ]
+}
+
+/** Columns of what search engines counted, where it was imported; a page that is not in the file has no number. */
+function countedColumns(rows: readonly Row[]): Column<Row>[] {
+  const texts = later().answers
+  const cited = rows.some((row) => row.cited !== undefined)
+  const clicked = rows.some((row) => row.search_clicks !== undefined)
+  const absent = <span class="muted small reason">{texts.notInFile}</span>
+  const clicks = ({ search_clicks: n, search_impressions: shown = 0 }: Row) =>
+    n !== undefined && texts.ofAll(formatNumber(n), formatNumber(shown))
+  return [
+    ...(cited
+      ? [
+          column<Row>(texts.cited, { right: true, width: '92px' }, (row) =>
+            row.cited === undefined ? absent : <span class="muted">{formatNumber(row.cited)}</span>,
+          ),
+        ]
+      : []),
+    ...(clicked
+      ? [
+          column<Row>(texts.clicked, { right: true, width: '112px' }, (row) => (
+            <span class="muted">{clicks(row) || absent}</span>
+          )),
+        ]
+      : []),
+    {
+      ...{ key: 'counted', head: texts.counted, phone: 'third', phoneOnly: true },
+      cell: (row) => {
+        const parts = [
+          row.cited !== undefined && `${texts.cited}: ${formatNumber(row.cited)}`,
+          row.search_clicks !== undefined && `${texts.clicked}: ${clicks(row)}`,
+        ].filter(Boolean)
+        return parts.length > 0 && <span class="muted small">{parts.join(' · ')}</span>
+      },
+    },
   ]
 }
 

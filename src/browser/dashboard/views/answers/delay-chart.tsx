@@ -11,12 +11,14 @@ import { later } from '../../texts/later.js'
 interface DelayChartProps {
   summary: Result<'/api/answers/summary'>
   minutes: number
+  /** The operator that is chosen. */
+  operator: string | undefined
 }
 
 const [TOP, BOTTOM, LEFT] = [44, 250, 34]
 
 /** How soon readers followed, beside the level that is expected by chance. */
-export function DelayChart({ summary, minutes }: DelayChartProps) {
+export function DelayChart({ summary, minutes, operator }: DelayChartProps) {
   const texts = later().answers
   const { data } = summary
   return (
@@ -37,7 +39,11 @@ export function DelayChart({ summary, minutes }: DelayChartProps) {
               {texts.keyChance}
             </span>
           </span>
-          <ExportMenu report="answers/summary" only="agent" />
+          <ExportMenu
+            report="answers/summary"
+            only="agent"
+            more={{ minutes: `${minutes}`, ...(operator ? { operator } : {}) }}
+          />
         </>
       }
       answers={[summary]}
