@@ -63,7 +63,7 @@ t.test('a break is found, and the changelog can name it', async (t) => {
     'api GET /api/a',
     'api GET /api/a 200 application/json $.data.visitors: integer',
     'api GET /api/a query site',
-    'api POST /api/a body',
+    'api POST /api/a',
     'api POST /api/a body application/json $.old: object',
     'command stats',
     'command stats flag --range <range>',
