@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, get } from 'node:http'
 import t from 'tap'
 import { z } from 'zod'
@@ -88,3 +89,28 @@ t.test(
     t.equal(await pageOf('/text'), undefined, 'a page with its text')
   },
 )
+
+t.test('the tracker describes a document of up to 3,000 elements', async (t) => {
+  const browser = await openBrowser(t)
+  const tab = await (await browser.newContext()).newPage()
+  const source = readFileSync('dist/src/browser/tracker/document-text.js', 'utf8')
+  /** Describes a document with so many elements: paragraphs with a link each, beside `html`, `head` and `body`. */
+  const describe = async (elements: number) => {
+    const row = '<p>Oak is a hard <a href="/oak">wood</a>.</p>'
+    await tab.setContent(`<html><head></head><body>${row.repeat((elements - 3) / 2)}</body></html>`)
+    const code = `${source.replace('export const', 'const')}
+      ;(() => { const began = performance.now(); const found = describeDocument(); return [performance.now() - began, found] })()`
+    return z
+      .tuple([z.number(), z.tuple([z.int(), z.int(), z.int(), z.string()]).optional()])
+      .parse(await tab.evaluate(code))
+  }
+  const times: number[] = []
+  for (let n = 0; n < 5; n++) {
+    const [ms, found] = await describe(2_999)
+    // 1,498 times the 15 characters of `Oakisahardwood.`
+    t.match(found, [1_498 * 15, 1_498, 0, 'Oak is a hard wood. Oak'], 'the whole document')
+    times.push(ms)
+  }
+  t.comment(`3,000 elements: ${times.map((ms) => ms.toFixed(1)).join(', ')} ms`)
+  t.equal((await describe(3_001))[1], undefined, 'a larger one is not read')
+})
