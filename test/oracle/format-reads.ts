@@ -229,7 +229,7 @@ function recountLinks(hours: number, { passes, selects }: Selection) {
   }
 }
 
-/** What filters select of llms.txt: fetches, and paths of its links. */
+/** The selection of filters in llms.txt: fetches, and paths of its links. */
 interface Selection {
   passes: (row: Fetch) => boolean
   selects: (pathname: string) => boolean

@@ -107,12 +107,12 @@ function sumUp(cells: readonly Cell[], twins: number) {
   const unknown = count(({ accepts }) => accepts === undefined)
   const asked = count(({ accepts }) => accepts === 'markdown')
   const served = count((cell) => cell.accepts === 'markdown' && cell.served === 'markdown')
-  const known = count((cell) => cell.accepts === 'markdown' && cell.served !== undefined)
+  const typed = count((cell) => cell.accepts === 'markdown' && cell.served !== undefined)
   return {
     fetches,
     ...(unknown > 0 ? { unknown } : {}),
     ...(fetches > unknown ? { markdown_asked: asked, markdown_served: served } : {}),
-    ...(known > 0 ? { markdown_share: served / known } : {}),
+    ...(typed > 0 ? { markdown_share: served / typed } : {}),
     twins,
   }
 }

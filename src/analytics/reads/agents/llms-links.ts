@@ -82,11 +82,11 @@ export default defineRead({
   run: async (context, { hostname, hours }) => {
     const { plan } = context
     const within = hours * HOUR_MS
-    const found = await findLinks(context, hostname, within)
-    const { name, current } = found
-    const isKnown = found.times.length > 0
-    const passes = await pathFilter(context, name ?? '', found.times)
-    const [times, targets] = [found.times.filter(passes), found.targets.filter(passes)]
+    const listed = await findLinks(context, hostname, within)
+    const { name, current } = listed
+    const isKnown = listed.times.length > 0
+    const passes = await pathFilter(context, name ?? '', listed.times)
+    const [times, targets] = [listed.times.filter(passes), listed.targets.filter(passes)]
     const reads = await context.rows(sql`${llmsReads(plan, name)} order by agent_id, pathname`)
     const options = { hostname: name ?? '', links: times, within }
     const follow = async (by: readonly ('agent_id' | 'pathname')[], order: string) => {
