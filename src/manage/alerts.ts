@@ -28,7 +28,10 @@ export const ALERT_KINDS = [
   'policy_changed',
   'agent_errors',
   'budget',
+  'old_edition',
 ] as const
+/** Days after which a page should have been read again. */
+const DEFAULT_EDITION_DAYS = 7
 /** The numbers that an alert of kind `budget` may compare. */
 const BUDGET_METRICS: readonly string[] = ['cost', 'bytes']
 export const ALERT_OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const
@@ -36,7 +39,7 @@ export const ALERT_OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const
 const Kind = z
   .enum(ALERT_KINDS)
   .describe(
-    "The kind says which number of the window is compared with `value`. `threshold`: the metric. `change`: its relative change against the window before (-0.3 is a fall of 30 %). `new_agent`: agents never seen before, of the catalogue or verified, without spoofed claims. `unverified_agent`: fetches with a spoofed claim. `policy_violation`: fetches that robots.txt disallowed, without those in `grace`. `policy_changed`: new versions of robots.txt and llms.txt. `agent_errors`: agent fetches with a status of 400 or more. `budget`: what agents' fetches cost at the site's prices, or their bytes; with filters without fetches that only claim a name.",
+    "The kind says which number of the window is compared with `value`. `threshold`: the metric. `change`: its relative change against the window before (-0.3 is a fall of 30 %). `new_agent`: agents never seen before, of the catalogue or verified, without spoofed claims. `unverified_agent`: fetches with a spoofed claim. `policy_violation`: fetches that robots.txt disallowed, without those in `grace`. `policy_changed`: new versions of robots.txt and llms.txt. `agent_errors`: agent fetches with a status of 400 or more. `budget`: what agents' fetches cost at the site's prices, or their bytes; with filters without fetches that only claim a name. `old_edition`: days since a page changed whose readers in the window came from an operator of which no search or assistant agent has read it since; the most of any page. Filters are on `hostname` and `pathname` only.",
   )
 const Op = z.enum(ALERT_OPERATORS)
 const Minutes = z
@@ -59,7 +62,7 @@ const Channels = z
 const Value = z
   .number()
   .describe(
-    'The limit. Default `gte` 1 for kinds other than `threshold`, `change` and `budget`; `budget` has the default `gt` alone.',
+    'The limit. Default `gte` 1 for kinds other than `threshold`, `change` and `budget`; `budget` has the default `gt` alone. `old_edition`: `gte` 7.',
   )
 
 const alertFields = {
@@ -117,6 +120,9 @@ export const AlertSecret = z
 
 const fieldError = (message: string, field: string) => new ApiError('validation_error', message, field)
 
+const isAboutPages = (filter: Filter): boolean =>
+  'dimension' in filter && (filter.dimension === 'hostname' || filter.dimension === 'pathname')
+
 /** Returns the alert in canonical names. Throws `validation_error` with the field if its parts do not fit together. */
 export function normaliseAlert({ metric, audience: requested, op, value, ...rest }: z.infer<typeof NewAlert>): Alert {
   const { kind, channels } = rest
@@ -143,7 +149,11 @@ export function normaliseAlert({ metric, audience: requested, op, value, ...rest
     throw fieldError(`An alert of kind ${kind} needs the audience agent.`, 'audience')
   if (kind === 'policy_changed' && filters.length > 0)
     throw fieldError('An alert of kind policy_changed takes no filters.', 'filters')
-  return { ...rest, filters, audience: 'agent', op: op ?? 'gte', value: value ?? 1 }
+  // A filter on agents would make readers of other operators wait for agents that it leaves out.
+  if (kind === 'old_edition' && !filters.every(isAboutPages))
+    throw fieldError('An alert of kind old_edition takes filters on hostname and pathname only.', 'filters')
+  const fallback = kind === 'old_edition' ? DEFAULT_EDITION_DAYS : 1
+  return { ...rest, filters, audience: 'agent', op: op ?? 'gte', value: value ?? fallback }
 }
 
 const StoredAlert = z

@@ -45,6 +45,18 @@ t.test('alerts and reports: valid bodies are accepted, others return 422 with th
     ['alerts', { ...alert, kind: 'budget', audience: 'agent' }, 'metric', 'a budget of visitors'],
     ['alerts', { ...alert, kind: 'budget', audience: 'human', metric: 'cost' }, 'audience', 'a budget of people'],
     ['alerts', { ...alert, kind: 'budget', audience: 'agent', metric: 'cost', value: undefined }, 'value', 'no budget'],
+    [
+      'alerts',
+      {
+        ...alert,
+        kind: 'old_edition',
+        audience: 'agent',
+        metric: undefined,
+        filters: [{ dimension: 'operator', op: 'is', value: 'OpenAI' }],
+      },
+      'filters',
+      'other operators would wait for agents that are left out',
+    ],
     ['alerts', { ...alert, window_minutes: 4 }, 'window_minutes', 'too short'],
     ['alerts', { ...alert, window_minutes: 44_641 }, 'window_minutes', 'too long'],
     ['alerts', { ...alert, window_minutes: 5.5 }, 'window_minutes', 'not a whole number'],

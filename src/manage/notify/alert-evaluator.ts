@@ -47,9 +47,10 @@ const COMPARE = {
   lte: (a: number, b: number) => a <= b,
 } as const
 
-/** Reports whether a verdict holds however many rows are missing: a count can only have been larger. */
+/** Reports whether a verdict holds however many rows are missing: a count can only have been larger, a time without a read shorter. */
 const isConclusive = ({ kind, metric, op }: Pick<Alert, 'kind' | 'metric' | 'op'>, verdict: boolean): boolean =>
   kind !== 'change' &&
+  kind !== 'old_edition' &&
   (metric === undefined || kind === 'budget' || isCount(metric)) &&
   verdict === (op === 'gt' || op === 'gte')
 

@@ -69,6 +69,7 @@ const KIND_DESCRIPTIONS = {
   policy_changed: 'new versions of robots.txt or llms.txt',
   agent_errors: 'agent fetches with a status of 400 or more',
   budget: "cost of agents' fetches at the site's prices",
+  old_edition: 'days in which an operator that sends readers has not read a changed page',
 } as const
 const AUDIENCE_NAMES: Readonly<Record<string, string>> = { human: 'people', agent: 'agents', all: 'people and agents' }
 

@@ -6,8 +6,10 @@ import { prepareRead, type ReadDependencies, runRead } from '../../analytics/que
 import type { Read } from '../../analytics/query/read.js'
 import agentsBreakdown from '../../analytics/reads/agents/breakdown.js'
 import bill from '../../analytics/reads/bill.js'
+import editions from '../../analytics/reads/editions.js'
 import violations from '../../analytics/reads/policy/violations.js'
 import overview from '../../analytics/reads/stats/overview.js'
+import { DAY_MS } from '../../base/time-units.js'
 import type { Records } from '../../storage/store.js'
 import type { Alert } from '../alerts.js'
 
@@ -68,6 +70,8 @@ function alertRead(alert: Alert, window: Window): { read: Read; query: URLSearch
       return { read: violations, query: alertQuery(alert, window, { limit: String(MAX_ROWS) }) }
     case 'budget':
       return { read: bill, query: alertQuery(alert, window) }
+    case 'old_edition':
+      return { read: editions, query: alertQuery({ ...alert, audience: 'all' }, window, { limit: String(MAX_ROWS) }) }
     case 'policy_changed':
       return undefined
   }
@@ -96,6 +100,10 @@ const Line = z.looseObject({
   bytes: z.number().optional(),
 })
 const Bill = z.object({ lines: z.array(Line) })
+const Operators = z.array(z.object({ operator: z.string(), readers: z.number(), state: z.string() }))
+const Editions = z.array(
+  z.object({ hostname: z.string(), pathname: z.string(), changed_at: z.string().optional(), operators: Operators }),
+)
 
 const optionalValue = (value: unknown): { value?: number } => (typeof value === 'number' ? { value } : {})
 
@@ -132,6 +140,8 @@ export async function measureAlert(
     }
     case 'budget':
       return measureBudget(alert, Bill.parse(data).lines)
+    case 'old_edition':
+      return measureOldEditions(Editions.parse(data), window)
     default: {
       const metric = { threshold: alert.metric, unverified_agent: 'spoofed', agent_errors: 'fetches' }[
         String(alert.kind)
@@ -158,6 +168,20 @@ function measureBudget({ metric, filters }: Alert, lines: z.output<typeof Bill>[
       .slice(0, MAX_DETAILS)
       .map(({ kind, operator = kind, amount }) => ({ operator, [metric ?? 'cost']: amount })),
   }
+}
+
+/** Finds the operators that sent readers to a page and have not read it since it changed; the longest time counts. */
+function measureOldEditions(pages: z.output<typeof Editions>, { end }: Window): Measurement {
+  const overdue = pages.flatMap(({ hostname, pathname, changed_at, operators }) => {
+    if (changed_at === undefined) return []
+    // Rounded down, so that a day is whole.
+    const days = Math.floor(((end.getTime() - Date.parse(changed_at)) / DAY_MS) * 100) / 100
+    return operators
+      .filter(({ state }) => state === 'old' || state === 'never')
+      .map(({ operator, readers }) => ({ operator, hostname, pathname, days, readers }))
+  })
+  const details = overdue.toSorted((a, b) => b.days - a.days || b.readers - a.readers)
+  return { value: details[0]?.days ?? 0, details: details.slice(0, MAX_DETAILS) }
 }
 
 /** Reports whether the agent made a fetch itself: spoofed ones only claim its name. */

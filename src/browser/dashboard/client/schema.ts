@@ -1479,7 +1479,7 @@ export interface operations {
                             }[];
                             id: number;
                             /** @enum {string} */
-                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget" | "old_edition";
                             last_fired_at?: string;
                             metric?: string;
                             name: string;
@@ -1521,7 +1521,7 @@ export interface operations {
                         [key: string]: unknown;
                     };
                     /** @enum {string} */
-                    kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
+                    kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget" | "old_edition";
                     metric?: string;
                     name: string;
                     /** @enum {string} */
@@ -1553,7 +1553,7 @@ export interface operations {
                             }[];
                             id: number;
                             /** @enum {string} */
-                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget" | "old_edition";
                             last_fired_at?: string;
                             metric?: string;
                             name: string;
@@ -1598,7 +1598,7 @@ export interface operations {
                             }[];
                             id: number;
                             /** @enum {string} */
-                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget" | "old_edition";
                             last_fired_at?: string;
                             metric?: string;
                             name: string;
@@ -1655,7 +1655,7 @@ export interface operations {
                         [key: string]: unknown;
                     };
                     /** @enum {string} */
-                    kind?: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
+                    kind?: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget" | "old_edition";
                     metric?: string | null;
                     name?: string;
                     op?: ("gt" | "gte" | "lt" | "lte") | null;
@@ -1685,7 +1685,7 @@ export interface operations {
                             }[];
                             id: number;
                             /** @enum {string} */
-                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget";
+                            kind: "threshold" | "change" | "new_agent" | "unverified_agent" | "policy_violation" | "policy_changed" | "agent_errors" | "budget" | "old_edition";
                             last_fired_at?: string;
                             metric?: string;
                             name: string;

@@ -1,3 +1,4 @@
+import { counted } from '../../state/format.js'
 import type { Texts } from '../shape.js'
 export const settings: Texts['settings'] = {
   sections: {
@@ -117,7 +118,11 @@ export const settings: Texts['settings'] = {
       policy_changed: 'robots.txt oder llms.txt ändert sich',
       agent_errors: 'Agenten treffen auf Fehler',
       budget: 'Agenten kosten mehr als ein Budget',
+      old_edition: 'Ein Assistent liest eine geänderte Seite nicht wieder',
     },
+    since: 'Tage seit der Änderung',
+    sinceHint: 'Es zählen Leser, die sein Betreiber im Zeitraum unten brachte.',
+    days: (n) => counted(n, 'Tag', 'Tage'),
     cost: 'Kosten zu Ihren Preisen',
     ofOperator: 'Nur dieser Betreiber',
     ofOperatorHint: 'Der Name wie unter Agenten, etwa OpenAI. Leer: alle Agenten zusammen.',

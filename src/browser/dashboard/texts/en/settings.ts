@@ -1,3 +1,4 @@
+import { counted } from '../../state/format.js'
 import type { Quantity } from '../quantity.js'
 
 export const settings = {
@@ -117,7 +118,11 @@ export const settings = {
       policy_changed: 'robots.txt or llms.txt changes',
       agent_errors: 'Agents meet errors',
       budget: 'Agents cost more than a budget',
+      old_edition: 'An assistant does not read a changed page again',
     },
+    since: 'Days since the change',
+    sinceHint: 'Readers that its operator sent in the time below count.',
+    days: (n: number) => counted(n, 'day', 'days'),
     cost: 'Cost at your prices',
     ofOperator: 'Only this operator',
     ofOperatorHint: 'The name as in Agents, such as OpenAI. Empty: all agents together.',

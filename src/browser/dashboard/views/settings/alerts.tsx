@@ -19,10 +19,12 @@ const KINDS = [
   'policy_changed',
   'agent_errors',
   'budget',
+  'old_edition',
 ] as const
 const METRICS = ['visitors', 'sessions', 'pageviews', 'events', 'fetches', 'agents', 'bounce', 'duration'] as const
 const BUDGETS = ['cost', 'bytes'] as const
 const AUDIENCES = ['human', 'agent', 'all'] as const
+const WEEK_MINUTES = 10_080
 const OPS = ['gt', 'gte', 'lt', 'lte'] as const
 
 /** A line is an e-mail address or the address of a webhook. */
@@ -81,6 +83,7 @@ export function Alerts() {
             ...(counted && op ? { op } : {}),
             ...(isOfReadership(kind) && audience ? { audience } : {}),
             ...(kind === 'budget' ? { filters: byOperator(textOf(fields, 'operator')) } : {}),
+            ...(kind === 'old_edition' ? { value: Number(textOf(fields, 'value')) } : {}),
             ...(counted ? { value: Number(textOf(fields, 'value')), metric: textOf(fields, 'metric') } : {}),
           }
         },
@@ -106,6 +109,7 @@ const metricText = (metric: string): string =>
 
 function describe({ kind, metric, op, value, window_minutes }: Alert): string {
   const texts = t().settings.alerts
+  if (kind === 'old_edition') return `${texts.kinds[kind]}: ${texts.days(value)}`
   if (!isCounted(kind)) return texts.kinds[kind]
   return `${metricText(metric ?? '')} ${t().shell.operators[op] ?? op} ${value} / ${window_minutes} min`
 }
@@ -159,13 +163,25 @@ function AlertFields({ row }: { row: Alert | undefined }) {
           />
         </>
       )}
+      {kind === 'old_edition' && (
+        <Input
+          label={texts.since}
+          hint={texts.sinceHint}
+          name="value"
+          type="number"
+          min="1"
+          required
+          defaultValue={row?.value ?? 7}
+        />
+      )}
       <Input
+        key={kind === 'old_edition' ? kind : ''}
         label={texts.window}
         name="window_minutes"
         type="number"
         min="1"
         required
-        defaultValue={row?.window_minutes ?? 60}
+        defaultValue={row?.window_minutes ?? (kind === 'old_edition' ? WEEK_MINUTES : 60)}
       />
       <Lines
         label={texts.to}
