@@ -42,7 +42,6 @@ interface SettingInfo {
   deprecated?: string
 }
 const settingInfo = z.registry<SettingInfo>()
-
 /** Describes a setting for `--help`; `value` names the flag's value. */
 function setting<T extends z.ZodType>(
   value: string | undefined,
@@ -57,6 +56,7 @@ const switchSetting = (doc: string) => {
   const word = z.union([z.boolean(), z.stringbool()], { error: 'must be true or false' }).default(false)
   return setting(undefined, doc, word, { switch: true })
 }
+const onOffSetting = (doc: string) => setting('on|off', doc, z.enum(['on', 'off'], 'must be on or off').default('on'))
 const listSetting = <T extends z.ZodType>(value: string, doc: string, item: T, preset: z.output<T>[] = []) =>
   setting(value, doc, listOf(item).default(preset), { list: true })
 
@@ -115,7 +115,8 @@ const Settings = z.strictObject({
   ),
   disable_registration: switchSetting('close registration of new accounts; also SERVICE_DISABLE_REGISTRATION'),
   private_webhooks: switchSetting('allow webhooks to addresses of private networks'),
-  rules: setting('on|off', 'whether rules for agents decide', z.enum(['on', 'off'], 'must be on or off').default('on')),
+  rules: onOffSetting('whether rules for agents decide'),
+  page_samples: onOffSetting('whether the proxy copies few pages, to find when their texts change'),
   workers: setting(
     'number',
     'processes that serve the site and share its port; the store stays one more process',
@@ -263,7 +264,6 @@ const ENV_CONFIG = 'READERSHIP_CONFIG'
 /** Variables of the repository's tests, which start programs with their own environment. */
 const TEST_PREFIX = 'READERSHIP_TEST_'
 const DEFAULT_FILE = 'readership.yaml'
-
 const unknownSetting = (what: string, name: string, known: readonly string[]) =>
   new ConfigError(`${what} is not a setting${suggestName(name, known)}`, name)
 

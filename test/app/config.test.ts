@@ -40,6 +40,8 @@ t.test('precedence: defaults, file, environment, flags', async (t) => {
     ],
     [{}, 'inject', false, 'pages stay as they are'],
     [{ flags: { inject: 'true' } }, 'inject', true, 'a switch'],
+    [{}, 'page_samples', 'on', 'pages are sampled'],
+    [{ env: { READERSHIP_PAGE_SAMPLES: 'off' } }, 'page_samples', 'off', 'or not'],
     [{ flags: { min_free_disk: '0' } }, 'min_free_disk', 0, 'no reserve'],
     [{ flags: { min_free_disk: '1.5GiB' } }, 'min_free_disk', 1_610_612_736, '1.5 * 1024^3'],
     [{ flags: { min_free_disk: '20 mb' } }, 'min_free_disk', 20_000_000, 'decimal, any case'],

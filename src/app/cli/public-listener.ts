@@ -3,6 +3,7 @@ import type { ProxyCounts } from '../../api/metrics.js'
 import { scriptName } from '../../api/tracker-script.js'
 import { clientAddress, isLocatable, isTrusted, parseAddress, parseTrust, type Trust } from '../../base/address.js'
 import type { Log } from '../../base/log.js'
+import type { SampledPage } from '../../capture/sampled-page.js'
 import { readCertificate, type TlsCertificate } from '../../site/proxy/certificate.js'
 import { isUnderBasePath } from '../../site/proxy/node-handler.js'
 import { schemeOf } from '../../site/proxy/observe-request.js'
@@ -11,7 +12,7 @@ import type { Incoming, Outgoing } from '../../site/proxy/response-writer.js'
 import { createTlsListener } from '../../site/proxy/tls-listener.js'
 import { createUpgrader } from '../../site/proxy/upgrade.js'
 import type { LiveRules } from '../../site/rules/live-rules.js'
-import type { Config } from '../config.js'
+import { type Config, isShipping } from '../config.js'
 import type { Instance } from '../instance/instance.js'
 import { Failure } from './terminal.js'
 
@@ -92,6 +93,7 @@ export function createPublicListener(config: Config, deps: PublicListenerDeps): 
     const site = instance.siteOf(hostname)
     return site === undefined ? undefined : `${config.base_path}/${scriptName()}?site=${site}`
   }
+  const onSampledPage = (page: SampledPage) => instance.pageSampled(page)
   const isServicePath = (path: string) => isUnderBasePath(config.base_path, path)
   const headersTimeout = config.origin_headers_timeout * 1000
   const idleTimeout = config.origin_idle_timeout * 1000
@@ -120,7 +122,7 @@ export function createPublicListener(config: Config, deps: PublicListenerDeps): 
     isServicePath,
     serve: (req, res) => serve(req, res, { ip: address(req), scheme: requestScheme(req, scheme, trust) }),
     onPolicyChange: (hostname, path, at) => instance.policySeen(hostname, path, at),
-    onSampledPage: (page) => instance.pageSampled(page),
+    ...(config.page_samples === 'on' && !isShipping(config) ? { onSampledPage } : {}),
     ...(config.inject ? { scriptFor } : {}),
     upgrade: (req, socket, head) => upgrader.upgrade(req, socket, head),
     headersTimeout,

@@ -46,6 +46,7 @@ export const PROXY_SETTINGS: readonly SettingName[] = [
     'tls_cert',
     'tls_key',
     'inject',
+    'page_samples',
     'expose',
     'origin_headers_timeout',
     'origin_idle_timeout',

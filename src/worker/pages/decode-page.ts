@@ -1,5 +1,5 @@
 import { promisify, TextDecoder } from 'node:util'
-import { brotliDecompress, gunzip, inflate, inflateRaw, type ZlibOptions } from 'node:zlib'
+import zlib, { brotliDecompress, gunzip, inflate, inflateRaw, type ZlibOptions } from 'node:zlib'
 import type { SampledPage } from '../../capture/sampled-page.js'
 
 /** A larger page is not read: it would keep the worker from its rows. */
@@ -11,10 +11,18 @@ type Decompress = (body: Uint8Array, options: ZlibOptions) => Promise<Buffer>
 const decompressWithHeader: Decompress = promisify<Uint8Array, ZlibOptions, Buffer>(inflate)
 const decompressRaw: Decompress = promisify<Uint8Array, ZlibOptions, Buffer>(inflateRaw)
 const decompressGzip: Decompress = promisify<Uint8Array, ZlibOptions, Buffer>(gunzip)
+/** Absent before Node 22.15. */
+const zstdDecompress: unknown = Reflect.get(zlib, 'zstdDecompress')
+const decompressZstd: Decompress = (body, options) =>
+  new Promise((done, fail) => {
+    if (typeof zstdDecompress !== 'function') return fail(new Error('this Node has no Zstandard'))
+    zstdDecompress(body, options, (error: Error | null, bytes: Buffer) => (error ? fail(error) : done(bytes)))
+  })
 const DECOMPRESS: ReadonlyMap<string, Decompress> = new Map([
   ['gzip', decompressGzip],
   ['x-gzip', decompressGzip],
   ['br', promisify<Uint8Array, ZlibOptions, Buffer>(brotliDecompress)],
+  ['zstd', decompressZstd],
   // Some servers leave out the header of zlib (RFC 9110 8.4.1.2).
   ['deflate', (body, options) => decompressWithHeader(body, options).catch(() => decompressRaw(body, options))],
 ])
