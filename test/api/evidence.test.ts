@@ -183,6 +183,10 @@ t.test('a folder states what the rows hold, and nothing of other rows', async (t
     { status: 403, content_type: 'text/plain', fetches: 1 },
     { status: 402, fetches: 1 },
   ])
+  t.match(document.user_agents, [
+    { user_agent: 'GPTBot/1.2', fetches: 5 },
+    { user_agent: HOSTILE, fetches: 1 },
+  ])
   t.match(document.robots_reads, [{ at: day(11, 8).toISOString() }, { at: day(12, 8).toISOString(), status: 503 }])
   const words = document.statements.join('\n')
   t.notMatch(

@@ -195,10 +195,14 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
       for (const [column, value] of Object.entries(expected)) t.strictSame(row?.[column], value, `${why}: ${column}`)
     }
     const imported = { import_id: 7, import_key: 2n ** 64n - 2n }
-    await store.append({ events: [], agent_events: [agentRow({ verified: false, bytes: 2 ** 53 - 1, ...imported })] })
-    const [agent] = await store.query(
-      sql`select verified, bytes, is_pageview, ip_hash, robots_allowed, import_id, import_key from agent_events`,
+    const proven = { proof: "https://keys.example/ü'\\", proof_at: new Date('2026-03-29T01:00:00.001Z') }
+    const rows = [agentRow({ verified: false, bytes: 2 ** 53 - 1, ...imported }), agentRow({ bytes: 1, ...proven })]
+    await store.append({ events: [], agent_events: rows })
+    const [agent, verified] = await store.query(
+      sql`select verified, bytes, is_pageview, ip_hash, robots_allowed, import_id, import_key, proof, proof_at
+        from agent_events order by bytes desc`,
     )
+    t.match(verified, proven, 'the list that verified a fetch, and the age of its copy')
     t.strictSame(agent, {
       verified: false,
       bytes: 9007199254740991,
@@ -207,6 +211,7 @@ export function storeContract(t: Test, open: (t: Test) => Promise<Store>): void 
       robots_allowed: null,
       import_id: 7,
       import_key: 'fffffffffffffffe',
+      ...{ proof: null, proof_at: null },
     })
   })
 

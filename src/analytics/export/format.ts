@@ -89,7 +89,7 @@ const READERS_WORDS: Readonly<Record<string, string>> = {
   session: 'visit',
   sessions: 'visits',
 }
-const UPPER = new Set(['asn', 'cls', 'fcp', 'id', 'inp', 'lcp', 'os', 'ttfb', 'url', 'utm'])
+const UPPER = new Set(['asn', 'cls', 'fcp', 'id', 'inp', 'lcp', 'os', 'sha256', 'ttfb', 'url', 'utm'])
 /** Formats `people.exit_rate` as `People exit rate`, and `visitors` as `People`. */
 export const formatLabel = (name: string): string => {
   const words = name.split(/[._]/).map((word) => (UPPER.has(word) ? word.toUpperCase() : (READERS_WORDS[word] ?? word)))

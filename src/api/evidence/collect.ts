@@ -12,6 +12,9 @@ import { createRobotsVersions, lineOf, type VersionsOfHosts } from './robots-ver
 const READS_BEFORE_MS = 30 * DAY_MS
 /** Fetches of robots.txt that a folder lists. */
 const MAX_READS = 200
+/** User agents that a folder names, those with most fetches. Clients choose them, and the memory for sums is bounded. */
+const MAX_USER_AGENTS = 20
+const MAX_SUMS = 10_000
 /** Hostnames whose versions of robots.txt are looked up, those with most fetches first. */
 const MAX_HOSTNAMES = 50
 
@@ -117,14 +120,14 @@ const StoredRead = StoredFetch.pick({
 })
 type LastRead = Awaited<ReturnType<typeof listReads>>['lastRead']
 
-/** Counts fetches by the fields that name a sum. They come in the order of their times. */
+/** Counts fetches by the fields that name a sum, for `MAX_SUMS` sums. Fetches come in the order of their times. */
 function createSums<T extends object>() {
   const sums = new Map<string, T & Sum>()
   return {
     add(at: string, fields: T): T & Sum {
       const key = JSON.stringify(fields)
       const sum = sums.get(key) ?? { ...fields, fetches: 0, first: at, last: at }
-      sums.set(key, sum)
+      if (sums.size < MAX_SUMS) sums.set(key, sum)
       return Object.assign(sum, { fetches: sum.fetches + 1, last: at })
     },
     list: () => [...sums.values()].sort((a, b) => b.fetches - a.fetches),
@@ -139,6 +142,7 @@ function createTally(versions: VersionsOfHosts, lastRead: LastRead) {
   const ownRules = createSums<{ id: number; action: string }>()
   const identity = createSums<{ verification: string; proof: string | null }>()
   const served = createSums<{ status: number; content_type: string | null }>()
+  const userAgents = createSums<{ user_agent: string }>()
   /** Seconds, by the sum of `identity`. */
   const oldest = new Map<object, number>()
   return {
@@ -164,6 +168,7 @@ function createTally(versions: VersionsOfHosts, lastRead: LastRead) {
         ownRules.add(at, { id: rule, action })
       }
       served.add(at, { status, content_type })
+      userAgents.add(at, { user_agent: fetch.user_agent })
       const sum = identity.add(at, { verification, proof })
       if (proof_at === null) return
       const age = Math.round((time - proof_at.getTime()) / 1000)
@@ -172,6 +177,7 @@ function createTally(versions: VersionsOfHosts, lastRead: LastRead) {
     finish: () => ({
       counts: { ...count, left_out: count.fetches - fetches.length, rows_sha256: digest.digest('hex') },
       ...{ rules: rules.list(), own_rules: ownRules.list(), served: served.list(), fetches },
+      user_agents: userAgents.list().slice(0, MAX_USER_AGENTS),
       identity: identity.list().map((sum) => ({ ...sum, oldest_s: oldest.get(sum) ?? null })),
     }),
   }

@@ -105,6 +105,7 @@ export const EvidenceDocument = z
         oldest_s: z.number().nullable().describe('The greatest age of that copy at a fetch; negative: fetched later.'),
       }),
     ),
+    user_agents: z.array(Sum.extend({ user_agent: text })).describe('The 20 with most fetches.'),
     served: z.array(Sum.extend({ status: z.int(), content_type: maybe })),
     fetches: z.array(Fetch).describe(`The first ${MAX_FETCHES}, the oldest first.`),
     not_recorded: z.array(z.object({ start: Instant, end: Instant, reason: text })),

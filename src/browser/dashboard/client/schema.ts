@@ -908,6 +908,12 @@ export interface components {
                 timezone: string;
             };
             statements: string[];
+            user_agents: {
+                fetches: number;
+                first: string;
+                last: string;
+                user_agent: string;
+            }[];
             window: {
                 end: string;
                 start: string;

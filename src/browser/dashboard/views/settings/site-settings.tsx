@@ -107,6 +107,7 @@ function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecor
   return (
     <Form action={parts.save} submit={edit.store}>
       <SiteFields of={of} />
+      <SectionField site={of.id} lines={of.sections} />
       <h3 class="section-title">{later().bill.prices}</h3>
       {PRICES.map((name) => (
         <Input
@@ -119,7 +120,6 @@ function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecor
           defaultValue={of[name]}
         />
       ))}
-      <SectionField site={of.id} lines={of.sections} />
       <h3 class="section-title">{texts.privacy}</h3>
       <Lines label={texts.excluded} hint={texts.excludedHint} name="excluded_paths" lines={of.excluded_paths} />
       <Check label={texts.gpc} name="respect_gpc" defaultChecked={of.respect_gpc} />
