@@ -11,6 +11,8 @@ export interface SampledPage {
   content_type: string
   /** The content coding of `body`; empty for none. */
   coding: string
+  /** The response's strong validator, if it has one. */
+  validator?: string | undefined
   /** As sent, still compressed. Absent: the validator is that of the sample before for such a client, so the page is the same. */
   body?: Uint8Array
 }

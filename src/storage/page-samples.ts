@@ -39,7 +39,7 @@ export const PageEdition = z.object({
   living_text_length: z.int().nullable(),
   living_headings: z.int().nullable(),
   living_links: z.int().nullable(),
-  /** The first line of its text, once browsers of two visitors showed the same: it may greet a person. */
+  /** The first line of its text, once browsers of five visitors showed the same within a day: it may greet a person. */
   living_line: z.string().nullable(),
   /**
    * Another text that agents got while people got this one: its last sample, how many samples had it, each after a new one

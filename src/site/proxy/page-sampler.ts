@@ -78,7 +78,15 @@ export function createPageSampler(take: OnSampledPage) {
       if (head === undefined || !isForEveryone(exchange, head)) return undefined
       nextAt = startedAt + SAMPLE_INTERVAL_MS
       const { coding, validator } = head
-      const page = { hostname: hostnameOf(host), pathname: path, at: arrivedAt, is_agent, content_type, coding }
+      const page = {
+        hostname: hostnameOf(host),
+        pathname: path,
+        at: arrivedAt,
+        is_agent,
+        content_type,
+        coding,
+        validator,
+      }
       const isKnown = validator !== undefined && validator === last?.validator
       if (isKnown && startedAt - last.readAt < VALIDATOR_TRUST_MS) {
         remember(key, { ...last, at: startedAt })

@@ -5,6 +5,11 @@ import type { PageText } from './page-text.js'
 const MAX_EDITIONS_PER_PAGE = 10
 /** After so many samples in a row, each with another text, the page is one that varies; after as many equal ones it is not. */
 const VARIES_AFTER = 4
+/**
+ * A page also varies if it has two texts at a time, as in a test of two versions: a change back to the text before counts
+ * two, one to a new text takes one off, and four are too many. One text that was taken back is no reason.
+ */
+const [RETURN, NEW_TEXT, RETURNS_OF_VARYING] = [2, -1, 4]
 
 type PageName = Pick<PageEdition, 'site_id' | 'hostname' | 'pathname'>
 
@@ -15,6 +20,8 @@ export interface PageState {
   readonly before: PageEdition | undefined
   /** When the editions before the present one were first seen. */
   readonly older: readonly Date[]
+  /** The sum of these counts; undefined: 0. */
+  readonly returns?: number | undefined
 }
 
 /** A sample of a page. */
@@ -33,13 +40,16 @@ interface NextState {
   remove: PageEditionKey[]
 }
 
+/** A page without another edition. */
+const ALONE = { before: undefined, older: [] } as const
+
 /** The state of a page with this edition as its present one, and its row. */
 const withPresent = (
   present: PageEdition,
   rest?: Omit<PageState, 'present'>,
   remove: PageEditionKey[] = [],
 ): NextState => ({
-  ...{ state: { before: undefined, older: [], ...rest, present }, put: [present], remove },
+  ...{ state: { ...ALONE, ...rest, present }, put: [present], remove },
 })
 
 const keysOf = (page: PageEdition, times: readonly Date[]) => times.map((first_seen) => ({ ...page, first_seen }))
@@ -65,7 +75,8 @@ export function nextState(state: PageState, { text, at, isAgent }: PageSample): 
     if (served_to === readers) return withPresent({ ...present, ...counts }, state)
     return withPresent({ ...present, ...counts, served_to: 'both', ...(isAgent && NO_AGENT_TEXT) }, state)
   }
-  if (present.varies) return withPresent(variedEdition(present, facts, at, isAgent))
+  if (present.varies)
+    return withPresent(variedEdition(present, facts, at, isAgent), { ...ALONE, returns: state.returns })
   if (isAgent && agent_digest !== null) {
     const { agent_seen, agent_samples, last_seen } = present
     // A page that changed for everybody has the new text in several samples for agents before a person's browser asks for it.
@@ -83,10 +94,11 @@ export function nextState(state: PageState, { text, at, isAgent }: PageSample): 
 
 /** A page that varies has had the same text twice. */
 function steadyPage(state: PageState, at: Date, isAgent: boolean): NextState {
-  const { present } = state
+  const { present, returns } = state
   const differing = present.differing - 1
-  if (differing === 0) return { ...startPage(present, present, at, isAgent), remove: editionKeys(state) }
-  return withPresent({ ...present, last_seen: at, samples: present.samples + 1, differing })
+  if (differing === 0)
+    return withPresent(firstEdition(present, present, at, isAgent), { ...ALONE, returns }, editionKeys(state))
+  return withPresent({ ...present, last_seen: at, samples: present.samples + 1, differing }, { ...ALONE, returns })
 }
 
 /** The one edition of a page that varies, with another text again. Browsers describe a page less often than it varies. */
@@ -98,11 +110,14 @@ const variedEdition = (before: PageEdition, text: PageText, at: Date, isAgent: b
 
 /** A page has another text than before: it has a new edition, unless it had another one each time. */
 function changedPage(state: PageState, text: PageText, at: Date, isAgent: boolean): NextState {
-  const { present, older } = state
+  const { present, before, older } = state
   const differing = present.differing + 1
-  if (differing === VARIES_AFTER) {
-    const first = { ...present, first_seen: older[0] ?? present.first_seen }
-    return withPresent(variedEdition(first, text, at, isAgent), undefined, editionKeys(state))
+  const isReturn = before?.digest === text.digest
+  const change = isReturn ? RETURN : before === undefined ? 0 : NEW_TEXT
+  const returns = Math.max(0, (state.returns ?? 0) + change)
+  if (differing === VARIES_AFTER || returns >= RETURNS_OF_VARYING) {
+    const first = { ...present, first_seen: older[0] ?? present.first_seen, differing: VARIES_AFTER }
+    return withPresent(variedEdition(first, text, at, isAgent), { ...ALONE, returns }, editionKeys(state))
   }
   const next: PageEdition = {
     ...{ ...present, ...freshText(text, at, isAgent), ...NO_LIVING_DOCUMENT },
@@ -111,7 +126,7 @@ function changedPage(state: PageState, text: PageText, at: Date, isAgent: boolea
   }
   const all = [...older, present.first_seen]
   const kept = all.slice(-(MAX_EDITIONS_PER_PAGE - 1))
-  const rest = { before: editionBefore(state, next.served_to), older: kept }
+  const rest = { before: editionBefore(state, next.served_to), older: kept, returns }
   const changed = withPresent(next, rest, keysOf(present, all.slice(0, all.length - kept.length)))
   return { ...changed, put: [{ ...present, replaced_at: at }, next] }
 }

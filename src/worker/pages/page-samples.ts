@@ -22,10 +22,16 @@ interface PageSamplesDeps extends Omit<EditionWriterDeps, 'isOfSite'> {
 /** Pages of a site that are kept. A further one takes the place of one that was not sampled for a while. */
 const MAX_PAGES = 2_000
 const FORGOTTEN_AFTER_MS = 30 * DAY_MS
+/** The same of a page with one sample, such as one that a scan asked for. */
+const SAMPLED_ONCE_FORGOTTEN_AFTER_MS = DAY_MS
 /** A document is described again after this time. */
 const DESCRIBED_AGAIN_MS = 10 * MINUTE_MS
-/** First lines that wait for a second visitor. */
+/** First lines that wait for further visitors. */
 const MAX_LINES = 2_000
+/** Visitors whose browsers showed the same first line within a day, before it is kept: it may greet one person, on three devices. */
+const VISITORS_OF_LINE = 5
+/** Validators of bodies that were read last. */
+const MAX_VALIDATORS = 4_096
 
 /** A page as a visitor's browser showed it. */
 export interface DescribedPage {
@@ -44,6 +50,7 @@ const SampleArgument = z.object({
   at: z.number(),
   content_type: z.string(),
   coding: z.string(),
+  validator: z.string().optional(),
   is_agent: z.boolean(),
   body: z.instanceof(Uint8Array).optional(),
 })
@@ -57,6 +64,7 @@ export function createPageSamples(deps: PageSamplesDeps) {
   const isOfSite = ({ site_id, hostname }: PageEdition) => siteOf(hostname)?.id === site_id
   const writer = createEditionWriter({ ...deps, isOfSite })
   const sites = new Map<number, SitePages>()
+  const validators = createRecentCache<string, string | undefined>(MAX_VALIDATORS)
 
   const pagesOf = async (site: number): Promise<SitePages> => {
     const pages = sites.get(site) ?? (await readPages(store, site))
@@ -66,15 +74,16 @@ export function createPageSamples(deps: PageSamplesDeps) {
   /** Whether there is a place for another page; takes that of the page that was sampled longest ago, if it is forgotten. */
   const makePlace = (pages: SitePages): boolean => {
     if (pages.size < MAX_PAGES) return true
-    const seen = ([, { present }]: [string, PageState]) => present.last_seen.getTime()
-    const [key, state] = [...pages].reduce((oldest, one) => (seen(one) < seen(oldest) ? one : oldest))
-    if (seen([key, state]) > now() - FORGOTTEN_AFTER_MS) return false
+    const forgottenAt = ([, { present }]: [string, PageState]) =>
+      present.last_seen.getTime() + (present.samples === 1 ? SAMPLED_ONCE_FORGOTTEN_AFTER_MS : FORGOTTEN_AFTER_MS)
+    const [key, state] = [...pages].reduce((first, one) => (forgottenAt(one) < forgottenAt(first) ? one : first))
+    if (forgottenAt([key, state]) > now()) return false
     pages.delete(key)
     writer.add([], editionKeys(state))
     return true
   }
   const note = async (argument: unknown): Promise<void> => {
-    const { hostname, pathname, at: ms, body, is_agent: isAgent, ...page } = SampleArgument.parse(argument)
+    const { hostname, pathname, at: ms, body, is_agent: isAgent, validator, ...page } = SampleArgument.parse(argument)
     const site = siteOf(hostname)
     if (site === undefined || isExcludedPath(site, pathname)) return
     const pages = await pagesOf(site.id)
@@ -85,6 +94,9 @@ export function createPageSamples(deps: PageSamplesDeps) {
     if (before && at <= before.present.last_seen) return
     const html = body && (await decodePage(page, body))
     if (html === undefined && (body || !before)) return
+    // The body with this validator may have been lost on its way, or another process of the site sent a later one.
+    const reader = `${site.id} ${key} ${isAgent}`
+    if (html === undefined && validators.get(reader) !== validator) return
     const text = html === undefined ? undefined : readPageText(html)
     if (before === undefined && !makePlace(pages)) return
     const next = before
@@ -92,27 +104,32 @@ export function createPageSamples(deps: PageSamplesDeps) {
       : text && startPage({ site_id: site.id, hostname, pathname }, text, at, isAgent)
     if (next === undefined) return
     pages.set(key, next.state)
+    if (html !== undefined) validators.set(reader, validator)
     writer.add(next.put, next.remove)
   }
 
-  const lines = createRecentCache<string, Pick<DescribedPage, 'visitor_id'> & { line: string }>(MAX_LINES)
-  /** Returns a first line that a visitor before had too; undefined for one that waits for another visitor. */
-  const confirmLine = (key: string, visitor_id: bigint, line: string): string | undefined => {
-    const before = lines.get(key)
-    if (before?.line === line && before.visitor_id !== visitor_id) return line
-    if (before?.line !== line) lines.set(key, { line, visitor_id })
-    return undefined
+  const lines = createRecentCache<string, { line: string; since: number; visitors: Set<bigint> }>(MAX_LINES)
+  /** Returns a first line that enough visitors had; undefined for one that waits for further ones. */
+  const confirmLine = (key: string, { visitor_id, at, document }: DescribedPage): string | undefined => {
+    const line = document.first_line
+    const waiting = lines.get(key)
+    const isSame = waiting?.line === line && Math.abs(at - waiting.since) < DAY_MS
+    const { visitors } = isSame ? waiting : { visitors: new Set<bigint>() }
+    if (!isSame) lines.set(key, { line, since: at, visitors })
+    if (visitors.size < VISITORS_OF_LINE) visitors.add(visitor_id)
+    return visitors.size === VISITORS_OF_LINE ? line : undefined
   }
 
   return {
     /** Takes what a browser showed of a page. Pages without a sample are ignored. */
-    describe({ site, hostname, pathname, visitor_id, at, document }: DescribedPage): void {
+    describe(page: DescribedPage): void {
+      const { site, hostname, pathname, at, document } = page
       const pages = sites.get(site)
       const key = `${hostname} ${pathname}`
       const state = pages?.get(key)
       if (pages === undefined || state === undefined) return
       const { living_seen, living_line } = state.present
-      const line = confirmLine(`${site} ${key}`, visitor_id, document.first_line) ?? living_line
+      const line = confirmLine(`${site} ${key}`, page) ?? living_line
       const isRecent = living_seen !== null && Math.abs(at - living_seen.getTime()) < DESCRIBED_AGAIN_MS
       if (isRecent && line === living_line) return
       const living = { living_text_length: document.text_length, living_headings: document.headings }

@@ -25,11 +25,20 @@ async function open(t: Test, store?: Awaited<ReturnType<typeof openStore>>) {
     minute: number,
     text: string | undefined,
     pathname = '/',
-    { hostname = 'a.example', is_agent = false } = {},
+    { hostname = 'a.example', is_agent = false, validator = '"1"' } = {},
   ) => {
     now = START + minute * MINUTE
     const body = text === undefined ? {} : { body: Buffer.from(text) }
-    await samples.take({ hostname, pathname, at: now, is_agent, content_type: 'text/html', coding: '', ...body })
+    await samples.take({
+      hostname,
+      pathname,
+      at: now,
+      is_agent,
+      content_type: 'text/html',
+      coding: '',
+      validator,
+      ...body,
+    })
   }
   const minute = (at: unknown) => (at instanceof Date ? (at.getTime() - START) / MINUTE : at)
   /** `[path, first seen, last seen, prior seen, replaced at, first line, samples, varies]`, times in minutes. */
@@ -50,6 +59,7 @@ t.test('a text that changes begins an edition', async (t) => {
   await take(0, '<p>one')
   await take(10, '<b>one</b>')
   await take(20, undefined)
+  await take(22, undefined, '/', { validator: '"2"' })
   await take(25, 'two')
   await take(24, 'one')
   await take(40, undefined, '/never')
@@ -126,7 +136,7 @@ t.test('a text that agents alone get stands beside the edition of people', async
       ],
       'agents get the text of before',
     ],
-    ['pA pB pA pB pA aB aB aB', [[0, 70, null, null, 'B', 5, 'agents', null, null]], 'a page that varies'],
+    ['pA pB pA pB pA aB aB aB', [[0, 70, null, null, 'B', 6, 'agents', null, null]], 'a page that varies'],
   ]
   const store = await openStore(t)
   for (const [n, [steps, expected, why]] of CASES.entries()) {
@@ -155,7 +165,28 @@ t.test('a text that agents alone get stands beside the edition of people', async
   }
 })
 
-t.test('what browsers show is kept with the present edition, a first line from the second visitor on', async (t) => {
+t.test('a page with two texts at a time varies, and a text that was taken back does not make it so', async (t) => {
+  const A = Array.from('aaaa')
+  const CASES: [texts: string[], varies: boolean, why: string][] = [
+    [[...A, 'b', ...A], false, 'one change that was taken back'],
+    [[...A, 'b', ...A, 'b'], true, 'one of five requests gets another text'],
+    [[...A, 'b', ...A, 'c', ...A, 'd', ...A], true, 'one of five gets another text each time'],
+    [['a', 'b', 'a', 'a', 'c', 'c', 'd', 'd', 'c'], false, 'two that were taken back, with new texts between'],
+    [[...A, 'b', 'b', 'c', 'c', 'd', 'd', 'e'], false, 'new texts'],
+    [[...A, 'b', ...A, 'b', ...A, 'b', 'a'], true, 'again, after it had none for a while'],
+  ]
+  for (const [n, [texts, varies, why]] of CASES.entries()) {
+    const { take, rows } = await open(t)
+    for (const [i, text] of texts.entries()) await take(i * 10, text, `/${n}`)
+    t.equal(
+      (await rows()).some((row) => row.at(-1) === true),
+      varies,
+      why,
+    )
+  }
+})
+
+t.test('what browsers show is kept with the present edition, a first line from the fifth visitor on', async (t) => {
   const { store, samples, take, rows } = await open(t)
   const describe = (minute: number, visitor: number, text_length: number, first_line: string, pathname = '/') => {
     const document = { text_length, links: 2, headings: 1, first_line }
@@ -182,9 +213,10 @@ t.test('what browsers show is kept with the present edition, a first line from t
     [[500, 1, 2, null, 2]],
     'nor if the same visitor sees it again; the rest is taken each 10 minutes',
   )
-  describe(4, 2, 500, 'Hello Bob')
-  describe(5, 3, 510, 'Hello Bob')
-  t.same(await living(), [[510, 1, 2, 'Hello Bob', 5]], 'two visitors saw the same line')
+  for (const visitor of [2, 3, 4, 5]) describe(4, visitor, 500, 'Hello Bob')
+  t.same(await living(), [[500, 1, 2, null, 2]], 'four visitors: a person may have several devices and networks')
+  describe(5, 6, 510, 'Hello Bob')
+  t.same(await living(), [[510, 1, 2, 'Hello Bob', 5]], 'five visitors saw the same line')
   describe(15, 4, 700, 'Hello Eve')
   t.same(await living(), [[700, 1, 2, 'Hello Bob', 15]], 'later lines of one visitor change nothing')
   describe(16, 4, 9, 'x', '/other')
@@ -203,8 +235,16 @@ t.test('editions and pages are bounded', async (t) => {
   t.equal((await pages()).size, 2_000, 'of a site')
   t.notOk((await pages()).has('/1999'), 'the last one had no place')
   at(0)
-  await take(600 + 31 * 1_440, 'x', '/late')
-  t.ok((await pages()).has('/late'), 'until one was not sampled for a month')
+  await take(600 + 1_439, 'x', '/late')
+  t.notOk((await pages()).has('/late'), 'within a day')
+  await take(600 + 1_440, 'x', '/late')
+  t.ok((await pages()).has('/late') && !(await pages()).has('/0'), 'a page with one sample leaves after a day')
+  for (let n = 1; n < 1_999; n++) await take(700 + 1_440, 'x', `/${n}`)
+  await take(710 + 1_440, 'x', '/late')
+  await take(580 + 30 * 1_440, 'x', '/later')
+  t.ok((await pages()).has('/'), 'others stay')
+  await take(600 + 31 * 1_440, 'x', '/later')
+  t.ok((await pages()).has('/later'), 'until one was not sampled for a month')
   t.notOk((await pages()).has('/'), 'which leaves with all its editions')
 })
 
