@@ -39,8 +39,12 @@ const FUNNELS = [undefined, 60].map((window_minutes, i) => ({
 /** Patterns that an owner wrote; the folder of all pages is found beside. */
 const SECTIONS = ['/page/1*', '/page/2*5', '/page/*7*', '/page/3', '/page/4*', '/page/5*']
 
+/** Reads that are also asked without suspected sessions, right after the same with them. */
+const ALSO_UNSUSPECTED =
+  /^stats\/(?:overview|timeseries|pages|sources|breakdown|sessions|visitors|retention|goals)$|^citation-gap$/
+
 /** The reads that are measured, over 90 days. */
-export const MEASURED_READS: readonly [path: string, query: string][] = [
+const READS: readonly [path: string, query: string][] = [
   ['stats/overview', ''],
   ['stats/overview', 'compare=previous'],
   ['stats/overview', `filters=${contains}`],
@@ -79,6 +83,7 @@ export const MEASURED_READS: readonly [path: string, query: string][] = [
   ['stats/retention', ''],
   ['stats/retention', `filters=${contains}`],
   ['stats/sessions', ''],
+  ['stats/suspected', ''],
   ['stats/visitors', ''],
   ['stats/performance', ''],
   ['stats/performance', 'dimension=pathname'],
@@ -101,13 +106,22 @@ export const MEASURED_READS: readonly [path: string, query: string][] = [
   ['content/decay', `filters=${contains}`],
   ['content/decay', `filters=${german}`],
 ]
+export const MEASURED_READS = READS.flatMap(([path, query]): [path: string, query: string][] =>
+  ALSO_UNSUSPECTED.test(path) && !query.includes('=')
+    ? [
+        [path, query],
+        [path, 'suspected=exclude'],
+      ]
+    : [[path, query]],
+)
 
 /**
  * `npm run bench -- reads [people] [agents] [URLs] [word]`: each read over so many hits of people and fetches of agents
  * (10,000,000 each) in 90 days and so many URLs (2,000), and over a tenth of them. Prints milliseconds of its statements:
  * the first time; median, p95 and least of 15 more; the least CPU; the aim of the least; how many times the least of a tenth
  * that is, with the aim of 6; then the peak of memory with both files open. Under a limit of 2 GB, on as many threads as in service; without
- * HTTP. What it asks is kept in the temporary directory between runs. With `word`, only reads whose name has it.
+ * HTTP. What it asks is kept in the temporary directory between runs. With `word`, only reads whose path has it; with
+ * `suspected`, also those that are asked without suspected sessions.
  */
 export async function run([
   people = '10000000',
@@ -132,7 +146,7 @@ export async function run([
     console.log(`${people} hits, ${agents} fetches, ${paths} URLs, ${threads} thread(s), 90 days, ms`)
     console.log('| read | first | median | p95 | least | CPU | aim | | growth | aim | | rows |')
     console.log(`|${'---|'.repeat(12)}`)
-    for (const [path, query] of MEASURED_READS.filter(([path]) => path.includes(word))) {
+    for (const [path, query] of MEASURED_READS.filter(isChosen(word))) {
       const small = await measureTenth(path, query)
       const { first, at, least, cpu, rows } = await measure(path, query)
       const growth = least / small.least
@@ -149,6 +163,13 @@ export async function run([
     await tenth.close()
   }
 }
+
+/** Chooses reads by a word of their path; `suspected` chooses those that are asked without suspected sessions too. */
+const isChosen =
+  (word: string) =>
+  ([path, query]: (typeof MEASURED_READS)[number]) =>
+    path.includes(word) ||
+    (word === 'suspected' && ALSO_UNSUSPECTED.test(path) && /^(?:suspected=exclude)?$/.test(query))
 
 const held = (value: number, aim: number) => (value <= aim ? 'held' : 'missed')
 
@@ -224,7 +245,7 @@ function readOf(path: string) {
 /** Opens the file of that size, and creates it if none of this schema exists. */
 export async function openBenchFile(size: { people: number; agents: number; paths: number }): Promise<string> {
   const folder = join(tmpdir(), 'readership-bench')
-  const name = `${size.people}-${size.agents}-${size.paths}-v${EVENTS_SCHEMA.length}`
+  const name = `${size.people}-${size.agents}-${size.paths}-v${EVENTS_SCHEMA.length}-suspected`
   const file = join(folder, `${name}.duckdb`)
   if (existsSync(file)) return file
   mkdirSync(folder, { recursive: true })

@@ -21,7 +21,7 @@ const path = (hash: string, paths: number) =>
 
 /**
  * Fills an events.duckdb with the 90 days before `end`: people in sessions of three hits on average, who come back and
- * whose ids change each month, and agents' fetches; in the order of their time, the same for the same arguments. With
+ * whose ids change each month, one session in 20 suspected, and agents' fetches; in the order of their time, the same for the same arguments. With
  * `aggregated`, sessions are aggregated as the store would have done meanwhile.
  */
 export async function fillTraffic(
@@ -78,7 +78,9 @@ const peopleOf = (from: string, numbers: string, paths: number, people: number):
     if(kind = 'web_vitals', hash(s, h, 15) % 2500, null) as ttfb,
     if(kind = 'error', '{"type":"TypeError","message":"x is not a function","frame":"app.js:1:2","fingerprint":"f'
       || (hash(s, h, 16) % 40)::varchar || '"}', null) as error,
-    false as suspected, 'server' as recorded_by
+    hash(s, 17) % 20 = 0 as suspected,
+    case hash(s, 17) % 20 when 0 then 'headers:accept,network:hosting' when 1 then 'network:hosting' end as suspected_by,
+    'server' as recorded_by
   from (
     select *, session_start + to_milliseconds(h * (5000 + (hash(s, 16) % 200000)::bigint)) as timestamp,
       case when h = 0 then 'pageview' else
