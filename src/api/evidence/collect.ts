@@ -76,7 +76,11 @@ export async function collectEvidence(context: ReadContext, question: Question):
     format: 'readership-evidence-1',
     made_at: context.now.toISOString(),
     ...{ made_by, site, agent: { agent_id, name, operator, docs_url, respects_robots } },
-    window: { start: plan.window.start.toISOString(), end: plan.window.end.toISOString() },
+    // A window of the present ends at a whole ten seconds to come, and a signed text must not speak of the future.
+    window: {
+      start: plan.window.start.toISOString(),
+      end: new Date(Math.min(plan.window.end.getTime(), context.now.getTime())).toISOString(),
+    },
     counts: { ...counts, spoofed: hosts.reduce((sum, { spoofed }) => sum + Number(spoofed), 0) },
     rules: rules.map((rule) => {
       const version = robots_txt.find((one) => one.hostname === rule.hostname && one.sha256 === rule.sha256)

@@ -48,7 +48,7 @@ export function OperatorTable({
       </span>
     ),
     right: true,
-    width: '15%',
+    width: '12%',
     cell: (row: OperatorRow) => countText(row.sent),
   }
   return (
@@ -61,24 +61,28 @@ export function OperatorTable({
           {
             key: 'operator',
             head: overview.operator,
+            width: hasAgents ? '18%' : undefined,
             cell: (row) => (
               <RowName label={claimedName(operatorName(row.operator), row)} filter={['operator', row.operator]} />
             ),
           },
           ...(hasAgents ? [agents] : []),
-          ...changingColumns('fetches', { width: '13%', changeWidth: '12%' }),
+          ...changingColumns(
+            'fetches',
+            hasAgents ? { width: '11%', changeWidth: '12%' } : { width: '13%', changeWidth: '12%' },
+          ),
           ...(hasAgents ? [sent] : []),
           {
             key: 'bar',
             head: overview.identity,
-            width: hasAgents ? '22%' : '32%',
+            width: hasAgents ? '16%' : '32%',
             cell: (row) => <SplitBar of={row} most={most} />,
           },
           {
             key: 'verified',
             head: parts.metric.verified,
             right: true,
-            width: '17%',
+            width: hasAgents ? '12%' : '17%',
             cell: ({ verified }) =>
               verified === undefined ? <span class="muted small">{overview.notKnown}</span> : formatShare(verified),
           },

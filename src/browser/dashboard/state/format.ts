@@ -136,9 +136,11 @@ export function plural(count: number, forms: { one: string; other: string }): st
 export const counted = (n: number, one: string, other: string): string =>
   `${formatNumber(n)} ${plural(n, { one, other })}`
 
-/** Formats an amount of money in its currency; a smaller one than the smallest coin is said to be less than that. */
+/** Formats an amount of money in its currency; of one below ten of the smallest coins, two digits that tell amounts apart. */
 export function formatMoney(amount: number, currency: string): string {
-  const format = new Intl.NumberFormat(locale(), { style: 'currency', currency })
-  const least = 10 ** -(format.resolvedOptions().maximumFractionDigits ?? 2)
-  return amount > 0 && amount < least ? `< ${format.format(least)}` : format.format(amount)
+  const of = (digits: Intl.NumberFormatOptions) =>
+    new Intl.NumberFormat(locale(), { style: 'currency', currency, ...digits })
+  const usual = of({})
+  const least = 10 ** (1 - (usual.resolvedOptions().maximumFractionDigits ?? 2))
+  return (amount > 0 && amount < least ? of({ maximumSignificantDigits: 2 }) : usual).format(amount)
 }

@@ -31,7 +31,6 @@ export const bill: typeof English = {
   sentBytes: 'Gesendet',
   origin: 'Zeit des Ursprungs',
   perReader: 'Kosten je Leser',
-  before: 'Zuvor',
   notKnown: 'nicht bekannt',
   noCost: { no_prices: 'kein Preis', no_reader_came: 'kein Leser kam', no_operator: 'kein Betreiber' },
   disobedience: 'Was Ungehorsam kostete',

@@ -5,7 +5,10 @@ export const blank: typeof English = {
   title: 'Leer für Maschinen',
   byReaders: (n) => `${n}, nach betroffenen Lesern`,
   none: 'Keine Seite mit einem Problem ist bekannt: Jede geprüfte Seite hat ihren Text ohne Skripte, denselben für Menschen und Agenten, und weist keinen Agenten ab, wo Menschen sie bekommen.',
-  sentence: (pages) => ['Programme lesen weniger als Menschen auf ', pages.shown, '. '],
+  sentence: (pages) => [
+    pages.shown,
+    ' zeigen Programmen keinen oder einen anderen Text, weisen Agenten ab oder sagen mit Status 200 »nicht gefunden«. ',
+  ],
   mostAtStake: (visits, path) => ['Eine Suchmaschine oder ein Assistent brachte ', visits.shown, ' zu ', path, '.'],
   page: 'Seite, und was fehlt',
   served: 'Wie ausgeliefert',

@@ -32,7 +32,6 @@ export const bill = {
   sentBytes: 'Sent',
   origin: 'Origin time',
   perReader: 'Cost per reader',
-  before: 'Before',
   notKnown: 'not known',
   noCost: { no_prices: 'no price', no_reader_came: 'no reader came', no_operator: 'no operator' },
   disobedience: 'What disobedience cost',

@@ -6,7 +6,10 @@ export const blank = {
   title: 'Blank to machines',
   byReaders: (n: string) => `${n}, by readers at stake`,
   none: 'No page with a problem is known: every sampled page has its text without scripts, the same for people and agents, and refuses no agent that people are not refused.',
-  sentence: (pages: Quantity<'pages'>): Parts => ['Programs read less than people on ', pages.shown, '. '],
+  sentence: (pages: Quantity<'pages'>): Parts => [
+    pages.shown,
+    ' are blank to programs, closed to agents, say another thing to them, or say “not found” with status 200. ',
+  ],
   mostAtStake: (visits: Quantity<'visits'>, path: unknown): Parts => [
     'A search engine or an assistant sent ',
     visits.shown,

@@ -200,7 +200,7 @@ function ledgerColumns(bill: Bill): Column<Line>[] {
         : formatMoney(line.cost_per_reader, currency),
     ),
     column(
-      texts.before,
+      t().parts.change,
       { ...wide, isEmpty: (line) => changeText(metric, line[metric], line.comparison?.[metric]) === '' },
       (line) => <RowChange metric={metric} now={line[metric]} before={line.comparison?.[metric]} />,
     ),

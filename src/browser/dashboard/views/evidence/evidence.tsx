@@ -27,7 +27,8 @@ export default function Evidence() {
   const preview = useRead('/api/evidence', question)
   const { data, meta: _meta, ...rest } = preview
   const withoutMeta = { ...rest, data }
-  const named = (violators.data ?? []).map(({ agent_id, name }) => [agent_id, name] as const)
+  // Spoofed fetches have a row of their own, and are in no folder.
+  const named = [...new Map((violators.data ?? []).map(({ agent_id, name }) => [agent_id, name]))]
   const isNamed = agent === undefined || named.some(([id]) => id === agent)
   const choices = isNamed ? named : [[agent, data?.agent.name ?? agent] as const, ...named]
   return (

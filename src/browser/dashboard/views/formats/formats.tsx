@@ -112,6 +112,12 @@ interface MatrixRow {
   most: number
 }
 
+/** Those that asked for Markdown, then those with most fetches. */
+const shownAgents = (agents: Formats['agents']): Formats['agents'] =>
+  agents
+    .toSorted((a, b) => Math.min(b.markdown_asked ?? 0, 1) - Math.min(a.markdown_asked ?? 0, 1))
+    .slice(0, MAX_AGENTS)
+
 /** A row for each format that was asked for: of all agents, then of each agent. */
 function matrixRows(data: Formats | undefined): MatrixRow[] {
   if (data === undefined) return []
@@ -127,7 +133,7 @@ function matrixRows(data: Formats | undefined): MatrixRow[] {
   }
   return [
     ...rows(data.pairs),
-    ...data.agents.slice(0, MAX_AGENTS).flatMap(({ agent_id, name, pairs }) => rows(pairs, { agent_id, name })),
+    ...shownAgents(data.agents).flatMap(({ agent_id, name, pairs }) => rows(pairs, { agent_id, name })),
   ]
 }
 
