@@ -7,7 +7,7 @@ const MAX_EDITIONS_PER_PAGE = 10
 const VARIES_AFTER = 4
 /**
  * A page also varies if it has two texts at a time, as in a test of two versions: a change back to the text before counts
- * two, one to a new text takes one off, and four are too many. One text that was taken back is no reason.
+ * two, one to a new text takes one off, and four are too many. A text that was taken back once does not suffice.
  */
 const [RETURN, NEW_TEXT, RETURNS_OF_VARYING] = [2, -1, 4]
 

@@ -64,6 +64,7 @@ export function createPageSamples(deps: PageSamplesDeps) {
   const isOfSite = ({ site_id, hostname }: PageEdition) => siteOf(hostname)?.id === site_id
   const writer = createEditionWriter({ ...deps, isOfSite })
   const sites = new Map<number, SitePages>()
+  const confirmLine = createLineConfirmation()
   const validators = createRecentCache<string, string | undefined>(MAX_VALIDATORS)
 
   const pagesOf = async (site: number): Promise<SitePages> => {
@@ -108,18 +109,6 @@ export function createPageSamples(deps: PageSamplesDeps) {
     writer.add(next.put, next.remove)
   }
 
-  const lines = createRecentCache<string, { line: string; since: number; visitors: Set<bigint> }>(MAX_LINES)
-  /** Returns a first line that enough visitors had; undefined for one that waits for further ones. */
-  const confirmLine = (key: string, { visitor_id, at, document }: DescribedPage): string | undefined => {
-    const line = document.first_line
-    const waiting = lines.get(key)
-    const isSame = waiting?.line === line && Math.abs(at - waiting.since) < DAY_MS
-    const { visitors } = isSame ? waiting : { visitors: new Set<bigint>() }
-    if (!isSame) lines.set(key, { line, since: at, visitors })
-    if (visitors.size < VISITORS_OF_LINE) visitors.add(visitor_id)
-    return visitors.size === VISITORS_OF_LINE ? line : undefined
-  }
-
   return {
     /** Takes what a browser showed of a page. Pages without a sample are ignored. */
     describe(page: DescribedPage): void {
@@ -144,6 +133,20 @@ export function createPageSamples(deps: PageSamplesDeps) {
     tick: (): Promise<void> => writer.store(false),
     /** Stores everything. Never rejects. */
     close: (): Promise<void> => lock(() => writer.store(true)),
+  }
+}
+
+/** Returns a function that returns a first line which enough visitors had; undefined for one that waits for further ones. */
+function createLineConfirmation() {
+  const lines = createRecentCache<string, { line: string; since: number; visitors: Set<bigint> }>(MAX_LINES)
+  return (key: string, { visitor_id, at, document }: DescribedPage): string | undefined => {
+    const line = document.first_line
+    const waiting = lines.get(key)
+    const isSame = waiting?.line === line && Math.abs(at - waiting.since) < DAY_MS
+    const { visitors } = isSame ? waiting : { visitors: new Set<bigint>() }
+    if (!isSame) lines.set(key, { line, since: at, visitors })
+    if (visitors.size < VISITORS_OF_LINE) visitors.add(visitor_id)
+    return visitors.size === VISITORS_OF_LINE ? line : undefined
   }
 }
 

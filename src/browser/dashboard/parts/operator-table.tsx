@@ -61,7 +61,7 @@ export function OperatorTable({
           {
             key: 'operator',
             head: overview.operator,
-            width: hasAgents ? '18%' : undefined,
+            ...(hasAgents ? { width: '18%' } : {}),
             cell: (row) => (
               <RowName label={claimedName(operatorName(row.operator), row)} filter={['operator', row.operator]} />
             ),

@@ -7,7 +7,7 @@ export const blank: typeof English = {
   none: 'Keine Seite mit einem Problem ist bekannt: Jede geprüfte Seite hat ihren Text ohne Skripte, denselben für Menschen und Agenten, und weist keinen Agenten ab, wo Menschen sie bekommen.',
   sentence: (pages) => [
     pages.shown,
-    ' zeigen Programmen keinen oder einen anderen Text, weisen Agenten ab oder sagen mit Status 200 »nicht gefunden«. ',
+    ': ohne Text oder mit einem anderen für Programme, für Agenten geschlossen oder mit Status 200 »nicht gefunden«. ',
   ],
   mostAtStake: (visits, path) => ['Eine Suchmaschine oder ein Assistent brachte ', visits.shown, ' zu ', path, '.'],
   page: 'Seite, und was fehlt',

@@ -8,7 +8,7 @@ export const blank = {
   none: 'No page with a problem is known: every sampled page has its text without scripts, the same for people and agents, and refuses no agent that people are not refused.',
   sentence: (pages: Quantity<'pages'>): Parts => [
     pages.shown,
-    ' are blank to programs, closed to agents, say another thing to them, or say “not found” with status 200. ',
+    ': blank to programs, closed to agents or different for them, or “not found” with status 200. ',
   ],
   mostAtStake: (visits: Quantity<'visits'>, path: unknown): Parts => [
     'A search engine or an assistant sent ',

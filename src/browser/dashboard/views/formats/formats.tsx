@@ -112,7 +112,7 @@ interface MatrixRow {
   most: number
 }
 
-/** Those that asked for Markdown, then those with most fetches. */
+/** Agents that asked for Markdown, then those with most fetches. */
 const shownAgents = (agents: Formats['agents']): Formats['agents'] =>
   agents
     .toSorted((a, b) => Math.min(b.markdown_asked ?? 0, 1) - Math.min(a.markdown_asked ?? 0, 1))
