@@ -82,7 +82,7 @@ export function Alerts() {
             enabled: isChecked(fields, 'enabled'),
             ...(counted && op ? { op } : {}),
             ...(isOfReadership(kind) && audience ? { audience } : {}),
-            ...(kind === 'budget' ? { filters: byOperator(textOf(fields, 'operator')) } : {}),
+            ...(kind === 'budget' && fields.has('operator') ? { filters: byOperator(textOf(fields, 'operator')) } : {}),
             ...(kind === 'old_edition' ? { value: Number(textOf(fields, 'value')) } : {}),
             ...(counted ? { value: Number(textOf(fields, 'value')), metric: textOf(fields, 'metric') } : {}),
           }
@@ -99,9 +99,13 @@ const isCounted = (kind: string): boolean => isOfReadership(kind) || kind === 'b
 
 const byOperator = (operator: string) =>
   operator === '' ? [] : [{ dimension: 'operator', op: 'is' as const, value: operator }]
+/** The operator of a budget: empty for all; undefined for filters that the form has no field for, which stay as they are. */
 const operatorOf = (row: Alert | undefined): string | undefined => {
-  const [filter] = row?.kind === 'budget' ? row.filters : []
-  return filter && 'value' in filter ? String(filter.value) : undefined
+  const [filter, more] = row?.kind === 'budget' ? row.filters : []
+  if (filter === undefined) return ''
+  const isOperator =
+    more === undefined && 'dimension' in filter && filter.dimension === 'operator' && filter.op === 'is'
+  return isOperator && typeof filter.value === 'string' ? filter.value : undefined
 }
 
 const metricText = (metric: string): string =>
@@ -133,12 +137,14 @@ function AlertFields({ row }: { row: Alert | undefined }) {
               choices={AUDIENCES.map((each) => [each, texts.audiences[each]])}
             />
           ) : (
-            <Input
-              label={texts.ofOperator}
-              hint={texts.ofOperatorHint}
-              name="operator"
-              defaultValue={operatorOf(row)}
-            />
+            operatorOf(row) !== undefined && (
+              <Input
+                label={texts.ofOperator}
+                hint={texts.ofOperatorHint}
+                name="operator"
+                defaultValue={operatorOf(row)}
+              />
+            )
           )}
           <Select
             label={texts.metric}
