@@ -115,8 +115,9 @@ export function evidenceRoutes({ run, sites, keys, rulesOf, pdf, version }: Evid
 /** Reads a folder that this instance has signed; throws `validation_error` with the reason for any other file. */
 async function readOwnFile(file: Uint8Array, keys: EvidenceKeys) {
   const key = await keys.get()
+  if (key === undefined) throw new ApiError('validation_error', 'This instance has signed no folder yet.', 'body')
   try {
-    return readEvidence(file, key && publicKeyOf(key).kid)
+    return readEvidence(file, publicKeyOf(key).kid)
   } catch (error) {
     if (error instanceof EvidenceFault) throw new ApiError('validation_error', error.message, 'body')
     throw error

@@ -46,7 +46,7 @@ function describeFetches({ agent, site, window, counts, rules, own_rules, served
       const by = pattern === null ? 'no pattern' : `the pattern ${quote(pattern)} in line ${line}`
       const text = line_text === null ? '' : `, which reads ${quote(line_text)}`
       const file = sha256 === null ? 'a version that is not stored any more' : `the file with the SHA-256 ${sha256}`
-      return `On ${hostname}, ${by}${text}, of ${file}, decided about ${fetchesOf(fetches)} ${between(first, last)}.`
+      return `On ${hostname}, ${by}${text}, of ${file}, decided ${fetchesOf(fetches)} ${between(first, last)}.`
     }),
     ...own_rules.map(({ id, name, action, fetches, first, last }) => {
       const rule = name === null ? `${id}` : `${id} (${quote(name)})`
@@ -91,6 +91,7 @@ function describeLimits({ counts, robots_txt, robots_reads_left_out, identity, n
   )
   return list(
     'The record has no addresses: an address serves to verify a request and is not kept. Signatures of requests and names of reverse DNS are not kept either.',
+    'A fetch is judged by the version of robots.txt that was read last before it, at most 24 hours before; where none was, by the first version that was read in the hour after it.',
     'Paths are recorded without queries, up to 2,000 characters, and user agents up to 512.',
     'The record does not tell what the agent or its operator did with a response, or for which reason it asked.',
     counts.left_out > 0 &&
