@@ -68,9 +68,9 @@ export const agents: Texts['agents'] = {
     ...(forbidden === undefined ? [] : ['; seitdem: ', forbidden]),
     '.',
   ],
-  leadUnread: (name, day, fetches, forbidden) => [
+  leadUnread: (name, day, fetches, forbidden, isSince) => [
     `${name} machte ${fetches.text} und hat die robots.txt vom ${day} nicht gelesen`,
-    ...(forbidden === undefined ? [] : ['. Darunter: ', forbidden]),
+    ...(forbidden === undefined ? [] : [isSince ? '. Seitdem darunter: ' : '. Darunter: ', forbidden]),
     '.',
   ],
   leadRead: (name, last, fetches, forbidden) => [
@@ -78,7 +78,8 @@ export const agents: Texts['agents'] = {
     ...(forbidden === undefined ? [] : ['. Darunter: ', forbidden]),
     '.',
   ],
-  underItsName: (forbidden) => ` Unter seinem Namen kam von anderen, die sich nicht bestätigen ließen: ${forbidden}.`,
+  underItsName: (forbidden, isSince) =>
+    ` Unter seinem Namen kam ${isSince ? 'seitdem ' : ''}von anderen, die sich nicht bestätigen ließen: ${forbidden}.`,
   lanes: (name) => `Wann ${name} robots.txt, Seiten und verbotene Seiten las`,
   inForce: 'Gültige robots.txt',
   readRobots: 'robots.txt gelesen',

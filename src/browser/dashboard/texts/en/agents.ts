@@ -79,9 +79,15 @@ export const agents = {
     ...(forbidden === undefined ? [] : [', and made ', forbidden, ' since']),
     '.',
   ],
-  leadUnread: (name: string, day: string, fetches: Quantity<'fetches'>, forbidden: unknown): Parts => [
+  leadUnread: (
+    name: string,
+    day: string,
+    fetches: Quantity<'fetches'>,
+    forbidden: unknown,
+    isSince: boolean,
+  ): Parts => [
     `${name} made ${fetches.text} and has not read the robots.txt of ${day}`,
-    ...(forbidden === undefined ? [] : ['. It made ', forbidden]),
+    ...(forbidden === undefined ? [] : [isSince ? '. Since then it made ' : '. It made ', forbidden]),
     '.',
   ],
   leadRead: (name: string, last: string, fetches: Quantity<'fetches'>, forbidden: unknown): Parts => [
@@ -89,7 +95,8 @@ export const agents = {
     ...(forbidden === undefined ? [] : ['. It made ', forbidden]),
     '.',
   ],
-  underItsName: (forbidden: string) => ` Under its name, clients that could not be verified made ${forbidden}.`,
+  underItsName: (forbidden: string, isSince: boolean) =>
+    ` Under its name, clients that could not be verified made ${forbidden}${isSince ? ' since then' : ''}.`,
   lanes: (name: string) => `When ${name} read robots.txt, pages, and disallowed pages`,
   inForce: 'Active robots.txt',
   readRobots: 'Read robots.txt',

@@ -61,12 +61,12 @@ export function AgentLead({ id, name, row, found, lanes: { versions, violations 
         )
         const others = count(false)
         // Fetches that may be of another client do not accuse the agent.
-        const underItsName = others > 0 ? texts.underItsName(texts.forbidden(others)) : ''
+        const underItsName = others > 0 ? texts.underItsName(texts.forbidden(others), changed) : ''
         const times = quantity('/api/agents/breakdown fetches', row.fetches ?? 0)
         const lead = () => {
           if (current?.agents === undefined) return texts.leadPlain(whenText(), name, times, forbidden)
           const read = firstRead(current)
-          if (read === undefined) return texts.leadUnread(name, formatLongDay(current.since), times, forbidden)
+          if (read === undefined) return texts.leadUnread(name, formatLongDay(current.since), times, forbidden, changed)
           if (!changed) {
             const last = current.agents[0]?.last_read
             return texts.leadRead(name, last === undefined ? '' : formatAgo(last), times, forbidden)
