@@ -30,13 +30,17 @@ const Cost = z
 const takenShape = {
   fetches: Fetches.optional().describe('Fetches without refused ones. Absent if nothing was recorded.'),
   bytes: Count.optional().describe('Body bytes sent. Absent if no row says its size.'),
-  origin_seconds: z.number().nonnegative().optional().describe('Sum of durations. Absent if no row says its own.'),
+  origin_seconds: z
+    .number()
+    .nonnegative()
+    .optional()
+    .describe('Sum of durations, each until the client had the last byte. Absent if no row says its own.'),
   cost: Cost,
   without_bytes: Count.optional().describe(
     'Fetches without a size: GET, answered 200 or 206 with 0 bytes, as rows of logs and of other servers that do not say it. Absent: none.',
   ),
   without_duration: Count.optional().describe(
-    'Fetches without a duration: 0 ms, as rows of logs and of other servers that do not say it. Absent: none.',
+    'Fetches with a duration of 0 ms: rows of logs and of other servers that do not say it, and responses in less than half a millisecond. Absent: none.',
   ),
 }
 const givenShape = {

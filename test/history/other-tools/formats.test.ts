@@ -147,7 +147,7 @@ const TEXTS: readonly (readonly [text: string | Buffer, days: readonly string[] 
     'the first version of GoatCounter',
   ],
   ['', /has the columns of an export/, 'an empty file'],
-  [`${head}\n`, /no row with a day could be read/, 'no rows'],
+  [`${head}\n`, /no row with a day or a page could be read/, 'no rows'],
   ['a,b\n1,2\n', /has the columns of an export/, 'another table'],
   ['date,page,visitors,pageviews\n2024-01-01,/,1,1\n', /has the columns of an export/, 'pages by day have no totals'],
   ['date,label,nb_visits\n2024-01-01,/,1\n', /has the columns of an export/, 'pages of Matomo'],

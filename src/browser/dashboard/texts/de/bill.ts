@@ -13,7 +13,7 @@ export const bill: typeof English = {
   noPrices: 'Setzen Sie einen Preis je Gigabyte, Anfrage oder Sekunde, um Kosten zu sehen.',
   byOperator: 'Nach Betreiber',
   print: 'Drucken',
-  foot: 'Abgelehnte Abrufe kosten nichts und stehen nicht auf der Rechnung. Beträge sind auf den Cent gezeigt; der Export hat sie auf ein Millionstel. Jeder Tag wird zu den Preisen von heute berechnet.',
+  foot: 'Abgelehnte Abrufe kosten nichts und stehen nicht auf der Rechnung. Die Zeit des Ursprungs läuft, bis der Client das letzte Byte hat; ein langsamer verlängert sie. Jeder Tag wird zu den Preisen von heute berechnet.',
   operator: 'Betreiber',
   total: 'Summe',
   kinds: { no_operator: 'Agenten ohne Betreiber', spoofed: 'Fremde Namen' },
@@ -53,7 +53,7 @@ export const bill: typeof English = {
   alert: 'Alarm bei einem Budget',
   letterTitle: (operator, site) => `Was ${operator} von ${site} nahm, und was es gab`,
   letterFoot: (spoofed, n) =>
-    `Gezählt am eigenen Server der Website. ${n === 0 ? 'Kein Abruf gab diese Namen nur vor.' : `Nicht enthalten sind Abrufe, die diese Namen nur vorgeben: ${spoofed}.`}`,
+    `Gezählt am eigenen Server der Website. Die Zeit des Ursprungs läuft, bis der Client das letzte Byte hat. ${n === 0 ? 'Kein Abruf gab diese Namen nur vor.' : `Nicht enthalten sind Abrufe, die diese Namen nur vorgeben: ${spoofed}.`}`,
   fetchesAndBytes: (fetches, bytes) => `Abrufe: ${fetches}, ${bytes}`,
   atPrices: 'Zu den Preisen der Website',
   readers: 'Leser, die von dort kamen',

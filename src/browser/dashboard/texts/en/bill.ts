@@ -14,7 +14,7 @@ export const bill = {
   noPrices: 'Set a price per gigabyte, request or second to see costs.',
   byOperator: 'By operator',
   print: 'Print',
-  foot: 'Refused fetches cost nothing and are not on the bill. Amounts are shown to the cent; the export has them to the millionth. Every day is billed at the prices of today.',
+  foot: 'Refused fetches cost nothing and are not on the bill. Origin time runs until the client had the last byte, so a slow client makes it longer. Every day is billed at the prices of today.',
   operator: 'Operator',
   total: 'Total',
   kinds: { no_operator: 'Agents without an operator', spoofed: 'Names that are not theirs' },
@@ -54,7 +54,7 @@ export const bill = {
   alert: 'Alert on a budget',
   letterTitle: (operator: string, site: string) => `What ${operator} took from ${site}, and what it gave`,
   letterFoot: (spoofed: string, n: number) =>
-    `Counted at the site’s own server. ${n === 0 ? 'No fetch only claimed these names.' : `Left out are fetches that only claim these names: ${spoofed}.`}`,
+    `Counted at the site’s own server. Origin time runs until the client had the last byte. ${n === 0 ? 'No fetch only claimed these names.' : `Left out are fetches that only claim these names: ${spoofed}.`}`,
   fetchesAndBytes: (fetches: string, bytes: string) => `Fetches: ${fetches}, ${bytes}`,
   atPrices: 'At the site’s prices',
   readers: 'Readers who arrived from it',
