@@ -118,6 +118,13 @@ function describe({ kind, metric, op, value, window_minutes }: Alert): string {
   return `${metricText(metric ?? '')} ${t().shell.operators[op] ?? op} ${value} / ${window_minutes} min`
 }
 
+function OperatorOfBudget({ row }: { row: Alert | undefined }) {
+  const texts = t().settings.alerts
+  const operator = operatorOf(row)
+  if (operator === undefined) return null
+  return <Input label={texts.ofOperator} hint={texts.ofOperatorHint} name="operator" defaultValue={operator} />
+}
+
 function AlertFields({ row }: { row: Alert | undefined }) {
   const texts = t().settings.alerts
   const [kind, setKind] = useState<string>(row?.kind ?? 'threshold')
@@ -137,14 +144,7 @@ function AlertFields({ row }: { row: Alert | undefined }) {
               choices={AUDIENCES.map((each) => [each, texts.audiences[each]])}
             />
           ) : (
-            operatorOf(row) !== undefined && (
-              <Input
-                label={texts.ofOperator}
-                hint={texts.ofOperatorHint}
-                name="operator"
-                defaultValue={operatorOf(row)}
-              />
-            )
+            <OperatorOfBudget row={row} />
           )}
           <Select
             label={texts.metric}
