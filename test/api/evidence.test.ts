@@ -208,6 +208,13 @@ t.test('a folder states what the rows hold, and nothing of other rows', async (t
   t.same(JSON.parse(file.toString()).document, document, 'the file is JSON')
   const preview = Preview.parse(await (await call('GET', '/api/evidence?site=1&agent=gptbot&range=30d')).json())
   t.same(preview, { data: document, meta: { fingerprint } }, 'the preview says the same')
+  const tomorrow = new Date(NOW.getTime() + 86_400_000).toISOString()
+  const open = await call('GET', `/api/evidence?site=1&agent=gptbot&start=${document.window.start}&end=${tomorrow}`)
+  t.equal(
+    Preview.parse(await open.json()).data.window.end,
+    NOW.toISOString(),
+    'a window that has not ended ends when the folder is made',
+  )
   const [entry, ...more] = await records.query(sql`select action, details from audit where object = 'evidence'`)
   t.match(entry, { action: 'create', details: new RegExp(digest) }, 'the audit log names the folder')
   t.same(more, [], 'the preview is not audited')

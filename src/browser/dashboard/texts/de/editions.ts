@@ -10,7 +10,7 @@ export const editions: LaterTexts['editions'] = {
     visits.shown,
     ' zu ',
     path,
-    `; kein Such- oder Assistenz-Agent ${operators.length === 1 ? 'davon' : 'dieser Betreiber'} hat die Seite seit der Änderung am ${day} gelesen.`,
+    `; keiner ${operators.length === 1 ? 'seiner' : 'ihrer'} Such- oder Assistenz-Agenten hat die Seite seit der Änderung am ${day} gelesen.`,
   ],
   noStake: 'Kein Betreiber, der Leser brachte, hat eine ältere Fassung einer Seite.',
   page: 'Seite',

@@ -15,7 +15,7 @@ export const editions = {
     visits.shown,
     ' to ',
     path,
-    `, and no search or assistant agent of ${operators.length === 1 ? 'it' : 'theirs'} has read the page since it changed on ${day}.`,
+    `, and none of ${operators.length === 1 ? 'its' : 'their'} search or assistant agents has read the page since it changed on ${day}.`,
   ],
   noStake: 'No operator that sent readers has an older edition of a page.',
   page: 'Page',
