@@ -3,6 +3,8 @@ import { HexId } from '../analytics/reads/shapes.js'
 import { ApiError } from '../base/errors.js'
 import { DailyDrops, type Drops } from '../manage/drops.js'
 import { IngestKey, type IngestKeys } from '../manage/ingest-keys.js'
+import { DeliveryStatus } from '../manage/notify/notices.js'
+import type { Notify } from '../manage/notify/notify.js'
 import { RefusedHostname, type RefusedHostnames } from '../manage/refused-hostnames.js'
 import { ErasureResult, type Removals } from '../manage/removals.js'
 import { ManagedSite, NewSite, SiteChange, type Sites } from '../manage/sites.js'
@@ -152,6 +154,22 @@ export const dropRoutes = ({ sites, drops, refusedHostnames }: DropRoutesDeps): 
     data: z.array(RefusedHostname),
     meta: TotalMeta,
     run: async (call) => refusedHostnames.list((await requireSite(call, sites, pathId(call))).id),
+  }),
+]
+
+/** The announcements of a site's changed pages. */
+export const pingRoutes = ({
+  sites,
+  notify,
+}: {
+  sites: Pick<Sites, 'get'>
+  notify: Pick<Notify, 'deliveries'>
+}): Route[] => [
+  routeMaker('sites')('get', '/api/sites/{id}/indexnow', 'manage:read', {
+    summary: 'List the IndexNow pings of a site in the last 30 days, the latest first; at most 200',
+    data: z.array(DeliveryStatus),
+    meta: TotalMeta,
+    run: async (call) => notify.deliveries({ site: (await requireSite(call, sites, pathId(call))).id }),
   }),
 ]
 

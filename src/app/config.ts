@@ -97,11 +97,7 @@ const Settings = z.strictObject({
       .transform((part) => (part === 'dashboard' ? 'api' : part)),
   ),
   cors_origins: listSetting('origin', 'origins whose pages may call the reads with an API key (CORS)', pageOrigin),
-  public_url: setting(
-    'url',
-    'URL at which people reach the service; links in mails begin with it',
-    serviceUrl.optional(),
-  ),
+  public_url: setting('url', 'URL at which people reach the service; mails link to it', serviceUrl.optional()),
   smtp: setting(
     'url',
     'mail server, such as smtp://user:password@mail.example.com:587; without it links are logged',
@@ -115,6 +111,7 @@ const Settings = z.strictObject({
   ),
   disable_registration: switchSetting('close registration of new accounts; also SERVICE_DISABLE_REGISTRATION'),
   private_webhooks: switchSetting('allow webhooks to addresses of private networks'),
+  indexnow_url: setting('url', 'receiver of IndexNow pings', serviceUrl.default('https://api.indexnow.org/indexnow')),
   rules: onOffSetting('whether rules for agents decide'),
   page_samples: onOffSetting('whether the proxy copies few pages, to find when their texts change'),
   workers: setting(
@@ -370,8 +367,8 @@ function checkShared({ store, control, role }: Config, given: Map<SettingName, G
 /** Settings that have no effect if rows are shipped to a collector. */
 const STORE_SETTINGS: readonly SettingName[] = [
   ...(['domain', 'expose', 'cors_origins', 'public_url', 'smtp', 'mail_from', 'disable_registration'] as const),
-  ...(['private_webhooks', 'memory_limit', 'max_disk', 'geoip', 'pdf_font', 'ranges', 'spam_referrers'] as const),
-  ...(['trusted_referrers', 'store', 'control', 'role', 'advertise', 'backup_dir', 'backup_keep'] as const),
+  ...(['private_webhooks', 'indexnow_url', 'memory_limit', 'max_disk', 'geoip', 'pdf_font', 'ranges'] as const),
+  ...(['spam_referrers', 'trusted_referrers', 'store', 'control', 'role', 'advertise', 'backup_dir'] as const),
 ]
 /** Settings that have no effect without a collector. */
 const SHIPPING_SETTINGS: readonly SettingName[] = ['site', 'ingest_key', 'ingest_key_file', 'spool_limit']

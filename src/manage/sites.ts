@@ -34,6 +34,11 @@ export const ManagedSite = z.object({
   price_per_gigabyte: z.number().optional().describe('For 10^9 bytes sent to agents, in `currency`.'),
   price_per_thousand_requests: z.number().optional().describe('For 1,000 fetches by agents, in `currency`.'),
   price_per_origin_second: z.number().optional().describe('For a second of origin time for agents, in `currency`.'),
+  indexnow_key: z
+    .string()
+    .optional()
+    .describe('Changed pages are announced with it by IndexNow; absent: they are not.'),
+  indexnow_key_location: z.string().optional().describe('The URL of the file with that key, of one host.'),
   sections: z.array(z.string()),
   origin: z
     .string()
@@ -73,6 +78,14 @@ const Price = z
   .refine((price) => Number(price.toFixed(6)) === price, 'A price has at most six digits after the point.')
   .describe('In `currency`, at most six digits after the point.')
 
+const KeyLocation = z
+  .string()
+  .max(2_000)
+  .refine((text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    return url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash
+  }, '`indexnow_key_location` must be an http(s) URL without user, password and fragment.')
+
 const siteFields = {
   name: Name,
   timezone: Zone.describe("IANA time zone of the site's days."),
@@ -104,6 +117,13 @@ const optionalFields = {
   price_per_gigabyte: Price,
   price_per_thousand_requests: Price,
   price_per_origin_second: Price,
+  indexnow_key: z
+    .string()
+    .regex(/^[a-zA-Z0-9-]{8,128}$/, '`indexnow_key` must have 8 to 128 letters, digits and hyphens.')
+    .describe(
+      'The key that the origin serves as `https://HOST/KEY.txt`. Changed pages are announced by IndexNow with it.',
+    ),
+  indexnow_key_location: KeyLocation.describe("Another URL of the key's file, for the pages of the URL's host."),
   origin: Origin.describe(
     'An http(s) URL of a host only, where robots.txt and llms.txt are fetched for rows that other servers send.',
   ),
@@ -130,6 +150,8 @@ export const SiteChange = z
     price_per_gigabyte: Price.nullable(),
     price_per_thousand_requests: Price.nullable(),
     price_per_origin_second: Price.nullable(),
+    indexnow_key: optionalFields.indexnow_key.nullable(),
+    indexnow_key_location: KeyLocation.nullable(),
     origin: optionalFields.origin.nullable(),
   })
   .partial()
@@ -148,6 +170,8 @@ const StoredSite = z
     price_per_gigabyte: z.number().nullable(),
     price_per_thousand_requests: z.number().nullable(),
     price_per_origin_second: z.number().nullable(),
+    indexnow_key: z.string().nullable(),
+    indexnow_key_location: z.string().nullable(),
     origin: z.string().nullable(),
   })
   .transform((row): ManagedSite => omitNulls(row))
@@ -187,7 +211,8 @@ const listAddable = (domains: readonly string[], site: ManagedSite, sites: reado
 async function loadSites(records: Records): Promise<ManagedSite[]> {
   const rows = await records.query(sql`
     select id, version, org, name, domains, timezone, currency, excluded_paths, respect_gpc, visitor_salt,
-      retention_days, citation_threshold, origin, sections, price_per_gigabyte, price_per_thousand_requests, price_per_origin_second
+      retention_days, citation_threshold, origin, sections, price_per_gigabyte, price_per_thousand_requests, price_per_origin_second,
+      indexnow_key, indexnow_key_location
     from sites order by id`)
   return rows.map((row) => StoredSite.parse(row))
 }

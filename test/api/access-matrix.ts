@@ -186,6 +186,7 @@ export const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>([
   ['patch /api/sites/{id}', row('admin', 200, EMPTY)],
   ['delete /api/sites/{id}', gone('admin', '/api/sites/4')],
   ['get /api/sites/{id}/drops', row('manage', 200)],
+  ['get /api/sites/{id}/indexnow', row('manage', 200)],
   ['get /api/sites/{id}/refused-hostnames', row('manage', 200)],
   ['get /api/sites/{id}/sections', row('manage', 200)],
   ['get /api/imports', row('admin', 200)],

@@ -13,6 +13,7 @@ t.test('sites can be created, read, changed and deleted', async (t) => {
     sections: ['/ü/*', '/b', '/ü/*'],
     ...{ citation_threshold: 2.5, origin: 'HTTPS://Origin.example:443/' },
     ...{ price_per_gigabyte: 0.09, price_per_origin_second: 0.000001 },
+    ...{ indexnow_key: 'abcdef-0123', indexnow_key_location: 'https://sea.example/k.txt' },
   })
   const site = {
     ...{ id: 3, version: 1, org: 1, name: 'Sea 🦆', domains: ['sea.example', 'xn--bcher-kva.example'] },
@@ -20,6 +21,7 @@ t.test('sites can be created, read, changed and deleted', async (t) => {
     sections: ['/%C3%BC/*', '/b'],
     ...{ retention_days: 30, citation_threshold: 2.5, origin: 'https://origin.example' },
     ...{ price_per_gigabyte: 0.09, price_per_origin_second: 0.000001 },
+    ...{ indexnow_key: 'abcdef-0123', indexnow_key_location: 'https://sea.example/k.txt' },
   }
   const { ingest_key, ...shown } = made.data
   t.strictSame([made.status, made.etag, shown], [201, '"1"', site])
@@ -34,11 +36,13 @@ t.test('sites can be created, read, changed and deleted', async (t) => {
     retention_days: null,
     citation_threshold: null,
     origin: null,
+    indexnow_key: null,
+    indexnow_key_location: null,
     domains: ['sea.example'],
     name: 'Lake',
   }
   const changed = await admin.ask('PATCH', '/api/sites/3', change)
-  const { retention_days: _, citation_threshold: __, origin: ___, ...rest } = site
+  const { retention_days, citation_threshold, origin, indexnow_key, indexnow_key_location, ...rest } = site
   t.strictSame(changed.data, { ...rest, version: 2, name: 'Lake', domains: ['sea.example'] }, 'null takes away')
   t.equal(changed.etag, '"2"')
   const whole = { ...changed.data, id: undefined, version: undefined, org: undefined }
@@ -60,10 +64,12 @@ t.test('sites can be created, read, changed and deleted', async (t) => {
   const again = await admin.ask('POST', '/api/sites', { name: 'x', domains: ['sea.example'] })
   t.match(again, { status: 201, data: { id: 4 } }, 'its domains are free, its id is not')
   const { entries } = await audit.list({ org: 1, object: 'site', limit: 9, page: 1 })
+  const indexNow = ['indexnow_key', 'indexnow_key_location']
+  const fields = ['name', 'domains', 'retention_days', 'citation_threshold', ...indexNow, 'origin']
   t.match(entries, [
     { action: 'create', object_id: '4' },
     { action: 'delete', object_id: '3', details: { name: 'Lake' } },
-    { action: 'change', details: { fields: ['name', 'domains', 'retention_days', 'citation_threshold', 'origin'] } },
+    { action: 'change', details: { fields } },
     { action: 'create', object_id: '3', actor: admin.email },
   ])
 })
@@ -107,6 +113,10 @@ t.test('malformed sites are refused with the field', async (t) => {
     [{ price_per_gigabyte: -1 }, 422, 'price_per_gigabyte', 'a price below 0'],
     [{ price_per_origin_second: 0.1234567 }, 422, 'price_per_origin_second', 'seven digits'],
     [{ price_per_thousand_requests: 1_000_001 }, 422, 'price_per_thousand_requests', 'above the bound'],
+    [{ indexnow_key: 'abcdefg' }, 422, 'indexnow_key', 'seven characters'],
+    [{ indexnow_key: 'a'.repeat(129) }, 422, 'indexnow_key', '129 characters'],
+    [{ indexnow_key: 'abcdefg_' }, 422, 'indexnow_key', 'another character'],
+    [{ indexnow_key_location: 'ftp://a.example/k' }, 422, 'indexnow_key_location', 'ftp'],
     [{ origin: 'ftp://a.example' }, 422, 'origin', 'ftp'],
     [{ origin: 'https://a.example/x' }, 422, 'origin', 'a path'],
     [{ origin: 'https://u:p@a.example' }, 422, 'origin', 'a password'],

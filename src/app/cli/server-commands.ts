@@ -14,6 +14,7 @@ const SERVER_SETTINGS: readonly SettingName[] = [
   'mail_from',
   'disable_registration',
   'private_webhooks',
+  'indexnow_url',
   'rules',
   'memory_limit',
   'min_free_disk',

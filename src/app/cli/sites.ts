@@ -119,6 +119,12 @@ export const sitesUpdate = defineRequest({
       'price of a second of origin time, or none',
       NumberOrNone.optional(),
     ),
+    indexnowKey: flag(
+      '--indexnow-key <key>',
+      'key to announce changed pages with by IndexNow, or none',
+      TextOrNone.optional(),
+    ),
+    indexnowKeyLocation: flag('--indexnow-key-location <url>', "URL of the key's file, or none", TextOrNone.optional()),
     origin: flag(
       '--origin <url>',
       'URL to read robots.txt from, for rows sent by other servers, or none',
@@ -138,6 +144,8 @@ export const sitesUpdate = defineRequest({
       pricePerGigabyte,
       pricePerThousandRequests,
       pricePerOriginSecond,
+      indexnowKey,
+      indexnowKeyLocation,
       ...rest
     } = call.flags
     const change = {
@@ -152,6 +160,8 @@ export const sitesUpdate = defineRequest({
       price_per_gigabyte: pricePerGigabyte,
       price_per_thousand_requests: pricePerThousandRequests,
       price_per_origin_second: pricePerOriginSecond,
+      indexnow_key: indexnowKey,
+      indexnow_key_location: indexnowKeyLocation,
     }
     const id = siteIdArgument(call)
     if (Object.values(change).every((value) => value === undefined))

@@ -14,7 +14,7 @@ import { robotsTextRoutes } from '../../api/robots-texts.js'
 import { serviceRoutes } from '../../api/service-routes.js'
 import { badgeRoute } from '../../api/share/badge.js'
 import { siteRecordRoutes } from '../../api/site-records.js'
-import { dropRoutes, visitorRoutes } from '../../api/sites.js'
+import { dropRoutes, pingRoutes, visitorRoutes } from '../../api/sites.js'
 import { passToWriter } from '../../api/to-writer.js'
 import { createScriptHandler } from '../../api/tracker-script.js'
 import { waitAtMost } from '../../base/wait-at-most.js'
@@ -43,7 +43,15 @@ import { startTimers } from './timers.js'
 export type ServiceConfig = Partial<
   Pick<
     Config,
-    'cors_origins' | 'public_url' | 'smtp' | 'mail_from' | 'disable_registration' | 'private_webhooks' | 'rules'
+    | 'cors_origins'
+    | 'public_url'
+    | 'smtp'
+    | 'mail_from'
+    | 'disable_registration'
+    | 'private_webhooks'
+    | 'rules'
+    | 'offline'
+    | 'indexnow_url'
   >
 >
 
@@ -72,7 +80,8 @@ export async function compose(
   },
 ): Promise<Instance> {
   const { log, now = () => new Date(), version = '0' } = deps
-  const { disable_registration = false, private_webhooks = false } = config
+  const { disable_registration = false, private_webhooks = false, offline = false } = config
+  const indexnow_url = offline ? undefined : config.indexnow_url
   const { currentRules = openCurrentRules(config, deps) } = deps
   const core = await createCore(workerClient, { ...deps, currentRules, now })
   const mail = createMail(config, deps, now)
@@ -83,7 +92,7 @@ export async function compose(
   const ingest = createIngest(core, rules)
   const streams = new AbortController()
   const reads = createReads(core, config.pdf, streams.signal, version)
-  const notify = startNotifications(core, reads, mail, { private_webhooks, version })
+  const notify = startNotifications(core, reads, mail, { private_webhooks, version, indexnow_url })
   const { max_disk } = config
   const sizes = createSizeReader(workerClient, { max_disk, log, clock: () => performance.now() })
   const health = () => sizes.warn(core.health())
@@ -239,6 +248,7 @@ function createServiceApp(areas: Areas, { cors_origins = [] }: ServiceConfig, de
     ...importRoutes({ sites, imports, jobs: importJobs }),
     ...importControlRoutes({ jobs: importJobs, sites }),
     ...dropRoutes({ sites, drops, refusedHostnames }),
+    ...pingRoutes({ sites, notify }),
     ...historyRoutes({ sites, histories }),
     ...accounts.routes,
     ...visitorRoutes({ sites, removals }),

@@ -13,7 +13,11 @@ export function startNotifications(
   { workerClient, manage, spans, health, log, now }: Core,
   { asOperator, draw }: Reads,
   { send }: Mail,
-  { private_webhooks, version }: { private_webhooks: boolean; version: string },
+  {
+    private_webhooks,
+    version,
+    indexnow_url,
+  }: { private_webhooks: boolean; version: string; indexnow_url: string | undefined },
 ) {
   return startNotify({
     records: workerClient.records,
@@ -35,5 +39,6 @@ export function startNotifications(
       anywhere: private_webhooks,
     }),
     draw,
+    indexnow_url,
   })
 }

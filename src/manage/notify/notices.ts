@@ -12,8 +12,8 @@ export interface NewNotice {
   /** Unique: of two notices with the same key one is stored, and receivers recognise a repeated delivery by it. */
   readonly key: string
   readonly site: number
-  /** The alert or report that it comes from. */
-  readonly source: { readonly alert: number } | { readonly report: number }
+  /** The alert or report that it comes from, or the site whose changed pages it names. */
+  readonly source: { readonly alert: number } | { readonly report: number } | { readonly site: number }
   readonly channel: z.output<typeof StoredChannel>
   /** Stored as JSON; the sender of its kind parses it. */
   readonly payload: unknown
@@ -34,7 +34,9 @@ const STATES = ['waiting', 'sending', 'done', 'failed'] as const
 /** A delivery as the API shows it. */
 export const DeliveryStatus = z.object({
   id: z.int(),
-  key: z.string().describe('The value of `x-service-delivery`: the same for every attempt.'),
+  key: z
+    .string()
+    .describe('The value of `x-service-delivery`: the same for every attempt; an IndexNow ping names its host in it.'),
   channel: StoredChannel,
   state: z.enum(STATES),
   attempts: z.int(),
@@ -148,8 +150,10 @@ function pickFairly(all: readonly z.output<typeof DueNotice>[], limit: number): 
   return picked
 }
 
-const isFrom = (source: NewNotice['source']): Sql =>
-  'alert' in source ? sql`alert = ${source.alert}` : sql`report = ${source.report}`
+const isFrom = (source: NewNotice['source']): Sql => {
+  if ('site' in source) return sql`site = ${source.site} and alert is null and report is null`
+  return 'alert' in source ? sql`alert = ${source.alert}` : sql`report = ${source.report}`
+}
 
 /** Returns the columns of a notice after an attempt. */
 function resultColumns({ attempts }: Notice, result: AttemptResult, now: Date, random: () => number): Sql {
@@ -211,7 +215,7 @@ export function createOutbox({ records, random }: { records: Records; random: ()
       return row?.next instanceof Date ? row.next : undefined
     },
 
-    /** Returns the deliveries of an alert or a report, the latest first, at most 200. */
+    /** Returns the deliveries of an alert, a report or the pings of a site, the latest first, at most 200. */
     async list(source: NewNotice['source']): Promise<readonly DeliveryStatus[]> {
       const rows = await records.query(sql`
         select id, key, channel, state, attempts, created_at, next_at, done_at, last_error

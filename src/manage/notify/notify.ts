@@ -11,6 +11,7 @@ import type { ManagedSite, Sites } from '../sites.js'
 import { alertWindow, createAlertEvaluator, lastCompleteMinute } from './alert-evaluator.js'
 import { createAlertEvent } from './alert-event.js'
 import { createDeliverer } from './deliverer.js'
+import { createIndexNow } from './indexnow.js'
 import type { SendMail } from './mail-message.js'
 import { alertNoticeStatements, createOutbox, type NewNotice, type Notice, type Outbox } from './notices.js'
 import type { DrawPdf } from './report-mail.js'
@@ -34,6 +35,8 @@ interface NotifyDeps {
   mail: SendMail | undefined
   post: Post
   draw: DrawPdf
+  /** The URL that gets the names of changed pages; undefined if it may get none. */
+  indexnow_url: string | undefined
   now(): Date
   random(bytes: number): Buffer
   log: { warn(details: object, message: string): void }
@@ -119,18 +122,20 @@ export function startNotify(deps: NotifyDeps) {
   const common = { ...deps, log: warn, wakeDelivery: delivery.wake }
   const evaluator = createAlertEvaluator({ ...common, clock, missingMs: spans.missingMs })
   const scheduler = createReportScheduler(common)
+  const indexNow = createIndexNow({ ...common, store: () => deps.readDependencies(ending.signal).store })
 
   const runMinute = async () => {
     await spans.extend()
     if (!deps.isWriter() || !deps.ready()) return
     await evaluator.tick(ending.signal)
     await scheduler.tick(ending.signal)
+    await indexNow.tick()
     if (minutes++ % MINUTES_PER_PRUNE === 0) await outbox.prune(now())
   }
   // A process that is killed in its first minute has left a sign of life.
   let lastTick = spans.extend().catch(warnOf('the recording span could not be written; it is retried'))
   startMinutes(now, ending.signal, () => {
-    lastTick = runMinute().catch(warnOf('alerts and reports could not be evaluated; they are retried'))
+    lastTick = runMinute().catch(warnOf('alerts, reports and changed pages could not be evaluated; they are retried'))
     return lastTick
   })
 
@@ -150,7 +155,7 @@ export function startNotify(deps: NotifyDeps) {
     testReport: (report: WithId<Report>, site: ManagedSite) => scheduler.sendTest(report, site, randomWord()),
     /** Returns the number of test deliveries of an alert or a report from `since` on. */
     countTests: (source: NewNotice['source'], since: Date) => outbox.countSince(source, 'test', since),
-    /** Returns the deliveries of an alert or a report, the latest first, at most 200. */
+    /** Returns the deliveries of an alert, a report or the pings of a site, the latest first, at most 200. */
     deliveries: outbox.list,
     /** Gives running attempts five seconds to end. Those whose result is then unknown are sent again after the next start. */
     async close(): Promise<void> {

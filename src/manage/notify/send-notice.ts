@@ -4,7 +4,9 @@ import type { Alerts } from '../alerts.js'
 import { type Channel, isSameChannel } from '../channels.js'
 import type { Collection } from '../collection.js'
 import type { Report } from '../reports.js'
+import type { Sites } from '../sites.js'
 import { AlertEvent, alertMail } from './alert-event.js'
+import { sendPing } from './indexnow.js'
 import type { SendMail } from './mail-message.js'
 import type { AttemptResult, Notice } from './notices.js'
 import { type DrawPdf, ReportNotice, reportMail } from './report-mail.js'
@@ -14,11 +16,13 @@ import { callWebhook } from './webhook.js'
 interface SendDeps {
   alerts: Pick<Alerts, 'get' | 'secret'>
   reports: Pick<Collection<Report>, 'get'>
+  sites: Pick<Sites, 'list'>
   /** Undefined without a mail server. */
   mail: SendMail | undefined
   post: Post
   draw: DrawPdf
   now(): Date
+  log: { warn(details: object, message: string): void }
 }
 
 const permanentFailure = (error: string): AttemptResult => ({ delivered: false, error, permanent: true })
@@ -28,7 +32,7 @@ export async function sendNotice(notice: Notice, deps: SendDeps): Promise<Attemp
   try {
     if (notice.alert !== null) return await sendAlert(notice, notice.alert, deps)
     if (notice.report !== null) return await sendReport(notice, notice.report, deps)
-    return permanentFailure('it belongs to no alert or report')
+    return await sendPing(notice, deps)
   } catch (error) {
     if (error instanceof ApiError && error.code === 'not_found')
       return permanentFailure('the alert or report was deleted')

@@ -14,18 +14,34 @@ interface WebhookCall {
   readonly body: string
 }
 
+interface SendDeps {
+  post: Post
+  now(): Date
+}
+
 /** Posts a webhook, signed as ingest requests are. Status 2xx is a success; 410 ends the attempts. Never rejects. */
-export async function callWebhook(
-  { url, secret, key, body }: WebhookCall,
-  { post, now }: { post: Post; now(): Date },
+export const callWebhook = ({ url, secret, key, body }: WebhookCall, deps: SendDeps): Promise<AttemptResult> => {
+  const headers = { 'x-service-signature': signBody(secret, deps.now().getTime(), body), 'x-service-delivery': key }
+  return postJson({ url, body, headers, isFinal: (status) => status === 410 }, deps)
+}
+
+interface JsonPost {
+  readonly url: string
+  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Whether a status ends the attempts. */
+  isFinal(status: number): boolean
+}
+
+/** Posts JSON. Status 2xx is a success. Never rejects. */
+export async function postJson(
+  { url, body, headers, isFinal }: JsonPost,
+  { post, now }: SendDeps,
 ): Promise<AttemptResult> {
-  const headers = {
-    'content-type': 'application/json',
-    'x-service-signature': signBody(secret, now().getTime(), body),
-    'x-service-delivery': key,
-  }
+  const options = { limit: MAX_RESPONSE_BYTES, timeout: TIMEOUT_MS }
   try {
-    return toAttemptResult(await post(url, body, { headers, limit: MAX_RESPONSE_BYTES, timeout: TIMEOUT_MS }), now())
+    const response = await post(url, body, { ...options, headers: { 'content-type': 'application/json', ...headers } })
+    return toAttemptResult(response, now(), isFinal)
   } catch (error) {
     if (!(error instanceof OutboundError)) return { delivered: false, error: 'the request could not be sent' }
     // Says nothing about the address: members who may create webhooks must not learn about the internal network.
@@ -34,13 +50,17 @@ export async function callWebhook(
   }
 }
 
-function toAttemptResult({ status, headers }: OutboundResponse, now: Date): AttemptResult {
+function toAttemptResult(
+  { status, headers }: OutboundResponse,
+  now: Date,
+  isFinal: JsonPost['isFinal'],
+): AttemptResult {
   if (status >= 200 && status < 300) return { delivered: true }
   const wait = parseRetryAfter(headers['retry-after'], now)
   return {
     delivered: false,
     error: `the receiver returned status ${status}`,
-    permanent: status === 410,
+    permanent: isFinal(status),
     ...(wait === undefined ? {} : { retry_after_ms: wait }),
   }
 }

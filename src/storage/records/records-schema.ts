@@ -224,4 +224,6 @@ export const RECORDS_SCHEMA: readonly Migration[] = [
       history integer, site integer, hostname varchar, pathname varchar, citations bigint, clicks bigint,
       impressions bigint)`,
   ],
+  // The key with which a site's changed pages are announced; null: they are not.
+  ['key', 'key_location'].map((name) => `alter table sites add column indexnow_${name} varchar`),
 ]

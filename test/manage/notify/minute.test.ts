@@ -18,7 +18,14 @@ t.test('alerts and reports are due once a minute of the clock, however long the 
     readDependencies: () => {
       throw new Error('a process that does not write')
     },
-    ...{ isWriter: () => false, ready: () => true, mail: undefined, post: refuse, draw: refuse },
+    ...{
+      isWriter: () => false,
+      ready: () => true,
+      mail: undefined,
+      post: refuse,
+      draw: refuse,
+      indexnow_url: undefined,
+    },
     spans: {
       started: new Date(at),
       async extend() {

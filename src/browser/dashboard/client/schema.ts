@@ -563,6 +563,11 @@ export interface paths {
         };
         delete: operations["delete_sites_id_history_history"];
     };
+    "/api/sites/{id}/indexnow": {
+        parameters: {
+        };
+        get: operations["get_sites_id_indexnow"];
+    };
     "/api/sites/{id}/ingest-key": {
         parameters: {
         };
@@ -7210,6 +7215,8 @@ export interface operations {
                             domains: string[];
                             excluded_paths: string[];
                             id: number;
+                            indexnow_key?: string;
+                            indexnow_key_location?: string;
                             name: string;
                             org: number;
                             origin?: string;
@@ -7244,6 +7251,8 @@ export interface operations {
                     currency?: string;
                     domains: string[];
                     excluded_paths?: (string & (unknown & unknown))[];
+                    indexnow_key?: string;
+                    indexnow_key_location?: string;
                     name: string;
                     org?: number;
                     origin?: string;
@@ -7272,6 +7281,8 @@ export interface operations {
                             domains: string[];
                             excluded_paths: string[];
                             id: number;
+                            indexnow_key?: string;
+                            indexnow_key_location?: string;
                             ingest_key: string;
                             name: string;
                             org: number;
@@ -7312,6 +7323,8 @@ export interface operations {
                             domains: string[];
                             excluded_paths: string[];
                             id: number;
+                            indexnow_key?: string;
+                            indexnow_key_location?: string;
                             name: string;
                             org: number;
                             origin?: string;
@@ -7362,6 +7375,8 @@ export interface operations {
                     currency?: string;
                     domains?: string[];
                     excluded_paths?: (string & (unknown & unknown))[];
+                    indexnow_key?: string | null;
+                    indexnow_key_location?: string | null;
                     name?: string;
                     origin?: string | null;
                     price_per_gigabyte?: number | null;
@@ -7389,6 +7404,8 @@ export interface operations {
                             domains: string[];
                             excluded_paths: string[];
                             id: number;
+                            indexnow_key?: string;
+                            indexnow_key_location?: string;
                             name: string;
                             org: number;
                             origin?: string;
@@ -7546,6 +7563,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    get_sites_id_indexnow: {
+        parameters: {
+            path: {
+                id: components["parameters"]["id"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            attempts: number;
+                            channel: {
+                                target: string;
+                                /** @enum {string} */
+                                type: "webhook" | "email";
+                            };
+                            created_at: string;
+                            done_at?: string;
+                            id: number;
+                            key: string;
+                            last_error?: string;
+                            next_at?: string;
+                            /** @enum {string} */
+                            state: "waiting" | "sending" | "done" | "failed";
+                        }[];
+                        meta: {
+                            total: number;
+                        };
+                    };
+                };
             };
             default: components["responses"]["Error"];
         };

@@ -39,6 +39,14 @@ export const settings: Texts['settings'] = {
     salt: 'Ein Mensch wird wiedererkannt',
     saltHint: 'Danach wird das Geheimnis hinter den Besucherkennungen vernichtet.',
     salts: { day: 'einen Tag', week: 'eine Woche', month: 'einen Monat', never: 'immer (bis Zeilen gelöscht werden)' },
+    indexNowKey: 'Schlüssel',
+    indexNowHint:
+      'Mit einem Schlüssel nennt readership Suchmaschinen über IndexNow die Adressen von Seiten, deren Text sich geändert hat: nur dieser Domains, nicht unter Pfaden, die nicht erfasst werden, höchstens einmal in zehn Minuten. Ihr Ursprungsserver liefert eine Datei mit dem Schlüssel unter https://HOST/SCHLÜSSEL.txt aus. Leer: aus.',
+    indexNowLocation: 'Andere Adresse der Datei',
+    indexNowLocationHint: 'Für Seiten ihres Hosts.',
+    lastPing: (at, state, error) =>
+      `Letzte Meldung: ${at}, ${state === 'done' ? 'angenommen' : state === 'failed' ? 'aufgegeben' : 'noch nicht angenommen'}${error ? ` (${error})` : ''}.`,
+    noPing: 'Keine Meldung in den letzten 30 Tagen.',
     retention: 'Zeilen löschen nach (Tagen)',
     retentionHint: 'Leer: Zeilen bleiben.',
     delete: 'Website löschen',

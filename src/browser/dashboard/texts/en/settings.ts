@@ -40,6 +40,14 @@ export const settings = {
     salt: 'A person is recognised for',
     saltHint: 'Afterwards the secret that visitor ids are made with is destroyed.',
     salts: { day: 'a day', week: 'a week', month: 'a month', never: 'ever (until rows are deleted)' },
+    indexNowKey: 'Key',
+    indexNowHint:
+      'With a key, readership tells search engines by IndexNow the addresses of pages whose text changed: of these domains, not of paths that are not recorded, at most once in ten minutes. Your origin serves a file with the key at https://HOST/KEY.txt. Empty: off.',
+    indexNowLocation: 'Another address of the file',
+    indexNowLocationHint: 'For pages of its host.',
+    lastPing: (at: string, state: string, error: string | undefined) =>
+      `Last ping: ${at}, ${state === 'done' ? 'accepted' : state === 'failed' ? 'given up' : 'not yet accepted'}${error ? ` (${error})` : ''}.`,
+    noPing: 'No ping in the last 30 days.',
     retention: 'Delete rows after (days)',
     retentionHint: 'Empty: rows stay.',
     delete: 'Delete the site',

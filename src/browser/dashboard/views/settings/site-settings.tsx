@@ -8,6 +8,7 @@ import { PRICES } from '../../parts/prices.js'
 import { root } from '../../state/address.js'
 import { client, send } from '../../state/client.js'
 import { forget, useRead } from '../../state/data.js'
+import { formatInstant } from '../../state/format.js'
 import { hasRole, loadSession, site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import { later } from '../../texts/later.js'
@@ -81,6 +82,19 @@ export function SiteSettings() {
   )
 }
 
+/** Says when changed pages were last announced, and what came back. */
+function LastPing({ site }: { site: number }) {
+  const texts = t().settings.site
+  const { data } = useRead('/api/sites/{id}/indexnow', {}, { params: { id: site } })
+  const ping = data?.[0]
+  if (data === undefined) return null
+  return (
+    <p class="hint">
+      {ping ? texts.lastPing(formatInstant(ping.created_at), ping.state, ping.last_error) : texts.noPing}
+    </p>
+  )
+}
+
 const numberOrNull = (text: string) => (text === '' ? null : Number(text))
 
 /** The form of the site. */
@@ -95,6 +109,8 @@ function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecor
       respect_gpc: isChecked(fields, 'respect_gpc'),
       visitor_salt: SALTS.find((salt) => salt === textOf(fields, 'visitor_salt')) ?? 'day',
       retention_days: numberOrNull(textOf(fields, 'retention_days')),
+      indexnow_key: textOf(fields, 'indexnow_key') || null,
+      indexnow_key_location: textOf(fields, 'indexnow_key_location') || null,
       ...Object.fromEntries(PRICES.map((name) => [name, numberOrNull(textOf(fields, name))])),
     }
     const headers = { 'if-match': `"${version}"` }
@@ -120,6 +136,22 @@ function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecor
           defaultValue={of[name]}
         />
       ))}
+      <h3 class="section-title">IndexNow</h3>
+      <Input
+        label={texts.indexNowKey}
+        hint={texts.indexNowHint}
+        name="indexnow_key"
+        pattern="[a-zA-Z0-9-]{8,128}"
+        defaultValue={of.indexnow_key}
+      />
+      <Input
+        label={texts.indexNowLocation}
+        hint={texts.indexNowLocationHint}
+        name="indexnow_key_location"
+        type="url"
+        defaultValue={of.indexnow_key_location}
+      />
+      {of.indexnow_key && <LastPing site={of.id} />}
       <h3 class="section-title">{texts.privacy}</h3>
       <Lines label={texts.excluded} hint={texts.excludedHint} name="excluded_paths" lines={of.excluded_paths} />
       <Check label={texts.gpc} name="respect_gpc" defaultChecked={of.respect_gpc} />
