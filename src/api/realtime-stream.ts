@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { z } from 'zod'
 import { sourceRows, whereClause } from '../analytics/query/conditions.js'
 import { ENVELOPE_SHAPE, parseParameters, wholeNumber } from '../analytics/query/envelope.js'
-import type { Plan } from '../analytics/query/plan.js'
+import { type Plan, withSuspected } from '../analytics/query/plan.js'
 import { prepareRead } from '../analytics/query/prepare-read.js'
 import { defineRead } from '../analytics/query/read.js'
 import { describeAudience } from '../analytics/query/read-audience.js'
@@ -32,6 +32,9 @@ const KINDS: readonly string[] = ['pageview', 'custom', 'outbound', 'file_downlo
 type Fields = Readonly<Record<string, unknown>>
 
 const { site, filters, segment } = ENVELOPE_SHAPE
+const suspected = ENVELOPE_SHAPE.suspected.describe(
+  '`exclude`: without suspected visits. Rows that were sent before their visit was suspected are not taken back.',
+)
 const shape = {
   n: wholeNumber(200, 0)
     .default(50)
@@ -82,7 +85,7 @@ export function realtimeStreamRoute(deps: StreamDeps): Route {
   }
   return routeMaker('stats')('get', envelope.path, 'stats:read', {
     summary: envelope.summary,
-    query: z.object({ site, audience: describeAudience(envelope.audience), filters, segment, ...shape }),
+    query: z.object({ site, audience: describeAudience(envelope.audience), filters, segment, suspected, ...shape }),
     contentType: 'text/event-stream',
     async run(call) {
       const { principal } = call
@@ -131,10 +134,13 @@ const isInPlan = (plan: Plan, row: Fields): boolean =>
 /** Reads the last rows of the plan's window, oldest first. */
 async function readRecentRows(store: Pick<Store, 'query'>, plan: Plan, n: number): Promise<Fields[]> {
   const last = (from: Sql, audience: 'human' | 'agent', condition: Sql) => sql`
-    select ${audience} as audience, * from ${from} where ${whereClause(plan)} and ${condition}
-    order by timestamp desc limit ${n}`
-  const people = last(sql`${sourceRows('events', plan)} as e`, 'human', isIn(raw('kind'), KINDS))
-  const agents = last(raw('agent_events'), 'agent', raw('true'))
+    select ${audience} as audience, * from ${from} where ${condition} order by timestamp desc limit ${n}`
+  const people = last(
+    sql`${sourceRows('events', plan)} as e`,
+    'human',
+    sql`${whereClause(plan)} and ${isIn(raw('kind'), KINDS)}`,
+  )
+  const agents = last(raw('agent_events'), 'agent', whereClause(withSuspected(plan)))
   const queries = { human: [people], agent: [agents], all: [people, agents] }[plan.audience]
   const rows = (await Promise.all(queries.map((query) => store.query(query)))).flat()
   return rows.toSorted((a, b) => Number(a.timestamp) - Number(b.timestamp)).slice(-n)

@@ -147,6 +147,34 @@ t.test('filters decide the same in SQL, for recent rows, and in memory, for live
   t.ok(sizes.size > 4, 'and they differ')
 })
 
+t.test('suspected visits are left out, as far as they are known when a row is sent', async (t) => {
+  const { commit, follow, listeners } = await open(t)
+  const row = (session: bigint, pathname: string, suspected: boolean) =>
+    eventRow({ timestamp: before(20), session_id: session, visitor_id: session, pathname, suspected })
+  await commit({
+    events: [row(1n, '/1-before', false), row(1n, '/1-suspected', true), row(2n, '/2', false)],
+    agent_events: [agentRow({ timestamp: before(30), pathname: '/agent' })],
+  })
+  const cases: [query: string, expected: string[], why: string][] = [
+    ['', ['/agent', '/1-before', '/1-suspected', '/2', '/3', '/3-suspected', '/agent'], 'all'],
+    ['suspected=exclude', ['/agent', '/2', '/3', '/agent'], 'a stored visit is left out whole; a sent row stays'],
+    ['suspected=exclude&audience=human', ['/2', '/3'], 'people alone'],
+    ['suspected=exclude&audience=agent', ['/agent', '/agent'], 'agents have no visits'],
+  ]
+  const streams = await Promise.all(cases.map(([query]) => follow(query)))
+  await until(t, 'all listen', () => listeners.size === cases.length)
+  await commit({
+    events: [row(3n, '/3', false), row(3n, '/3-suspected', true)],
+    agent_events: [agentRow({ timestamp: before(5), pathname: '/agent' })],
+  })
+  for (const [i, [, expected, why]] of cases.entries()) {
+    const found = () => (streams[i]?.events() ?? []).map(({ data }) => `${data.pathname}`)
+    await until(t, why, () => found().length >= expected.length)
+    t.same(found().toSorted(), expected.toSorted(), why)
+    streams[i]?.stream.leave()
+  }
+})
+
 t.test('what cannot be decided row by row is refused, and so is what no one may see', async (t) => {
   const { read } = await open(t)
   const filtered = (filter: unknown) => `filters=${encodeURIComponent(JSON.stringify(filter))}`

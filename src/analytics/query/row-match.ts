@@ -38,6 +38,8 @@ function matches(f: Filter, row: Row): boolean {
   if ('or' in f) return f.or.some((part) => matches(part, row))
   if ('not' in f) return !matches(f.not, row)
   if ('reached' in f) return matches(f.by, row)
+  // Decides by this row alone what SQL decides by all rows of its session: later rows are not known yet.
+  if ('sessions' in f) return row.suspected !== true
   if (!('dimension' in f)) return false
   const { base, negative } = operatorNamed(f.op)
   return conditionHolds(f, base, row) !== negative

@@ -30,7 +30,9 @@ export const REALTIME_MS = 15_000
 
 /** The question about the readers of this moment; undefined where it may not be asked. */
 export const realtimeQuery = (): Params | undefined =>
-  siteQuery.value.site !== undefined && isOpenTo(LIVE) ? { ...siteQuery.value, audience: 'all' } : undefined
+  siteQuery.value.site !== undefined && isOpenTo(LIVE)
+    ? { ...siteQuery.value, audience: 'all', suspected: place.value.suspected }
+    : undefined
 
 /**
  * The people and agents of the last five minutes, refreshed while the page is visible; nothing before anything is recorded,

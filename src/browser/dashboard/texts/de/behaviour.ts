@@ -43,6 +43,8 @@ export const behaviour: Texts['behaviour'] = {
     missed: (n) => `${counted(n, 'Zeile fehlt', 'Zeilen fehlen')}, weil mehr kam, als diese Seite annehmen konnte.`,
     leftOut: (filters) =>
       `Hier stehen einzelne Zeilen, deshalb gilt dieser Filter hier nicht: ${filters}. Für die Zahlen darüber gilt er.`,
+    withoutSuspected:
+      'Verdächtige Besuche fehlen hier. Zeilen, die vor dem Verdacht gegen einen Besuch kamen, bleiben stehen.',
     waiting: 'Noch nichts. Der nächste Abruf erscheint hier innerhalb einer Sekunde.',
     time: 'Zeit',
     reader: 'Wer',

@@ -43,6 +43,7 @@ export const behaviour = {
       `${counted(n, 'row was', 'rows were')} left out because they came faster than this page could take them.`,
     leftOut: (filters: string) =>
       `The feed shows single rows, so it cannot follow this filter: ${filters}. The numbers above do.`,
+    withoutSuspected: 'Suspected visits are left out. Rows that came before a visit was suspected stay.',
     waiting: 'Nothing yet. The next read appears here within a second.',
     time: 'Time',
     reader: 'Reader',

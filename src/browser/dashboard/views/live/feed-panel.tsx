@@ -16,7 +16,7 @@ import { type FeedRow, splitFilters, useFeed } from './feed.js'
 
 /** The address of the stream for what is on screen; undefined if no readership has all filters. */
 function feedAddress(): string | undefined {
-  const { show, segment } = place.value
+  const { show, segment, suspected } = place.value
   const { followed } = splitFilters()
   const sides = (['human', 'agent'] as const).filter(
     (of) => (show === 'both' || show === of) && obstacle(of) === undefined,
@@ -27,6 +27,7 @@ function feedAddress(): string | undefined {
     audience: sides.length === 2 ? 'all' : sides[0],
     filters: followed.length > 0 ? JSON.stringify(followed) : undefined,
     segment,
+    suspected: sides.includes('human') ? suspected : undefined,
   })
 }
 
@@ -74,6 +75,9 @@ export function FeedPanel() {
       {() => (
         <>
           {left.length > 0 && <Absent>{texts.leftOut(left.map(describeFilter).join('; '))}</Absent>}
+          {place.value.suspected !== undefined && place.value.show !== 'agent' && (
+            <Absent>{texts.withoutSuspected}</Absent>
+          )}
           {feed.connection === 'refused' && feed.problem ? (
             <Failed problem={feed.problem} retry={feed.retry} />
           ) : rows.length === 0 ? (
