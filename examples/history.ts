@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createDice, type Dice } from './dice.js'
-import { CROWDS, gapOf, paceOn, pagesOn, WAVES } from './past-events.js'
+import { CROWDS, disguisedShareOn, gapOf, paceOn, pagesOn, WAVES } from './past-events.js'
 import { policyChangeOf } from './past-records.js'
 import type { AgentVisitor } from './visitors.js'
 import { createVisits, type Step, TRACK, type Visit } from './visits.js'
@@ -61,7 +61,9 @@ export async function createHistory(options: HistoryOptions): Promise<Entry[]> {
     for (const step of visit.steps) {
       at += step.wait
       const entry =
-        at < until && (at < gap.start || at >= gap.end) ? await toEntry(step, at, hostname, responses, dice) : undefined
+        at < until && (at < gap.start || at >= gap.end)
+          ? await toEntry(step, visit, at, hostname, responses, dice)
+          : undefined
       if (entry) entries.push(entry)
     }
   }
@@ -76,6 +78,7 @@ export async function createHistory(options: HistoryOptions): Promise<Entry[]> {
     for (const { share, ...arrival } of CROWDS.filter(({ daysAgo }) => daysAgo === ago))
       for (let i = 0; i < share * options.people; i++)
         await add(visits.person({ ...past, arrival }), day, hourOfPerson(random))
+    for (let i = 0; i < people * disguisedShareOn(ago); i++) await add(visits.disguised(), day, 24 * random())
     for (let i = 0; i < options.agents * growth * noise; i++) await addAgent(day)
     for (const { visitor, share, ...time } of WAVES.filter(({ daysAgo }) => daysAgo === ago))
       for (let i = 0; i < share * options.agents; i++) await addAgent(day, visitor, time)
@@ -116,6 +119,7 @@ function createResponses(origin: string): Responses {
 /** Makes the row of one step; undefined for assets of pages, which are not rows. */
 async function toEntry(
   step: Step,
+  { isDisguised }: Visit,
   at: number,
   hostname: string,
   responses: Responses,
@@ -124,8 +128,8 @@ async function toEntry(
   const { 'x-forwarded-for': ip = '', 'user-agent': user_agent = '', referer: referrer, ...headers } = step.headers
   const common = { timestamp: new Date(at).toISOString(), user_agent, ip, headers }
   if (step.path === TRACK) return { at, list: 'hits', row: { ...common, payload: JSON.parse(step.body ?? '') } }
-  const isPerson = 'sec-fetch-dest' in headers
-  if (isPerson && (headers['sec-fetch-dest'] !== 'document' || step.method !== 'GET')) return undefined
+  const isPerson = 'sec-fetch-dest' in headers || isDisguised
+  if (isPerson && !isDisguised && (headers['sec-fetch-dest'] !== 'document' || step.method !== 'GET')) return undefined
   const [pathname = '', query] = step.path.split('?')
   const { status, type, bytes } = await responses(pathname)
   const page = { ...common, hostname, pathname, query, referrer, status, duration_ms: dice.pause(9) }

@@ -1,4 +1,5 @@
 import { AGENTS, type AgentVisitor } from './visitors.js'
+import { DISGUISED_SHARE } from './visits.js'
 
 /** Events of the demo's made-up past, so that each view has something to show. Days count back from the end of the past. */
 
@@ -52,6 +53,9 @@ export const CROWDS: readonly Crowd[] = [
   { daysAgo: 13, share: 2.4, ...LINKED },
   { daysAgo: 12, share: 1.1, ...LINKED },
 ]
+
+/** Returns the visits by disguised scripts on a day, as a share of people's; on two days many copy the site. */
+export const disguisedShareOn = (daysAgo: number): number => (daysAgo === 5 || daysAgo === 4 ? 6 : 1) * DISGUISED_SHARE
 
 /** The article that people leave while agents go on reading it, and the days in which they do. */
 const DECAYING = { path: '/articles/two-bulges', from: 40, to: 24 }

@@ -42,9 +42,9 @@ export const BROWSERS: readonly BrowserVisitor[] = [
   { weight: 2, user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0' },
 ]
 
-/** Networks (their first two bytes) that public routing tables assign to a country, with language and time zone of its browsers. */
+/** Access networks (their first two bytes) that public routing tables assign to a country, with language and time zone of its browsers. */
 export const PLACES: readonly { weight: number; network: string; language: string; timezone: string }[] = [
-  { weight: 24, network: '3.3', language: 'en-US,en;q=0.9', timezone: 'America/New_York' },
+  { weight: 24, network: '24.6', language: 'en-US,en;q=0.9', timezone: 'America/New_York' },
   { weight: 9, network: '53.31', language: 'de-DE,de;q=0.9,en;q=0.8', timezone: 'Europe/Berlin' },
   { weight: 8, network: '51.219', language: 'en-GB,en;q=0.9', timezone: 'Europe/London' },
   { weight: 6, network: '77.202', language: 'fr-FR,fr;q=0.9,en;q=0.7', timezone: 'Europe/Paris' },
@@ -54,6 +54,50 @@ export const PLACES: readonly { weight: number; network: string; language: strin
   { weight: 3, network: '177.117', language: 'pt-BR,pt;q=0.9', timezone: 'America/Sao_Paulo' },
   { weight: 3, network: '77.251', language: 'nl-NL,nl;q=0.9,en;q=0.8', timezone: 'Europe/Amsterdam' },
   { weight: 2, network: '78.66', language: 'sv-SE,sv;q=0.9,en;q=0.8', timezone: 'Europe/Stockholm' },
+]
+
+/** A script that sends a browser's user agent, from a network that rents out servers. */
+export interface DisguisedScript {
+  weight: number
+  user_agent: string
+  /** First three bytes of the address. */
+  network: string
+  /** Headers beside the user agent. */
+  headers: Readonly<Record<string, string>>
+  /** Pages that it reads; absent for all. */
+  pages?: readonly string[]
+  referrer?: string
+  /** Pages of a visit, and milliseconds between two. */
+  pace: { pages: number; wait: number }
+}
+
+export const DISGUISED_SCRIPTS: readonly DisguisedScript[] = [
+  // Watches the prices, from the United States.
+  {
+    weight: 10,
+    user_agent: chrome(WINDOWS, 142),
+    network: '3.3.7',
+    headers: { accept: '*/*', 'accept-encoding': 'gzip, deflate' },
+    pages: ['/pricing', '/subscribe'],
+    pace: { pages: 2, wait: 3_000 },
+  },
+  // Forges where it comes from, and names a browser of 2019, from Germany.
+  {
+    weight: 8,
+    user_agent: chrome(WINDOWS, 72),
+    network: '49.12.7',
+    headers: { accept: 'text/html,*/*;q=0.8', 'accept-language': 'en-US,en;q=0.9', 'accept-encoding': 'gzip' },
+    referrer: 'https://www.google.com/',
+    pace: { pages: 4, wait: 9_000 },
+  },
+  // Copies the site, from Singapore.
+  {
+    weight: 1,
+    user_agent: chrome(MAC, 141),
+    network: '128.199.180',
+    headers: { accept: 'text/html', 'accept-language': 'en', 'accept-encoding': 'gzip, deflate, br' },
+    pace: { pages: 36, wait: 150 },
+  },
 ]
 
 /** Referrers of visits; empty stands for none. */

@@ -1,6 +1,15 @@
 import { createDice, type Dice } from './dice.js'
 import { type PageOnScreen, pageHits, type Screen } from './script-hits.js'
-import { AGENTS, type AgentVisitor, BROWSERS, CAMPAIGNS, FORBIDDEN_BEFORE, PLACES, REFERRERS } from './visitors.js'
+import {
+  AGENTS,
+  type AgentVisitor,
+  BROWSERS,
+  CAMPAIGNS,
+  DISGUISED_SCRIPTS,
+  FORBIDDEN_BEFORE,
+  PLACES,
+  REFERRERS,
+} from './visitors.js'
 
 /** The path of the proxy that the tracker sends its hits to. */
 export const TRACK = '/_readership/api/track'
@@ -20,6 +29,8 @@ export interface Step {
 export interface Visit {
   /** The visitor's name; a later visit under the same name sends the validators of earlier responses. */
   visitor: string
+  /** Whether a script makes it that sends a browser's user agent. */
+  isDisguised?: boolean
   steps: Step[]
 }
 
@@ -34,12 +45,14 @@ interface Past {
 }
 
 interface Visits {
-  /** Returns the next visit, about three by people to two by agents. */
+  /** Returns the next visit, about three by people to two by agents; of people's, some are by disguised scripts. */
   next(): Visit
   /** Returns a visit of a person; `past` changes what people choose from, and how long pages take to load. */
   person(past?: Past): Visit
   /** Returns a visit of this agent, or of any; `before` says that it knows the robots.txt from before the last change. */
   agent(visitor?: AgentVisitor, before?: boolean): Visit
+  /** Returns a visit of a script that sends a browser's user agent. */
+  disguised(): Visit
 }
 
 /**
@@ -64,7 +77,23 @@ export function createVisits(
     if (regulars.length > 500) regulars.shift()
     return createPersonVisit(dice, person, base, past)
   }
-  return { next: () => (random() < 0.4 ? agent() : person()), person, agent }
+  const disguised = () => createDisguisedVisit(dice, pages)
+  const visitOfPeople = () => (random() < DISGUISED_SHARE ? disguised() : person())
+  return { next: () => (random() < 0.4 ? agent() : visitOfPeople()), person, agent, disguised }
+}
+
+/** The share of visits by disguised scripts, of those that seem to be people's. */
+export const DISGUISED_SHARE = 0.05
+
+function createDisguisedVisit(dice: Dice, sitePages: readonly string[]): Visit {
+  const { user_agent, network, headers: sent, pages = sitePages, referrer, pace } = dice.weighted(DISGUISED_SCRIPTS)
+  const address = `${network}.${1 + dice.integer(254)}`
+  const headers = { 'x-forwarded-for': address, 'user-agent': user_agent, ...sent }
+  const steps = Array.from({ length: pace.pages }, (_, i): Step => {
+    const arrival = i === 0 && referrer !== undefined ? { referer: referrer } : {}
+    return { wait: i && pace.wait, method: 'GET', path: dice.pick(pages), headers: { ...headers, ...arrival } }
+  })
+  return { visitor: `${address} ${user_agent}`, isDisguised: true, steps }
 }
 
 interface Person {

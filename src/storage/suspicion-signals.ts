@@ -2,22 +2,22 @@
 export const SUSPICION_SIGNALS = [
   {
     name: 'headers:no_navigation',
-    meaning: 'A modern browser says with every navigation that it is one (Sec-Fetch headers); this client did not.',
+    meaning: 'No Sec-Fetch headers, which a modern browser sends when it opens a page.',
   },
   { name: 'headers:no_language', meaning: 'The request names no language (Accept-Language).' },
   {
     name: 'headers:accept',
-    meaning: 'A browser asks for HTML; this client asked for something else, such as Markdown.',
+    meaning: 'The client asks for something else than HTML, such as Markdown.',
   },
   { name: 'headers:no_gzip', meaning: 'The client does not accept compressed responses.' },
   {
     name: 'headers:client_hints',
-    meaning: 'The client hints name another browser or version than the user agent, or a headless one.',
+    meaning: 'Client hints that name another browser or version than the user agent, or a headless one.',
   },
   { name: 'headers:stale_browser', meaning: 'A plain Chrome from before 2020 on a later system.' },
   {
     name: 'headers:order',
-    meaning: 'The client says that it is a Chromium, but orders or spells its header fields as no Chromium does.',
+    meaning: 'The client says it is a Chromium, but orders or spells its header fields as none does.',
   },
   {
     name: 'headers:http1',
@@ -33,8 +33,7 @@ export const SUSPICION_SIGNALS = [
   },
   {
     name: 'behaviour:network_sweep',
-    meaning:
-      'More than 25 different pages in 60 seconds to one /24 network (IPv6: /48), reached by no link, without an image, style or script.',
+    meaning: 'More than 25 different pages in 60 s to one /24 (IPv6: /48), without images, styles or scripts.',
   },
 ] as const
 export type SuspicionSignal = (typeof SUSPICION_SIGNALS)[number]['name']

@@ -41,11 +41,16 @@ t.test('the made-up past has an event for each view', async (t) => {
     'on no other day',
   )
 
-  const night = [0, 1, 2, 3, 8, 9].map((hour) => {
-    const from = Math.floor(UNTIL / DAY_MS - 66) * DAY_MS + hour * 3_600_000
-    return rows.filter(({ at }) => at >= from && at < from + 3_600_000).length > 0
+  const midnight = Math.floor(UNTIL / DAY_MS - 66) * DAY_MS
+  const night = [
+    [-3, 2],
+    [2, 9],
+    [9, 12],
+  ].map((hours) => {
+    const [from = 0, to = 0] = hours.map((hour) => midnight + hour * 3_600_000)
+    return rows.some(({ at }) => at >= from && at < to)
   })
-  t.same(night, [true, true, false, false, false, true], 'a night in which nothing was recorded')
+  t.same(night, [true, false, true], 'a night in which nothing was recorded')
 
   const views = rows.filter(({ list }) => list === 'events')
   const decaying = (from: number, to: number) =>
@@ -61,6 +66,12 @@ t.test('the made-up past has an event for each view', async (t) => {
   )
   const viewsOn = (day: number) => views.filter(({ at }) => daysAgo(at) === day).length
   t.ok(viewsOn(13) > 1.5 * viewsOn(20), `which is a spike: ${viewsOn(20)} pageviews a week before, ${viewsOn(13)} then`)
+
+  const disguised = views.filter(({ row }) => `${row.user_agent}`.includes('Chrome/72.'))
+  t.ok(
+    disguised.length > 50 && disguised.every(({ row }) => `${row.ip}`.startsWith('49.12.7.')),
+    `scripts with a browser's user agent, on rented servers: ${disguised.length} pageviews`,
+  )
 
   const visitors = new Map<string, { keen: boolean; bought: boolean }>()
   for (const { row } of views) {

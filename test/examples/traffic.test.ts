@@ -21,7 +21,11 @@ t.test('visits are of the kinds that a site receives', async (t) => {
   const visits = stream(1, 3000)
   const steps = visits.flatMap((visit) => visit.steps)
   const people = visits.filter((visit) => visit.steps.some((step) => 'sec-fetch-dest' in step.headers))
-  t.ok(Math.abs(people.length / visits.length - 0.6) < 0.05, `three to two: ${people.length} of ${visits.length}`)
+  const disguised = visits.filter((visit) => visit.isDisguised)
+  const seeming = people.length + disguised.length
+  t.ok(Math.abs(seeming / visits.length - 0.6) < 0.05, `three to two: ${seeming} of ${visits.length}`)
+  const share = disguised.length / seeming
+  t.ok(share > 0.03 && share < 0.08, `some of them are disguised scripts: ${disguised.length} of ${seeming}`)
 
   const names = people.map((visit) => visit.visitor)
   t.ok(new Set(names).size < names.length * 0.8, 'some people come again')

@@ -6,7 +6,6 @@ import type { ExpectedAnswer, ExpectedRead, QuestionOptions } from './expected-r
 import { bucketParts } from './recorded.js'
 import { isView, type Question, siteView } from './site-rows.js'
 
-const FAMILIES = ['headers', 'network', 'behaviour']
 /** In the order of `suspected_by`. */
 const SIGNALS = [
   ...['headers:no_navigation', 'headers:no_language', 'headers:accept', 'headers:no_gzip', 'headers:client_hints'],
@@ -31,8 +30,6 @@ function expectSuspected(rows: Rows, q: Question, _: unknown, { unit, now }: Que
   const { hitsInWindow, sessionsInWindow } = siteView(rows, q)
   const views = hitsInWindow.filter(isView)
   const all = tally(views)
-  const spoken = (speaks: (signal: string) => boolean) =>
-    tally(views.filter((row) => row.suspected_by?.split(',').some(speaks)))
   const list = (column: 'pathname' | 'source' | 'country') => {
     const values = [...new Set(views.map((row) => row[column]))].map((value) => ({
       ...(value === null ? {} : { value }),
@@ -57,19 +54,16 @@ function expectSuspected(rows: Rows, q: Question, _: unknown, { unit, now }: Que
   })
   // The words are compared with nothing; that every signal has some is.
   const meaningOf = (signal: string) => SUSPICION_SIGNALS.find(({ name }) => name === signal)?.meaning
-  const signals = SIGNALS.map((signal) => {
-    const of = { signal, family: signal.replace(/:.*/, ''), meaning: meaningOf(signal) }
-    return { ...of, ...spoken((one) => one === signal) }
-  })
+  const signals = SIGNALS.map((signal) => ({
+    ...{ signal, family: signal.replace(/:.*/, ''), meaning: meaningOf(signal) },
+    ...tally(views.filter((row) => row.suspected_by?.split(',').includes(signal))),
+  }))
   const data = {
     ...all,
     ...(all.pageviews > 0 ? { share: all.suspected_pageviews / all.pageviews } : {}),
     sessions: sessionsInWindow.length,
     suspected_sessions: sessionsInWindow.filter(({ matchingRows }) => matchingRows.some((row) => row.suspected)).length,
-    families: FAMILIES.map((family) => ({ family, ...spoken((one) => one.startsWith(`${family}:`)) })),
-    signals: signals
-      .filter(({ pageviews }) => pageviews > 0)
-      .toSorted((a, b) => b.suspected_pageviews - a.suspected_pageviews || b.pageviews - a.pageviews),
+    signals,
     ...{ pages: list('pathname'), sources: list('source'), countries: list('country'), granularity: unit, buckets },
   }
   return { params: `granularity=${unit}`, data }

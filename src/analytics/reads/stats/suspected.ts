@@ -17,15 +17,11 @@ const MAX_ROWS = 10
 
 const SuspectedPageviews = Count.describe('Suspected pageviews among them.')
 const counts = { pageviews: Pageviews, suspected_pageviews: SuspectedPageviews }
-const spoken = {
-  pageviews: Count.describe('Pageviews of people that it speaks against, alone or with others.'),
-  suspected_pageviews: SuspectedPageviews,
-}
 const listShape = z
   .array(z.object({ value: z.string().optional().describe('Absent: views without a value.'), ...counts, share: Share }))
   .describe(`At most ${MAX_ROWS} with a suspected view, those with most of them first.`)
 
-/** GET /api/stats/suspected: agents among people, as far as two kinds of signals show them. */
+/** GET /api/stats/suspected: agents among people, as far as signals of two families show them. */
 export default defineRead({
   path: '/api/stats/suspected',
   summary: "People's views that agents may have made, with what speaks against them: a lower bound",
@@ -40,12 +36,15 @@ export default defineRead({
     suspected_sessions: Count.optional().describe(
       'Sessions with a suspected hit: `suspected=exclude` leaves them out.',
     ),
-    families: z
-      .array(z.object({ family: z.enum(SUSPICION_FAMILIES), ...z.object(spoken).partial().shape }))
-      .describe('A view is suspected if two families speak against its visitor; one alone marks nothing.'),
-    signals: z.array(
-      z.object({ signal: z.string(), family: z.enum(SUSPICION_FAMILIES), meaning: z.string(), ...spoken }),
-    ),
+    signals: z
+      .array(
+        z.object({
+          ...{ signal: z.string(), family: z.enum(SUSPICION_FAMILIES), meaning: z.string() },
+          pageviews: Count.optional().describe('Pageviews of people that it speaks against, alone or with others.'),
+          suspected_pageviews: SuspectedPageviews.optional(),
+        }),
+      )
+      .describe('All that can speak against a visitor. A view is suspected if signals of two families do.'),
     pages: listShape,
     sources: listShape,
     countries: listShape,
@@ -73,7 +72,7 @@ export default defineRead({
     const data = {
       ...totalCounts,
       ...(pageviews > 0 ? { share: Number(suspected.pageviews ?? 0) / pageviews } : {}),
-      ...(await spokenSignals(context, all.pageviews !== undefined)),
+      signals: await countSignals(context, all.pageviews !== undefined),
       pages: await topValues(context, 'pathname'),
       sources: await topValues(context, 'source'),
       countries: await topValues(context, 'country'),
@@ -130,40 +129,14 @@ async function countBuckets(context: ReadContext) {
   })
 }
 
-/**
- * Counts the views that each signal and each family speaks against; without counts if nothing was recorded. Few sets of
- * signals occur, so they are divided here.
- */
-async function spokenSignals(context: ReadContext, isRecorded: boolean) {
+/** Counts the views that each signal speaks against. Few sets of signals occur, so they are divided here. */
+async function countSignals(context: ReadContext, isRecorded: boolean) {
   const sets = await context.rows(sql`
     select * from (${countViews(context.plan, raw('suspected_by'))}) s where value is not null`)
-  const speaks = sets.map(({ value, pageviews, suspected_pageviews }) => ({
-    names: String(value).split(','),
-    pageviews: Number(pageviews),
-    suspected_pageviews: Number(suspected_pageviews),
-  }))
-  const sum = (has: (name: string) => boolean) =>
-    speaks.reduce(
-      (total, one) => {
-        if (!one.names.some(has)) return total
-        return {
-          pageviews: total.pageviews + one.pageviews,
-          suspected_pageviews: total.suspected_pageviews + one.suspected_pageviews,
-        }
-      },
-      { pageviews: 0, suspected_pageviews: 0 },
-    )
-  const signals = SUSPICION_SIGNALS.map(({ name, meaning }) => ({
-    ...{ signal: name, family: familyOf(name), meaning },
-    ...sum((one) => one === name),
-  }))
-  return {
-    families: SUSPICION_FAMILIES.map((family) => ({
-      family,
-      ...(isRecorded ? sum((name) => familyOf(name) === family) : {}),
-    })),
-    signals: signals
-      .filter(({ pageviews }) => pageviews > 0)
-      .sort((a, b) => b.suspected_pageviews - a.suspected_pageviews || b.pageviews - a.pageviews),
-  }
+  return SUSPICION_SIGNALS.map(({ name, meaning }) => {
+    const spoken = sets.filter(({ value }) => String(value).split(',').includes(name))
+    const sum = (column: keyof typeof counts) => spoken.reduce((total, row) => total + Number(row[column]), 0)
+    const views = isRecorded ? { pageviews: sum('pageviews'), suspected_pageviews: sum('suspected_pageviews') } : {}
+    return { signal: name, family: familyOf(name), meaning, ...views }
+  })
 }

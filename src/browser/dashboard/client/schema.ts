@@ -8979,6 +8979,7 @@ export interface operations {
                 n?: number;
                 segment?: components["parameters"]["segment"];
                 site: components["parameters"]["site"];
+                suspected?: "include" | "exclude";
             };
         };
         responses: {
@@ -9278,12 +9279,6 @@ export interface operations {
                                 suspected_pageviews: number;
                                 value?: string;
                             }[];
-                            families: {
-                                /** @enum {string} */
-                                family: "headers" | "network" | "behaviour";
-                                pageviews?: number;
-                                suspected_pageviews?: number;
-                            }[];
                             /** @enum {string} */
                             granularity: "minute" | "hour" | "day" | "week" | "month";
                             pages: {
@@ -9299,9 +9294,9 @@ export interface operations {
                                 /** @enum {string} */
                                 family: "headers" | "network" | "behaviour";
                                 meaning: string;
-                                pageviews: number;
+                                pageviews?: number;
                                 signal: string;
-                                suspected_pageviews: number;
+                                suspected_pageviews?: number;
                             }[];
                             sources: {
                                 pageviews: number;

@@ -9,10 +9,12 @@ export const suspected: typeof English = {
   ],
   none: 'In dieser Zeit steht kein Aufruf eines Menschen unter Verdacht.',
   noViews: 'In dieser Zeit wurde keine Seite aufgerufen.',
-  without: 'Menschen ohne sie',
+  both: 'Menschen mit und ohne sie',
+  all: 'Alle',
+  without: 'Ohne sie',
   switch: 'Verdächtige Besuche in jeder Ansicht weglassen',
   overTime: 'Verdächtige Aufrufe im Lauf der Zeit',
-  signals: 'Was gegen sie spricht',
+  signals: 'Was gegen einen Besucher sprechen kann',
   signal: 'Zeichen',
   family: { headers: 'Header', network: 'Netz', behaviour: 'Verhalten' },
   meaning: {
@@ -40,6 +42,5 @@ export const suspected: typeof English = {
   sources: 'Quellen',
   countries: 'Länder',
   noValue: 'keine',
-  nothing: 'In dieser Zeit spricht nichts gegen einen Aufruf.',
   foot: 'Ein Aufruf steht unter Verdacht, wenn zwei von drei Arten von Zeichen gegen seinen Besucher sprechen: Header, Netz, Verhalten. Eine allein genügt nicht. Ein Besuch mit einem verdächtigen Aufruf wird als Ganzes weggelassen.',
 }

@@ -2,6 +2,7 @@ import { ExportMenu } from '../../charts/export-menu.js'
 import { SparkBars } from '../../charts/spark-bars.js'
 import type { DataOf } from '../../client/index.js'
 import { RowName } from '../../parts/names.js'
+import { kindOf, metricName, metricOf, RowChange, writeMetric } from '../../parts/numbers.js'
 import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { Warnings } from '../../parts/states.js'
 import { type Column, Table } from '../../parts/table.js'
@@ -16,16 +17,19 @@ type Data = DataOf<'/api/stats/suspected'>
 type Row = Data['pages'][number]
 type Signal = Data['signals'][number]
 
+/** Asks about all people in the window, whatever the switch says. */
+const ALL = { compare: undefined, suspected: undefined }
+
 /** The view of agents among people: how many views are suspected, what speaks against them, and where they are. */
 export default function SuspectedView() {
   const { shell } = t()
   const texts = later().suspected
-  const answer = useOne('/api/stats/suspected', 'human', { compare: undefined, suspected: undefined })
+  const answer = useOne('/api/stats/suspected', 'human', ALL)
   const { data } = answer
   return (
     <Sheet title={shell.view.suspected}>
       <Sentence answers={[answer]}>{() => data && sentence(data)}</Sentence>
-      <Panel title={texts.without}>{() => <Switch />}</Panel>
+      <WithAndWithout />
       <Panel
         title={texts.overTime}
         right={<ExportMenu report="suspected" only="human" picture={false} />}
@@ -38,16 +42,6 @@ export default function SuspectedView() {
             buckets={(data?.buckets ?? []).map(({ suspected_pageviews: value, ...bucket }) =>
               value === undefined ? bucket : { ...bucket, value },
             )}
-          />
-        )}
-      </Panel>
-      <Panel title={texts.signals} answers={[answer]} empty={data?.signals.length === 0} emptyText={texts.nothing}>
-        {() => (
-          <Table
-            label={texts.signals}
-            rows={data?.signals ?? []}
-            rowKey={({ signal }) => signal}
-            columns={signalColumns()}
           />
         )}
       </Panel>
@@ -70,6 +64,16 @@ export default function SuspectedView() {
           )}
         </Panel>
       ))}
+      <Panel title={texts.signals} answers={[answer]}>
+        {() => (
+          <Table
+            label={texts.signals}
+            rows={data?.signals ?? []}
+            rowKey={({ signal }) => signal}
+            columns={signalColumns()}
+          />
+        )}
+      </Panel>
       <div class="cell">
         <p class="foot">{texts.foot}</p>
         <Warnings of={[answer.meta]} />
@@ -95,21 +99,55 @@ function sentence({ suspected_pageviews: views = 0, suspected_sessions: visits =
   )
 }
 
-/** Leaves out suspected sessions in all views, or counts them again. */
-function Switch() {
+/** People's numbers with suspected visits beside those without, and the switch that leaves them out in all views. */
+function WithAndWithout() {
+  const texts = later().suspected
+  const all = useOne('/api/stats/overview', 'human', ALL)
+  const without = useOne('/api/stats/overview', 'human', { ...ALL, suspected: 'exclude' })
   const { suspected } = place.value
+  const columns: Column<string>[] = [
+    { key: 'metric', head: '', cell: metricName },
+    ...(
+      [
+        ['all', all],
+        ['without', without],
+      ] as const
+    ).map(([key, { data }]) => ({
+      ...{ key, head: texts[key], right: true, width: '22%' },
+      cell: (metric: string) => writeExactly(metric, metricOf(data, metric)),
+    })),
+    {
+      ...{ key: 'change', head: t().parts.change, right: true, width: '22%' },
+      cell: (metric) => (
+        <RowChange metric={metric} now={metricOf(without.data, metric)} before={metricOf(all.data, metric)} />
+      ),
+    },
+  ]
   return (
-    <label class="check">
-      <input
-        type="checkbox"
-        role="switch"
-        checked={suspected === 'exclude'}
-        onChange={() => go({ suspected: suspected === 'exclude' ? undefined : 'exclude' })}
-      />
-      <span>{later().suspected.switch}</span>
-    </label>
+    <Panel title={texts.both} answers={[all, without]}>
+      {() => (
+        <>
+          <Table label={texts.both} rows={METRICS} rowKey={(metric) => metric} columns={columns} />
+          <label class="check">
+            <input
+              type="checkbox"
+              role="switch"
+              checked={suspected === 'exclude'}
+              onChange={() => go({ suspected: suspected === 'exclude' ? undefined : 'exclude' })}
+            />
+            <span>{texts.switch}</span>
+          </label>
+        </>
+      )}
+    </Panel>
   )
 }
+
+const METRICS = ['visitors', 'sessions', 'pageviews', 'views_per_session', 'bounce', 'duration']
+
+/** Writes counts in full: two that differ by little are compared. */
+const writeExactly = (metric: string, value: number | undefined): string =>
+  value !== undefined && kindOf(metric) === 'count' ? formatNumber(value) : writeMetric(metric, value)
 
 function signalColumns(): Column<Signal>[] {
   const texts = later().suspected
@@ -119,17 +157,17 @@ function signalColumns(): Column<Signal>[] {
       head: texts.signal,
       cell: ({ signal, family, meaning }) => (
         <>
-          {texts.meaning[signal] ?? meaning} <span class="muted small no-wrap">{texts.family[family]}</span>
+          <span class="muted">{texts.family[family]}:</span> {texts.meaning[signal] ?? meaning}
         </>
       ),
     },
     {
-      ...{ key: 'spoke', head: texts.spoke, right: true, width: '22%', wide: true },
-      cell: ({ pageviews }) => formatNumber(pageviews),
+      ...{ key: 'spoke', head: texts.spoke, right: true, width: '12%', wide: true },
+      cell: ({ pageviews }) => writeExactly('pageviews', pageviews),
     },
     {
-      ...{ key: 'suspected', head: texts.suspectedViews, right: true, width: '22%' },
-      cell: ({ suspected_pageviews: views }) => formatNumber(views),
+      ...{ key: 'suspected', head: texts.suspectedViews, right: true, width: '12%' },
+      cell: ({ suspected_pageviews: views }) => writeExactly('pageviews', views),
     },
   ]
 }
