@@ -27,7 +27,10 @@ const where = () => ({
   ...{ site_id: random() < 0.95 ? 1 : 2, hostname: random.of(HOSTS), pathname: random.of(PATHS) },
   ...{ timestamp: moment(), country: random.of(['DE', 'DE', 'US']) },
 })
-const agent_events = Array.from({ length: 1_500 }, () => {
+/** Fetches; a third come in the same moment as one before, by the same agent, so that moments alone do not tell pages apart. */
+const agent_events: AgentEventRow[] = []
+for (let i = 0; i < 2_000; i++) {
+  const before = i % 3 === 0 ? agent_events.at(-1) : undefined
   const [agent_id, operator] = random.of<readonly [string, string]>([
     ['chatgpt-user', 'OpenAI'],
     ['chatgpt-agent', 'OpenAI'],
@@ -35,7 +38,7 @@ const agent_events = Array.from({ length: 1_500 }, () => {
     ['perplexity-user', 'Perplexity'],
     ['mcp-fetch', 'Model Context Protocol'],
   ])
-  return agentRow({
+  const fetch = agentRow({
     ...{ ...where(), agent_id, operator },
     purpose: random.of(['assistant', 'assistant', 'assistant', 'search']),
     is_pageview: random() < 0.9,
@@ -48,12 +51,23 @@ const agent_events = Array.from({ length: 1_500 }, () => {
       { verified: false, verification: 'spoofed' },
     ]),
   })
-})
+  const { hostname, pathname } = where()
+  agent_events.push(before === undefined ? fetch : { ...before, hostname, pathname })
+}
 /** A visit: where it began, and its later hits, some of them past midnight or past the window's end. */
 const visits = Array.from({ length: 1_600 }, (_, i): EventRow[] => {
   const from = random.of(['ChatGPT', 'Claude', 'Perplexity', 'paid', 'direct', 'unknown'])
+  const near = agent_events[random.int(agent_events.length)]
   const entry = eventRow({
     ...where(),
+    // Half come soon after a fetch, at its page.
+    ...(near && random() < 0.5
+      ? {
+          hostname: near.hostname,
+          pathname: near.pathname,
+          timestamp: new Date(near.timestamp.getTime() + random.int(400_000)),
+        }
+      : {}),
     ...{ session_id: BigInt(i) + 1n, visitor_id: BigInt(i % 400) },
     ...(from === 'direct' ? {} : { channel: 'AI Assistants', source: from }),
     // An advertisement's tags outrank the assistant that repeated the link.
@@ -197,6 +211,10 @@ function follow({ minutes, passes, isOfPage, operator }: Question, moved = 0) {
   })
 }
 
+/** Counts the fetches that arrivals followed, each once. */
+const countFetches = (of: ReturnType<typeof follow>) =>
+  new Set(of.map(({ page, operator, fetched }) => `${operator} ${pageOf(page)} ${fetched}`)).size
+
 type Keys = { hostname?: string; pathname?: string; operator?: string }
 type Group = (of: { hostname: string; pathname: string; operator: string }) => Keys
 const GROUPS: Readonly<Record<string, Group>> = {
@@ -220,14 +238,15 @@ function recount(question: Question, group: Group, hasGoals: boolean): object[] 
   return [...names].map((name) => {
     const fetches = within.filter((row) => JSON.stringify(group(row)) === name)
     const own = followed.filter(({ page, operator }) => JSON.stringify(group({ ...page, operator })) === name)
-    const same = own.filter(({ same }) => same).length
-    const fetchKeys = new Set(own.map(({ page, operator, fetched }) => `${operator} ${pageOf(page)} ${fetched}`))
+    const ofSame = own.filter(({ same }) => same)
+    const same = ofSame.length
     const delays = own.map(({ delay }) => delay / 1000)
     return {
       ...JSON.parse(name),
-      ...{ fetches: fetches.length, followed: fetchKeys.size, arrivals: own.length },
+      ...{ fetches: fetches.length, followed: countFetches(own), followed_same_page: countFetches(ofSame) },
+      arrivals: own.length,
       ...{ same_page: same, other_page: own.length - same },
-      not_followed: (fetches.length - fetchKeys.size) / fetches.length,
+      not_followed: (fetches.length - countFetches(own)) / fetches.length,
       ...(own.length >= 5
         ? { delay: median(delays), stay: median(own.map(({ hits }) => length(hits) / 1000)) }
         : own.length > 0
@@ -303,9 +322,14 @@ export async function checkAnswers(t: Test, store: CheckedStore): Promise<void> 
           const by_delay = now.map((arrivals, bin) => ({
             ...{ from: bin * minutes * 3, to: (bin + 1) * minutes * 3, arrivals, chance: moved[bin] ?? 0 },
           }))
-          const chance = moved.reduce((a, b) => a + b, 0)
+          const byChance = follow(question, DAY)
+          const chance = {
+            chance: byChance.length,
+            chance_followed: countFetches(byChance),
+            chance_followed_same_page: countFetches(byChance.filter(({ same }) => same)),
+          }
           const total = recount(question, GROUPS.total ?? (() => ({})), i > 0)
-          assertEqual(t, sorted([data]), sorted([{ ...total[0], chance, by_delay }]), `summary, ${why}`)
+          assertEqual(t, sorted([data]), sorted([{ ...total[0], ...chance, by_delay }]), `summary, ${why}`)
         }
       })
   t.test('something was counted', async (t) => t.ok(found > 50))

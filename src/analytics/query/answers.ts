@@ -16,7 +16,7 @@ export interface AnswerScope {
 
 /** Arrivals below which a median would be chance: their delays are listed singly. */
 export const MIN_ARRIVALS_OF_MEDIAN = 5
-/** The columns with the delays of so few arrivals, shortest first. */
+/** The columns with the delays of the first arrivals, shortest first. */
 export const SINGLE_DELAYS = Array.from({ length: MIN_ARRIVALS_OF_MEDIAN - 1 }, (_, i) => `delay_${i + 1}`)
 
 /** A log without any referrer cannot show an arrival: its fetches would all look as if no reader had followed. */
@@ -80,90 +80,122 @@ const arrivals = (plan: Plan, scope: AnswerScope, movedMs: number): Sql => {
       where assistant is not null group by session_id) s`
 }
 
+/** Added to the moment of a fetch of the same page, so that it counts before any later one: more than any moment. */
+const SAME_PAGE_MS = 100_000_000_000_000
+
 /**
- * Selects each arrival with the fetch that it followed: the operator's latest one of the same page in the `limitMs` before it,
- * else the latest of any page, of two in one millisecond the page that sorts last. `session_id, operator, hostname, pathname`
- * (of the fetch), `fetched, came, same_page`. A fetch before the window takes its arrivals with it.
+ * Defines `arrived`, the arrivals, and `matched`, each with the fetch that it followed: the operator's latest one of the same
+ * page in the `limitMs` before it, else the latest of any page, of two in one millisecond the page that sorts last. A fetch
+ * before the window takes its arrivals with it. `session_id, operator, hostname, pathname` (of the fetch), `delay, same_page`;
+ * `nth` and `nth_of_kind` are 1 on the first arrival after a fetch, and on the first at the same page or at others.
  *
- * An arrival meets only the fetches of two slots of `limitMs`: 2,000,000 fetches and 50,000 arrivals took DuckDB 0.7 s on two
- * cores with 10 minutes and 3.1 s with 60; two window functions over all of them 1.5 s.
+ * The latest moment is found first, as a number, and its page afterwards: an arrival meets the fetches of two slots of
+ * `limitMs`, and comparing their pages takes most of the time.
  */
-const followedFetches = (plan: Plan, scope: AnswerScope, movedMs = 0): Sql => {
+const withMatched = (plan: Plan, scope: AnswerScope, movedMs: number): Sql => {
   const { dialect } = plan
   const slot = (moment: string) => dialect.divideInteger(raw(moment), sql`${scope.limitMs}`)
-  const same = raw('case when entry_host = hostname and entry_path = pathname then 1 else 0 end')
-  const best = dialect.tuple([same, raw('fetched'), raw('hostname'), raw('pathname'), raw('passes')])
-  const member = (position: number) => dialect.tupleMember(raw('best'), position)
+  const isSame = raw('(entry_host = hostname and entry_path = pathname)')
+  const page = dialect.tuple([raw('hostname'), raw('pathname'), raw('passes')])
+  const member = (position: number) => dialect.tupleMember(raw('page'), position)
   return sql`
-    select * from (
-      select session_id, operator, came, ${member(1)} as same_page, ${member(2)} as fetched, ${member(3)} as hostname,
-        ${member(4)} as pathname, ${member(5)} as passes
+    with arrived as materialized (${arrivals(plan, scope, movedMs)}),
+    matched as materialized (
+      select *, row_number() over (partition by operator, hostname, pathname, fetched order by came, session_id) as nth,
+        row_number() over (partition by operator, hostname, pathname, fetched, same_page order by came, session_id) as nth_of_kind
       from (
-        select session_id, min(sender) as operator, min(came) as came, max(${best}) as best
-        from (select *, ${slot('fetched')} as slot from (${liveFetches(plan, scope)}) l) f
-        join (
-          select *, ${slot('came')} - back as near_slot from (${arrivals(plan, scope, movedMs)}) v
-          cross join (select 0 as back union all select 1 as back) b) a on sender = operator and near_slot = slot
-        where fetched <= came and came - fetched <= ${scope.limitMs} group by session_id) m) w
-    where ${isCounted(plan)}`
+        select session_id, operator, came, fetched, came - fetched as delay, same_page, ${member(1)} as hostname,
+          ${member(2)} as pathname, ${member(3)} as passes
+        from (
+          select session_id, min(sender) as operator, min(came) as came, min(fetched) as fetched,
+            min(is_same) as same_page, max(${page}) as page
+          from (
+            select v.*, is_same, latest - is_same * ${SAME_PAGE_MS} as moment
+            from arrived v
+            join (
+              select id, latest, case when latest >= ${SAME_PAGE_MS} then 1 else 0 end as is_same
+              from (
+                select session_id as id, max(fetched + case when ${isSame} then ${SAME_PAGE_MS} else 0 end) as latest
+                from (select *, ${slot('fetched')} as slot from (${liveFetches(plan, scope)}) l) f
+                join (
+                  select *, ${slot('came')} - back as near_slot from arrived
+                  cross join (select 0 as back union all select 1 as back) b) a on sender = operator and near_slot = slot
+                where fetched <= came and came - fetched <= ${scope.limitMs} group by session_id) n) n on id = session_id) a
+          join (${liveFetches(plan, scope)}) f on sender = operator and moment = fetched
+          where is_same = 0 or ${isSame} group by session_id) m) m
+      where ${isCounted(plan)})`
 }
 
-/** Selects `bin, arrivals`: how many arrivals followed in each `binMs` after the fetch, moved by `movedMs`. */
-export const delayBins = (plan: Plan, scope: AnswerScope, binMs: number, movedMs = 0): Sql => sql`
-  select ${plan.dialect.divideInteger(raw('(came - fetched)'), sql`${binMs}`)} as bin, count(*) as arrivals
-  from (${followedFetches(plan, scope, movedMs)}) m group by 1`
-
-/** Selects `session_id, goals` of the sessions in `matched`: each goal counts once a session. */
+/** Selects `session_id, goals` of the sessions in `arrived`: each goal counts once a session. */
 const reachedGoals = (whole: Plan): Sql => sql`
   select session_id, count(distinct goal) as goals
   from ${sourceRows('events', whole, [], findDimension('goal', 'filters'))} as e
-  where ${startedInWindow(whole)} and session_id in (select session_id from matched) group by session_id`
+  where ${startedInWindow(whole)} and ${HAS_ARRIVED} group by session_id`
+const HAS_ARRIVED = raw('session_id in (select session_id from arrived)')
+
+/** Moves the arrivals by `movedMs`, and counts them in so many equal parts of the time as `bin_0, bin_1, …`. */
+interface AnswerOptions {
+  readonly movedMs?: number
+  readonly bins?: number
+}
 
 /**
- * Selects by these columns of the fetch: `fetches, followed, arrivals, same_page, other_page, not_followed, delay` and `stay`
- * (medians in seconds, null for few arrivals), `goals` (null if the site has none), and `SINGLE_DELAYS`, null for more arrivals.
+ * Selects by these columns of the fetch: `fetches, followed, followed_same_page, arrivals, same_page, other_page, not_followed,
+ * delay` and `stay` (medians in seconds, null for few arrivals), `goals` (null if the site has none), and `SINGLE_DELAYS` in
+ * milliseconds.
  */
-export function answerRows(plan: Plan, scope: AnswerScope, keys: readonly string[]): Sql {
+export function answerRows(
+  plan: Plan,
+  scope: AnswerScope,
+  keys: readonly string[],
+  { movedMs = 0, bins = 0 }: AnswerOptions = {},
+): Sql {
   const { dialect } = plan
-  const count = (value: string) => dialect.toInteger(raw(value))
-  const whole = { ...withWindow(plan, arrivalWindow(plan, scope)), filters: [] }
+  const whole = { ...withWindow(plan, arrivalWindow(plan, scope, movedMs)), filters: [] }
   const hasGoals = (plan.goals ?? []).length > 0
   const goals = hasGoals ? sql`left join (${reachedGoals(whole)}) g on g.session_id = m.session_id` : raw('')
   const columns = raw(keys.map((key) => `${key}, `).join(''))
   const grouped = raw(keys.length === 0 ? '' : `group by ${keys.join(', ')}`)
   const ofKeys = raw(keys.length === 0 ? '' : `partition by ${keys.map((key) => `m.${key}`).join(', ')}`)
   const enough = raw(`arrivals >= ${MIN_ARRIVALS_OF_MEDIAN}`)
-  const single = SINGLE_DELAYS.map(
-    (name, i) => sql`, max(case when place = ${raw(String(i + 1))} then delay end) as ${raw(name)}`,
-  )
-  const singleSeconds = SINGLE_DELAYS.map(
-    (name) => sql`, case when not ${enough} then ${raw(name)} / 1000.0 end as ${raw(name)}`,
-  )
+  const few = SINGLE_DELAYS.map((name, i) => [name, `max(case when place = ${i + 1} then delay end)`])
+  // An arrival exactly at the limit belongs to the last part.
+  const part = (i: number) => `part ${i === bins - 1 ? '>=' : '='} ${i}`
+  const more = [
+    ...few,
+    ...Array.from({ length: bins }, (_, i) => [`bin_${i}`, `coalesce(sum(case when ${part(i)} then 1 else 0 end), 0)`]),
+  ]
+  const counts = ['fetches', 'followed', 'followed_same_page', 'arrivals', 'same_page']
+  const integers = (...values: readonly string[]) =>
+    join(
+      values.map((value, i) => sql`${dialect.toInteger(raw(value))} as ${raw(counts[i] ?? 'goals')}`),
+      ', ',
+    )
   return sql`
-    with matched as materialized (${followedFetches(plan, scope)})
-    select ${columns} fetches, followed, arrivals, same_page, arrivals - same_page as other_page, goals,
+    ${withMatched(plan, scope, movedMs)}
+    select ${columns} ${raw(counts.join(', '))}, arrivals - same_page as other_page, ${raw(hasGoals ? 'goals' : 'null as goals')},
       (fetches - followed) * 1.0 / nullif(fetches, 0) as not_followed, case when ${enough} then median_delay / 1000.0 end as delay,
-      case when ${enough} then median_stay / 1000.0 end as stay${join(singleSeconds, '')}
+      case when ${enough} then median_stay / 1000.0 end as stay, ${raw(more.map(([name]) => name).join(', '))}
     from (
-      select ${columns} coalesce(sum(fetches), 0) as fetches, coalesce(sum(followed), 0) as followed,
-        coalesce(sum(arrivals), 0) as arrivals, coalesce(sum(same_page), 0) as same_page, sum(goals) as goals,
-        ${dialect.quantile(raw('delay'), 0.5)} as median_delay, ${dialect.quantile(raw('ms'), 0.5)} as median_stay${join(single, '')}
+      select ${columns} ${raw([...counts, 'goals'].map((name) => `coalesce(sum(${name}), 0) as ${name}, `).join(''))}
+        ${dialect.quantile(raw('delay'), 0.5)} as median_delay, ${dialect.quantile(raw('ms'), 0.5)} as median_stay,
+        ${raw(more.map(([name, value]) => `${value} as ${name}`).join(', '))}
       from (
-        select operator, hostname, pathname, ${count('count(*)')} as fetches, ${count('0')} as followed,
-          ${count('0')} as arrivals, ${count('0')} as same_page, ${hasGoals ? count('0') : raw('null')} as goals, null as delay,
-          null as ms, null as place
+        select operator, hostname, pathname, ${integers('count(*)', '0', '0', '0', '0', '0')},
+          null as delay, null as ms, null as place, null as part
         from (${liveFetches(plan, scope)}) f
         where ${isCounted(plan)} group by operator, hostname, pathname
         union all
-        select m.operator, m.hostname, m.pathname, ${count('0')},
-          ${count(`case when row_number() over (partition by m.operator, m.hostname, m.pathname, m.fetched
-            order by m.came, m.session_id) = 1 then 1 else 0 end`)},
-          ${count('1')}, ${count('m.same_page')},
-          ${hasGoals ? count('coalesce(g.goals, 0)') : raw('null')}, m.came - m.fetched, s.ms,
-          row_number() over (${ofKeys} order by m.came - m.fetched, m.session_id)
+        select m.operator, m.hostname, m.pathname, ${integers(
+          '0',
+          'case when nth = 1 then 1 else 0 end',
+          'case when nth_of_kind = 1 then same_page else 0 end',
+          '1',
+          'same_page',
+          hasGoals ? 'coalesce(g.goals, 0)' : '0',
+        )}, delay, s.ms, row_number() over (${ofKeys} order by delay, m.session_id),
+          ${dialect.divideInteger(raw('delay'), sql`${scope.limitMs / Math.max(1, bins)}`)}
         from matched m ${goals}
-        left join (
-          select session_id, ms from (${sessionsInWindow(whole)}) s where session_id in (select session_id from matched)) s
-          on s.session_id = m.session_id) u
+        left join (${sessionsInWindow(whole, HAS_ARRIVED)}) s on s.session_id = m.session_id) u
       ${grouped}) t`
 }

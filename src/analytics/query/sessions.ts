@@ -1,5 +1,5 @@
 import { sessionFigures } from '../../storage/aggregates/session-aggregates.js'
-import { type Dialect, type Sql, sql } from '../../storage/sql.js'
+import { type Dialect, raw, type Sql, sql } from '../../storage/sql.js'
 import { splitSessions } from './aggregate-split.js'
 import type { Plan } from './plan.js'
 
@@ -10,13 +10,15 @@ export const sessionsFromHits = (hits: Sql, dialect: Dialect): Sql => sql`
 /**
  * Selects the sessions that started in the window, each over its whole length, whatever the window and the filters cut:
  * `session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page, entry_page`. Unused columns cost nothing.
+ * `among` restricts them by their id.
  */
-export function sessionsInWindow(plan: Plan): Sql {
+export function sessionsInWindow(plan: Plan, among?: Sql): Sql {
   const { aggregates, hits } = splitSessions(plan, false)
-  const counted = sessionsFromHits(hits, plan.dialect)
+  const where = among ? sql`where ${among}` : raw('')
+  const counted = sessionsFromHits(among ? sql`(select * from ${hits} h ${where})` : hits, plan.dialect)
   return aggregates === undefined
     ? counted
     : sql`
-      select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page, entry_page from ${aggregates} s
+      select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page, entry_page from ${aggregates} s ${where}
       union all ${counted}`
 }

@@ -16,7 +16,7 @@ import type { ReadContext } from '../query/read-context.js'
 import { Count, comparableRow, Operator, Share } from './shapes.js'
 
 export const ANSWER_METRICS = [
-  ...['fetches', 'followed', 'arrivals', 'same_page', 'other_page'],
+  ...['fetches', 'followed', 'followed_same_page', 'arrivals', 'same_page', 'other_page'],
   ...['not_followed', 'delay', 'stay', 'goals'],
 ] as const
 
@@ -28,6 +28,9 @@ export const answerShapes = {
     'Fetches of pages by agents of purpose `assistant`, without spoofed and refused ones, by operators that are known as a source.',
   ),
   followed: Count.optional().describe('Fetches that at least one reader from the same operator followed.'),
+  followed_same_page: Count.optional().describe(
+    'Fetches that at least one such reader followed at the page of the fetch.',
+  ),
   not_followed: Share.optional().describe(
     'Share of fetches after which no reader was seen: an upper bound, because native apps send no referrer.',
   ),
@@ -65,10 +68,11 @@ export const answerScope = ({ assistants }: ReadContext, { operator, minutes }: 
   limitMs: minutes * MINUTE_MS,
 })
 
-/** Returns a row with its few delays as a list. */
+/** Returns a row with its few delays as a list, and without the columns that have them. */
 export function withDelays(row: ResultRow): ResultRow {
-  const delays = SINGLE_DELAYS.flatMap((name) => (row[name] === undefined || row[name] === null ? [] : [row[name]]))
-  const shown = Object.entries(row).filter(([name]) => !SINGLE_DELAYS.includes(name))
+  const few = Number(row.arrivals) < MIN_ARRIVALS_OF_MEDIAN ? SINGLE_DELAYS : []
+  const delays = few.flatMap((name) => (typeof row[name] === 'number' ? [row[name] / 1000] : []))
+  const shown = Object.entries(row).filter(([name]) => !/^(delay|bin)_/.test(name))
   return { ...Object.fromEntries(shown), ...(delays.length > 0 ? { delays } : {}) }
 }
 
@@ -116,7 +120,7 @@ export default defineRead({
     const scope = answerScope(context, params)
     const key = GROUPS[params.by]
     const rows = await context.list(
-      { key, order: ['followed desc', 'fetches desc'], metrics: ANSWER_METRICS },
+      { key, order: ['followed_same_page desc', 'followed desc', 'fetches desc'], metrics: ANSWER_METRICS },
       (plan) => answerRows(plan, scope, key),
     )
     await warnOfAnswers(context, scope)

@@ -18,8 +18,24 @@ const visit = (seconds: number, pathname = '/a', of: Partial<EventRow> = {}) => 
 const claude = { agent_id: 'claude-user', operator: 'Anthropic' }
 
 t.test('answers: to which fetch an arrival belongs', async (t) => {
-  const one = { fetches: 1, followed: 1, arrivals: 1, same_page: 1, other_page: 0, not_followed: 0 }
-  const none = { fetches: 1, followed: 0, arrivals: 0, same_page: 0, other_page: 0, not_followed: 1 }
+  const one = {
+    fetches: 1,
+    followed: 1,
+    followed_same_page: 1,
+    arrivals: 1,
+    same_page: 1,
+    other_page: 0,
+    not_followed: 0,
+  }
+  const none = {
+    fetches: 1,
+    followed: 0,
+    followed_same_page: 0,
+    arrivals: 0,
+    same_page: 0,
+    other_page: 0,
+    not_followed: 1,
+  }
   const cases: [rows: Parameters<typeof all>, query: string, wanted: object[], why: string][] = [
     [[fetch(0), visit(41)], '', [{ pathname: '/a', ...one, delays: [41] }], 'the same page'],
     [[fetch(0), visit(0)], '', [{ ...one, delays: [0] }], 'in the same moment'],
@@ -34,6 +50,12 @@ t.test('answers: to which fetch an arrival belongs', async (t) => {
       '',
       [{ ...one, arrivals: 2, same_page: 2, delays: [5, 9] }],
       'two after one fetch',
+    ],
+    [
+      [fetch(0), visit(5, '/b'), visit(9)],
+      '',
+      [{ ...one, arrivals: 2, other_page: 1, delays: [5, 9] }],
+      'one fetch, first a reader of another page and then one of the same',
     ],
     [
       [fetch(0), fetch(10), visit(20)],
@@ -54,7 +76,7 @@ t.test('answers: to which fetch an arrival belongs', async (t) => {
       [fetch(0, '/b'), fetch(10, '/c'), visit(20)],
       '',
       [
-        { pathname: '/c', ...one, same_page: 0, other_page: 1, delays: [10] },
+        { pathname: '/c', ...one, followed_same_page: 0, same_page: 0, other_page: 1, delays: [10] },
         { pathname: '/b', ...none },
       ],
       'another page: the latest',
@@ -107,7 +129,7 @@ t.test('answers: by chance, and logs without referrers', async (t) => {
   const moved = await (await asker(all(fetch(day), visit(9), visit(day + 40))))('answers/summary')
   t.match(moved.data, {
     arrivals: 1,
-    chance: 1,
+    ...{ chance: 1, chance_followed: 1, chance_followed_same_page: 1 },
     by_delay: [
       { arrivals: 0, chance: 1 },
       { arrivals: 1, chance: 0 },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { DAY_MS } from '../../../base/time-units.js'
-import { answerRows, delayBins } from '../../query/answers.js'
+import { answerRows } from '../../query/answers.js'
+import type { Plan } from '../../query/plan.js'
 import { defineRead } from '../../query/read.js'
 import { ANSWER_METRICS, answerParams, answerScope, answerShapes, warnOfAnswers, withDelays } from '../answers.js'
 import { Count, comparableRow } from '../shapes.js'
@@ -18,6 +19,8 @@ export default defineRead({
     chance: Count.optional().describe(
       'Arrivals that would have followed a fetch if each had come a day later: so many are chance. Absent if that day was not recorded.',
     ),
+    chance_followed: Count.optional().describe('Fetches that a reader would then have followed.'),
+    chance_followed_same_page: Count.optional().describe('Fetches that one would have followed at the same page.'),
     by_delay: z
       .array(
         z.object({
@@ -32,27 +35,22 @@ export default defineRead({
   run: async (context, params) => {
     const { plan } = context
     const scope = answerScope(context, params)
-    const totals = await context.one(ANSWER_METRICS, (of) => answerRows(of, scope, []))
-    const binMs = scope.limitMs / BINS
-    const count = async (movedMs: number): Promise<readonly number[]> => {
-      const bins: number[] = Array.from({ length: BINS }, () => 0)
-      for (const { bin, arrivals } of await context.rows(delayBins(plan, scope, binMs, movedMs))) {
-        // An arrival exactly at the limit belongs to the last part.
-        const place = Math.min(Number(bin), BINS - 1)
-        bins[place] = (bins[place] ?? 0) + Number(arrivals)
-      }
-      return bins
-    }
+    const rowsOf = (of: Plan, movedMs: number) => answerRows(of, scope, [], { movedMs, bins: BINS })
+    const totals = await context.one(ANSWER_METRICS, (of) => rowsOf(of, 0))
     const { start, end } = plan.window
     const dayBefore = { start: new Date(start.getTime() - DAY_MS), end: new Date(end.getTime() - DAY_MS) }
-    const moved = context.recorded(dayBefore) === 'none' ? undefined : await count(DAY_MS)
-    const seconds = binMs / 1000
-    const by_delay = (await count(0)).map((arrivals, i) => {
-      const chance = moved?.[i]
-      return { from: i * seconds, to: (i + 1) * seconds, arrivals, ...(chance === undefined ? {} : { chance }) }
-    })
+    const isKnown = context.recorded(dayBefore) !== 'none'
+    const [moved] = isKnown ? await context.rows(rowsOf({ ...plan, goals: [] }, DAY_MS)) : []
+    const seconds = scope.limitMs / BINS / 1000
+    const by_delay = Array.from({ length: BINS }, (_, i) => ({
+      ...{ from: i * seconds, to: (i + 1) * seconds, arrivals: totals[`bin_${i}`] ?? 0 },
+      ...(moved && { chance: moved[`bin_${i}`] }),
+    }))
     await warnOfAnswers(context, scope)
-    const chance = moved && { chance: moved.reduce((a, b) => a + b, 0) }
+    const chance = moved && {
+      ...{ chance: moved.arrivals, chance_followed: moved.followed },
+      chance_followed_same_page: moved.followed_same_page,
+    }
     return { data: { ...withDelays(totals), ...chance, by_delay }, rows: 1 }
   },
 })

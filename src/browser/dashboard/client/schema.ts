@@ -2122,6 +2122,7 @@ export interface operations {
                             delays?: number[];
                             fetches?: number;
                             followed?: number;
+                            followed_same_page?: number;
                             goals?: number;
                             hostname?: string;
                             not_followed?: number;
@@ -2174,6 +2175,8 @@ export interface operations {
                                 to: number;
                             }[];
                             chance?: number;
+                            chance_followed?: number;
+                            chance_followed_same_page?: number;
                             change?: {
                                 [key: string]: number;
                             };
@@ -2184,6 +2187,7 @@ export interface operations {
                             delays?: number[];
                             fetches?: number;
                             followed?: number;
+                            followed_same_page?: number;
                             goals?: number;
                             not_followed?: number;
                             other_page?: number;
