@@ -1,4 +1,4 @@
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
+const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
 
 /** Formats bytes in powers of 1000. */
 export function formatBytes(value: number): string {

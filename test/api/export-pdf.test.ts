@@ -20,7 +20,7 @@ t.test('a PDF contains what the JSON contains', async (t) => {
     /Audience +People/,
     /Filters +country is not “FR” nor “IT”/,
     // 3 visitors after 1, 4 pageviews after 1, half of the sessions bounced, 480 seconds after 1,200.
-    /\n *3 +2 +4 +50\.0 % +8m 00s/,
+    /\n *3 +2 +4 +50\.0 % +8 m 0 s/,
     /\+200\.0 % +\+100\.0 % +\+300\.0 % .*\u221260\.0 %/,
     /People per hour/,
     // The column beside it is empty: its window is before the first row.

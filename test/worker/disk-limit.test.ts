@@ -65,7 +65,7 @@ t.test('from 80 % on the log, readyz and metrics warn', async (t) => {
   t.teardown(() => sizes.stop())
   const rows: [used: number, reason: RegExp | undefined, logged: number, why: string][] = [
     [790, undefined, 0, 'below'],
-    [800, /^the store takes 80\.0 % of --max-disk \(800 B of 1\.0 kB\)$/, 1, 'a warning'],
+    [800, /^the store takes 80\.0 % of --max-disk \(800 B of 1\.0 KB\)$/, 1, 'a warning'],
     [820, /82\.0 %/, 1, 'logged once'],
     [760, /76\.0 %/, 1, 'not yet calm'],
     [740, undefined, 1, 'calm'],

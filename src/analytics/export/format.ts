@@ -28,18 +28,13 @@ interface Warning {
 
 export const formatPercent = (share: number): string => `${(share * 100).toFixed(1)} %`
 
-/** Formats seconds as `1m 05s`. */
+/** Formats seconds in their two largest units, as the dashboard does: `1 m 5 s`, `5 h 18 m`, `3 d 4 h`. */
 export const formatDuration = (seconds: number): string => {
   const whole = Math.round(seconds)
-  return whole < 60 ? `${whole}s` : `${Math.floor(whole / 60)}m ${String(whole % 60).padStart(2, '0')}s`
-}
-
-/** Formats seconds as `3d 04h` or `4h 05m` from an hour on. */
-export const formatAge = (seconds: number): string => {
-  const two = (n: number) => String(n).padStart(2, '0')
-  const hours = Math.floor(seconds / 3600)
-  if (hours >= 24) return `${Math.floor(hours / 24)}d ${two(hours % 24)}h`
-  return hours > 0 ? `${hours}h ${two(Math.floor((seconds % 3600) / 60))}m` : formatDuration(seconds)
+  if (whole < 60) return `${whole} s`
+  if (whole < 3_600) return `${Math.floor(whole / 60)} m ${whole % 60} s`
+  if (whole < 86_400) return `${Math.floor(whole / 3_600)} h ${Math.floor((whole % 3_600) / 60)} m`
+  return `${Math.floor(whole / 86_400)} d ${Math.floor((whole % 86_400) / 3_600)} h`
 }
 
 /** Formats a relative change as `+12.3 %`. */
@@ -54,6 +49,12 @@ const MONEY = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximum
 /** Formats an amount with every digit that it has, so that printed lines add up. */
 const formatMoney = (value: number): string => MONEY.format(value)
 
+const SECONDS_FIELDS = [
+  ...['time_on_page', 'freshness_gap', 'origin_seconds', 'people_seconds', 'seconds', 'delay', 'delays', 'stay'],
+  // The bins of delays.
+  ...['from', 'to'],
+]
+
 type Format = (value: number) => string
 const FORMAT_BY_TYPE: Record<(typeof METRIC_INFO)[keyof typeof METRIC_INFO]['type'], Format> = {
   count: formatNumber,
@@ -67,9 +68,7 @@ const FORMAT_BY_NAME = new Map<string, Format>([
   ...Object.entries(METRIC_INFO).map(([name, { type }]) => [name, FORMAT_BY_TYPE[type]] as const),
   ['change', formatChange],
   ['adjusted', formatChange],
-  ['time_on_page', formatDuration],
-  ['freshness_gap', formatAge],
-  ...['origin_seconds', 'people_seconds'].map((name) => [name, formatAge] as const),
+  ...SECONDS_FIELDS.map((name) => [name, formatDuration] as const),
   ...['refused_bytes', 'spoofed_bytes', 'disallowed_bytes'].map((name) => [name, formatBytes] as const),
   ...MONEY_FIELDS.map((name) => [name, formatMoney] as const),
   ['scroll_depth', (value) => `${formatNumber(value)} %`],
@@ -84,16 +83,19 @@ export const columnFormat = ({ path, kind }: Pick<LayoutColumn, 'path' | 'kind'>
 
 /** Words of fields that readers know by another name. */
 const READERS_WORDS: Readonly<Record<string, string>> = {
+  llms: 'llms.txt',
   visitor: 'person',
   visitors: 'people',
   session: 'visit',
   sessions: 'visits',
 }
 const UPPER = new Set(['asn', 'cls', 'fcp', 'id', 'inp', 'lcp', 'os', 'sha256', 'ttfb', 'url', 'utm'])
-/** Formats `people.exit_rate` as `People exit rate`, and `visitors` as `People`. */
+/** Formats `people.exit_rate` as `People exit rate`, `visitors` as `People`, and `llms-links` as `llms.txt links`. */
 export const formatLabel = (name: string): string => {
-  const words = name.split(/[._]/).map((word) => (UPPER.has(word) ? word.toUpperCase() : (READERS_WORDS[word] ?? word)))
-  return words.join(' ').replace(/^./, (letter) => letter.toUpperCase())
+  const words = name
+    .split(/[._-]/)
+    .map((word) => (UPPER.has(word) ? word.toUpperCase() : (READERS_WORDS[word] ?? word)))
+  return words.join(' ').replace(/^(?!llms)./, (letter) => letter.toUpperCase())
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/

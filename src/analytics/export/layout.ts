@@ -7,6 +7,10 @@ export interface LayoutColumn {
   readonly path: readonly string[]
   /** `list`: a list of plain values; `json`: an object with any keys. */
   readonly kind: 'text' | 'number' | 'share' | 'list' | 'json'
+  /** Set if a row may lack it. */
+  readonly optional?: boolean
+  /** Set for an inherited column that says more about the outer row than which it is; not printed. */
+  readonly describes?: boolean
 }
 
 /** A table of a response. Rows that contain rows make a tree of tables. */
@@ -102,7 +106,10 @@ function createTableLayout(
   const shown = nested.length === 0 || columns.some((column) => !isNameColumn(column))
   // The single row of a response has a table of its own and needs no name.
   const hands = !(root && single && shown)
-  const handed = hands ? columns.filter(isNameColumn) : []
+  const names = hands ? columns.filter(isNameColumn) : []
+  // The first of them identify the row, up to one that a row may lack.
+  const described = names.findIndex(({ optional }, i) => i > 0 && optional)
+  const handed = names.map((column, i) => (described > 0 && i >= described ? { ...column, describes: true } : column))
   const taken = new Set(columns.map((column) => column.name))
   const inherited = above.map((column) => (taken.has(column.name) ? { ...column, name: `of.${column.name}` } : column))
   return {
@@ -136,27 +143,28 @@ function withoutAbsentLists(schema: z.ZodType, data: unknown): z.ZodType {
 function splitSchema(schema: z.ZodType, options: LayoutContext): { columns: LayoutColumn[]; nested: NestedTable[] } {
   const columns: LayoutColumn[] = []
   const nested: NestedTable[] = []
-  const add = (path: readonly string[], kind: LayoutColumn['kind']) =>
-    columns.push({ name: path.join('.'), path, kind })
-  const visit = (node: z.ZodType, path: readonly string[]) => {
+  const visit = (given: unknown, path: readonly string[]) => {
+    const node = unwrapSchema(given)
+    const add = (kind: LayoutColumn['kind']) =>
+      columns.push({ name: path.join('.'), path, kind, optional: given instanceof z.ZodOptional })
     const key = path.at(-1) ?? ''
     if (key === 'comparison' && !options.compared) return
     if (node instanceof z.ZodObject) {
-      for (const [name, inner] of Object.entries(node.shape)) visit(unwrapSchema(inner), [...path, name])
+      for (const [name, inner] of Object.entries(node.shape)) visit(inner, [...path, name])
     } else if (node instanceof z.ZodArray) {
       const element = unwrapSchema(node.element)
       if (element instanceof z.ZodObject) nested.push({ path, schema: node })
-      else add(path, 'list')
+      else add('list')
     } else if (node instanceof z.ZodRecord) {
       const keys = unwrapSchema(node.keyType)
       if (path.length === 1 && (key === 'comparison' || key === 'change')) return
-      if (!(keys instanceof z.ZodEnum)) add(path, 'json')
-      else for (const name of keys.options) visit(unwrapSchema(node.valueType), [...path, String(name)])
+      if (!(keys instanceof z.ZodEnum)) add('json')
+      else for (const name of keys.options) visit(node.valueType, [...path, String(name)])
     } else if (node instanceof z.ZodNumber) {
       const stranger =
         path.length === 1 && options.known.has(key) && !options.metrics.has(key) && !options.seen.has(key)
-      if (!stranger) add(path, node.maxValue === 1 && !node.isInt ? 'share' : 'number')
-    } else add(path, 'text')
+      if (!stranger) add(node.maxValue === 1 && !node.isInt ? 'share' : 'number')
+    } else add('text')
   }
   visit(schema, [])
   const metrics = [...options.metrics].flatMap((metric) =>

@@ -49,10 +49,12 @@ interface TableInput {
   readonly metrics: ReadonlySet<string>
   /** Number of rows in all, if `data` is a page of them. */
   readonly total: number | undefined
+  /** Rows that are printed of each table. */
+  readonly limit?: number | undefined
 }
 
-/** Turns a response into printed tables of at most 1,000 rows; empty ones are left out. */
-export function createTables({ title, read, tz, compared, data, metrics, total: all }: TableInput): Table[] {
+/** Turns a response into printed tables of at most `limit` rows; empty ones are left out. */
+export function createTables({ title, read, tz, compared, data, metrics, total: all, limit }: TableInput): Table[] {
   const course = TimeSeries.safeParse(data).data
   if (course) return [createTimeSeriesTable(course, tz)]
   const layout = createLayout(title, read.data, { metrics: metrics, known: METRIC_NAMES, compared, data })
@@ -61,7 +63,7 @@ export function createTables({ title, read, tz, compared, data, metrics, total: 
   for (const row of layoutRows(layout, data)) {
     counts.set(row.table, (counts.get(row.table) ?? 0) + 1)
     const kept = rows.get(row.table)
-    if (kept && kept.length < MAX_PRINTED_ROWS) kept.push(row)
+    if (kept && kept.length < Math.min(limit ?? MAX_PRINTED_ROWS, MAX_PRINTED_ROWS)) kept.push(row)
   }
   // The chart already shows the buckets.
   const charted = AgentTimeSeries.safeParse(data).success
@@ -100,7 +102,9 @@ function createTable(
     if (typeof moved === 'number') return { text, note: formatChange(moved) }
     return typeof then === 'number' && then !== at() ? { text, note: `was ${columnFormat(column)(then)}` } : text
   }
-  const shown = all.filter((column) => !/^(comparison|change)\./.test(column.name) && !above.includes(column))
+  const shown = all.filter(
+    (column) => !/^(comparison|change)\./.test(column.name) && !above.includes(column) && !column.describes,
+  )
   const own = table.columns.filter((column) => shown.includes(column))
   const kept = figures ? own : shown
   const texts = rows.map(({ cells }) => kept.map((column) => cellOf(cells, column)))
@@ -147,7 +151,7 @@ function valueText(value: unknown, column: LayoutColumn, tz: string): string {
   if (typeof value === 'number') return column.kind === 'text' ? String(value) : columnFormat(column)(value)
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'string') return isInstant(value) ? formatInstant(new Date(value), tz) : value
-  if (Array.isArray(value)) return value.join(', ')
+  if (Array.isArray(value)) return value.map((one) => valueText(one, column, tz)).join(', ')
   return JSON.stringify(value)
 }
 

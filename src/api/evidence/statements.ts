@@ -1,4 +1,4 @@
-import { formatAge } from '../../analytics/export/format.js'
+import { formatDuration } from '../../analytics/export/format.js'
 import type { EvidenceDocument, Facts } from './document.js'
 
 /** Formats an instant of a document to the second. */
@@ -69,8 +69,8 @@ function describeIdentity(
     oldest_s === null
       ? 'When that copy was fetched is not recorded.'
       : oldest_s < 0
-        ? `This instance fetched each copy after the request, at least ${formatAge(-oldest_s)} later.`
-        : `This instance had fetched or confirmed its copy at most ${formatAge(oldest_s)} before a request.`
+        ? `This instance fetched each copy after the request, at least ${formatDuration(-oldest_s)} later.`
+        : `This instance had fetched or confirmed its copy at most ${formatDuration(oldest_s)} before a request.`
   switch (verification) {
     case 'ranges':
       return `The addresses of ${count} were in the list that ${source}. ${copy}`

@@ -86,8 +86,11 @@ function parseFlags<T extends z.ZodObject>(flags: Readonly<Record<string, unknow
   const result = schema.safeParse(flags)
   if (result.success) return result.data
   const [issue] = result.error.issues
-  const name = String(issue?.path[0] ?? '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  throw new Failure(`${name.length === 1 ? '-' : '--'}${name}: ${issue?.message ?? 'is invalid'}.`, 2)
+  const key = String(issue?.path[0] ?? '')
+  const name = key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  const isMissing = issue?.code === 'invalid_type' && flags[key] === undefined
+  const says = isMissing ? 'is missing' : (issue?.message ?? 'is invalid')
+  throw new Failure(`${name.length === 1 ? '-' : '--'}${name}: ${says}.`, 2)
 }
 
 /** Defines a command whose `run` gets its flags checked and typed. */

@@ -1,7 +1,7 @@
 import { constants, existsSync, type Stats } from 'node:fs'
 import { access, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { formatAge } from '../../analytics/export/format.js'
+import { formatDuration } from '../../analytics/export/format.js'
 import { DISK_WARNING_SHARE, type InstanceStatus, MAX_BACKUP_AGE_S } from '../../api/instance-status.js'
 import { formatBytes } from '../../base/format-bytes.js'
 import type { ExaminedFile } from '../../storage/duckdb/examine.js'
@@ -172,7 +172,8 @@ export async function checkBackups(
     await requireDirectory(directory)
     const last = await findLastBackup(directory)
     const age = last && (now - Date.parse(last.taken_at)) / 1000
-    const says = age === undefined ? `none in ${directory}` : `the last one in ${directory} is ${formatAge(age)} old`
+    const says =
+      age === undefined ? `none in ${directory}` : `the last one in ${directory} is ${formatDuration(age)} old`
     if (running?.failure)
       return [fail(check, `${says}; the last try failed: ${running.failure.says}`, running.failure.mend)]
     return [

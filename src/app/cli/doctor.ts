@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { RangesStatus } from '../../agents/ranges/status.js'
-import { formatAge } from '../../analytics/export/format.js'
+import { formatDuration } from '../../analytics/export/format.js'
 import { InstanceStatus } from '../../api/instance-status.js'
 import { StoreLoss } from '../../manage/store-losses.js'
 import { inspectMachine } from '../../worker-client/machine.js'
@@ -174,7 +174,7 @@ function storeFinding({ store, fleet }: InstanceStatus): Finding {
   if (fleet && !fleet.held)
     return fail(
       'instance',
-      `runs, but no process stores rows: the lease of epoch ${fleet.epoch} was renewed ${formatAge(fleet.age_seconds)} ago`,
+      `runs, but no process stores rows: the lease of epoch ${fleet.epoch} was renewed ${formatDuration(fleet.age_seconds)} ago`,
       'Start a process with --role writer or both, and look at the log of the last writer.',
     )
   if (store.state === 'ready')

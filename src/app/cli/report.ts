@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { formatNumber, formatWarnings } from '../../analytics/export/format.js'
-import { findReport, readTitle } from '../../analytics/export/report-names.js'
+import { findReport, listParameters, type NamedReport, readTitle } from '../../analytics/export/report-names.js'
 import type { Cell, Table } from '../../analytics/export/sheet.js'
 import { createTables } from '../../analytics/export/sheet-tables.js'
 import { METRICS } from '../../analytics/query/metrics.js'
@@ -23,14 +23,25 @@ export interface ReportRequest {
   readonly pdf?: string | undefined
 }
 
-/** Throws `Failure` (wrong usage) if no report has this name. */
-export function checkReport(name: string): void {
+/**
+ * Throws `Failure` (wrong usage) if no report has this name, or if it does not take one of the flags. If it is `printed`
+ * in the terminal, every report takes `limit`, because the terminal cuts the tables.
+ */
+export function checkReport(name: string, flags: Readonly<Record<string, unknown>>, printed: boolean): void {
+  let takes: readonly string[]
   try {
-    findReport(name)
+    takes = [...listParameters(findReport(name)), ...(printed ? ['limit'] : [])]
   } catch (error) {
     throw new Failure(`--report: ${error instanceof Error ? error.message : String(error)}`, 2)
   }
+  const unfit = Object.keys(flags).find((flag) => flags[flag] !== undefined && !takes.includes(flag))
+  if (unfit === undefined) return
+  const where = unfit === 'limit' ? ' in a file, as JSON or as SQL' : ''
+  throw new Failure(`--${unfit} does not apply to the report ${name}${where}.`, 2)
 }
+
+/** Reports whether the API cuts the rows of a read; the terminal cuts those of others. */
+const isList = ({ read }: Pick<NamedReport, 'read'>): boolean => 'limit' in read.query
 
 /** Writes the report's files. For CSV, `-` is standard output. */
 export async function saveReport(
@@ -76,9 +87,10 @@ const ReportResponse = z.looseObject({
 
 /** Returns a report's response as the API sends it. */
 export async function fetchReport(client: Client, { report, query }: ReportRequest): Promise<unknown> {
-  const { read, words } = findReport(report)
+  const named = findReport(report)
+  const { read, words } = named
   const path = read.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(words[name] ?? ''))
-  return client.call('GET', path + queryString(query))
+  return client.call('GET', path + queryString(isList(named) ? query : { ...query, limit: undefined }))
 }
 
 /** Runs a report and returns its SQL statements, in the order in which they ran. */
@@ -89,9 +101,10 @@ export async function fetchReportSql(client: Client, { report, query }: ReportRe
 }
 
 /** Formats a report's response as tables, with bars beside the values that rank the rows. */
-export function formatReport(terminal: Terminal, report: string, response: unknown): string {
+export function formatReport(terminal: Terminal, { report, query }: ReportRequest, response: unknown): string {
   const { data, meta } = ReportResponse.parse(response)
-  const { read } = findReport(report)
+  const named = findReport(report)
+  const { read } = named
   const metrics = new Set<string>(METRICS[meta.query.audience])
   const tables = createTables({
     title: readTitle(read),
@@ -101,6 +114,7 @@ export function formatReport(terminal: Terminal, report: string, response: unkno
     data,
     metrics,
     total: meta.total,
+    limit: query.limit === undefined || isList(named) ? undefined : Number(query.limit),
   })
   const notes = formatWarnings(meta.warnings ?? []).map((note) =>
     style(terminal, 'dim', `! ${wrapIndented(escapeText(note), terminal.columns, 2)}`),

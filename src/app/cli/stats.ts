@@ -83,7 +83,14 @@ const ReportFlags = z.object({
     'with a report: exclude visits that agents may have made',
     z.string().optional(),
   ),
-  limit: flag('--limit <rows>', 'with a report: maximum number of rows', z.string().optional()),
+  limit: flag(
+    '--limit <rows>',
+    'with a report: maximum number of rows',
+    z
+      .string()
+      .regex(/^[1-9]\d*$/, 'must be a whole number from 1')
+      .optional(),
+  ),
 })
 /** A parameter of one report alone, as the API names it. */
 const Parameter = z
@@ -136,7 +143,7 @@ export const stats = defineCommand({
     if (pdf === '-') throw new Failure('--pdf needs the name of a file.', 2)
     // Loaded here, because the summary does not need the reads.
     const reports = toFile || report !== undefined ? await import('./report.js') : undefined
-    if (report !== undefined) reports?.checkReport(report)
+    reports?.checkReport(report ?? 'overview', parameters, !toFile && !json && !sql)
     await withClient(call, async (client) => {
       await warnOfSetAside(call)
       const sites = await client.read(Sites, 'GET', '/api/sites')
@@ -167,7 +174,7 @@ export const stats = defineCommand({
       }
       const response = await reports.fetchReport(client, request)
       if (json) printJson(terminal, response)
-      else terminal.out(reports.formatReport(terminal, request.report, response))
+      else terminal.out(reports.formatReport(terminal, request, response))
     })
   },
 })

@@ -1,4 +1,4 @@
-import { formatAge, formatNumber } from '../../analytics/export/format.js'
+import { formatDuration, formatNumber } from '../../analytics/export/format.js'
 import { DISK_WARNING_SHARE, type InstanceStatus, MAX_BACKUP_AGE_S } from '../../api/instance-status.js'
 import { formatBytes } from '../../base/format-bytes.js'
 import { escapeText } from './escape.js'
@@ -37,7 +37,7 @@ const MAX_NAMED = 3
 /** Formats the state of an instance as one screen; no line is wider than the terminal. */
 export function formatStatus(terminal: Pick<Terminal, 'colour' | 'columns'>, status: InstanceStatus): string {
   const columns = Math.min(MAX_COLUMNS, terminal.columns ?? MAX_COLUMNS)
-  const uptime = formatAge(secondsBetween(status.started_at, status.now))
+  const uptime = formatDuration(secondsBetween(status.started_at, status.now))
   const lines = [
     storeLine(status),
     ...fleetLines(status),
@@ -60,7 +60,7 @@ const ruleLines = ({ rules, now }: InstanceStatus): Line[] =>
     : [
         [
           'Rules',
-          `not confirmed for ${formatAge(secondsBetween(rules.confirmed_at, now))}: ${rules.trouble}; the last ones decide`,
+          `not confirmed for ${formatDuration(secondsBetween(rules.confirmed_at, now))}: ${rules.trouble}; the last ones decide`,
           'warn',
         ],
       ]
@@ -105,7 +105,7 @@ function fleetLines({ fleet, engines }: InstanceStatus): Line[] {
 }
 
 function roleLine({ role, writer, epoch, held, age_seconds }: NonNullable<InstanceStatus['fleet']>): Line {
-  const renewed = `epoch ${formatNumber(epoch)}, renewed ${formatAge(age_seconds)} ago`
+  const renewed = `epoch ${formatNumber(epoch)}, renewed ${formatDuration(age_seconds)} ago`
   if (role === 'writer') return ['Role', `writer, ${renewed}`, held ? 'ok' : 'fail']
   if (!held) return ['Role', `reader; no process writes: ${renewed}`, 'fail']
   return ['Role', `reader; the writer is ${writer ?? 'without an address'}, ${renewed}`, 'ok']
@@ -186,10 +186,10 @@ function backupLines({ backups, now }: InstanceStatus): Line[] {
   const age = last && secondsBetween(last.taken_at, now)
   const finding =
     last && age !== undefined
-      ? `${formatAge(age)} ago, ${formatBytes(last.bytes)} in ${directory}, which keeps ${formatNumber(keep)}`
+      ? `${formatDuration(age)} ago, ${formatBytes(last.bytes)} in ${directory}, which keeps ${formatNumber(keep)}`
       : `none in ${directory} yet`
   if (!failure) return [['Backup', finding, age === undefined || age > MAX_BACKUP_AGE_S ? 'warn' : 'ok']]
-  const failed = `failed ${formatAge(secondsBetween(failure.at, now))} ago: ${failure.says}: ${failure.mend}`
+  const failed = `failed ${formatDuration(secondsBetween(failure.at, now))} ago: ${failure.says}: ${failure.mend}`
   return [['Backup', `${failed} The last one: ${finding}`, 'fail']]
 }
 
@@ -200,7 +200,7 @@ function ageLines({ robots, ranges, geo, now }: InstanceStatus): Line[] {
     if (ranges) lines.push(['Ranges', 'no published addresses of agents: their claims stay indeterminate', 'warn'])
   } else {
     const stale = ranges.stale > 0 ? `; ${ranges.stale} incomplete or older than a week` : ''
-    const text = `of ${ranges.agents} agents, the oldest from ${formatAge(secondsBetween(ranges.oldest, now))} ago${stale}`
+    const text = `of ${ranges.agents} agents, the oldest from ${formatDuration(secondsBetween(ranges.oldest, now))} ago${stale}`
     lines.push(['Ranges', text, stale !== '' && 'warn'])
   }
   if (geo) lines.push(['Geo data', geo.map(({ name, date }) => `${name} of ${date}`).join(', ') || 'none'])
@@ -216,7 +216,7 @@ function robotsLine(robots: NonNullable<InstanceStatus['robots']>, now: string):
   const describe = (one: (typeof robots)[number]) =>
     one.checked_at === undefined
       ? `${one.hostname} not fetched yet`
-      : `${one.hostname} ${one.standing}, checked ${formatAge(ageOf(one))} ago`
+      : `${one.hostname} ${one.standing}, checked ${formatDuration(ageOf(one))} ago`
   const bad = robots.filter(isBad)
   const named = (bad.length > 0 || robots.length > MAX_NAMED ? bad : robots).slice(0, MAX_NAMED)
   const others = robots.length - named.length
@@ -231,12 +231,12 @@ function historyLines({ gap, last_error, now, collector }: InstanceStatus): Line
   const lines: Line[] = []
   if (gap) {
     const age = secondsBetween(gap.end, now)
-    const text = `${formatAge(secondsBetween(gap.start, gap.end))} until ${formatAge(age)} ago: ${gap.reason.replaceAll('_', ' ')}`
+    const text = `${formatDuration(secondsBetween(gap.start, gap.end))} until ${formatDuration(age)} ago: ${gap.reason.replaceAll('_', ' ')}`
     lines.push(['Gap', text, age < RECENT_S && 'warn'])
   } else if (collector === undefined) lines.push(['Gap', 'none within 7 days'])
   if (!last_error) return [...lines, ['Last error', 'none since the start']]
   const age = secondsBetween(last_error.at, now)
-  return [...lines, ['Last error', `${formatAge(age)} ago: ${last_error.message}`, age < RECENT_S && 'warn']]
+  return [...lines, ['Last error', `${formatDuration(age)} ago: ${last_error.message}`, age < RECENT_S && 'warn']]
 }
 
 const secondsBetween = (from: string, to: string): number => Math.max(0, (Date.parse(to) - Date.parse(from)) / 1000)

@@ -78,7 +78,7 @@ export function cutMiddle(text: string, columns: number): string {
 const MIN_MIDDLE_COLUMNS = 8
 
 /** A space between words, but not between a number and its unit. */
-const WORD_SPACE = / (?!(?:[kMGTP]?B|%)(?![A-Za-z]))/
+const WORD_SPACE = / (?!(?:[KMGTP]?B|%|[smhd])(?![A-Za-z]))/
 
 /** Splits text into lines of at most `columns`, at spaces; only a word that is longer than a line is broken. */
 export function wrapWords(text: string, columns: number): string[] {

@@ -220,7 +220,7 @@ t.test('reads at most 50,000 URLs, and a gzip bomb in bounded memory', { timeout
   const from = performance.now()
   const found = await crawl('https://example.com/long.xml')
   t.comment(
-    `${found.urls.length} of ${Math.round(long.length / 1_000)} kB in ${Math.round(performance.now() - from)} ms`,
+    `${found.urls.length} of ${Math.round(long.length / 1_000)} KB in ${Math.round(performance.now() - from)} ms`,
   )
   t.equal(found.urls.length, 50_000)
   const bomb = gzipSync(Buffer.alloc(120_000_000, ' '), { level: 1 })

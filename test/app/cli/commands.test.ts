@@ -154,6 +154,15 @@ t.test('commands with a running instance', async (t) => {
       { data: [{ pathname: /^\// }], meta: { limit: 1 } },
       "--json is the API's answer",
     )
+    const cut = ['stats', ...at, '--report', 'agents/formats', '--limit', '1']
+    t.match(await command(...cut), { code: 0, stdout: /^Agents the first 1 of 2 rows/m }, 'a report that is no list')
+    const whole = await command(...cut, '--json')
+    t.match(whole, {
+      code: 2,
+      stderr: /--limit does not apply to the report agents\/formats in a file, as JSON or as SQL\./,
+    })
+    const unfit = await command('stats', ...at, '--report', 'agents/formats', '--metric', 'bytes')
+    t.match(unfit, { code: 2, stderr: /--metric does not apply to the report agents\/formats\./ }, 'as it was typed')
     const unsuspected = await command('stats', ...at, '--report', 'agents/overview', '--suspected', 'exclude')
     t.match(
       unsuspected,

@@ -249,7 +249,7 @@ t.test('each broken set-up is found, and its mend is named', async (t) => {
       ...([
         'warn',
         'pages',
-        /for 10m 00s .*never reach the proxy/,
+        /for 10 m 0 s .*never reach the proxy/,
         /no-cache with pages.*--inject/,
         'cached pages',
       ] as const),

@@ -60,7 +60,7 @@ t.test('a line at 80 columns begins with its time and its path, and leaves no co
 
 t.test('a wide terminal and a pipe add what was sent, and how long it took', async (t) => {
   for (const shape of [pipe, { colour: false, columns: 160 }]) {
-    t.match(formatTailLine(shape, agent), /^09:05:03 \/x\\x9b31m +200 +unknown +1\.2 kB in 12 ms +gptbot$/)
+    t.match(formatTailLine(shape, agent), /^09:05:03 \/x\\x9b31m +200 +unknown +1\.2 KB in 12 ms +gptbot$/)
     t.match(formatTailLine(shape, human), /^09:05:03 \/x\\x9b31m +200 +person +12 ms +Firefox Linux$/)
     t.match(
       formatTailLine(shape, { ...agent, ...rule }),

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { formatDuration, formatNumber, formatPercent } from '../../../src/analytics/export/format.js'
+import { z } from 'zod'
+import { formatDuration, formatLabel, formatNumber, formatPercent } from '../../../src/analytics/export/format.js'
+import { createTables } from '../../../src/analytics/export/sheet-tables.js'
 import { bar, barWidth, sparkline } from '../../../src/app/cli/charts.js'
 import { escapeJson, escapeText } from '../../../src/app/cli/escape.js'
 import { showElapsed } from '../../../src/app/cli/progress.js'
@@ -138,16 +140,38 @@ t.test('tables, sparklines and numbers', async (t) => {
   for (const [made, expected] of [
     [formatBytes(0), '0 B'],
     [formatBytes(999), '999 B'],
-    [formatBytes(1000), '1.0 kB'],
+    [formatBytes(1000), '1.0 KB'],
     [formatBytes(999_960), '1.0 MB'],
     [formatBytes(1_234_567), '1.2 MB'],
     [formatPercent(0.1234), '12.3 %'],
-    [formatDuration(59.6), '1m 00s'],
-    [formatDuration(5), '5s'],
-    [formatDuration(125), '2m 05s'],
+    [formatDuration(59.6), '1 m 0 s'],
+    [formatDuration(0.4), '0 s'],
+    [formatDuration(125), '2 m 5 s'],
+    [formatDuration(19_125.64), '5 h 18 m'],
+    [formatDuration(273_599), '3 d 3 h'],
+    [formatLabel('llms-links'), 'llms.txt links'],
+    [formatLabel('blank-pages'), 'Blank pages'],
+    [formatLabel('people.exit_rate'), 'People exit rate'],
     [formatNumber(1234567.89), '1,234,567.9'],
   ])
     t.equal(made, expected)
+})
+
+t.test('inner rows say which row they belong to, and no more', async (t) => {
+  const agents = z.array(z.object({ agent_id: z.string(), state: z.string() }))
+  const data = z.array(z.object({ path: z.string(), title: z.string().optional(), since: z.string(), agents }))
+  const tables = createTables({
+    ...{ title: 'editions', read: { data }, tz: 'UTC', compared: false, metrics: new Set<string>(), total: undefined },
+    data: [
+      { path: '/a', title: 'A long title', since: 'May', agents: [{ agent_id: 'gptbot', state: 'old' }] },
+      { path: '/b', since: 'June', agents: [{ agent_id: 'gptbot', state: 'current' }] },
+    ],
+    limit: 1,
+  })
+  t.match(tables, [
+    { columns: [{ title: 'Path' }, { title: 'Agent ID' }, { title: 'State' }], rows: [['/a', 'gptbot', 'old']] },
+  ])
+  t.match(tables, [{ title: 'Editions agents', remark: 'the first 1 of 2 rows; the CSV file has all' }])
 })
 
 t.test('bars', async (t) => {

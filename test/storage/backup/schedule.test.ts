@@ -99,8 +99,8 @@ t.test('a backup each night, of which the newest two are kept and can be restore
   t.same(restarted.status().last, schedule.status().last, 'and knows the last one')
 
   const ages: [now: Date, state: string, says: RegExp][] = [
-    [at(28, 9), 'ok', / is 2d 00h old$/],
-    [at(28, 9, 1), 'warn', / is 2d 00h old$/],
+    [at(28, 9), 'ok', / is 2 d 0 h old$/],
+    [at(28, 9, 1), 'warn', / is 2 d 0 h old$/],
   ]
   for (const [now, state, says] of ages) {
     t.match(await checkBackups({ backup_dir: target }, undefined, now.getTime()), [{ state, says }], 'at rest')
@@ -108,7 +108,7 @@ t.test('a backup each night, of which the newest two are kept and can be restore
   }
   const failure = { at: clock.now.toISOString(), says: 'no disk', mend: 'Buy one.' }
   t.match(await checkBackups({}, { ...schedule.status(), failure }, clock.now.getTime()), [
-    { state: 'fail', says: /is 17h 59m old; the last try failed: no disk$/, mend: 'Buy one.' },
+    { state: 'fail', says: /is 17 h 59 m old; the last try failed: no disk$/, mend: 'Buy one.' },
   ])
 
   for (const [i, path] of (await listBackups(target)).entries()) {
