@@ -212,7 +212,7 @@ for (const [query, window] of WINDOWS) {
 }
 
 t.test('every verdict and severity occurred', async (t) => {
-  const gap = ['blocked', 'unseen', 'insufficient', 'unfetched', 'gap', 'earning', 'balanced']
+  const gap = ['blocked', 'twin', 'unseen', 'insufficient', 'unfetched', 'gap', 'earning', 'balanced']
   t.strictSame(tallies.gap, new Set(gap))
   t.strictSame(tallies.decay, new Set(['decaying', 'fading', 'insufficient', 'blocked', 'steady']))
   t.strictSame(tallies.violations, new Set(['breach', 'unbound', 'unclear', 'unverified', 'grace']))

@@ -208,7 +208,16 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
         return n > 0 || views.length > 0 || refused ? [{ ...urlOf(name), fetches: n, arrivals, ...ratio, refused }] : []
       })
     }
-    const ratios = urlsOf(siteWide)
+    const whole = urlsOf(siteWide)
+    /** The page's name without a final slash, `index` and `.html`; of a Markdown twin also without `.md`. */
+    const pageOf = ({ hostname, pathname }: { hostname: string; pathname: string }) =>
+      [/\.(md|markdown)$/i, /\.html?$/i, /\/index$/i, /\/$/].reduce(
+        (name, end) => name.replace(end, ''),
+        `${hostname} ${pathname}`,
+      )
+    const isMarkdown = ({ pathname }: { pathname: string }) => /\.(md|markdown)$/i.test(pathname)
+    const pages = new Set(whole.filter((url) => !isMarkdown(url)).map(pageOf))
+    const ratios = whole
       .filter((url) => url.fetches > 0 && (url.fetches >= 10 || url.arrivals >= 3))
       .flatMap(({ ratio }) => ratio ?? [])
       .sort((a, b) => a - b)
@@ -216,6 +225,7 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
     const median = middle.reduce((sum, n) => sum + n, 0) / middle.length
     const verdictOf = (url: ReturnType<typeof urlsOf>[number]): string => {
       if (url.refused || given.blocks(url, operator)) return 'blocked'
+      if (isMarkdown(url) && pages.has(pageOf(url))) return 'twin'
       if (url.fetches === 0 && url.arrivals === 0) return 'unseen'
       if (url.fetches < 10 && url.arrivals < 3) return 'insufficient'
       if (url.fetches === 0) return 'unfetched'
@@ -248,7 +258,7 @@ export function recountUrlReads(given: UrlWorld, q: UrlQuestion) {
         },
       ]),
     }))
-    const verdicts = ['blocked', 'unseen', 'insufficient', 'unfetched', 'gap', 'earning', 'balanced']
+    const verdicts = ['blocked', 'twin', 'unseen', 'insufficient', 'unfetched', 'gap', 'earning', 'balanced']
     return {
       rows,
       summary: {

@@ -1,11 +1,13 @@
 import { isIn, join, raw, type Sql, sql } from '../../storage/sql.js'
 import { dailyCounts } from './counted-days.js'
+import { isTwin, pageName, twinName } from './markdown-twins.js'
 import { type Plan, withoutUrlFilters } from './plan.js'
 import type { Assistant, ReadContext, ReadSite } from './read-context.js'
 
 /** In the order in which they are tried: the first that applies is the verdict. */
 export const CITATION_VERDICTS = [
   'blocked',
+  'twin',
   'unseen',
   'insufficient',
   'unfetched',
@@ -71,14 +73,17 @@ export function citationVerdicts(
 ) {
   const whole = withoutUrlFilters(plan)
   const high = sql`median * ${citationThreshold(site)}`
+  const { dialect } = plan
   // Without a median no URL has a ratio, so the last three verdicts do not occur.
   return (p: Plan): Sql => sql`
     with c as materialized (${urlCounts(p, of)}),
+    w as materialized (${p === whole ? raw('select * from c') : urlCounts(whole, of)}),
     m as materialized (
-      select coalesce(${plan.dialect.quantile(raw('ratio'), 0.5)}, 0) as median
-      from (${p === whole ? raw('select * from c') : urlCounts(whole, of)}) w where ${HAS_ENOUGH_DATA})
+      select coalesce(${dialect.quantile(raw('ratio'), 0.5)}, 0) as median from w where ${HAS_ENOUGH_DATA})
     select hostname, pathname, fetches, arrivals, ratio,${raw(withMedian ? ' median,' : '')}
       case when refused then 'blocked'
+        when ${isTwin(dialect)} and concat(hostname, ' ', ${twinName(dialect)}) in (
+          select concat(hostname, ' ', ${pageName(dialect)}) from w where not ${isTwin(dialect)}) then 'twin'
         when fetches = 0 and arrivals = 0 then 'unseen'
         when fetches < ${MIN_FETCHES} and arrivals < ${MIN_ARRIVALS} then 'insufficient'
         when fetches = 0 then 'unfetched'

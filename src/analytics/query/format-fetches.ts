@@ -1,6 +1,7 @@
 import { IS_GENUINE } from '../../storage/aggregates/daily-counts.js'
-import { type Dialect, raw, type Sql, sql } from '../../storage/sql.js'
+import { raw, type Sql, sql } from '../../storage/sql.js'
 import { whereClause } from './conditions.js'
+import { isTwin, pageName, twinName } from './markdown-twins.js'
 import type { Plan } from './plan.js'
 import { inWindow } from './window-conditions.js'
 
@@ -31,28 +32,20 @@ export const pagesWithoutMarkdown = (plan: Plan): Sql => sql`
   where ${whereClause(plan)} and ${GOT_BODY} and accepts = 'markdown' and ${SERVED} = 'html'
   group by hostname, pathname`
 
-/** The name that the URLs of one page share: no final slash, no `index`, no `.html`. */
-const PAGE_NAME = '(?is)^(.*?)/?(?:/index)?(?:[.]html?)?$'
-/** The same of a twin: `/a.md`, `/a.html.md`, `/a/index.md`. */
-const TWIN_NAME = '(?is)^(.*?)/?(?:/index)?(?:[.]html?)?[.](?:md|markdown)$'
-const isTwin = ({ lower, endsWith }: Dialect): Sql =>
-  sql`(${endsWith(lower(raw('pathname')), sql`${'.md'}`)} or ${endsWith(lower(raw('pathname')), sql`${'.markdown'}`)})`
-
 /**
  * Selects the Markdown twins that agents fetched: `hostname, pathname, agent_id, fetches`. A twin's page exists, because an
  * agent or a person read it in the window.
  */
 export const twinFetches = (plan: Plan): Sql => {
   const { dialect } = plan
-  const named = (pattern: string) => dialect.firstGroup(raw('pathname'), pattern)
   return sql`
     select t.hostname as hostname, t.pathname as pathname, agent_id, fetches
     from (
-      select hostname, pathname, agent_id, ${named(TWIN_NAME)} as name, count(*) as fetches
+      select hostname, pathname, agent_id, ${twinName(dialect)} as name, count(*) as fetches
       from agent_events where ${whereClause(plan)} and ${GOT_BODY} and ${isTwin(dialect)}
       group by hostname, pathname, agent_id) t
       join (
-        select distinct hostname, ${named(PAGE_NAME)} as name
+        select distinct hostname, ${pageName(dialect)} as name
         from (
           select hostname, pathname from agent_events
           where ${inWindow(plan)} and ${GOT_BODY} and is_pageview and not ${isTwin(dialect)}

@@ -20,7 +20,9 @@ export default defineRead({
       ratio: Ratio,
       verdict: z
         .enum(CITATION_VERDICTS)
-        .describe("The first that applies; ratios are compared with the site's median."),
+        .describe(
+          "The first that applies; ratios are compared with the site's median. `twin`: the Markdown form of a page that was read.",
+        ),
     }),
   ),
   run: async (context, { operator }) => {

@@ -103,6 +103,7 @@ t.test('citation-gap: verdicts', async (t) => {
       cited('/half', 12, 0, { status: 429 }),
     ],
     ...[cited('/shut/one', 12, 3), viewed('/shut/unseen'), cited('/shut/open', 12, 3)],
+    ...[cited('/gap/index.md', 12, 0), cited('/none.md', 12, 0)],
   )
   const wanted: [pathname: string, verdict: string, why: string][] = [
     ['/balanced', 'balanced', 'the median'],
@@ -121,6 +122,8 @@ t.test('citation-gap: verdicts', async (t) => {
     ['/shut/one', 'blocked', 'by policy'],
     ['/shut/unseen', 'blocked', 'first of all'],
     ['/shut/open', 'balanced', 'an exception that the patterns do not tell'],
+    ['/gap/index.md', 'twin', 'the Markdown form of /gap, to which no one is sent'],
+    ['/none.md', 'gap', 'a page of its own'],
   ]
   const blocked: BlockedUrls = {
     candidates: [{ hostname: 'example.com', patterns: ['/shut/'] }],
@@ -134,14 +137,20 @@ t.test('citation-gap: verdicts', async (t) => {
     const { data: alone } = await ask('citation-gap', `filters=${encodeURIComponent(filters)}`)
     t.match(alone, [{ pathname: '/gap', verdict: 'gap', ratio: 13 }], "the median stays the site's")
   }
+  const markdown = JSON.stringify([{ dimension: 'pathname', op: 'is', value: '/gap/index.md' }])
+  t.match(
+    (await ask('citation-gap', `filters=${encodeURIComponent(markdown)}`)).data,
+    [{ pathname: '/gap/index.md', verdict: 'twin' }],
+    'its page is looked for in the whole site',
+  )
   const beside = `{"and":[${only},{"dimension":"country","op":"is_not_set"}]}`
   const { data: nested } = await ask('citation-gap', `filters=${encodeURIComponent(beside)}`)
   t.match(nested, [{ pathname: '/gap', verdict: 'gap', ratio: 13 }], 'also where only a part of a filter picks URLs')
   const summary = await ask('citation-gap/summary')
-  const urls = { blocked: 3, unseen: 1, insufficient: 3, unfetched: 1, gap: 2, earning: 1, balanced: 7 }
+  const urls = { blocked: 3, twin: 1, unseen: 1, insufficient: 3, unfetched: 1, gap: 3, earning: 1, balanced: 7 }
   t.match(summary.data, { urls, median: 4, threshold: 3 })
   const noUrl = { fetches: 0, arrivals: 0, operators: [] }
-  const noVerdict = { blocked: 0, unseen: 0, insufficient: 0, unfetched: 0, gap: 0, earning: 0, balanced: 0 }
+  const noVerdict = { blocked: 0, twin: 0, unseen: 0, insufficient: 0, unfetched: 0, gap: 0, earning: 0, balanced: 0 }
   const medians: [pathname: string, wanted: object, why: string][] = [
     ['/gap', { urls: { ...noVerdict, gap: 1 }, fetches: 39, arrivals: 3, ratio: 13, median: 4 }, "the site's median"],
     ['/unread', { urls: noVerdict, ...noUrl, median: 4, threshold: 3 }, 'also of a page that has no rows'],

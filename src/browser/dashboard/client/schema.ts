@@ -3056,7 +3056,7 @@ export interface operations {
                             pathname: string;
                             ratio?: number;
                             /** @enum {string} */
-                            verdict: "blocked" | "unseen" | "insufficient" | "unfetched" | "gap" | "earning" | "balanced";
+                            verdict: "blocked" | "twin" | "unseen" | "insufficient" | "unfetched" | "gap" | "earning" | "balanced";
                         }[];
                         meta: components["schemas"]["Meta"];
                     };
@@ -3119,6 +3119,7 @@ export interface operations {
                                 earning: number;
                                 gap: number;
                                 insufficient: number;
+                                twin: number;
                                 unfetched: number;
                                 unseen: number;
                             };

@@ -19,6 +19,7 @@ export const gap: Texts['gap'] = {
       unfetched: 'KI-Besuche begannen hier, aber kein Agent las die Seite in dieser Zeit.',
       unseen: 'Menschen sahen sie an; kein Assistent las sie, und kein KI-Besuch begann hier.',
       blocked: 'robots.txt oder der Server hält Such- und Assistenz-Agenten fern.',
+      twin: 'Die Markdown-Fassung einer Seite: Assistenten schicken Menschen zur Seite selbst.',
       insufficient: 'Unter 10 Lesezugriffen und unter 3 KI-Besuchen: zu wenig für ein Urteil.',
     })[verdict] ?? '',
 }

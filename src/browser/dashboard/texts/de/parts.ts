@@ -217,6 +217,7 @@ export const parts: Texts['parts'] = {
     unseen: 'Ungesehen',
     insufficient: 'Zu wenig',
     unfetched: 'Nicht gelesen',
+    twin: 'Markdown',
     gap: 'Lücke',
     earning: 'Ertrag',
     balanced: 'Ausgeglichen',

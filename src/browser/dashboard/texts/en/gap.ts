@@ -34,6 +34,7 @@ export const gap = {
       unfetched: 'AI visits began here, but no agent read it in this time.',
       unseen: 'People viewed it; no assistant read it, and no AI visit began here.',
       blocked: 'robots.txt or the server keeps search and assistant agents out.',
+      twin: 'The Markdown form of a page: assistants send people to the page.',
       insufficient: 'Under 10 reads and under 3 AI visits: too few to say.',
     })[verdict] ?? '',
 }

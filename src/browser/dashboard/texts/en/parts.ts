@@ -155,6 +155,7 @@ export const parts = {
     unseen: 'Unseen',
     insufficient: 'Too few',
     unfetched: 'Not read',
+    twin: 'Markdown',
     gap: 'Gap',
     earning: 'Earning',
     balanced: 'Balanced',

@@ -113,7 +113,7 @@ function GapSentence({
   )
 }
 
-const VERDICTS = ['gap', 'balanced', 'earning', 'unfetched', 'unseen', 'blocked', 'insufficient'] as const
+const VERDICTS = ['gap', 'balanced', 'earning', 'unfetched', 'unseen', 'blocked', 'twin', 'insufficient'] as const
 
 /** How many URLs have each verdict, and what it means. */
 function Verdicts({ summary }: { summary: Result<'/api/citation-gap/summary'> }) {

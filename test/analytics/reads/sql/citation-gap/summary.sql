@@ -38,17 +38,21 @@
       group by hostname, pathname
     ) u
     where fetches > 0 or views > 0 or refused * 2 > attempts
+  ), w as materialized (
+    select *
+    from c
   ), m as materialized (
     select coalesce(quantile_cont(ratio, 0.5), 0) as median
-    from (
-      select *
-      from c
-    ) w
+    from w
     where fetches > 0
       and arrivals > 0
       and (fetches >= 10 or arrivals >= 3)
   )
-  select hostname, pathname, fetches, arrivals, ratio, median, case when refused then 'blocked' when fetches = 0 and arrivals = 0 then 'unseen' when fetches < 10 and arrivals < 3 then 'insufficient' when fetches = 0 then 'unfetched' when arrivals = 0 or ratio > median * 3 then 'gap' when ratio < median / 3 then 'earning' else 'balanced' end as verdict
+  select hostname, pathname, fetches, arrivals, ratio, median, case when refused then 'blocked' when (ends_with(replace(lower(pathname), 'ς', 'σ'), '.md') or ends_with(replace(lower(pathname), 'ς', 'σ'), '.markdown')) and concat(hostname, ' ', regexp_extract(pathname, '(?is)^(.*?)/?(?:/index)?(?:[.]html?)?[.](?:md|markdown)$', 1)) in (
+    select concat(hostname, ' ', regexp_extract(pathname, '(?is)^(.*?)/?(?:/index)?(?:[.]html?)?$', 1))
+    from w
+    where not (ends_with(replace(lower(pathname), 'ς', 'σ'), '.md') or ends_with(replace(lower(pathname), 'ς', 'σ'), '.markdown'))
+  ) then 'twin' when fetches = 0 and arrivals = 0 then 'unseen' when fetches < 10 and arrivals < 3 then 'insufficient' when fetches = 0 then 'unfetched' when arrivals = 0 or ratio > median * 3 then 'gap' when ratio < median / 3 then 'earning' else 'balanced' end as verdict
   from m
   left join c on true
 )
