@@ -57,6 +57,7 @@ t.test('the frame: keys reach the switch first, search finds records, and the ac
     ['germ', /Germany.*Places/, 'a country'],
     ['gptbot', /GPTBot.*Agents/, 'an agent'],
     ['retent', /Retention.*Views/, 'a view'],
+    ['budget', /The bill.*Views/, 'a view by a word that it is about'],
     ['日本', /^\/日本Pages$/, 'a page by the words of its path, which is stored encoded'],
     ['/%E6%97%A5', /Open the page \/日Pages$/, 'a path that was typed encoded is shown decoded'],
   ]

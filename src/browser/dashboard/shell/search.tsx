@@ -8,7 +8,7 @@ import { formatCountry } from '../state/format.js'
 import { encodedPath, shownPath } from '../state/path-name.js'
 import { shareSlug, siteQuery } from '../state/question.js'
 import { t } from '../texts/index.js'
-import { openViews, pathOf } from './views.js'
+import { openViews, pathOf, type View } from './views.js'
 
 export const searching = signal(false)
 
@@ -45,6 +45,18 @@ const foundSection = ([{ pattern }, label]: [{ pattern: string }, string]): Foun
   filters: [{ dimension: 'section', op: 'is', value: pattern }],
 })
 
+/** Finds views by name, then those that are about a word. */
+function findViews(lower: string): Found[] {
+  const names: Record<string, string> = t().shell.view
+  const words: Record<string, string> = t().shell.viewWords
+  const labelOf = ({ name }: View) => names[name] ?? name
+  const isCalled = (one: View) => labelOf(one).toLowerCase().includes(lower)
+  const isAbout = (one: View) => !isCalled(one) && ` ${words[one.name] ?? ''}`.toLowerCase().includes(` ${lower}`)
+  return [...openViews().filter(isCalled), ...openViews().filter(isAbout)]
+    .slice(0, 5)
+    .map((one) => ({ key: `v${one.name}`, label: labelOf(one), kind: t().shell.views, path: pathOf(one) }))
+}
+
 /** Finds views, settings and goals by name, agents of the catalogue; pages, sections, events and countries of 90 days. */
 function useFound(text: string): Found[] {
   const { shell } = t()
@@ -66,9 +78,7 @@ function useFound(text: string): Found[] {
   const inEffect = useRead('/api/sites/{id}/sections', isPerson ? {} : undefined, { params: { id: site.site } })
   const catalog = useRead('/api/agents/catalog', ready ? { ...site, range: '90d' } : undefined)
   if (!ready) return []
-  const names: Record<string, string> = shell.view
   const lower = text.toLowerCase()
-  const views = openViews().filter(({ name }) => names[name]?.toLowerCase().includes(lower))
   const agents = (catalog.data ?? [])
     .filter(({ name, operator }) => `${name} ${operator}`.toLowerCase().includes(lower))
     .sort((a, b) => (b.seen?.fetches ?? 0) - (a.seen?.fetches ?? 0))
@@ -80,12 +90,7 @@ function useFound(text: string): Found[] {
   const { sections } = t().settings
   const paths = new Set([...(pages.data ?? []), ...(reads.data ?? [])].map(({ pathname }) => pathname))
   return [
-    ...views.slice(0, 5).map((view) => ({
-      key: `v${view.name}`,
-      label: names[view.name] ?? view.name,
-      kind: shell.views,
-      path: pathOf(view),
-    })),
+    ...findViews(lower),
     ...[...paths].slice(0, 8).map((pathname) => ({
       key: `p${pathname}`,
       label: pathname,
