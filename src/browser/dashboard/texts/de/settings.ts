@@ -115,7 +115,7 @@ export const settings: Texts['settings'] = {
   },
   alerts: {
     intro:
-      'Meldet per E-Mail oder Webhook, wenn eine Zahl eine Grenze überschreitet, ein Agent auftaucht oder robots.txt missachtet wird.',
+      'Meldet per E-Mail oder Webhook, wenn eine Zahl eine Grenze überschreitet, Agenten mehr als ein Budget kosten, ein Agent auftaucht oder robots.txt missachtet wird.',
     new: 'Neuer Alarm',
     kinds: {
       threshold: 'Eine Zahl überschreitet einen Wert',
@@ -137,7 +137,10 @@ export const settings: Texts['settings'] = {
     audiences: { human: 'Menschen', agent: 'Agenten', all: 'Beide zusammen' },
     metric: 'Zahl',
     changeHint: 'In Prozent gegenüber der Zeit davor.',
-    window: 'Betrachteter Zeitraum (Minuten)',
+    than: { gt: 'mehr als', gte: 'mindestens', lt: 'weniger als', lte: 'höchstens' },
+    window: 'Zeitraum',
+    within: { 60: 'in einer Stunde', 1440: 'an einem Tag', 10080: 'in einer Woche', 43200: 'in 30 Tagen' },
+    withinMinutes: (n) => `in ${counted(n, 'Minute', 'Minuten')}`,
     to: 'Geht an',
     toHint: 'Je Zeile eine E-Mail-Adresse oder die https-Adresse eines Webhooks.',
     last: 'Zuletzt gesendet',

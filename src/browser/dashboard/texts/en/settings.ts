@@ -115,7 +115,8 @@ export const settings = {
     addresses: (name: string) => `Addresses of ${name}`,
   },
   alerts: {
-    intro: 'Tells you by mail or webhook when a number crosses a line, an agent appears, or robots.txt is disobeyed.',
+    intro:
+      'Tells you by mail or webhook when a number crosses a line, agents cost more than a budget, an agent appears, or robots.txt is disobeyed.',
     new: 'New alert',
     kinds: {
       threshold: 'A number crosses a value',
@@ -137,7 +138,10 @@ export const settings = {
     audiences: { human: 'People', agent: 'Agents', all: 'Both together' },
     metric: 'Number',
     changeHint: 'In percent against the time before.',
-    window: 'Looked at over (minutes)',
+    than: { gt: 'more than', gte: 'at least', lt: 'less than', lte: 'at most' },
+    window: 'Period',
+    within: { 60: 'in an hour', 1440: 'in a day', 10080: 'in a week', 43200: 'in 30 days' } as Record<number, string>,
+    withinMinutes: (n: number) => `in ${counted(n, 'minute', 'minutes')}`,
     to: 'Sent to',
     toHint: 'One per line: an e-mail address, or the https address of a webhook.',
     last: 'Last sent',

@@ -4,7 +4,7 @@ import type { DataOf } from '../../client/index.js'
 import { BothSides } from '../../parts/both-sides.js'
 import { PlainButton } from '../../parts/buttons.js'
 import { claimedName } from '../../parts/claimed-name.js'
-import { column } from '../../parts/columns.js'
+import { column, PhoneName } from '../../parts/columns.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { Mark } from '../../parts/marks.js'
 import { changeText, RowChange, writeMetric } from '../../parts/numbers.js'
@@ -23,7 +23,7 @@ import { hasRole } from '../../state/session.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import { later } from '../../texts/later.js'
-import { Letter } from './letter.js'
+import { BudgetLink, Letter } from './letter.js'
 
 type Bill = DataOf<'/api/bill'>
 type Line = Omit<Bill['lines'][number], 'kind'> & { kind: Bill['lines'][number]['kind'] | 'total' }
@@ -59,6 +59,7 @@ function Ledger({ ask }: { ask: Record<string, string | number | undefined> }) {
           {() =>
             data && (
               <>
+                <p class="narrow muted">{givenTaken(data)}</p>
                 <Table
                   label={texts.byOperator}
                   rows={withTotal(data)}
@@ -138,6 +139,9 @@ function Trend({ of: { data, meta } }: { of: Result<'/api/bill'> }) {
 /** An amount that is not there, with the reason. */
 const missing = (text: string) => <span class="muted small">{text}</span>
 
+const givenTaken = ({ cost }: Bill) =>
+  later().bill.givenTaken(<Mark of="human" />, <Mark of="agent" />, cost !== undefined)
+
 function ledgerColumns(bill: Bill): Column<Line>[] {
   const texts = later().bill
   const { currency } = bill
@@ -167,7 +171,7 @@ function ledgerColumns(bill: Bill): Column<Line>[] {
     ),
     {
       ...{ key: 'given', width: '27%', phone: 'below' },
-      head: texts.givenTaken(<Mark of="human" />, <Mark of="agent" />, priced),
+      head: givenTaken(bill),
       cell: (line) => {
         const readers = line.readers === undefined ? texts.notKnown : formatNumber(line.readers)
         if (line.kind === 'total')
@@ -195,9 +199,14 @@ function ledgerColumns(bill: Bill): Column<Line>[] {
       origin_seconds === undefined ? missing(texts.notKnown) : formatSeconds(origin_seconds),
     ),
     column(texts.perReader, { right: true, width: '124px', phone: 'end' }, (line) =>
-      line.cost_per_reader === undefined
-        ? missing(line.no_cost_per_reader === undefined ? '' : texts.noCost[line.no_cost_per_reader])
-        : formatMoney(line.cost_per_reader, currency),
+      line.cost_per_reader === undefined ? (
+        line.no_cost_per_reader && missing(texts.noCost[line.no_cost_per_reader])
+      ) : (
+        <>
+          <PhoneName of={texts.perReader} />
+          {formatMoney(line.cost_per_reader, currency)}
+        </>
+      ),
     ),
     column(
       t().parts.change,
@@ -211,17 +220,28 @@ function disobedienceColumns(currency: string): Column<Disobedience>[] {
   const texts = later().bill
   return [
     column(texts.agent, {}, ({ spoofed, ...row }) => (
-      <b>{claimedName(row.name.slice(0, 100), { ...row, verified: spoofed ? false : undefined })}</b>
+      <>
+        <b>{claimedName(row.name.slice(0, 100), { ...row, verified: spoofed ? false : undefined })}</b>
+        {spoofed && <span class="muted small line">{texts.toNoOperator}</span>}
+      </>
     )),
     column(texts.verdict, { width: '34%', phone: 'below' }, ({ severity }) => <SeverityTag of={severity} />),
     column(texts.disallowed, { right: true, width: '25%', phone: 'below-end' }, ({ fetches = 0, bytes }) => (
       <>
+        <PhoneName of={texts.disallowed} />
         {formatNumber(fetches)}
         {bytes !== undefined && <span class="muted">, {formatBytes(bytes)}</span>}
       </>
     )),
     column(texts.costHead, { right: true, width: '88px', phone: 'end' }, ({ cost }) =>
-      cost === undefined ? missing(texts.noCost.no_prices) : <b>{formatMoney(cost, currency)}</b>,
+      cost === undefined ? (
+        missing(texts.noCost.no_prices)
+      ) : (
+        <>
+          <PhoneName of={texts.costHead} />
+          <b>{formatMoney(cost, currency)}</b>
+        </>
+      ),
     ),
   ]
 }
@@ -239,17 +259,16 @@ function Prices({ of }: { of: Bill }) {
             {priceOf(of[name])}
           </Fact>
         ))}
+        <Fact name={t().settings.site.currency}>{of.currency}</Fact>
       </Facts>
-      {hasRole('admin') && (
-        <div class="buttons">
+      <div class="buttons">
+        {hasRole('admin') && (
           <a class="more" href={hrefTo({ path: viewPath('settings', 'site') })}>
             {texts.edit}
           </a>
-          <a class="more" href={hrefTo({ path: viewPath('settings', 'alerts') })}>
-            {texts.alert}
-          </a>
-        </div>
-      )}
+        )}
+        <BudgetLink />
+      </div>
     </>
   )
 }

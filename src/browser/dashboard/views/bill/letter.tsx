@@ -7,7 +7,7 @@ import { Warnings } from '../../parts/states.js'
 import { hrefTo, viewPath } from '../../state/address.js'
 import { useRead } from '../../state/data.js'
 import { formatBytes, formatDays, formatMoney, formatNumber, formatSeconds } from '../../state/format.js'
-import { site } from '../../state/session.js'
+import { hasRole, site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import { later } from '../../texts/later.js'
 
@@ -15,6 +15,14 @@ interface LetterProps {
   ask: Record<string, string | number | undefined>
   operator: string
 }
+
+/** Opens the form of an alert on a budget, filled in; nothing for readers who may not make one. */
+export const BudgetLink = ({ operator = '' }: { operator?: string }) =>
+  hasRole('member') ? (
+    <a class="more" href={hrefTo({ path: viewPath('settings', 'alerts'), own: { new: 'budget', operator } })}>
+      {later().bill.alert}
+    </a>
+  ) : null
 
 /** One operator's page, to be printed and sent: what its agents took and what it gave. */
 export function Letter({ ask, operator }: LetterProps) {
@@ -34,6 +42,7 @@ export function Letter({ ask, operator }: LetterProps) {
           skeleton={8}
           right={
             <span class="right no-print">
+              <BudgetLink operator={operator} />
               <ExportMenu report="bill" only="agent" picture={false} more={{ operator }} />
               <PlainButton onClick={() => print()}>{texts.print}</PlainButton>
             </span>

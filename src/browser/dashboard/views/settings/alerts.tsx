@@ -4,7 +4,9 @@ import { textColumn } from '../../parts/columns.js'
 import { Secret } from '../../parts/dialogs.js'
 import { Check, Choose, Field, Input, isChecked, Lines, linesOf, Select, textOf } from '../../parts/fields.js'
 import { Cut } from '../../parts/names.js'
-import { formatInstant } from '../../state/format.js'
+import { place } from '../../state/address.js'
+import { formatBytes, formatInstant, formatMoney, formatNumber, formatShare } from '../../state/format.js'
+import { site } from '../../state/session.js'
 import { t } from '../../texts/index.js'
 import { Records, saveTo, switchColumn, useSiteRecords } from './records.js'
 
@@ -26,6 +28,8 @@ const BUDGETS = ['cost', 'bytes'] as const
 const AUDIENCES = ['human', 'agent', 'all'] as const
 const WEEK_MINUTES = 10_080
 const OPS = ['gt', 'gte', 'lt', 'lte'] as const
+/** Windows of a budget in minutes: a day, a week and 30 days. */
+const BUDGET_WINDOWS = [1_440, WEEK_MINUTES, 43_200]
 
 /** A line is an e-mail address or the address of a webhook. */
 const toChannels = (lines: readonly string[]) =>
@@ -46,6 +50,7 @@ export function Alerts() {
       title={t().settings.sections.alerts}
       texts={texts}
       sendsMail
+      startsNew={place.value.own.new !== undefined}
       role="member"
       nameOf={({ name }) => name}
       columns={[
@@ -72,6 +77,7 @@ export function Alerts() {
         (fields) => {
           const kind = pick(KINDS, textOf(fields, 'kind')) ?? 'threshold'
           const counted = isCounted(kind)
+          const metric = textOf(fields, 'metric')
           const op = pick(OPS, textOf(fields, 'op'))
           const audience = pick(AUDIENCES, textOf(fields, 'audience'))
           return {
@@ -84,7 +90,7 @@ export function Alerts() {
             ...(isOfReadership(kind) && audience ? { audience } : {}),
             ...(kind === 'budget' && fields.has('operator') ? { filters: byOperator(textOf(fields, 'operator')) } : {}),
             ...(kind === 'old_edition' ? { value: Number(textOf(fields, 'value')) } : {}),
-            ...(counted ? { value: Number(textOf(fields, 'value')), metric: textOf(fields, 'metric') } : {}),
+            ...(counted ? { value: exact(Number(textOf(fields, 'value')) * unitOf(kind, metric)), metric } : {}),
           }
         },
         (made) => setSecret(made.secret),
@@ -111,64 +117,123 @@ const operatorOf = (row: Alert | undefined): string | undefined => {
 const metricText = (metric: string): string =>
   metric === 'cost' ? t().settings.alerts.cost : (t().parts.metric[metric] ?? metric)
 
-function describe({ kind, metric, op, value, window_minutes }: Alert): string {
+/** The size of what a reader types: gigabytes for bytes, and percent for a change, which is stored as a ratio. */
+const unitOf = (kind: string, metric: string | undefined): number =>
+  kind === 'change' ? 0.01 : kind === 'budget' && metric === 'bytes' ? 1e9 : 1
+/** Removes the noise of binary fractions, as in `0.07 / 0.01`. */
+const exact = (value: number): number => Number(value.toPrecision(12))
+const currency = (): string => site.value?.currency ?? 'EUR'
+
+function amountText({ kind, metric, value }: Alert): string {
+  if (kind === 'change') return formatShare(value)
+  if (kind !== 'budget') return formatNumber(value, 6)
+  return metric === 'bytes' ? formatBytes(value) : formatMoney(value, currency())
+}
+
+const windowText = (minutes: number): string => {
+  const texts = t().settings.alerts
+  return texts.within[minutes] ?? texts.withinMinutes(minutes)
+}
+
+function describe(row: Alert): string {
+  const { kind, metric = '', op, value, window_minutes } = row
   const texts = t().settings.alerts
   if (kind === 'old_edition') return `${texts.kinds[kind]}: ${texts.days(value)}`
   if (!isCounted(kind)) return texts.kinds[kind]
-  return `${metricText(metric ?? '')} ${t().shell.operators[op] ?? op} ${value} / ${window_minutes} min`
+  const who = kind === 'budget' ? operatorOf(row) : ''
+  const line = `${metricText(metric)}: ${texts.than[op]} ${amountText(row)} ${windowText(window_minutes)}`
+  return who ? `${who}, ${line}` : line
 }
 
 function OperatorOfBudget({ row }: { row: Alert | undefined }) {
   const texts = t().settings.alerts
-  const operator = operatorOf(row)
+  const operator = row ? operatorOf(row) : (place.value.own.operator ?? '')
   if (operator === undefined) return null
   return <Input label={texts.ofOperator} hint={texts.ofOperatorHint} name="operator" defaultValue={operator} />
 }
 
-function AlertFields({ row }: { row: Alert | undefined }) {
+interface FieldsProps {
+  row: Alert | undefined
+  kind: string
+}
+
+/** The number that is compared, and with which value, in the unit of the number. */
+function CountedFields({ row, kind }: FieldsProps) {
   const texts = t().settings.alerts
-  const [kind, setKind] = useState<string>(row?.kind ?? 'threshold')
+  const isBudget = kind === 'budget'
+  const [metric, setMetric] = useState<string>(row?.metric ?? (isBudget ? 'cost' : 'visitors'))
+  const unit = isBudget ? (metric === 'bytes' ? 'GB' : currency()) : kind === 'change' ? '%' : ''
   return (
     <>
-      <Input label={t().parts.name} name="name" required maxLength={100} defaultValue={row?.name} autofocus />
+      {isBudget ? (
+        <OperatorOfBudget row={row} />
+      ) : (
+        <Select
+          label={t().shell.readership}
+          name="audience"
+          value={row?.audience ?? 'human'}
+          choices={AUDIENCES.map((each) => [each, texts.audiences[each]])}
+        />
+      )}
+      <Field label={texts.metric} name="metric">
+        <Choose
+          name="metric"
+          value={metric}
+          choices={(isBudget ? BUDGETS : METRICS).map((each) => [each, metricText(each)])}
+          onChoose={setMetric}
+        />
+      </Field>
+      <Select
+        label={t().shell.operator}
+        name="op"
+        value={row?.op ?? 'gt'}
+        choices={OPS.map((each) => [each, texts.than[each]])}
+      />
+      <Input
+        label={unit === '' ? t().shell.value : `${t().shell.value} (${unit})`}
+        hint={kind === 'change' && texts.changeHint}
+        name="value"
+        type="number"
+        step="any"
+        required
+        defaultValue={row && exact(row.value / unitOf(kind, row.metric))}
+      />
+    </>
+  )
+}
+
+/** The length of the window: one of few for a budget, else minutes. */
+function WindowField({ row, kind }: FieldsProps) {
+  const { window } = t().settings.alerts
+  const isBudget = kind === 'budget'
+  const minutes = row?.window_minutes ?? (isBudget ? 1_440 : kind === 'old_edition' ? WEEK_MINUTES : 60)
+  const field = { name: 'window_minutes', label: isBudget ? window : `${window} (min)` }
+  const choices = [...new Set([...BUDGET_WINDOWS, minutes])].map((each) => [`${each}`, windowText(each)] as const)
+  return isBudget ? (
+    <Select {...field} value={`${minutes}`} choices={choices} />
+  ) : (
+    <Input {...field} type="number" min="1" required defaultValue={minutes} />
+  )
+}
+
+/** The fields of an alert. A link such as the bill's names the kind of a new one, and the operator of a budget. */
+function AlertFields({ row }: { row: Alert | undefined }) {
+  const texts = t().settings.alerts
+  const [kind, setKind] = useState<string>(row?.kind ?? pick(KINDS, place.value.own.new ?? '') ?? 'threshold')
+  return (
+    <>
+      <Input
+        label={t().parts.name}
+        name="name"
+        required
+        maxLength={100}
+        defaultValue={row?.name ?? (kind === 'budget' ? texts.kinds.budget : '')}
+        autofocus
+      />
       <Field label={t().parts.note.at} name="kind">
         <Choose name="kind" value={kind} choices={KINDS.map((each) => [each, texts.kinds[each]])} onChoose={setKind} />
       </Field>
-      {isCounted(kind) && (
-        <>
-          {isOfReadership(kind) ? (
-            <Select
-              label={t().shell.readership}
-              name="audience"
-              value={row?.audience ?? 'human'}
-              choices={AUDIENCES.map((each) => [each, texts.audiences[each]])}
-            />
-          ) : (
-            <OperatorOfBudget row={row} />
-          )}
-          <Select
-            label={texts.metric}
-            name="metric"
-            value={row?.metric ?? (kind === 'budget' ? 'cost' : 'visitors')}
-            choices={(kind === 'budget' ? BUDGETS : METRICS).map((each) => [each, metricText(each)])}
-          />
-          <Select
-            label={t().shell.operator}
-            name="op"
-            value={row?.op ?? 'gt'}
-            choices={OPS.map((each) => [each, t().shell.operators[each] ?? each])}
-          />
-          <Input
-            label={t().shell.value}
-            hint={kind === 'change' && texts.changeHint}
-            name="value"
-            type="number"
-            step="any"
-            required
-            defaultValue={row?.value}
-          />
-        </>
-      )}
+      {isCounted(kind) && <CountedFields key={`${isOfReadership(kind)}`} row={row} kind={kind} />}
       {kind === 'old_edition' && (
         <Input
           label={texts.since}
@@ -180,15 +245,7 @@ function AlertFields({ row }: { row: Alert | undefined }) {
           defaultValue={row?.value ?? 7}
         />
       )}
-      <Input
-        key={kind === 'old_edition' ? kind : ''}
-        label={texts.window}
-        name="window_minutes"
-        type="number"
-        min="1"
-        required
-        defaultValue={row?.window_minutes ?? (kind === 'old_edition' ? WEEK_MINUTES : 60)}
-      />
+      <WindowField key={kind} row={row} kind={kind} />
       <Lines
         label={texts.to}
         hint={texts.toHint}

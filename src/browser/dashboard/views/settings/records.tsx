@@ -41,16 +41,18 @@ interface RecordsProps<R extends Row> {
   remove?: (row: R) => Promise<unknown>
   removeLabel?: string
   above?: ComponentChildren
+  /** Whether the form of a new record is open at first. */
+  startsNew?: boolean
 }
 
 /** A list of records with a dialog to make and change one, and a question before one is deleted. */
 export function Records<R extends Row>(props: RecordsProps<R>) {
   const { title, texts, answer, columns, nameOf, role, form, above, list } = props
   const { parts } = t()
-  const [editing, setEditing] = useState<{ row?: R }>()
+  const mayChange = hasRole(role)
+  const [editing, setEditing] = useState<{ row?: R } | undefined>(props.startsNew && mayChange ? {} : undefined)
   const [removing, setRemoving] = useState<R>()
   const { data: rows = [] } = answer
-  const mayChange = hasRole(role)
   const removeLabel = props.removeLabel ?? parts.delete
   const close = () => {
     setEditing(undefined)
