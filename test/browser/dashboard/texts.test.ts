@@ -8,7 +8,7 @@ import {
   textAt,
 } from '../../fixtures/dashboard-texts.js'
 
-const { inLanguage } = await loadDashboardTexts()
+const { formatMoney, inLanguage } = await loadDashboardTexts()
 const templates = listTemplates()
 const counted = templates.filter(({ path }) => !path.startsWith('units.'))
 
@@ -116,3 +116,22 @@ const wordsAfter = (text: string, number: string): string[] =>
 const isPlural = (name: 'en' | 'de') => (word: string) =>
   !INVARIABLE.includes(word) &&
   (name === 'en' ? /s$|^people$|^were$|^are$/.test(word) : /^\p{Lu}|^sind$|^waren$/u.test(word))
+
+t.test('amounts of money', async (t) => {
+  const AMOUNTS: readonly [amount: number, currency: string, en: string, de: string, why: string][] = [
+    [5, 'EUR', '€5.00', '5,00 €', 'cents'],
+    [0, 'EUR', '€0.00', '0,00 €', 'nothing'],
+    [0.1, 'EUR', '€0.10', '0,10 €', 'ten cents'],
+    [0.0084, 'EUR', '€0.0084', '0,0084 €', 'less than a cent'],
+    [0.0012345, 'EUR', '€0.0012', '0,0012 €', 'two digits'],
+    [0.0996, 'EUR', '€0.10', '0,10 €', 'rounded'],
+    [0.000001, 'EUR', '€0.000001', '0,000001 €', 'the smallest amount'],
+    [3.46, 'JPY', '¥3.5', '3,5 ¥', 'a currency without smaller coins'],
+    [1_234.4, 'JPY', '¥1,234', '1.234 ¥', 'more than ten of its coins'],
+  ]
+  for (const language of LANGUAGES) {
+    inLanguage(language)
+    for (const [amount, currency, en, de, why] of AMOUNTS)
+      t.equal(formatMoney(amount, currency).replace('\u00a0', ' '), { en, de }[language], `${language}: ${why}`)
+  }
+})

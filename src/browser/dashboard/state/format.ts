@@ -142,5 +142,6 @@ export function formatMoney(amount: number, currency: string): string {
     new Intl.NumberFormat(locale(), { style: 'currency', currency, ...digits })
   const usual = of({})
   const least = 10 ** (1 - (usual.resolvedOptions().maximumFractionDigits ?? 2))
-  return (amount > 0 && amount < least ? of({ maximumSignificantDigits: 2 }) : usual).format(amount)
+  const isSmall = amount > 0 && Number(amount.toPrecision(2)) < least
+  return (isSmall ? of({ maximumSignificantDigits: 2 }) : usual).format(amount)
 }
