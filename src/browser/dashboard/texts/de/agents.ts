@@ -68,9 +68,9 @@ export const agents: Texts['agents'] = {
     ...(forbidden === undefined ? [] : ['; seitdem: ', forbidden]),
     '.',
   ],
-  leadUnread: (name, day, fetches, forbidden, isSince) => [
+  leadUnread: (name, day, fetches, forbidden) => [
     `${name} machte ${fetches.text} und hat die robots.txt vom ${day} nicht gelesen`,
-    ...(forbidden === undefined ? [] : [isSince ? '. Seitdem darunter: ' : '. Darunter: ', forbidden]),
+    ...(forbidden === undefined ? [] : ['. Darunter: ', forbidden]),
     '.',
   ],
   leadRead: (name, last, fetches, forbidden) => [
@@ -78,8 +78,7 @@ export const agents: Texts['agents'] = {
     ...(forbidden === undefined ? [] : ['. Darunter: ', forbidden]),
     '.',
   ],
-  underItsName: (forbidden, isSince) =>
-    ` Unter seinem Namen kam ${isSince ? 'seitdem ' : ''}von anderen, die sich nicht bestätigen ließen: ${forbidden}.`,
+  unverified: (n) => ` Von den verbotenen Abrufen kamen von Clients, die sich nicht bestätigen ließen: ${n}.`,
   lanes: (name) => `Wann ${name} robots.txt, Seiten und verbotene Seiten las`,
   inForce: 'Gültige robots.txt',
   readRobots: 'robots.txt gelesen',

@@ -79,24 +79,17 @@ export const agents = {
     ...(forbidden === undefined ? [] : [', and made ', forbidden, ' since']),
     '.',
   ],
-  leadUnread: (
-    name: string,
-    day: string,
-    fetches: Quantity<'fetches'>,
-    forbidden: unknown,
-    isSince: boolean,
-  ): Parts => [
+  leadUnread: (name: string, day: string, fetches: Quantity<'fetches'>, forbidden: unknown): Parts => [
     `${name} made ${fetches.text} and has not read the robots.txt of ${day}`,
-    ...(forbidden === undefined ? [] : [isSince ? '. Since then it made ' : '. It made ', forbidden]),
+    ...(forbidden === undefined ? [] : ['. Among them: ', forbidden]),
     '.',
   ],
   leadRead: (name: string, last: string, fetches: Quantity<'fetches'>, forbidden: unknown): Parts => [
     `${name} made ${fetches.text} and last read robots.txt ${last}`,
-    ...(forbidden === undefined ? [] : ['. It made ', forbidden]),
+    ...(forbidden === undefined ? [] : ['. Among them: ', forbidden]),
     '.',
   ],
-  underItsName: (forbidden: string, isSince: boolean) =>
-    ` Under its name, clients that could not be verified made ${forbidden}${isSince ? ' since then' : ''}.`,
+  unverified: (n: string) => ` Of the disallowed fetches, ${n} came from clients that could not be verified.`,
   lanes: (name: string) => `When ${name} read robots.txt, pages, and disallowed pages`,
   inForce: 'Active robots.txt',
   readRobots: 'Read robots.txt',

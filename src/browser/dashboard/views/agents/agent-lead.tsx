@@ -3,7 +3,7 @@ import { Sentence } from '../../parts/panel.js'
 import { hrefTo, place, viewPath } from '../../state/address.js'
 import { type Result, useRead } from '../../state/data.js'
 import { filtersWith } from '../../state/filters.js'
-import { formatAgo, formatInstant, formatLongDay, formatSeconds } from '../../state/format.js'
+import { formatAgo, formatInstant, formatLongDay, formatNumber, formatSeconds } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { envelope, obstacle } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
@@ -19,16 +19,20 @@ interface LeadProps {
   lanes: Lanes
 }
 
-/** Says when the agent read the active robots.txt, and how often it fetched what that forbids since. */
+/**
+ * Says when the agent read the active robots.txt, and how often it fetched what that forbids: since the change if it has read it
+ * since, else in the whole window, as the fetches beside it.
+ */
 export function AgentLead({ id, name, row, found, lanes: { versions, violations } }: LeadProps) {
   const texts = t().agents
   const current = versions.data?.find(({ kind }) => kind === 'robots')
+  const read = firstRead(current)
   const window = found.meta?.query
   const from = typeof window?.start === 'string' ? Date.parse(window.start) : undefined
-  const changed = current !== undefined && from !== undefined && Date.parse(current.since) > from
+  const isSince = current && read !== undefined && from !== undefined && Date.parse(current.since) > from
   const since = useRead(
     '/api/policy/violations/agents',
-    changed && obstacle('agent') === undefined
+    isSince && obstacle('agent') === undefined
       ? {
           ...envelope('agent'),
           filters: filtersWith({ dimension: 'agent_id', op: 'is', value: id }),
@@ -41,13 +45,11 @@ export function AgentLead({ id, name, row, found, lanes: { versions, violations 
   )
   if (place.value.show === 'human') return <ArrivalsSentence />
   return (
-    <Sentence answers={[found]} also={[versions, changed ? since : violations]}>
+    <Sentence answers={[found]} also={[versions, isSince ? since : violations]}>
       {() => {
         if (row === undefined) return texts.leadNone(whenText(), name)
-        const rows = (changed ? since : violations).data
-        const count = (isOwn: boolean) =>
-          (rows ?? []).reduce((sum, row) => sum + ((row.severity !== 'unverified') === isOwn ? row.fetches : 0), 0)
-        const fetches = count(true)
+        const rows = (isSince ? since : violations).data
+        const count = (of: typeof rows = []) => of.reduce((sum, { fetches }) => sum + fetches, 0)
         const forbidden = rows && (
           <a
             class={rows[0]?.severity === 'breach' ? 'alert' : ''}
@@ -56,18 +58,16 @@ export function AgentLead({ id, name, row, found, lanes: { versions, violations 
               filters: [...place.value.filters, { dimension: 'agent_id', op: 'is', value: id }],
             })}
           >
-            {texts.forbidden(fetches)}
+            {texts.forbidden(count(rows))}
           </a>
         )
-        const others = count(false)
         // Fetches that may be of another client do not accuse the agent.
-        const underItsName = others > 0 ? texts.underItsName(texts.forbidden(others), changed) : ''
+        const others = count(rows?.filter(({ severity }) => severity === 'unverified'))
         const times = quantity('/api/agents/breakdown fetches', row.fetches ?? 0)
         const lead = () => {
           if (current?.agents === undefined) return texts.leadPlain(whenText(), name, times, forbidden)
-          const read = firstRead(current)
-          if (read === undefined) return texts.leadUnread(name, formatLongDay(current.since), times, forbidden, changed)
-          if (!changed) {
+          if (read === undefined) return texts.leadUnread(name, formatLongDay(current.since), times, forbidden)
+          if (!isSince) {
             const last = current.agents[0]?.last_read
             return texts.leadRead(name, last === undefined ? '' : formatAgo(last), times, forbidden)
           }
@@ -75,7 +75,7 @@ export function AgentLead({ id, name, row, found, lanes: { versions, violations 
           const day = <span title={formatInstant(current.since)}>{formatLongDay(current.since)}</span>
           return texts.leadChanged(<b>{delay}</b>, day, forbidden)
         }
-        return [...lead(), underItsName]
+        return [...lead(), others > 0 && texts.unverified(formatNumber(others))]
       }}
     </Sentence>
   )
