@@ -52,18 +52,18 @@ const IN_FOLDER: readonly [row: Row, read: Date | null, active: boolean | null, 
   ],
   [
     { timestamp: day(11, 9), pathname: '/drafts/2', bytes: 70, ...disallowed('/drafts', 3), ...byList(day(10, 9)) },
-    ...[day(11, 8), true, 'an hour after it was read'],
+    ...[day(11, 8), true, 'an hour after it was read, and at the moment of another read'],
   ],
   [
     {
       ...{ timestamp: day(13, 1), pathname: '/old', action: 'block', rule: 5, status: 403, content_type: 'text/plain' },
       ...{ ...disallowed('/old', 2), verified: true, verification: 'rdns' },
     },
-    ...[day(11, 8), true, 'refused, and disallowed; the read of the 12th failed'],
+    ...[day(11, 9), true, 'refused, and disallowed; the read of the 12th failed, and that of the 13th was elsewhere'],
   ],
   [
     { timestamp: day(13, 2), pathname: '/x', action: 'pay', rule: 6, status: 402, robots_allowed: true },
-    ...[day(11, 8), null, 'refused alone'],
+    ...[day(11, 9), null, 'refused alone'],
   ],
   [
     {
@@ -81,7 +81,9 @@ const IN_FOLDER: readonly [row: Row, read: Date | null, active: boolean | null, 
 ] as const
 const ELSEWHERE: readonly Row[] = [
   { timestamp: day(11, 8), pathname: '/robots.txt', robots_allowed: true },
+  { timestamp: day(11, 9), pathname: '/robots.txt', robots_allowed: true },
   { timestamp: day(12, 8), pathname: '/robots.txt', robots_allowed: true, status: 503 },
+  { timestamp: day(13), pathname: '/robots.txt', robots_allowed: true, hostname: 'two.example' },
   { timestamp: day(11, 10), pathname: '/drafts/2', ...disallowed('/drafts', 3), ...SPOOFED },
   { timestamp: day(11, 10), pathname: '/drafts/2', ...disallowed('/drafts', 3), ...SPOOFED },
   { timestamp: day(11, 11), pathname: '/', robots_allowed: true },
@@ -187,7 +189,10 @@ t.test('a folder states what the rows hold, and nothing of other rows', async (t
     { user_agent: 'GPTBot/1.2', fetches: 5 },
     { user_agent: HOSTILE, fetches: 1 },
   ])
-  t.match(document.robots_reads, [{ at: day(11, 8).toISOString() }, { at: day(12, 8).toISOString(), status: 503 }])
+  t.match(document.robots_reads, [
+    ...[{ at: day(11, 8).toISOString() }, { at: day(11, 9).toISOString() }],
+    ...[{ at: day(12, 8).toISOString(), status: 503 }, { hostname: 'two.example' }],
+  ])
   const words = document.statements.join('\n')
   t.notMatch(
     words,
@@ -232,6 +237,12 @@ t.test('a folder states what the rows hold, and nothing of other rows', async (t
     422,
     "another instance's folder is not printed",
   )
+  const fresh = await start([])
+  t.equal(
+    (await fresh.call('POST', '/api/evidence/pdf?site=1', file.toString())).status,
+    422,
+    'nor by an instance that has no key yet',
+  )
 
   await t.test('it is verified on another data directory, without an instance', async (t) => {
     const elsewhere = directory(t)
@@ -263,6 +274,11 @@ t.test('a folder states what the rows hold, and nothing of other rows', async (t
       t.match(code === 0 ? result.stdout : result.stderr, says, why)
       t.notOk(isDangerous(result.stdout), 'nothing steers the terminal')
     }
+    t.match(
+      (await command('evidence', '--data', elsewhere)).stderr,
+      /--agent: is missing: write the ID of an agent, such as --agent gptbot/,
+      'no agent',
+    )
     t.match((await command('evidence', 'verify', path)).stdout, /^Verified\.\n.*digest over the 6 fetches is right/s)
   })
 

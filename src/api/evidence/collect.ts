@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { withWindow } from '../../analytics/query/plan.js'
 import type { ReadContext } from '../../analytics/query/read-context.js'
 import { inWindow } from '../../analytics/query/window-conditions.js'
 import { DAY_MS } from '../../base/time-units.js'
-import { raw, type Sql, sql } from '../../storage/sql.js'
+import { raw, sql } from '../../storage/sql.js'
 import { forEach, type StreamRows } from '../rehearsal/run.js'
 import { type Facts, Fetch, MAX_FETCHES, type Sum } from './document.js'
 import { createRobotsVersions, lineOf, type VersionsOfHosts } from './robots-versions.js'
@@ -36,6 +37,7 @@ interface Question {
 const IS_IN_FOLDER = raw(
   "((robots_allowed is not null and not robots_allowed) or coalesce(action, 'allow') <> 'allow')",
 )
+const IS_READ = raw("pathname = '/robots.txt' and method = 'GET'")
 const SPOOFED = raw("verification = 'spoofed'")
 
 const StoredFetch = Fetch.pick({
@@ -50,8 +52,9 @@ type StoredFetch = z.infer<typeof StoredFetch>
 
 /** Collects the facts about one agent's fetches in the window of a read. */
 export async function collectEvidence(context: ReadContext, question: Question): Promise<Facts> {
-  const { plan } = context
+  const { plan, now } = context
   const { agent_id, site, made_by, stream } = question
+  const { start, end } = plan.window
   const ofAgent = sql`agent_id = ${agent_id}`
   const hosts = await context.rows(sql`
     select hostname, count(*) filter (where not ${SPOOFED}) as fetches, count(*) filter (where ${SPOOFED}) as spoofed
@@ -59,14 +62,22 @@ export async function collectEvidence(context: ReadContext, question: Question):
     group by hostname order by fetches desc, hostname`)
   const names = hosts.slice(0, MAX_HOSTNAMES).map(({ hostname }) => String(hostname))
   const versions = await createRobotsVersions(context, names)
-  const { lastRead, ...reads } = await listReads(stream, plan, ofAgent)
-  const tally = createTally(versions, lastRead)
+  const reads = createReads()
+  const tally = createTally(versions, reads.last)
   const columns = raw(Object.keys(StoredFetch.shape).join(', '))
+  const before = new Date(start.getTime() - READS_BEFORE_MS)
   await forEach(
     stream(sql`select ${columns} from agent_events
-      where ${inWindow(plan)} and ${ofAgent} and ${IS_IN_FOLDER} and not ${SPOOFED}
+      where ${inWindow(withWindow(plan, { start: before, end }))} and ${ofAgent} and not ${SPOOFED}
+        and (timestamp >= ${start} and ${IS_IN_FOLDER} or ${IS_READ})
       order by timestamp, hostname, pathname, method, status, bytes, user_agent`),
-    (row) => tally.add(StoredFetch.parse(row)),
+    (row) => {
+      const fetch = StoredFetch.parse(row)
+      const { timestamp, robots_allowed, action, pathname, method } = fetch
+      const isInFolder = robots_allowed === false || (action ?? 'allow') !== 'allow'
+      if (timestamp >= start && isInFolder) tally.add(fetch)
+      if (pathname === '/robots.txt' && method === 'GET') reads.add(fetch)
+    },
   )
   const { counts, rules, own_rules, ...sums } = tally.finish()
   const robots_txt = await versions.listUsed()
@@ -74,13 +85,10 @@ export async function collectEvidence(context: ReadContext, question: Question):
   const { name = agent_id, operator = null, docs_url = null, respects_robots = 'unknown' } = entry ?? {}
   return {
     format: 'readership-evidence-1',
-    made_at: context.now.toISOString(),
+    made_at: now.toISOString(),
     ...{ made_by, site, agent: { agent_id, name, operator, docs_url, respects_robots } },
     // A window of the present ends at a whole ten seconds to come, and a signed text must not speak of the future.
-    window: {
-      start: plan.window.start.toISOString(),
-      end: new Date(Math.min(plan.window.end.getTime(), context.now.getTime())).toISOString(),
-    },
+    window: { start: start.toISOString(), end: new Date(Math.min(end.getTime(), now.getTime())).toISOString() },
     counts: { ...counts, spoofed: hosts.reduce((sum, { spoofed }) => sum + Number(spoofed), 0) },
     rules: rules.map((rule) => {
       const version = robots_txt.find((one) => one.hostname === rule.hostname && one.sha256 === rule.sha256)
@@ -91,38 +99,32 @@ export async function collectEvidence(context: ReadContext, question: Question):
       const { name = null, changed_at } = now ?? {}
       return { ...rule, name, changed_at: changed_at?.toISOString() ?? null, definition: now ?? null }
     }),
-    ...{ robots_txt, ...reads, ...sums, not_recorded: [] },
+    ...{ robots_txt, ...reads.list(), ...sums, not_recorded: [] },
   }
 }
 
-/** Reads when the agent fetched robots.txt, by hostname. */
-async function listReads(stream: StreamRows, { site, window }: ReadContext['plan'], ofAgent: Sql) {
-  const since = new Date(window.start.getTime() - READS_BEFORE_MS)
+/** Keeps note of the fetches of robots.txt, which come in the order of their times. */
+function createReads() {
   const robots_reads: Facts['robots_reads'] = []
-  const times = new Map<string, number[]>()
   let total = 0
-  await forEach(
-    stream(sql`select timestamp, hostname, status, user_agent, verification from agent_events
-      where site_id = ${site} and timestamp >= ${since} and timestamp < ${window.end} and ${ofAgent}
-        and pathname = '/robots.txt' and method = 'GET' and not ${SPOOFED}
-      order by timestamp, hostname, status, user_agent`),
-    (row) => {
-      const { timestamp, ...read } = StoredRead.parse(row)
+  /** The last two instants of each hostname: the last one may be that of the fetch that is asked about. */
+  const times = new Map<string, readonly [last: number, before: number | undefined]>()
+  return {
+    add({ timestamp, hostname, status, user_agent, verification }: StoredFetch): void {
       total++
-      if (robots_reads.length < MAX_READS) robots_reads.push({ at: timestamp.toISOString(), ...read })
-      if (read.status !== 304 && (read.status < 200 || read.status >= 300)) return
-      const known = times.get(read.hostname) ?? []
-      times.set(read.hostname, known)
-      known.push(timestamp.getTime())
+      const at = timestamp.getTime()
+      if (robots_reads.length < MAX_READS)
+        robots_reads.push({ at: timestamp.toISOString(), hostname, status, user_agent, verification })
+      if (status !== 304 && (status < 200 || status >= 300)) return
+      const [last, before] = times.get(hostname) ?? []
+      times.set(hostname, [at, last === at ? before : last])
     },
-  )
-  const lastRead = (hostname: string, at: number) => times.get(hostname)?.findLast((time) => time < at)
-  return { robots_reads, robots_reads_left_out: total - robots_reads.length, lastRead }
+    /** Returns the last successful read of a hostname before an instant. */
+    last: (hostname: string, at: number) => times.get(hostname)?.find((time) => time !== undefined && time < at),
+    list: () => ({ robots_reads, robots_reads_left_out: total - robots_reads.length }),
+  }
 }
-const StoredRead = StoredFetch.pick({
-  ...{ timestamp: true, hostname: true, status: true, verification: true, user_agent: true },
-})
-type LastRead = Awaited<ReturnType<typeof listReads>>['lastRead']
+type LastRead = ReturnType<typeof createReads>['last']
 
 /** Counts fetches by the fields that name a sum, for `MAX_SUMS` sums. Fetches come in the order of their times. */
 function createSums<T extends object>() {

@@ -13,11 +13,16 @@ import { escapeText } from './escape.js'
 import { printOutput, writeOutputFile } from './output-file.js'
 import { Failure } from './terminal.js'
 
+const Agent = z
+  .string('is missing: write the ID of an agent, such as --agent gptbot; readership agents lists them')
+  .min(1)
+  .toLowerCase()
+
 export const evidence = defineCommand({
   name: 'evidence',
   summary: "write a signed folder of evidence about an agent's fetches",
   flags: z.object({
-    agent: flag('--agent <id>', 'the agent, by its ID as agents lists it', z.string().min(1).toLowerCase()),
+    agent: flag('--agent <id>', 'the agent, by its ID as agents lists it', Agent),
     range: RANGE_FLAG,
     site: flag('--site <id>', 'site (default 1)', idOf('a site').default(1)),
     output: flag('--output <file>', 'file to write (default: standard output)', z.string().min(1).optional()),
