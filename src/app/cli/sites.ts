@@ -68,6 +68,8 @@ const NumberOrNone = z
   .string()
   .regex(/^(none|\d+(\.\d+)?)$/, 'must be a number, or none')
   .transform((word) => (word === 'none' ? null : Number(word)))
+const price = (unit: string, what: string) =>
+  flag(`--price-per-${unit} <n>`, `price of ${what}, or none`, NumberOrNone.optional())
 const TextOrNone = z.string().transform((word) => (word === 'none' ? null : word))
 
 export const sitesUpdate = defineRequest({
@@ -104,21 +106,9 @@ export const sitesUpdate = defineRequest({
     ),
     retentionDays: flag('--retention-days <n>', 'days until rows are deleted, or none', NumberOrNone.optional()),
     citationThreshold: flag('--citation-threshold <n>', 'fetches per arrival, or none', NumberOrNone.optional()),
-    pricePerGigabyte: flag(
-      '--price-per-gigabyte <n>',
-      'price of 10^9 bytes to agents, or none',
-      NumberOrNone.optional(),
-    ),
-    pricePerThousandRequests: flag(
-      '--price-per-thousand-requests <n>',
-      'price of 1,000 fetches by agents, or none',
-      NumberOrNone.optional(),
-    ),
-    pricePerOriginSecond: flag(
-      '--price-per-origin-second <n>',
-      'price of a second of origin time, or none',
-      NumberOrNone.optional(),
-    ),
+    pricePerGigabyte: price('gigabyte', '10^9 bytes to agents'),
+    pricePerThousandRequests: price('thousand-requests', '1,000 fetches by agents'),
+    pricePerOriginSecond: price('origin-second', 'a second of origin time'),
     indexnowKey: flag(
       '--indexnow-key <key>',
       'key to announce changed pages with by IndexNow, or none',
@@ -133,36 +123,13 @@ export const sitesUpdate = defineRequest({
   }),
   result: ManagedSite,
   request(call) {
-    const {
-      domain,
-      exclude,
-      section,
-      respectGpc,
-      visitorSalt,
-      retentionDays,
-      citationThreshold,
-      pricePerGigabyte,
-      pricePerThousandRequests,
-      pricePerOriginSecond,
-      indexnowKey,
-      indexnowKeyLocation,
-      ...rest
-    } = call.flags
-    const change = {
-      ...rest,
-      domains: domain,
-      excluded_paths: exclude,
-      sections: section,
-      respect_gpc: respectGpc,
-      visitor_salt: visitorSalt,
-      retention_days: retentionDays,
-      citation_threshold: citationThreshold,
-      price_per_gigabyte: pricePerGigabyte,
-      price_per_thousand_requests: pricePerThousandRequests,
-      price_per_origin_second: pricePerOriginSecond,
-      indexnow_key: indexnowKey,
-      indexnow_key_location: indexnowKeyLocation,
-    }
+    const { domain, exclude, section, ...rest } = call.flags
+    // The other flags are named as the site's fields.
+    const fields = Object.entries(rest).map(([flag, value]) => [
+      flag.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ])
+    const change = { domains: domain, excluded_paths: exclude, sections: section, ...Object.fromEntries(fields) }
     const id = siteIdArgument(call)
     if (Object.values(change).every((value) => value === undefined))
       throw new Failure('Nothing to change: give at least one flag.', 2)
