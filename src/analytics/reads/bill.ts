@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { SEARCH_SOURCES } from '../../base/search-sources.js'
+import type { Sql } from '../../storage/sql.js'
 import type { ResultRow } from '../../storage/store.js'
 import {
   addCharged,
@@ -113,15 +114,13 @@ export default defineRead({
     const { price_per_gigabyte, price_per_thousand_requests, price_per_origin_second, currency = 'EUR' } = site
     const now = await readBill(context, plan, operator)
     const then = plan.comparison && (await readBill(context, withWindow(plan, plan.comparison), operator))
-    const compare = (row: ResultRow, other: ResultRow | undefined) =>
-      then ? withComparison(row, then.isRecorded && other ? other : {}, MAIN, then.isRecorded) : row
+    const compare = (row: ResultRow, before: ResultRow | undefined) =>
+      then ? withComparison(row, then.isRecorded && before ? before : {}, MAIN, then.isRecorded) : row
     const lines = now.lines.map((line) => {
       const { kind, operator, cost, readers } = line
-      const isSame = (other: Line) => other.kind === kind && other.operator === operator
-      const before = then?.lines.find(isSame) ?? then?.emptyLine({ kind, operator })
       const share = hasDuration(line) && now.allMs > 0 ? { share: line.ms / now.allMs } : {}
       const row = { kind, ...(kind === 'operator' && { operator }), ...figures(line), ...share }
-      return compare({ ...row, ...costPerReader(kind, cost, readers) }, before && figures(before))
+      return compare({ ...row, ...costPerReader(kind, cost, readers) }, then && figures(then.lineOf(kind, operator)))
     })
     const disobedience = listDisobedience(context, now.rows)
     warnOfBill(context, now)
@@ -135,10 +134,8 @@ export default defineRead({
       disallowed_fetches: disobedience.reduce((sum, { fetches }) => sum + fetches, 0),
       ...money('disallowed_cost', addCosts(disobedience)),
       lines,
-      ...(operator !== undefined && {
-        agents: now.lines.flatMap(({ agents }) => agents.map(({ row, ...of }) => ({ ...row, ...figures(of) }))),
-      }),
-      disobedience: disobedience.map(({ row, ...of }) => ({ ...row, ...figures(of) })),
+      ...(operator !== undefined && { agents: now.lines.flatMap(({ agents }) => agents.map(rowOf)) }),
+      disobedience: disobedience.map(rowOf),
       buckets: await readBuckets(context, operator),
     }
     return { data, rows: lines.length }
@@ -149,41 +146,44 @@ interface Given {
   readonly readers?: number
   readonly goals?: number
 }
+type Kind = z.output<typeof BillLine>['kind']
 interface Row extends Taken {
+  readonly kind: Kind | 'refused'
   readonly operator: string
-  readonly fate: unknown
+  readonly agent_id: string
+  readonly purpose: string
   readonly severity: Severity | undefined
-  readonly source: ResultRow
+  readonly bucket: number
 }
-interface LineName {
-  readonly kind: z.output<typeof BillLine>['kind']
-  readonly operator?: string | undefined
-}
-type Agent = Charged & { readonly row: { readonly agent_id: string; readonly name: string; readonly purpose: string } }
-type Line = Charged & Given & LineName & { readonly agents: readonly Agent[] }
+type ChargedRow = Charged & { readonly row: ResultRow }
+type Line = Charged & Given & { kind: Kind; operator?: string | undefined; readonly agents: readonly ChargedRow[] }
 
 async function readRows(context: ReadContext, plan: Plan, of: 'agents' | 'buckets'): Promise<Row[]> {
   const rows = await context.rows(takenBy(plan, of, context.catalog))
-  return rows.map((source) => ({
-    ...{ source, operator: String(source.operator), fate: source.fate },
-    severity: SEVERITIES.find((severity) => severity === source.severity),
-    ...{ fetches: Number(source.fetches), bytes: Number(source.size ?? 0), ms: Number(source.ms ?? 0) },
-    ...{ without_bytes: Number(source.without_bytes), without_duration: Number(source.without_duration) },
+  return rows.map(({ fate, operator, agent_id, purpose, severity, bucket, ...taken }) => ({
+    kind: fate === 'charged' ? (agent_id === OTHER_AGENTS ? 'no_operator' : 'operator') : Fate.parse(fate),
+    ...{ operator: String(operator), agent_id: String(agent_id), purpose: String(purpose), bucket: Number(bucket) },
+    severity: SEVERITIES.find((each) => each === severity),
+    ...{ fetches: Number(taken.fetches), bytes: Number(taken.size ?? 0), ms: Number(taken.ms ?? 0) },
+    ...{ without_bytes: Number(taken.without_bytes), without_duration: Number(taken.without_duration) },
   }))
 }
+const Fate = z.enum(['spoofed', 'refused'])
 
 /** Reports whether fetches are on the bill: of one operator, without those that only claim its name; undefined: of all. */
 const isOnBill =
   (operator: string | undefined) =>
   (row: Row): boolean =>
-    operator === undefined ? row.fate !== 'refused' : row.fate === 'charged' && row.operator === operator
+    operator === undefined ? row.kind !== 'refused' : row.kind === 'operator' && row.operator === operator
 
-const groupBy = <T>(rows: readonly T[], keyOf: (row: T) => string): [first: T, all: readonly T[]][] => {
-  const groups = new Map<string, [T, T[]]>()
+/** Groups rows by some of their fields; each group comes with its first row. */
+function groupBy(rows: readonly Row[], ...fields: (keyof Row)[]): [first: Row, all: readonly Row[]][] {
+  const groups = new Map<string, [Row, Row[]]>()
   for (const row of rows) {
-    const group = groups.get(keyOf(row))
+    const key = JSON.stringify(fields.map((field) => row[field]))
+    const group = groups.get(key)
     if (group) group[1].push(row)
-    else groups.set(keyOf(row), [row, [row]])
+    else groups.set(key, [row, [row]])
   }
   return [...groups.values()]
 }
@@ -191,55 +191,40 @@ const groupBy = <T>(rows: readonly T[], keyOf: (row: T) => string): [first: T, a
 /** Reads one window of the bill: the dearest line first, spoofed fetches last. */
 async function readBill(context: ReadContext, plan: Plan, operator: string | undefined) {
   const { site } = context
-  const rows = await readRows(context, plan, 'agents')
+  const all = await readRows(context, plan, 'agents')
+  const rows = all.filter(isOnBill(operator))
   const given = await readGiven(context, plan)
-  const lineOf = (name: LineName, of: readonly Row[]): Line => {
-    const agents = groupBy(of, ({ source, operator }) => `${source.agent_id}\n${operator}\n${source.purpose}`)
-      .map(([{ source }, all]): Agent => {
-        const agent_id = String(source.agent_id)
+  const isNamed = (name: string) => operator === undefined || name === operator
+  const lineOf = (kind: Kind, name?: string): Line => {
+    const own = rows.filter((row) => row.kind === kind && (name === undefined || row.operator === name))
+    const agents = groupBy(own, 'agent_id', 'operator', 'purpose')
+      .map(([{ agent_id, purpose }, of]) => {
         const { name } = context.agentNames(agent_id)
-        return { ...charge(all, site), row: { agent_id, name, purpose: String(source.purpose) } }
+        return { ...charge(of, site), row: { agent_id, name, purpose } }
       })
       .toSorted(byCost)
-    return { ...name, ...addCharged(agents, site), ...(name.kind === 'operator' && given.by(name.operator)), agents }
+    return { kind, operator: name, ...addCharged(agents, site), ...(name !== undefined && given.by(name)), agents }
   }
-  const of = (fate: string) => rows.filter((row) => row.fate === fate)
-  const isNamed = (row: Pick<Row, 'operator'>) => operator === undefined || row.operator === operator
-  const isOther = ({ source }: Row) => source.agent_id === OTHER_AGENTS
-  const catalogued = of('charged').filter((row) => !isOther(row))
-  const names = new Set([...catalogued.map((row) => row.operator), ...given.operators])
-  const lines = [...names]
-    .filter((name) => isNamed({ operator: name }))
-    .map((name) =>
-      lineOf(
-        { kind: 'operator', operator: name },
-        catalogued.filter((row) => row.operator === name),
-      ),
-    )
-  const nameless =
-    operator === undefined
-      ? [lineOf({ kind: 'no_operator' }, of('charged').filter(isOther)), lineOf({ kind: 'spoofed' }, of('spoofed'))]
-      : []
-  const all = [...lines, ...nameless]
-    .filter(({ agents, kind }) => agents.length > 0 || kind === 'operator')
-    .toSorted((a, b) => Number(a.kind === 'spoofed') - Number(b.kind === 'spoofed') || byCost(a, b))
+  const operators = rows.flatMap((row) => (row.kind === 'operator' ? row.operator : []))
+  const nameless = (['no_operator', 'spoofed'] as const).map((kind) => lineOf(kind))
+  const lines = [
+    ...[...new Set([...operators, ...given.operators])].filter(isNamed).map((name) => lineOf('operator', name)),
+    ...nameless.filter(({ agents }) => agents.length > 0),
+  ].toSorted((a, b) => Number(a.kind === 'spoofed') - Number(b.kind === 'spoofed') || byCost(a, b))
   const [people = {}] = await context.rows(peopleTime(plan))
   const peopleMs = Number(people.ms ?? 0)
-  const sum = (field: keyof Given) => all.reduce((n, line) => n + (line[field] ?? 0), 0)
+  const sum = (field: keyof Given) => lines.reduce((n, line) => n + (line[field] ?? 0), 0)
+  const notBilled = (kind: 'refused' | 'spoofed') =>
+    addTaken(all.filter((row) => row.kind === kind && isNamed(row.operator)))
   return {
-    isRecorded: all.length > 0 || context.recorded(plan.window) !== 'none',
-    lines: all,
-    /** The line of an operator that took nothing. */
-    emptyLine: (name: LineName) => lineOf(name, []),
-    ...addCharged(all, site),
+    isRecorded: lines.length > 0 || context.recorded(plan.window) !== 'none',
+    ...{ lines, rows, lineOf },
+    ...addCharged(lines, site),
     ...{ readers: sum('readers'), ...(given.hasGoals && { goals: sum('goals') }) },
-    refused: addTaken(of('refused').filter(isNamed)),
-    spoofed: addTaken(of('spoofed').filter(isNamed)),
+    ...{ refused: notBilled('refused'), spoofed: notBilled('spoofed') },
     peopleMs,
     /** Time of all fetches that no rule refused, and of people's pages. */
-    allMs: peopleMs + addTaken(rows.filter(isOnBill(undefined))).ms,
-    /** The fetches on the bill. */
-    rows: rows.filter(isOnBill(operator)),
+    allMs: peopleMs + addTaken(all.filter(isOnBill(undefined))).ms,
   }
 }
 type Bill = Awaited<ReturnType<typeof readBill>>
@@ -258,33 +243,32 @@ async function readGiven({ rows, assistants }: ReadContext, plan: Plan) {
   const owners = new Map([...assistants, ...SEARCH_SOURCES].map(({ source, operator }) => [source, operator]))
   const hasGoals = (plan.goals ?? []).length > 0
   const senders = [...owners.keys()]
-  const tally = (found: readonly ResultRow[]) => {
-    const counts = new Map<string | undefined, number>()
-    for (const { sender, n } of found) {
+  const tally = async (statement: Sql) => {
+    const counts = new Map<string, number>()
+    for (const { sender, n } of await rows(statement)) {
       const operator = owners.get(String(sender)) ?? ''
       counts.set(operator, (counts.get(operator) ?? 0) + Number(n))
     }
     return counts
   }
-  const readers = tally(await rows(readersBySender(plan, senders)))
-  const goals = tally(hasGoals ? await rows(goalsBySender(plan, senders)) : [])
-  const by = (operator: string | undefined): Given => ({
+  const readers = await tally(readersBySender(plan, senders))
+  const goals = hasGoals ? await tally(goalsBySender(plan, senders)) : undefined
+  const by = (operator: string): Given => ({
     readers: readers.get(operator) ?? 0,
-    ...(hasGoals && { goals: goals.get(operator) ?? 0 }),
+    ...(goals && { goals: goals.get(operator) ?? 0 }),
   })
-  return { by, operators: [...readers.keys()].flatMap((name) => name ?? []), hasGoals }
+  return { by, operators: [...readers.keys()], hasGoals }
 }
 
 /** Lists the fetches on the bill that robots.txt disallowed: the most serious first. */
-function listDisobedience(context: ReadContext, rows: readonly Row[]) {
-  return groupBy(
+const listDisobedience = (context: ReadContext, rows: readonly Row[]) =>
+  groupBy(
     rows.filter(({ severity }) => severity !== undefined),
-    ({ source, operator, fate }) => `${source.severity}\n${source.agent_id}\n${operator}\n${fate}`,
+    ...(['severity', 'agent_id', 'operator', 'kind'] as const),
   )
-    .map(([{ source, operator, fate, severity = 'unclear' }, all]) => {
-      const agent_id = String(source.agent_id)
+    .map(([{ severity = 'unclear', agent_id, operator, kind }, all]) => {
       const agent = { severity, agent_id, name: context.agentNames(agent_id).name, operator }
-      return { ...charge(all, context.site), row: { ...agent, ...(fate === 'spoofed' && { spoofed: true }) } }
+      return { ...charge(all, context.site), row: { ...agent, ...(kind === 'spoofed' && { spoofed: true }) } }
     })
     .toSorted(
       (a, b) =>
@@ -292,15 +276,12 @@ function listDisobedience(context: ReadContext, rows: readonly Row[]) {
         b.fetches - a.fetches ||
         (a.row.agent_id < b.row.agent_id ? -1 : 1),
     )
-}
 
 async function readBuckets(context: ReadContext, operator: string | undefined) {
   const { plan, site } = context
   const { window, tz, granularity } = plan
   const rows = (await readRows(context, plan, 'buckets')).filter(isOnBill(operator))
-  const taken = new Map(
-    groupBy(rows, ({ source }) => `${source.bucket}`).map(([{ source }, all]) => [Number(source.bucket), all]),
-  )
+  const taken = new Map(groupBy(rows, 'bucket').map(([{ bucket }, all]) => [bucket, all]))
   const buckets = listBuckets(window, tz, granularity)
   const parts = context.recordedBuckets(buckets, window, tz, granularity)
   return buckets.map(({ t, key }, i) => {
@@ -323,8 +304,10 @@ const figures = ({ readers, goals, cost, ...taken }: Charged & Given) => ({
   ...(taken.without_duration > 0 && { without_duration: taken.without_duration }),
 })
 
+const rowOf = ({ row, ...taken }: ChargedRow) => ({ ...row, ...figures(taken) })
+
 /** Never infinite, and never 0 because a part of it is not known: without one, the reason. */
-function costPerReader(kind: LineName['kind'], cost: bigint | undefined, readers = 0) {
+function costPerReader(kind: Kind, cost: bigint | undefined, readers = 0) {
   if (kind !== 'operator') return { no_cost_per_reader: 'no_operator' }
   if (cost === undefined) return { no_cost_per_reader: 'no_prices' }
   if (readers === 0) return { no_cost_per_reader: 'no_reader_came' }

@@ -77,7 +77,7 @@ interface FolderProps {
 function Folder({ preview, data, question }: FolderProps) {
   const { parts } = t()
   const texts = later().evidence
-  const { counts, statements, limits, agent } = data
+  const { statements, limits, agent } = data
   const isAgent = { dimension: 'agent_id', op: 'is', value: agent.agent_id }
   const [made, setMade] = useState<Blob>()
   const [isBusy, setBusy] = useState(false)
@@ -97,11 +97,6 @@ function Folder({ preview, data, question }: FolderProps) {
   return (
     <>
       <Facts>
-        <Fact name={texts.disallowed}>{formatNumber(counts.disallowed)}</Fact>
-        <Fact name={texts.inGrace}>{formatNumber(counts.in_grace)}</Fact>
-        <Fact name={texts.refused}>{formatNumber(counts.refused)}</Fact>
-        <Fact name={texts.afterReading}>{formatNumber(counts.after_reading)}</Fact>
-        <Fact name={texts.leftOut}>{formatNumber(counts.left_out)}</Fact>
         <Fact name={texts.fingerprint}>
           {preview.meta?.fingerprint ? <span class="mono fingerprint">{preview.meta.fingerprint}</span> : texts.noKey}
         </Fact>
