@@ -88,8 +88,9 @@ function parseFlags<T extends z.ZodObject>(flags: Readonly<Record<string, unknow
   const [issue] = result.error.issues
   const key = String(issue?.path[0] ?? '')
   const name = key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  const isMissing = issue?.code === 'invalid_type' && flags[key] === undefined
-  const says = isMissing ? 'is missing' : (issue?.message ?? 'is invalid')
+  const { message = 'is invalid' } = issue ?? {}
+  // A schema without a message of its own has one of the parser.
+  const says = flags[key] === undefined && message.startsWith('Invalid input') ? 'is missing' : message
   throw new Failure(`${name.length === 1 ? '-' : '--'}${name}: ${says}.`, 2)
 }
 
