@@ -63,7 +63,7 @@ const IN_FOLDER: readonly [row: Row, read: Date | null, active: boolean | null, 
   ],
   [
     { timestamp: day(13, 2), pathname: '/x', action: 'pay', rule: 6, status: 402, robots_allowed: true },
-    ...[day(11, 9), null, 'refused alone'],
+    ...[day(11, 9), null, 'refused alone, at the moment of another read'],
   ],
   [
     {
@@ -84,6 +84,7 @@ const ELSEWHERE: readonly Row[] = [
   { timestamp: day(11, 9), pathname: '/robots.txt', robots_allowed: true },
   { timestamp: day(12, 8), pathname: '/robots.txt', robots_allowed: true, status: 503 },
   { timestamp: day(13), pathname: '/robots.txt', robots_allowed: true, hostname: 'two.example' },
+  { timestamp: day(13, 2), pathname: '/robots.txt', robots_allowed: true },
   { timestamp: day(11, 10), pathname: '/drafts/2', ...disallowed('/drafts', 3), ...SPOOFED },
   { timestamp: day(11, 10), pathname: '/drafts/2', ...disallowed('/drafts', 3), ...SPOOFED },
   { timestamp: day(11, 11), pathname: '/', robots_allowed: true },
@@ -191,7 +192,7 @@ t.test('a folder states what the rows hold, and nothing of other rows', async (t
   ])
   t.match(document.robots_reads, [
     ...[{ at: day(11, 8).toISOString() }, { at: day(11, 9).toISOString() }],
-    ...[{ at: day(12, 8).toISOString(), status: 503 }, { hostname: 'two.example' }],
+    ...[{ at: day(12, 8).toISOString(), status: 503 }, { hostname: 'two.example' }, { at: day(13, 2).toISOString() }],
   ])
   const words = document.statements.join('\n')
   t.notMatch(

@@ -17,8 +17,13 @@ export const column = <Row,>(
   cell: (row: Row) => ComponentChildren,
 ): Column<Row> => ({ key: head, head, ...look, cell })
 
-/** The name of a number on phones, which draw no heads above rows of two lines. */
-export const PhoneName = ({ of }: { of: string }) => <span class="narrow muted small">{of} </span>
+/** A number that has its name on phones, which draw no heads above rows of two lines. */
+export const named = (name: string, number: ComponentChildren) => (
+  <>
+    <span class="narrow muted small">{name} </span>
+    {number}
+  </>
+)
 
 /** The column of a row's button; no column for readers who have none. */
 export const buttonColumn = <Row,>(width: string, cell: ((row: Row) => ComponentChildren) | false): Column<Row>[] =>

@@ -4,7 +4,7 @@ import type { DataOf } from '../../client/index.js'
 import { BothSides } from '../../parts/both-sides.js'
 import { PlainButton } from '../../parts/buttons.js'
 import { claimedName } from '../../parts/claimed-name.js'
-import { column, PhoneName } from '../../parts/columns.js'
+import { column, named } from '../../parts/columns.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { Mark } from '../../parts/marks.js'
 import { changeText, RowChange, writeMetric } from '../../parts/numbers.js'
@@ -199,14 +199,9 @@ function ledgerColumns(bill: Bill): Column<Line>[] {
       origin_seconds === undefined ? missing(texts.notKnown) : formatSeconds(origin_seconds),
     ),
     column(texts.perReader, { right: true, width: '124px', phone: 'end' }, (line) =>
-      line.cost_per_reader === undefined ? (
-        line.no_cost_per_reader && missing(texts.noCost[line.no_cost_per_reader])
-      ) : (
-        <>
-          <PhoneName of={texts.perReader} />
-          {formatMoney(line.cost_per_reader, currency)}
-        </>
-      ),
+      line.cost_per_reader === undefined
+        ? line.no_cost_per_reader && missing(texts.noCost[line.no_cost_per_reader])
+        : named(texts.perReader, formatMoney(line.cost_per_reader, currency)),
     ),
     column(
       t().parts.change,
@@ -228,20 +223,14 @@ function disobedienceColumns(currency: string): Column<Disobedience>[] {
     column(texts.verdict, { width: '34%', phone: 'below' }, ({ severity }) => <SeverityTag of={severity} />),
     column(texts.disallowed, { right: true, width: '25%', phone: 'below-end' }, ({ fetches = 0, bytes }) => (
       <>
-        <PhoneName of={texts.disallowed} />
-        {formatNumber(fetches)}
+        {named(texts.disallowed, formatNumber(fetches))}
         {bytes !== undefined && <span class="muted">, {formatBytes(bytes)}</span>}
       </>
     )),
     column(texts.costHead, { right: true, width: '88px', phone: 'end' }, ({ cost }) =>
-      cost === undefined ? (
-        missing(texts.noCost.no_prices)
-      ) : (
-        <>
-          <PhoneName of={texts.costHead} />
-          <b>{formatMoney(cost, currency)}</b>
-        </>
-      ),
+      cost === undefined
+        ? missing(texts.noCost.no_prices)
+        : named(texts.costHead, <b>{formatMoney(cost, currency)}</b>),
     ),
   ]
 }
