@@ -29,6 +29,8 @@ const events = Array.from({ length: 1_500 }, () => {
   return eventRow({
     ...row,
     entry_page: random.of([row.pathname, '/elsewhere']),
+    // A later view of the entry page, perhaps of another hostname.
+    session_start: random.of([row.timestamp, row.timestamp, new Date(+row.timestamp - 1_000)]),
     channel: random.of(['Organic Search', 'AI Assistants', 'Direct', 'Referral']),
     status: random.of([200, 200, null, 404, 500]),
   })
@@ -148,7 +150,10 @@ function recount(passes: (row: Row) => boolean) {
         (row) => within(row) && isHere(row) && passes(row) && row.verification !== 'spoofed' && row.action !== 'block',
       )
       const turned = agents.filter(({ method, status }) => method === 'GET' && [401, 402, 403, 451].includes(status))
-      const sent = people.filter(({ entry_page, channel }) => entry_page === pathname && /Search|AI/.test(channel))
+      const sent = people.filter(
+        ({ entry_page, channel, timestamp, session_start: start }) =>
+          entry_page === pathname && +timestamp === +start && /Search|AI/.test(channel),
+      )
       const problems = findProblems(shown, turned.length, people.length)
       if (problems.length === 0) return []
       return {
@@ -175,6 +180,7 @@ const Found = z.array(
   z.looseObject({
     hostname: z.string(),
     pathname: z.string(),
+    problems: z.array(z.string()),
     served: z
       .object({ text_length: z.int() })
       .transform(({ text_length }) => text_length)
@@ -206,6 +212,8 @@ export async function checkBlankPages(t: Test, store: CheckedStore): Promise<voi
         `some page has ${problem}`,
       )
     t.equal(meta.total, wanted.length)
+    const isApart = Found.parse(data).map(({ problems }) => JSON.stringify(problems) === '["not_found"]')
+    t.ok(isApart.includes(true) && !isApart.includes(false, isApart.indexOf(true)), 'missing pages follow blank ones')
     const nameOf = (row: { hostname: string; pathname: string }) => `${row.hostname} ${row.pathname}`
     const inOrder = <R extends { hostname: string; pathname: string }>(rows: R[]) =>
       rows.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))

@@ -1,4 +1,4 @@
-import { IS_GENUINE } from '../../storage/aggregates/daily-counts.js'
+import { IS_FIRST_VIEW, IS_GENUINE } from '../../storage/aggregates/daily-counts.js'
 import { raw, type Sql, sql } from '../../storage/sql.js'
 import { filterCondition, sourceRows } from './conditions.js'
 import { presentEditions } from './editions.js'
@@ -58,7 +58,7 @@ const peoplesPages = (plan: Plan): Sql => {
   const side = planForTable(plan, 'events')
   return sql`
     select hostname, pathname, count(*) as views,
-      count(distinct case when entry_page = pathname and channel in ('Organic Search', 'AI Assistants') then session_id end) as readers
+      count(distinct case when ${raw(IS_FIRST_VIEW)} and channel in ('Organic Search', 'AI Assistants') then session_id end) as readers
     from ${sourceRows('events', side, side.filters)} as e
     where ${inWindow(side)} and kind = 'pageview' and (status is null or status < 400) and ${filterCondition(side)}
     group by hostname, pathname`

@@ -6,6 +6,8 @@ import { defineRead } from '../query/read.js'
 import { Count, Fetches, groupByUrl, Instant } from './shapes.js'
 
 const URL_KEY = ['hostname', 'pathname']
+/** Orders the pages that only say "not found" after those that people read in full. */
+const ONLY_NOT_FOUND = `${PAGE_PROBLEMS.filter((name) => name !== 'not_found').join(' + ')} = 0`
 /** A page as one kind of client got it. */
 const Document = z.object({
   seen: Instant.describe('The last time that it was seen.'),
@@ -29,7 +31,7 @@ export default defineRead({
       problems: z
         .array(z.enum(PAGE_PROBLEMS))
         .describe(
-          '`empty_shell`: the served HTML has hardly any text, the browser shows five times as much; `written_by_scripts`: the browser shows twice as much; `not_found`, `consent`, `challenge`: a short page that says so with status 200; `other_text`: agents get another text than people, three times in turn; `agents_refused`: agents get 401, 402, 403 or 451, people the page.',
+          '`empty_shell`: the served HTML has hardly any text, the browser shows five times as much; `written_by_scripts`: the browser shows twice as much; `not_found`, `consent`, `challenge`: a short page that says so with status 200; `other_text`: agents get another text than people, three times in turn; `agents_refused`: agents get 401, 402, 403 or 451, people the page; without `served` these people may be signed in.',
         ),
       readers: Count.describe('Visits in the window that began on the page after a search engine or an AI assistant.'),
       views: Count.describe('Pageviews by people in the window that were delivered.'),
@@ -53,7 +55,7 @@ export default defineRead({
     const page = await context.list(
       {
         key: URL_KEY,
-        order: ['readers desc', 'views desc', 'fetches desc'],
+        order: [ONLY_NOT_FOUND, 'readers desc', 'views desc', 'fetches desc'],
         metrics: ['readers', 'fetches'],
         compare: false,
       },

@@ -48,6 +48,24 @@ export const pageColumn = (
   cell: ({ pathname }) => <PageName path={pathname} />,
 })
 
+/** The column of pages that may be of several hostnames, which are named then; `below` stands below the page. */
+export const urlColumn = <Row extends { hostname: string; pathname: string }>(
+  rows: readonly Row[],
+  head: string,
+  below?: (row: Row) => ComponentChildren,
+): Column<Row> => ({
+  ...{ key: 'page', head },
+  cell: (row) => (
+    <>
+      <PageName path={row.pathname} />
+      {rows.some(({ hostname }) => hostname !== row.hostname) && (
+        <span class="muted small line">{row.hostname.slice(0, 200)}</span>
+      )}
+      {below?.(row)}
+    </>
+  ),
+})
+
 /** The column of how a fetch broke robots.txt. */
 export const severityColumn = (look: Look): Column<{ severity: string }> => ({
   key: 'class',

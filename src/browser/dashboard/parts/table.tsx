@@ -14,6 +14,8 @@ export interface Column<Row> {
    * before, below, or at the end of the second; or on a third. If one column has a place, those without one are left out.
    */
   phone?: 'beside' | 'end' | 'trend' | 'below' | 'below-end' | 'third'
+  /** Its heading stands before its cells on phones, where the headings are hidden. */
+  named?: true
   /** Drawn on phones alone. */
   phoneOnly?: boolean
   /** Left out where the table has little room. */
@@ -97,7 +99,7 @@ export function Table<Row>({ label, columns: all, rows, rowKey }: TableProps<Row
                     {column.cell(row)}
                   </th>
                 ) : (
-                  <td key={column.key} class={side(column)} {...role('cell')}>
+                  <td key={column.key} class={side(column)} data-name={column.named && column.head} {...role('cell')}>
                     {column.cell(row)}
                   </td>
                 ),

@@ -49,6 +49,7 @@ export const FIELD_UNITS = {
   '/api/answers/summary followed': 'fetches',
   '/api/answers total': 'pages',
   '/api/editions at_stake': 'visits',
+  '/api/editions readers': 'visits',
   '/api/editions total': 'pages',
   '/api/editions/summary pages': 'pages',
   '/api/blank-pages readers': 'visits',

@@ -53,7 +53,7 @@ from (
       left join present p on p.hostname = u.hostname
         and p.pathname = u.pathname
       left join (
-        select hostname, pathname, count(*) as views, count(distinct case when entry_page = pathname and channel in ('Organic Search', 'AI Assistants') then session_id end) as readers
+        select hostname, pathname, count(*) as views, count(distinct case when timestamp = session_start and pathname = entry_page and channel in ('Organic Search', 'AI Assistants') then session_id end) as readers
         from events as e
         where site_id = 1
           and timestamp >= timestamp '2026-10-24 22:00:00.000'
@@ -70,6 +70,7 @@ from (
   ) f
   where empty_shell + written_by_scripts + not_found + consent + challenge + other_text + agents_refused > 0
 ) r
-order by readers desc nulls last, views desc nulls last, fetches desc nulls last, hostname nulls last,
+order by empty_shell + written_by_scripts + consent + challenge + other_text + agents_refused = 0 nulls last,
+    readers desc nulls last, views desc nulls last, fetches desc nulls last, hostname nulls last,
     pathname nulls last
 limit 10 offset 0;

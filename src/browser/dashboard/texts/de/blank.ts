@@ -3,17 +3,23 @@ import type { blank as English } from '../en/blank.js'
 
 export const blank: typeof English = {
   title: 'Leer für Maschinen',
-  byReaders: (n) => `${n}, nach betroffenen Lesern`,
+  byReaders: (n) => `${n}, nach betroffenen Besuchen; zuletzt, was nur »nicht gefunden« sagt`,
   none: 'Keine Seite mit einem Problem ist bekannt: Jede geprüfte Seite hat ihren Text ohne Skripte, denselben für Menschen und Agenten, und weist keinen Agenten ab, wo Menschen sie bekommen.',
   sentence: (pages) => [
     pages.shown,
     ': ohne Text oder mit einem anderen für Programme, für Agenten geschlossen oder mit Status 200 »nicht gefunden«. ',
   ],
-  mostAtStake: (visits, path) => ['Eine Suchmaschine oder ein Assistent brachte ', visits.shown, ' zu ', path, '.'],
+  mostAtStake: (visits, path, problems) => [
+    'Eine Suchmaschine oder ein Assistent brachte ',
+    visits.shown,
+    ' zu ',
+    path,
+    `: ${problems}.`,
+  ],
   page: 'Seite, und was fehlt',
   served: 'Wie ausgeliefert',
   living: 'Im Browser',
-  readers: 'Betroffene Leser',
+  readers: 'Betroffene Besuche',
   notSampled: 'keine Antwort geprüft',
   notDescribed: 'von keinem Browser beschrieben',
   noText: 'kein Text',
@@ -31,5 +37,6 @@ export const blank: typeof English = {
     other_text: 'Agenten bekommen einen anderen Text',
     agents_refused: 'weist nur Agenten ab',
   },
-  foot: 'Betroffene Leser sind Besuche in dieser Zeit, die nach einer Suchmaschine oder einem Assistenten auf der Seite begannen. Leerzeichen zählen nicht als Zeichen.',
+  refusedUnsampled: 'weist Agenten ab, zeigt sich Menschen, die angemeldet sein können',
+  foot: 'Betroffen sind Besuche in dieser Zeit, die nach einer Suchmaschine oder einem Assistenten auf der Seite begannen. Leerzeichen zählen nicht als Zeichen.',
 }

@@ -1,8 +1,7 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
-import { column } from '../../parts/columns.js'
+import { column, urlColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
-import { Cut } from '../../parts/names.js'
 import { pageNumber } from '../../parts/paging.js'
 import { Sentence, Sheet } from '../../parts/panel.js'
 import type { Column } from '../../parts/table.js'
@@ -24,19 +23,21 @@ export default function BlankPages() {
   const answer = useRead('/api/blank-pages', { ...ask, page: pageNumber() })
   const top = useRead('/api/blank-pages', { ...ask, page: 1 })
   const { data: rows = [], meta } = answer
+  const sampled = useRead('/api/editions', top.data?.length === 0 ? { ...ask, limit: 1 } : undefined)
+  const none = sampled.meta?.total === 0 ? later().editions.none : texts.none
   return (
     <Sheet title={t().shell.view['blank-pages']}>
-      <Sentence answers={[top]}>{() => sentence(top.data?.[0], top.meta?.total ?? 0)}</Sentence>
+      <Sentence answers={[top]}>{() => sentence(top.data?.[0], top.meta?.total ?? 0, none)}</Sentence>
       <ListPanel
         title={texts.title}
         aside={meta?.total !== undefined && texts.byReaders(formatNumber(meta.total))}
         right={<ExportMenu report="blank-pages" only="agent" picture={false} />}
         answer={answer}
         class="roomy"
-        emptyText={texts.none}
+        emptyText={none}
         rows={rows}
         rowKey={({ hostname, pathname }) => hostname + pathname}
-        columns={columns()}
+        columns={columns(rows)}
         limit={LIMIT}
         foot={texts.foot}
       />
@@ -45,32 +46,39 @@ export default function BlankPages() {
 }
 
 /** How many pages have a problem, and where most readers are at stake. */
-function sentence(first: Row | undefined, total: number): readonly unknown[] {
+function sentence(first: Row | undefined, total: number, none: string): readonly unknown[] {
   const texts = later().blank
-  if (first === undefined) return [texts.none]
+  if (first === undefined) return [none]
   const readers = quantity('/api/blank-pages readers', first.readers, (text) => <span class="people">{text}</span>)
   const path = <b>{first.pathname.slice(0, 200)}</b>
   return [
     ...texts.sentence(quantity('/api/blank-pages total', total)),
-    ...(first.readers > 0 ? texts.mostAtStake(readers, path) : []),
+    ...(first.readers > 0 ? texts.mostAtStake(readers, path, problemsOf(first)) : []),
   ]
 }
 
-function columns(): Column<Row>[] {
+/** Says what is wrong with a page. People who got one that no sample shows may be signed in. */
+const problemsOf = ({ problems, served }: Row): string => {
+  const { problem, refusedUnsampled } = later().blank
+  return problems
+    .map((name) => (name === 'agents_refused' && served === undefined ? refusedUnsampled : problem[name]))
+    .join('; ')
+}
+
+function columns(rows: readonly Row[]): Column<Row>[] {
   const texts = later().blank
   return [
-    column(texts.page, {}, ({ pathname, problems, refused, refusals }) => (
+    urlColumn(rows, texts.page, (row) => (
       <>
-        <Cut text={pathname} />
-        <span class="muted small line">{problems.map((problem) => texts.problem[problem]).join('; ')}</span>
-        {refusals > 0 && (
+        <span class="muted small line">{problemsOf(row)}</span>
+        {row.refusals > 0 && (
           <span class="muted small line">
-            {refused.map(({ name, refusals: n }) => `${name} ${formatNumber(n)}`).join(', ')}
+            {row.refused.map(({ name, refusals }) => `${name} ${formatNumber(refusals)}`).join(', ')}
           </span>
         )}
       </>
     )),
-    column(texts.served, { width: '27%', phone: 'below' }, ({ served, served_to_agents }) => (
+    column(texts.served, { width: '27%', phone: 'below', named: true }, ({ served, served_to_agents }) => (
       <>
         <Side of={served} absent={texts.notSampled} />
         {served_to_agents && (
@@ -81,10 +89,10 @@ function columns(): Column<Row>[] {
         )}
       </>
     )),
-    column(texts.living, { width: '27%', phone: 'third' }, ({ living }) => (
+    column(texts.living, { width: '27%', phone: 'third', named: true }, ({ living }) => (
       <Side of={living} absent={texts.notDescribed} />
     )),
-    column(texts.readers, { right: true, width: '84px', phone: 'end' }, ({ readers }) => (
+    column(texts.readers, { right: true, width: '84px', phone: 'end', named: true }, ({ readers }) => (
       <b>{formatNumber(readers)}</b>
     )),
   ]

@@ -1,6 +1,6 @@
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
-import { column, countColumn, pageColumn } from '../../parts/columns.js'
+import { column, countColumn, urlColumn } from '../../parts/columns.js'
 import { Fact, Facts } from '../../parts/facts.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { ViewLink } from '../../parts/names.js'
@@ -43,7 +43,7 @@ export default function Editions() {
         skeleton={LIMIT}
         rows={rows}
         rowKey={({ hostname, pathname }) => hostname + pathname}
-        columns={columns()}
+        columns={columns(rows)}
         limit={LIMIT}
         foot={texts.foot}
       />
@@ -87,14 +87,21 @@ function sentence(summary: Summary | undefined, most: Row | undefined): readonly
   const readers = quantity('/api/editions at_stake', most.at_stake, (text) => <span class="people">{text}</span>)
   const operators = most.operators.filter(isOld).map(({ operator }) => operator)
   const path = <b>{most.pathname.slice(0, 200)}</b>
-  return [...start, ...texts.stale(operators.slice(0, MAX_NAMES), readers, path, formatDay(most.changed_at))]
+  const others = most.agents
+    .filter(({ state, operator }) => state === 'current' && operator !== undefined && operators.includes(operator))
+    .map(({ name }) => name)
+  return [
+    ...start,
+    ...texts.stale(operators.slice(0, MAX_NAMES), readers, path, formatDay(most.changed_at)),
+    ...(others.length > 0 ? [texts.others(others.slice(0, MAX_NAMES))] : []),
+  ]
 }
 
-function columns(): Column<Row>[] {
+function columns(rows: readonly Row[]): Column<Row>[] {
   const texts = later().editions
   return [
-    pageColumn(texts.page),
-    column(texts.changed, { width: '17%', phone: 'below' }, ({ changed_at, varies, lastmod_verdict }) => (
+    urlColumn(rows, texts.page),
+    column(texts.changed, { width: '17%', phone: 'below', named: true }, ({ changed_at, varies, lastmod_verdict }) => (
       <>
         {changed_at ? formatInstant(changed_at) : <span class="muted small">{varies ? texts.varies : texts.same}</span>}
         {lastmod_verdict && lastmod_verdict !== 'agrees' && (
@@ -102,22 +109,24 @@ function columns(): Column<Row>[] {
         )}
       </>
     )),
-    column(texts.holders, { width: '24%', phone: 'third' }, ({ changed_at, operators }) =>
+    column(texts.holders, { width: '24%', phone: 'third', named: true }, ({ changed_at, operators }) =>
       (changed_at === undefined ? [] : operators).filter(isOld).map(({ operator, readers, last_read }) => (
         <span key={operator} class="small line">
           {operator}{' '}
-          <span class="muted">{texts.lastRead(last_read && formatInstant(last_read), formatNumber(readers))}</span>
+          <span class="muted">
+            {texts.lastRead(last_read && formatInstant(last_read), quantity('/api/editions readers', readers).text)}
+          </span>
         </span>
       )),
     ),
-    column(texts.agents, { width: '28%', wide: true }, ({ agents }) => (
+    column(texts.agents, { width: '28%', phone: 'third' }, ({ agents }) => (
       <>
         <Names label={texts.current} of={agents.filter(({ state }) => state === 'current')} />
         <Names label={texts.old} of={agents.filter(({ state }) => state === 'old')} />
         <Names label={texts.never} of={agents.filter(({ state }) => state === 'never')} />
       </>
     )),
-    countColumn('at_stake', { width: '84px', phone: 'end' }, texts.stake),
+    { ...countColumn('at_stake', { width: '84px', phone: 'end' }, texts.stake), named: true },
   ]
 }
 
