@@ -27,8 +27,9 @@ const keyOf = (one: PageEditionKey) => JSON.stringify([one.site_id, one.hostname
 /** Collects changes of editions until they are stored; of the changes of one edition the last counts. */
 export function createEditionWriter({ store, isOfSite, obstacle, now, log }: EditionWriterDeps) {
   let waiting = new Map<string, { put?: PageEdition; remove?: PageEditionKey }>()
+  /** The changes that are being stored. */
+  let storing: typeof waiting = new Map()
   let isUrgent = false
-  let isStoring = false
   let storedAt = Number.NEGATIVE_INFINITY
   /** Stores that count against those at once, one less after each interval. */
   let recent = 0
@@ -38,28 +39,30 @@ export function createEditionWriter({ store, isOfSite, obstacle, now, log }: Edi
       for (const edition of put) waiting.set(keyOf(edition), { put: edition })
       isUrgent ||= remove.length > 0 || put.some(({ samples }) => samples === 1)
     },
+    /** Whether a change of the site's editions is not stored yet. */
+    hasChangesOf: (site: number): boolean =>
+      [...storing.values(), ...waiting.values()].some(({ put, remove }) => (put ?? remove)?.site_id === site),
     /** Stores what waits: everything, or only what is due. Never rejects. */
     async store(all: boolean): Promise<void> {
       const calmMs = Math.abs(now() - storedAt)
       const stores = Math.max(0, recent - calmMs / STORE_INTERVAL_MS)
       const isDue = all || (isUrgent ? stores <= MAX_STORES_AT_ONCE - 1 : calmMs >= SEEN_INTERVAL_MS)
-      if (waiting.size === 0 || isStoring || !isDue || obstacle() !== undefined) return
-      const changes = waiting
+      if (waiting.size === 0 || storing.size > 0 || !isDue || obstacle() !== undefined) return
+      storing = waiting
       waiting = new Map()
-      isStoring = true
       isUrgent = false
       storedAt = now()
       recent = stores + 1
       try {
-        const rows = [...changes.values()]
+        const rows = [...storing.values()]
         const put = rows.flatMap((one) => one.put ?? []).filter(isOfSite)
         await store.writePageEditions({ put, remove: rows.flatMap(({ remove }) => remove ?? []) })
       } catch (error) {
         log('warn', 'samples of pages could not be stored; this will be tried again', error)
-        waiting = new Map([...changes, ...waiting])
+        waiting = new Map([...storing, ...waiting])
         isUrgent = true
       } finally {
-        isStoring = false
+        storing = new Map()
       }
     },
   }

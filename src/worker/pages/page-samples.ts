@@ -17,6 +17,8 @@ import { readPageText } from './page-text.js'
 interface PageSamplesDeps extends Omit<EditionWriterDeps, 'isOfSite'> {
   store: Pick<EventStore, 'lookUp' | 'writePageEditions'>
   siteOf: SiteByHostname
+  /** Pages of all sites that stay in memory; 20,000 without it. */
+  maxPagesInMemory?: number
 }
 
 /** Pages of a site that are kept. A further one takes the place of one that was not sampled for a while. */
@@ -59,7 +61,7 @@ type SitePages = Map<string, PageState>
 
 /** The part of the worker that finds editions of pages in samples of their responses. Bodies are read and dropped. */
 export function createPageSamples(deps: PageSamplesDeps) {
-  const { store, siteOf, now } = deps
+  const { store, siteOf, now, maxPagesInMemory = 20_000 } = deps
   const lock = createLock()
   const isOfSite = ({ site_id, hostname }: PageEdition) => siteOf(hostname)?.id === site_id
   const writer = createEditionWriter({ ...deps, isOfSite })
@@ -69,6 +71,8 @@ export function createPageSamples(deps: PageSamplesDeps) {
 
   const pagesOf = async (site: number): Promise<SitePages> => {
     const pages = sites.get(site) ?? (await readPages(store, site))
+    // The site that was sampled last stands last.
+    sites.delete(site)
     sites.set(site, pages)
     return pages
   }
@@ -128,12 +132,23 @@ export function createPageSamples(deps: PageSamplesDeps) {
       writer.add([present], [])
     },
     /** Takes one sample of the proxy. Rejects for another argument. */
-    take: (argument: unknown): Promise<void> => lock(() => note(argument)),
+    take: (argument: unknown): Promise<void> =>
+      lock(() => note(argument).finally(() => forgetSites(sites, maxPagesInMemory, writer.hasChangesOf))),
     /** Stores what is due. Call it each second. Never rejects. */
     tick: (): Promise<void> => writer.store(false),
     /** Stores everything. Never rejects. */
     close: (): Promise<void> => lock(() => writer.store(true)),
   }
+}
+
+/** Takes the sites that were sampled longest ago from memory, once they are stored: their pages are read back later. */
+function forgetSites(sites: Map<number, SitePages>, limit: number, isWaiting: (site: number) => boolean): void {
+  let size = [...sites.values()].reduce((sum, pages) => sum + pages.size, 0)
+  for (const [site, pages] of sites)
+    if (size > limit && !isWaiting(site)) {
+      sites.delete(site)
+      size -= pages.size
+    }
 }
 
 /** Returns a function that returns a first line which enough visitors had; undefined for one that waits for further ones. */

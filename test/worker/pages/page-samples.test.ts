@@ -11,12 +11,23 @@ const SITE: SiteSettings = {
 const START = Date.parse('2026-11-01T00:00:00Z')
 const MINUTE = 60_000
 
-async function open(t: Test, store?: Awaited<ReturnType<typeof openStore>>) {
+async function open(t: Test, store?: Awaited<ReturnType<typeof openStore>>, maxPagesInMemory = 100) {
   const opened = store ?? (await openStore(t))
   let now = START
+  const reads: unknown[] = []
   const samples = createPageSamples({
-    store: opened,
-    siteOf: (hostname) => (hostname.endsWith('a.example') ? SITE : undefined),
+    maxPagesInMemory,
+    store: {
+      writePageEditions: (changes) => opened.writePageEditions(changes),
+      lookUp: (asked) => {
+        reads.push(asked.values[0])
+        return opened.lookUp(asked)
+      },
+    },
+    siteOf: (hostname) => {
+      const id = /^site-(\d+)\.example$/.exec(hostname)?.[1]
+      return id ? { ...SITE, id: Number(id) } : hostname.endsWith('a.example') ? SITE : undefined
+    },
     obstacle: () => undefined,
     now: () => now,
     log: (_, message, error) => t.fail(message, { error }),
@@ -51,7 +62,7 @@ async function open(t: Test, store?: Awaited<ReturnType<typeof openStore>>) {
       ...[row.first_line, row.samples, row.varies],
     ])
   }
-  return { store: opened, samples, take, rows, at: (at: number) => (now = START + at * MINUTE) }
+  return { store: opened, samples, take, rows, reads, at: (at: number) => (now = START + at * MINUTE) }
 }
 
 t.test('a text that changes begins an edition', async (t) => {
@@ -79,6 +90,29 @@ t.test('a text that changes begins an edition', async (t) => {
     ['/', 70, 70, 60, null, 'one', 1, false],
   ]
   t.same(await next.rows(), later, 'after a restart the editions continue; an old text may come back')
+})
+
+t.test('memory keeps pages of the sites that were sampled last, and of those that are not stored yet', async (t) => {
+  const { samples, take, rows, reads } = await open(t, undefined, 4)
+  const site = (id: number) => ({ hostname: `site-${id}.example` })
+  for (const id of [1, 2, 3]) for (const page of ['/a', '/b']) await take(0, 'one', page, site(id))
+  await take(10, 'one', '/a', site(1))
+  t.same(reads, [1, 2, 3], 'nothing is stored, so all stays')
+  await samples.close()
+  await take(20, 'two', '/a', site(1))
+  t.same(reads.splice(0), [1, 2, 3], 'the site itself stays')
+  await samples.close()
+  await take(30, 'two', '/a', site(3))
+  await take(40, 'two', '/a', site(1))
+  t.same(reads.splice(0), [], 'and so do two of two pages each')
+  await take(50, 'two', '/a', site(2))
+  t.same(reads.splice(0), [2], 'the one that was sampled longest ago was forgotten')
+  const expected = [1, 2, 3].flatMap((id) => [
+    ['/a', 0, [10, 0, 0][id - 1], null, [20, 50, 30][id - 1], 'one', id === 1 ? 2 : 1, false],
+    ['/a', [20, 50, 30][id - 1], [40, 50, 30][id - 1], [10, 0, 0][id - 1], null, 'two', id === 1 ? 2 : 1, false],
+    ['/b', 0, 0, null, null, 'one', 1, false],
+  ])
+  t.same(await rows(), expected, 'and goes on from the store')
 })
 
 t.test('a page that differs at every sample has one row', async (t) => {
