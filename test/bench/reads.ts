@@ -116,9 +116,9 @@ export const MEASURED_READS = READS.flatMap(([path, query]): [path: string, quer
 )
 
 /**
- * `npm run bench -- reads [people] [agents] [URLs] [word]`: each read over so many hits of people and fetches of agents
+ * `npm run bench -- reads [people] [agents] [URLs] [word] [runs]`: each read over so many hits of people and fetches of agents
  * (10,000,000 each) in 90 days and so many URLs (2,000), and over a tenth of them. Prints milliseconds of its statements:
- * the first time; median, p95 and least of 15 more; the least CPU; the aim of the least; how many times the least of a tenth
+ * the first time; median, p95 and least of 15 (`runs`) more; the least CPU; the aim of the least; how many times the least of a tenth
  * that is, with the aim of 6; then the peak of memory with both files open. Under a limit of 2 GB, on as many threads as in service; without
  * HTTP. What it asks is kept in the temporary directory between runs. With `word`, only reads whose path has it; with
  * `suspected`, also those that are asked without suspected sessions.
@@ -128,6 +128,7 @@ export async function run([
   agents = '10000000',
   paths = '2000',
   word = '',
+  runs = `${RUNS}`,
 ]: string[]): Promise<void> {
   const threads = readThreads(availableParallelism())
   const open = async (share: number) => {
@@ -141,7 +142,7 @@ export async function run([
     return openEvents({ file, settings, now: () => END, clock: () => performance.now(), log: () => {} })
   }
   const [tenth, store] = [await open(0.1), await open(1)]
-  const [measureTenth, measure] = [measureReads(tenth), measureReads(store)]
+  const [measureTenth, measure] = [measureReads(tenth, Number(runs)), measureReads(store, Number(runs))]
   try {
     console.log(`${people} hits, ${agents} fetches, ${paths} URLs, ${threads} thread(s), 90 days, ms`)
     console.log('| read | first | median | p95 | least | CPU | aim | | growth | aim | | rows |')
