@@ -18,6 +18,15 @@ const Day = z.string().refine((day) => parseDay(day) !== undefined, 'must be a d
 const MAX_ROWS = 20_000
 const isOnce = (names: readonly string[]): boolean => new Set(names).size === names.length
 
+const CountedDay = z.object({
+  day: Day.describe("A calendar day in the site's time zone."),
+  visitors: Figure.describe('People on that day; null: the tool does not know.'),
+  visits: Figure.describe('Visits that began on that day.'),
+  pageviews: Figure,
+  bounces: Figure.describe('Visits of one page.'),
+  seconds: Figure.describe('How long all visits lasted together.'),
+})
+
 const CountedPage = z.object({
   hostname: z.string().regex(/^[^\p{Cc}\p{Cs}/]{1,253}$/u, 'must be a hostname'),
   pathname: z.string().regex(/^\/[^\p{Cc}\p{Cs}]{0,2047}$/u, 'must be a path'),
@@ -33,19 +42,10 @@ export const NewHistory = z
     files: z.array(FileName).max(100).default([]).describe('Names of the files, for the list.'),
     days: z
       .array(
-        z
-          .object({
-            day: Day.describe("A calendar day in the site's time zone."),
-            visitors: Figure.describe('People on that day; null: the tool does not know.'),
-            visits: Figure.describe('Visits that began on that day.'),
-            pageviews: Figure,
-            bounces: Figure.describe('Visits of one page.'),
-            seconds: Figure.describe('How long all visits lasted together.'),
-          })
-          .refine(({ visits, bounces }) => visits === null || bounces === null || bounces <= visits, {
-            path: ['bounces'],
-            message: '`bounces` must not exceed `visits`: each is a visit of one page.',
-          }),
+        CountedDay.refine(({ visits, bounces }) => visits === null || bounces === null || bounces <= visits, {
+          path: ['bounces'],
+          message: '`bounces` must not exceed `visits`: each is a visit of one page.',
+        }),
       )
       .max(MAX_ROWS)
       .refine((days) => isOnce(days.map(({ day }) => day)), 'must have each day once')
@@ -114,36 +114,18 @@ const HistoryRow = z
       created_at: created_at.toISOString(),
     }),
   )
-const DayRow = z.object({
-  day: z.string(),
-  tool: z.string(),
-  visitors: Figure,
-  visits: Figure,
-  pageviews: Figure,
-  bounces: Figure,
-  seconds: Figure,
-})
-
-const PageRow = z.object({
-  hostname: z.string(),
-  pathname: z.string(),
-  citations: Figure,
-  clicks: Figure,
-  impressions: Figure,
-})
-
 const ROWS_PER_INSERT = 100
 
 export type Histories = ReturnType<typeof createHistories>
 
 /** The statements that store rows of the addition with the last id. */
-const insertRows = (table: 'history_days' | 'history_pages', site: number, rows: readonly Sql[]): Sql[] =>
-  Array.from({ length: Math.ceil(rows.length / ROWS_PER_INSERT) }, (_, i) => {
-    const part = rows
-      .slice(i * ROWS_PER_INSERT, (i + 1) * ROWS_PER_INSERT)
-      .map((row) => sql`(${lastId('histories')}, ${site}, ${row})`)
+function insertRows(table: 'history_days' | 'history_pages', site: number, rows: readonly Sql[]): Sql[] {
+  const values = rows.map((row) => sql`(${lastId('histories')}, ${site}, ${row})`)
+  return Array.from({ length: Math.ceil(rows.length / ROWS_PER_INSERT) }, (_, i) => {
+    const part = values.slice(i * ROWS_PER_INSERT, (i + 1) * ROWS_PER_INSERT)
     return sql`insert into ${raw(table)} values ${join(part, ', ')}`
   })
+}
 
 /** The rows of an addition, and what the list of additions says about it. */
 interface Addition extends Pick<History, 'days' | 'first_day' | 'last_day' | 'pages'> {
@@ -200,7 +182,7 @@ const createCountedPages = (records: Records, site: number, additions: readonly 
     const rows = await records.query(sql`
       select hostname, pathname, citations, clicks, impressions from history_pages
       where site = ${site} and ${isIn(raw('history'), ids)} and ${isIn(raw('pathname'), pathnames)}`)
-    return z.array(PageRow).parse(rows)
+    return z.array(CountedPage).parse(rows)
   },
 })
 
@@ -276,7 +258,7 @@ export function createHistories(records: Records) {
             select day, tool, visitors, visits, pageviews, bounces, seconds from history_days d
             join histories h on h.id = d.history
             where d.site = ${site} and day >= ${first} and day < ${end} order by day`)
-          return z.array(DayRow).parse(rows)
+          return z.array(CountedDay.extend({ tool: z.string() })).parse(rows)
         },
       }
     },

@@ -3,7 +3,7 @@ import { localDate } from '../../analytics/query/calendar.js'
 import { UnusableSetting } from '../../base/errors.js'
 import type { createDayFigures } from './day-figures.js'
 import { decodeText, type ExportFile } from './files.js'
-import type { ReadFile } from './read-file.js'
+import { type ReadFile, startFile } from './read-file.js'
 
 /**
  * GoatCounter's JSON export, since 2.7: `hit_stats.jsonl` has the views of each hour and path, `paths.jsonl` says which
@@ -31,15 +31,7 @@ export async function readHitStats(
   file: ExportFile,
   { days, tz, events }: { days: ReturnType<typeof createDayFigures>; tz: string; events: ReadonlySet<number> },
 ): Promise<ReadFile> {
-  const read: ReadFile = {
-    name: file.name,
-    tool: 'goatcounter',
-    title: 'GoatCounter, JSON export',
-    because: 'hit_stats.jsonl',
-    rows: 0,
-    broken: 0,
-    skipped: 0,
-  }
+  const read = startFile(file, { tool: 'goatcounter', title: 'GoatCounter, JSON export' }, 'hit_stats.jsonl')
   const pageviews = new Map<string, number>()
   for await (const line of readJsonLines(file)) {
     read.rows += 1

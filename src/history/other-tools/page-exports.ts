@@ -3,7 +3,7 @@ import { UnusableSetting } from '../../base/errors.js'
 import { createCsvReader } from './csv.js'
 import { decodeText, type ExportFile } from './files.js'
 import { TOOL_NAMES, type Tool } from './formats.js'
-import type { ReadFile } from './read-file.js'
+import { type ReadFile, startFile } from './read-file.js'
 import { parseCount, parseDate } from './values.js'
 
 /** The pages of an export, and the days that all of its numbers are of. */
@@ -56,7 +56,7 @@ export function createPageExports(tool: Tool | undefined, period: Period | undef
       throw new UnusableSetting(`${file.name}: ${table} has pages too. Add one export at a time.`)
     table = file.name
     const columns = names.map((name) => name.toLowerCase())
-    const read = startFile(file, format, format.title, columns)
+    const read = startFile(file, format, `columns ${columns.join(', ')}`)
     for (const row of rows) {
       read.rows += 1
       const counts = format.figures.map((figure) => [figure, parseCount(row[columns.indexOf(figure)] ?? '')] as const)
@@ -85,9 +85,8 @@ export function createPageExports(tool: Tool | undefined, period: Period | undef
         columns[0] === 'date' && formats.find(({ figures }) => figures.every((one) => columns.includes(one)))
       if (dated) {
         days.push(...rows.slice(1).flatMap(([text = '']) => readDay(text) ?? []))
-        const read = startFile(file, dated, `${TOOL_NAMES[dated.tool]}, the days of the export`, columns)
-        read.rows = rows.length - 1
-        return read
+        const info = { tool: dated.tool, title: `${TOOL_NAMES[dated.tool]}, the days of the export` }
+        return { ...startFile(file, info, `columns ${columns.join(', ')}`), rows: rows.length - 1 }
       }
       const isTable = isUrl(first[0] ?? '') || formats.some(({ page }) => page === columns[0])
       return isTable ? readPages(file, names, rows.slice(1)) : undefined
@@ -137,31 +136,21 @@ function readDay(text: string): string | undefined {
   return parseDate(year === undefined ? text : `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`)
 }
 
-const startFile = (
-  { name }: ExportFile,
-  { tool }: PagesFormat,
-  title: string,
-  columns: readonly string[],
-): ReadFile => ({ name, tool, title, because: `columns ${columns.join(', ')}`, rows: 0, broken: 0, skipped: 0 })
+/** The exports have at most a thousand pages. */
+const MAX_CHARS = 20_000_000
 
-const MAX_ROWS = 100_000
-
-/** Reads a whole table: the exports have at most a thousand pages. */
+/** Reads a whole table without its empty rows; no row if the file has no table or is too long. */
 async function readRows(file: ExportFile): Promise<string[][]> {
-  const head = await file.head()
-  const [line = ''] = head.split('\n', 1)
-  const reader = createCsvReader([';', '\t'].find((one) => line.includes(one)) ?? ',')
-  const rows: string[][] = []
-  const add = (more: readonly string[][]) =>
-    rows.push(...more.map((row) => row.map((cell) => cell.trim())).filter((row) => row.some((cell) => cell !== '')))
+  let text = ''
+  for await (const piece of decodeText(file)) {
+    text += piece
+    if (text.length > MAX_CHARS) return []
+  }
+  const [line = ''] = text.split('\n', 1)
   try {
-    for await (const piece of decodeText(file)) {
-      add(reader.push(piece))
-      if (rows.length > MAX_ROWS) return []
-    }
-    add(reader.push('', true))
+    const rows = createCsvReader([';', '\t'].find((one) => line.includes(one)) ?? ',').push(text, true)
+    return rows.map((row) => row.map((cell) => cell.trim())).filter((row) => row.some((cell) => cell !== ''))
   } catch {
     return []
   }
-  return rows
 }

@@ -6,7 +6,7 @@ import { decodeText, type ExportFile } from './files.js'
 import { type Cells, type CsvFormat, type DailyFormat, findCsvFormat, readFigures, type Tool } from './formats.js'
 import { GA4_EVENTS, readGa4Event } from './ga4-events.js'
 import { isHitStats, readHitStats } from './goatcounter.js'
-import type { ReadFile } from './read-file.js'
+import { type ReadFile, startFile } from './read-file.js'
 import { createDumpReader, isPgArchive, isSqlDump } from './sql-dump.js'
 import { parseCount, parseDate } from './values.js'
 import { createVisitCounter, type ExportedHit } from './visit-counter.js'
@@ -100,7 +100,8 @@ async function readTables(
       const format = findCsvFormat(columns, tool)
       if (!format || (read && read.title !== format.title)) return
       table = { format, seen: new Set(), cells: createCells(columns) }
-      read ??= startFile(file, format, columns)
+      const some = `${columns.slice(0, 6).join(', ')}${columns.length > 6 ? ', …' : ''}`
+      read ??= startFile(file, format, `columns ${some}`)
       if (format.kind === 'hits') counter ??= createVisitCounter(tz, format.has(columns))
       return
     }
@@ -152,16 +153,6 @@ function createCells(columns: readonly string[]) {
     (column) =>
       row[places.get(column) ?? -1] ?? ''
 }
-
-const startFile = ({ name }: ExportFile, { tool, title }: CsvFormat, columns: readonly string[]): ReadFile => ({
-  name,
-  tool,
-  title,
-  because: `columns ${columns.slice(0, 6).join(', ')}${columns.length > 6 ? ', …' : ''}`,
-  rows: 0,
-  broken: 0,
-  skipped: 0,
-})
 
 interface DayRow {
   readonly format: DailyFormat
@@ -218,17 +209,8 @@ function addCounted(
 const MAX_LINE_CHARS = 1_000_000
 
 async function readEvents(file: ExportFile, { days, tz, onText }: ReadOptions): Promise<ReadFile | undefined> {
-  const { tool, title, has } = GA4_EVENTS
-  const read: ReadFile = {
-    name: file.name,
-    tool,
-    title,
-    because: 'JSON with event_timestamp',
-    rows: 0,
-    broken: 0,
-    skipped: 0,
-  }
-  const counter = createVisitCounter(tz, has)
+  const read = startFile(file, GA4_EVENTS, 'JSON with event_timestamp')
+  const counter = createVisitCounter(tz, GA4_EVENTS.has)
   let rest = ''
   let isCut = false
   const readLines = (lines: readonly string[]) => {

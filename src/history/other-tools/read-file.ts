@@ -13,3 +13,10 @@ export interface ReadFile {
   /** Rows that the tool does not count as visits: events, robots. */
   skipped: number
 }
+
+/** Begins the account of a file of which no row is read. */
+export const startFile = (
+  { name }: { readonly name: string },
+  { tool, title }: Pick<ReadFile, 'tool' | 'title'>,
+  because: string,
+): ReadFile => ({ name, tool, title, because, rows: 0, broken: 0, skipped: 0 })
