@@ -185,7 +185,9 @@ async function writeHistory(
   options: Parameters<typeof createHistory>[0],
   { admin, run, say }: { admin: string; run: Run; say(text: string): void },
 ): Promise<void> {
-  say(`Writing a history of ${options.days} days, which is made up.`)
+  say(`Writing a history of ${options.days} days, which is made up. A link to sign in follows; a dashboard that is open
+before shows a part of it.`)
+  await run('sites', 'update', '1', '--name', 'The past is being written: Slack Water (demo)')
   const scopes = ['--scopes', 'ingest:write,manage:write']
   const { id, secret } = NewKey.parse(await run('keys', 'create', '--name', 'demo history', ...scopes, '--json'))
   const entries = await createHistory(options)

@@ -257,7 +257,7 @@ function createAgentVisit(dice: Dice, visitor: AgentVisitor, pages: readonly str
   const headers = {
     'x-forwarded-for': address,
     ...(user_agent && { 'user-agent': user_agent }),
-    accept: '*/*',
+    accept: user_agent.includes('Claude-User') ? 'text/markdown, text/html;q=0.9, */*;q=0.8' : '*/*',
     ...(habit !== 'scan' && { 'accept-encoding': 'gzip, br' }),
   }
   const step = (path: string, wait: number, method = 'GET'): Step => ({ wait, method, path, headers })

@@ -5,7 +5,7 @@ import { formatFetches, pagesWithoutMarkdown, SERVED_FORMATS, twinFetches } from
 import { defineRead } from '../../query/read.js'
 import { Count, Fetches, Share } from '../shapes.js'
 
-/** Agents and pages in the answer, those with most fetches first. */
+/** Agents and pages in the answer, those with most fetches first; every agent that asked for a format is one of them. */
 const MAX_ROWS = 50
 
 const Cell = z.object({
@@ -76,10 +76,18 @@ export default defineRead({
         message: `${imported} fetches come from access logs, which have no Accept header.`,
       })
     const twinTotal = [...twinsOf.values()].reduce((sum, n) => sum + n, 0)
-    const data = { ...sumUp(pairs, twinTotal), pairs, agents: agents.slice(0, MAX_ROWS), pages }
+    const data = {
+      ...sumUp(pairs, twinTotal),
+      pairs,
+      agents: agents.filter((agent, i) => i < MAX_ROWS || agent.pairs.some(isChoice)),
+      pages,
+    }
     return { data: { ...data, twin_pages: twinPages }, rows: agents.length }
   },
 })
+
+/** Whether a format was asked for that browsers do not ask for. */
+const isChoice = ({ accepts = 'any' }: Cell): boolean => accepts !== 'any' && accepts !== 'html'
 
 const toCell = ({ accepts, served, fetches }: ResultRow): Cell =>
   Cell.parse({ accepts: accepts ?? undefined, served: served ?? undefined, fetches })

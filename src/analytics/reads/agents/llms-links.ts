@@ -105,13 +105,10 @@ export default defineRead({
       reads: sum('reads'),
       readers: agents.filter((agent) => agent.reads > 0).length,
       full_reads: sum('full_reads'),
-      ...(isKnown
-        ? {
-            followers: byAgent.length,
-            listed: links.length,
-            unfollowed: links.filter((link) => link.follows === 0).length,
-          }
-        : {}),
+      ...(isKnown && {
+        ...{ followers: byAgent.length, listed: links.length },
+        unfollowed: links.filter((link) => link.follows === 0).length,
+      }),
       agents,
       links: links.slice(0, MAX_LINKS),
     }
@@ -207,14 +204,8 @@ function listLinks(targets: readonly Target[], current: ReadonlySet<string>, byL
   const rows = new Map(byLink.map((row) => [String(row.pathname), row]))
   const links = targets.map((target) => {
     const row = rows.get(target.pathname)
-    const counts = { agents: Number(row?.agents ?? 0), follows: Number(row?.follows ?? 0) }
-    return {
-      ...target,
-      current: current.has(target.pathname),
-      ...counts,
-      fetches: Number(row?.fetches ?? 0),
-      ...(row ? { seconds: Number(row.seconds), place: Number(row.place) } : {}),
-    }
+    const counts = row ? Following.parse(row) : { follows: 0, fetches: 0 }
+    return { ...target, current: current.has(target.pathname), agents: Number(row?.agents ?? 0), ...counts }
   })
   // The order of the file breaks ties: the sort is stable.
   return links.sort((a, b) => b.agents - a.agents || b.follows - a.follows)

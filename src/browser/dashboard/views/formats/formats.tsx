@@ -2,26 +2,30 @@ import '../../styles/agents.css'
 import { ExportMenu } from '../../charts/export-menu.js'
 import type { DataOf } from '../../client/index.js'
 import { AgentsLeftOut } from '../../parts/agent-side.js'
-import { column, countColumn, countText, pageColumn } from '../../parts/columns.js'
+import { LinkButton } from '../../parts/buttons.js'
+import { column, countColumn, countText, named, pageColumn } from '../../parts/columns.js'
 import { ListPanel } from '../../parts/list-panel.js'
 import { ViewLink } from '../../parts/names.js'
+import { metricName } from '../../parts/numbers.js'
 import { Sentence, Sheet } from '../../parts/panel.js'
 import { SplitBar } from '../../parts/split-bar.js'
 import type { Column } from '../../parts/table.js'
+import { go, place } from '../../state/address.js'
+import type { Result } from '../../state/data.js'
 import { formatNumber, formatSeconds, formatShare } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { useOne } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
 import { t } from '../../texts/index.js'
 import { later } from '../../texts/later.js'
+import { shownAgents } from './shown-agents.js'
 
 type Formats = DataOf<'/api/agents/formats'>
 type Cell = Formats['pairs'][number]
 type Reader = DataOf<'/api/agents/llms-links'>['agents'][number]
 type Link = DataOf<'/api/agents/llms-links'>['links'][number]
 
-/** Agents with a row for each format, and rows of the lists. */
-const MAX_AGENTS = 8
+/** Rows of the lists. */
 const MAX_ROWS = 20
 
 /** The formats that agents ask for and get, and the links of llms.txt that they follow. */
@@ -44,18 +48,7 @@ export default function FormatsView() {
         }}
       </Sentence>
       <AgentsLeftOut />
-      <ListPanel
-        title={texts.matrix}
-        aside={texts.matrixAside}
-        right={<ExportMenu report="agents/formats" only="agent" picture={false} />}
-        answer={formats}
-        emptyText={texts.none}
-        skeleton={10}
-        rows={matrixRows(formats.data)}
-        rowKey={({ key }) => key}
-        columns={matrixColumns()}
-        limit={MAX_ROWS}
-      />
+      <Matrix formats={formats} />
       <ListPanel
         title={texts.withoutMarkdown}
         span={6}
@@ -102,6 +95,39 @@ export default function FormatsView() {
   )
 }
 
+/** The formats that agents asked for and got: of all together, then of each agent. */
+function Matrix({ formats }: { formats: Result<'/api/agents/formats'> }) {
+  const texts = later().formats
+  const { own } = place.value
+  const all = formats.data?.agents ?? []
+  const few = shownAgents(all)
+  const agents = own.all ? all : few
+  const shown = texts.shownOf(formatNumber(agents.length), formatNumber(formats.meta?.rows ?? all.length))
+  return (
+    <ListPanel
+      title={texts.matrix}
+      aside={`${shown} · ${texts.matrixAside}`}
+      right={
+        <>
+          {few.length < all.length && (
+            <LinkButton aria-pressed={own.all === '1'} onClick={() => go({ own: { ...own, all: own.all ? '' : '1' } })}>
+              {own.all ? texts.fewer : texts.all}
+            </LinkButton>
+          )}
+          <ExportMenu report="agents/formats" only="agent" picture={false} />
+        </>
+      }
+      answer={formats}
+      emptyText={texts.none}
+      skeleton={10}
+      rows={matrixRows(formats.data?.pairs ?? [], agents)}
+      rowKey={({ key }) => key}
+      columns={matrixColumns()}
+      limit={MAX_ROWS}
+    />
+  )
+}
+
 interface MatrixRow {
   key: string
   /** Absent for all agents together. */
@@ -112,15 +138,8 @@ interface MatrixRow {
   most: number
 }
 
-/** Agents that asked for Markdown, then those with most fetches. */
-const shownAgents = (agents: Formats['agents']): Formats['agents'] =>
-  agents
-    .toSorted((a, b) => Math.min(b.markdown_asked ?? 0, 1) - Math.min(a.markdown_asked ?? 0, 1))
-    .slice(0, MAX_AGENTS)
-
 /** A row for each format that was asked for: of all agents, then of each agent. */
-function matrixRows(data: Formats | undefined): MatrixRow[] {
-  if (data === undefined) return []
+function matrixRows(all: readonly Cell[], agents: Formats['agents']): MatrixRow[] {
   const rows = (cells: readonly Cell[], agent?: MatrixRow['agent']): MatrixRow[] => {
     const asked = [...new Set(cells.map(({ accepts }) => accepts))].map((accepts) => {
       const own = cells.filter((cell) => cell.accepts === accepts)
@@ -131,10 +150,7 @@ function matrixRows(data: Formats | undefined): MatrixRow[] {
       .toSorted((a, b) => b.fetches - a.fetches)
       .map((row) => ({ ...row, most, key: `${agent?.agent_id} ${row.accepts}`, ...(agent ? { agent } : {}) }))
   }
-  return [
-    ...rows(data.pairs),
-    ...shownAgents(data.agents).flatMap(({ agent_id, name, pairs }) => rows(pairs, { agent_id, name })),
-  ]
+  return [...rows(all), ...agents.flatMap(({ agent_id, name, pairs }) => rows(pairs, { agent_id, name }))]
 }
 
 /** Whether a response has the format that was asked for; every format suits a reader of any. */
@@ -151,7 +167,7 @@ function matrixColumns(): Column<MatrixRow>[] {
       ),
     ),
     column(texts.asked, { width: '18%', phone: 'beside' }, ({ accepts }) => texts.format(accepts)),
-    { ...countColumn('fetches', { width: '12%', phone: 'end' }) },
+    numberColumn(metricName('fetches'), { width: '12%', phone: 'end' }, ({ fetches }) => countText(fetches)),
     column(texts.suited, { width: '18%' }, ({ cells, fetches, most }) => {
       const suited = cells.filter(suits).reduce((sum, cell) => sum + cell.fetches, 0)
       return <SplitBar of={{ verified_fetches: suited, fetches }} most={most} />
@@ -168,6 +184,12 @@ const urlColumns = (): Column<Formats['pages'][number]>[] => [
   countColumn('agents', { width: '90px' }),
 ]
 
+const numberColumn = <Row,>(head: string, look: Look<Row>, text: (row: Row) => string): Column<Row> => ({
+  ...column<Row>(head, look, (row) => named(head, text(row))),
+  right: true,
+})
+type Look<Row> = Pick<Column<Row>, 'width' | 'phone'>
+
 const secondsText = (seconds: number | undefined): string => (seconds === undefined ? '–' : formatSeconds(seconds))
 
 function readerColumns(): Column<Reader>[] {
@@ -176,16 +198,18 @@ function readerColumns(): Column<Reader>[] {
     column(t().agents.agent, { width: '22%' }, ({ agent_id, name }) => (
       <ViewLink to={['agents', agent_id]}>{name}</ViewLink>
     )),
-    countColumn('reads', { width: '12%', phone: 'end' }, 'llms.txt'),
-    countColumn('full_reads', { width: '12%' }, 'llms-full.txt'),
-    countColumn('links', { width: '12%', phone: 'beside' }, texts.linksAfter),
-    { ...column<Reader>(texts.soon, { width: '12%' }, ({ seconds }) => secondsText(seconds)), right: true },
-    column(texts.order, { phone: 'below' }, ({ steps }) =>
-      steps
-        .slice(0, 4)
-        .map(({ pathname }) => pathname)
-        .join(' → '),
-    ),
+    numberColumn('llms.txt', { width: '12%', phone: 'end' }, ({ reads }) => countText(reads)),
+    numberColumn('llms-full.txt', { width: '12%' }, ({ full_reads }) => countText(full_reads)),
+    numberColumn(texts.linksAfter, { width: '12%', phone: 'below' }, ({ links }) => countText(links)),
+    numberColumn(texts.soon, { width: '12%', phone: 'below-end' }, ({ seconds }) => secondsText(seconds)),
+    column(texts.order, { phone: 'third' }, ({ steps }) => (
+      <span class="usual-order">
+        {steps
+          .slice(0, 4)
+          .map(({ pathname }) => pathname)
+          .join(' → ')}
+      </span>
+    )),
   ]
 }
 
@@ -194,17 +218,13 @@ function linkColumns(): Column<Link>[] {
   return [
     pageColumn(texts.link),
     column(texts.section, { width: '18%' }, ({ section, current }) => (current ? section : texts.former)),
-    column(texts.by, { width: '16%', phone: 'end' }, ({ agents }) => (agents === 0 ? texts.never : countText(agents))),
+    column(texts.by, { width: '16%', phone: 'end' }, ({ agents }) =>
+      agents === 0 ? texts.never : named(texts.by, countText(agents)),
+    ),
     countColumn('fetches', { width: '12%' }),
-    {
-      ...column<Link>(texts.soon, { width: '12%', phone: 'below' }, ({ seconds }) => secondsText(seconds)),
-      right: true,
-    },
-    {
-      ...column<Link>(texts.place, { width: '10%' }, ({ place }) =>
-        place === undefined ? '–' : formatNumber(place, 1),
-      ),
-      right: true,
-    },
+    numberColumn(texts.soon, { width: '12%', phone: 'below' }, ({ seconds }) => secondsText(seconds)),
+    numberColumn(texts.place, { width: '12%', phone: 'below-end' }, ({ place }) =>
+      place === undefined ? '–' : formatNumber(place, 1),
+    ),
   ]
 }
