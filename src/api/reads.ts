@@ -117,7 +117,10 @@ export function createReadDependencies(
       const segment = await findInSite(segments, site, id)
       return share && !segment?.shared ? undefined : segment?.filters
     },
-    ...(share ? { mandatory: share.filters, checkDimension: share.assertDimension } : {}),
+    ...(share && {
+      ...{ mandatory: share.filters, checkDimension: share.assertDimension },
+      hidesVisits: !share.includes('goals'),
+    }),
     funnel: async (id, site) => findInSite(funnels, site, id),
   }
 }

@@ -1,6 +1,8 @@
 import t from 'tap'
+import { createGoals } from '../../src/manage/goals.js'
 import { sql } from '../../src/storage/sql.js'
 import { deed } from '../fixtures/audit-context.js'
+import { agentRow, eventRow } from '../fixtures/rows.js'
 import { openShareService } from '../fixtures/share-service.js'
 
 const MINUTE = 60_000
@@ -274,4 +276,31 @@ t.test('password attempts are limited', async (t) => {
   t.strictSame([of(many, 401), of(many, 429)], [89, 11], 'a hundred of one link from wherever')
   clock.at += 5 * MINUTE
   t.equal((await unlock('slack water', '2001:db8::1')).status, 200, 'five minutes later')
+})
+
+t.test('a link with agents alone shows no goals and stays of readers', async (t) => {
+  const { ask, visit, commit, records } = await openShareService(t)
+  const match = { op: 'is' as const, value: '/a' }
+  await createGoals(records).create({ site: 1, name: 'A', type: 'page', match }, deed)
+  const at = (seconds: number) => new Date(Date.parse('2026-11-20T10:00:00.000Z') + seconds * 1000)
+  const user = { agent_id: 'chatgpt-user', operator: 'OpenAI', purpose: 'assistant', verified: true, pathname: '/a' }
+  const events = [1, 2, 3, 4, 5].flatMap((id) => {
+    const session = { session_id: BigInt(id), visitor_id: BigInt(id), session_start: at(id), entry_page: '/a' }
+    const row = { ...session, pathname: '/a', channel: 'AI Assistants', source: 'ChatGPT' }
+    return [eventRow({ ...row, timestamp: at(id) }), eventRow({ ...row, timestamp: at(id + 60) })]
+  })
+  await commit({ agent_events: [agentRow({ ...user, verification: 'ranges', timestamp: at(0) })], events })
+  const rows: [scopes: string[], visits: object, why: string][] = [
+    [['agents'], { goals: undefined, stay: undefined }, 'agents alone'],
+    [['agents', 'goals'], { goals: 5, stay: 60 }, 'with goals'],
+  ]
+  for (const [scopes, visits, why] of rows) {
+    const { data } = await ask('POST', '/api/shares', { site: 1, name: why, scopes })
+    for (const path of ['/api/answers', '/api/answers/summary']) {
+      const read = await visit(`${path}?site=1&range=7d&compare=previous&share=${data.slug}`)
+      const found = [read.data].flat()[0]
+      t.match(found, { arrivals: 5, delay: 3, ...visits }, `${path}: ${why}`)
+      t.equal(/goals|stay/.test(JSON.stringify(found)), scopes.length > 1, `${path}: ${why}, also of the time before`)
+    }
+  }
 })

@@ -12,6 +12,8 @@ import { inWindow, startedInWindow } from './window-conditions.js'
 export interface AnswerScope {
   readonly assistants: readonly Assistant[]
   readonly limitMs: number
+  /** Leaves out goals and stays. */
+  readonly hidesVisits: boolean
 }
 
 /** Arrivals below which a median would be chance: their delays are listed singly. */
@@ -152,7 +154,7 @@ export function answerRows(
 ): Sql {
   const { dialect } = plan
   const whole = { ...withWindow(plan, arrivalWindow(plan, scope, movedMs)), filters: [] }
-  const hasGoals = (plan.goals ?? []).length > 0
+  const hasGoals = !scope.hidesVisits && (plan.goals ?? []).length > 0
   const goals = hasGoals ? sql`left join (${reachedGoals(whole)}) g on g.session_id = m.session_id` : raw('')
   const columns = raw(keys.map((key) => `${key}, `).join(''))
   const grouped = raw(keys.length === 0 ? '' : `group by ${keys.join(', ')}`)
@@ -175,7 +177,7 @@ export function answerRows(
     ${withMatched(plan, scope, movedMs)}
     select ${columns} ${raw(counts.join(', '))}, arrivals - same_page as other_page, ${raw(hasGoals ? 'goals' : 'null as goals')},
       (fetches - followed) * 1.0 / nullif(fetches, 0) as not_followed, case when ${enough} then median_delay / 1000.0 end as delay,
-      case when ${enough} then median_stay / 1000.0 end as stay, ${raw(more.map(([name]) => name).join(', '))}
+      case when ${scope.hidesVisits ? raw('false') : enough} then median_stay / 1000.0 end as stay, ${raw(more.map(([name]) => name).join(', '))}
     from (
       select ${columns} ${raw([...counts, 'goals'].map((name) => `coalesce(sum(${name}), 0) as ${name}, `).join(''))}
         ${dialect.quantile(raw('delay'), 0.5)} as median_delay, ${dialect.quantile(raw('ms'), 0.5)} as median_stay,

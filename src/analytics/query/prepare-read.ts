@@ -53,6 +53,8 @@ export interface ReadDependencies {
   readonly mandatory?: readonly Filter[]
   /** Throws if the caller may not use this dimension. */
   checkDimension?(dimension: string, field: string): void
+  /** True for a share link without goals: reads about agents leave out what people did in their visits. */
+  readonly hidesVisits?: boolean
   /** The site's goals; absent: it has none. */
   goals?(site: number): Promise<readonly Goal[]>
   /** The sections in a site's paths, the same for some minutes; absent: they are looked for at each read about sections. */
@@ -166,6 +168,7 @@ export async function prepareRead(
       now,
       catalog: dependencies.catalog,
       assistants: dependencies.assistants,
+      hidesVisits: dependencies.hidesVisits ?? false,
       audience: audience.shown,
       name: read.path,
       onStatement: dependencies.onStatement,

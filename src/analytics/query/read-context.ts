@@ -71,6 +71,8 @@ export interface ReadContextOptions {
   readonly now: Date
   readonly catalog: readonly CatalogAgent[]
   readonly assistants: readonly Assistant[]
+  /** As in `ReadDependencies`. */
+  readonly hidesVisits: boolean
   /** The URLs that the policy disallows for the agents of an operator, or of all; undefined if no policy is known. */
   blockedUrls(operator: string | undefined): Promise<BlockedUrls | undefined>
   /** The site's recorded policy, for the read to parse. */

@@ -41,9 +41,11 @@ export const answerShapes = {
   other_page: Count.optional().describe('Arrivals at another page.'),
   delay: Seconds.optional().describe(`Median seconds from the fetch to the arrival. ${few}, which \`delays\` lists.`),
   delays: z.array(Seconds).optional().describe('The seconds of each arrival, shortest first, where they are few.'),
-  stay: Seconds.optional().describe(`Median seconds from the first to the last hit of these sessions. ${few}.`),
+  stay: Seconds.optional().describe(
+    `Median seconds from the first to the last hit of these sessions. ${few}, and through a share link without \`goals\`.`,
+  ),
   goals: Count.optional().describe(
-    'Goals that these sessions reached, each once a session. Absent: the site has none.',
+    'Goals that these sessions reached, each once a session. Absent: the site has none, or the share link lacks `goals`.',
   ),
 }
 
@@ -63,9 +65,13 @@ export const answerParams = {
 type AnswerParams = z.output<z.ZodObject<typeof answerParams>>
 
 /** Returns the fetches and arrivals that a request is about. */
-export const answerScope = ({ assistants }: ReadContext, { operator, minutes }: AnswerParams): AnswerScope => ({
+export const answerScope = (
+  { assistants, hidesVisits }: ReadContext,
+  { operator, minutes }: AnswerParams,
+): AnswerScope => ({
   assistants: operator === undefined ? assistants : assistants.filter((each) => each.operator === operator),
   limitMs: minutes * MINUTE_MS,
+  hidesVisits,
 })
 
 /** Returns a row with its few delays as a list, and without the columns that have them. */

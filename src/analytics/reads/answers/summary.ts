@@ -35,12 +35,13 @@ export default defineRead({
   run: async (context, params) => {
     const { plan } = context
     const scope = answerScope(context, params)
-    const rowsOf = (of: Plan, movedMs: number) => answerRows(of, scope, [], { movedMs, bins: BINS })
+    const rowsOf = (of: Plan, movedMs: number) =>
+      answerRows(of, { ...scope, hidesVisits: scope.hidesVisits || movedMs > 0 }, [], { movedMs, bins: BINS })
     const totals = await context.one(ANSWER_METRICS, (of) => rowsOf(of, 0))
     const { start, end } = plan.window
     const dayBefore = { start: new Date(start.getTime() - DAY_MS), end: new Date(end.getTime() - DAY_MS) }
     const isKnown = context.recorded(dayBefore) !== 'none'
-    const [moved] = isKnown ? await context.rows(rowsOf({ ...plan, goals: [] }, DAY_MS)) : []
+    const [moved] = isKnown ? await context.rows(rowsOf(plan, DAY_MS)) : []
     const seconds = scope.limitMs / BINS / 1000
     const by_delay = Array.from({ length: BINS }, (_, i) => ({
       ...{ from: i * seconds, to: (i + 1) * seconds, arrivals: totals[`bin_${i}`] ?? 0 },

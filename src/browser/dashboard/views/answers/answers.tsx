@@ -11,7 +11,7 @@ import { Panel, Sentence, Sheet } from '../../parts/panel.js'
 import { type Column, Table } from '../../parts/table.js'
 import { go, place } from '../../state/address.js'
 import { type Result, useRead } from '../../state/data.js'
-import { formatNumber, formatSeconds, formatShare } from '../../state/format.js'
+import { formatNumber, formatSeconds } from '../../state/format.js'
 import { quantity } from '../../state/quantity.js'
 import { envelope, mixedEnvelope } from '../../state/question.js'
 import { whenText } from '../../state/window.js'
@@ -71,7 +71,7 @@ export default function Answers() {
         below={
           <div class="narrow">
             <p class="legend foot">
-              <MarkKey words={{ human: texts.keyFollowed, agent: texts.fetched }} />
+              <MarkKey words={{ human: texts.samePage, agent: texts.fetched }} />
             </p>
           </div>
         }
@@ -113,19 +113,26 @@ function MinutesChoice({ now }: { now: (typeof MINUTES)[number] }) {
 
 function sentence({ data }: Summary, minutes: number): readonly unknown[] {
   const texts = later().answers
-  const { fetches = 0, followed = 0, delay } = data ?? {}
+  const { fetches = 0, followed = 0, followed_same_page = 0, delay } = data ?? {}
+  const { chance_followed, chance_followed_same_page = 0 } = data ?? {}
   if (fetches === 0) return [texts.none]
-  const number = (field: 'fetches' | 'followed', n: number, of: 'people' | 'agents') =>
-    quantity(`/api/answers/summary ${field}`, n, (text) => <span class={of}>{text}</span>)
+  const drawn = (of: 'people' | 'agents') => (text: string) => <span class={of}>{text}</span>
   return [
-    ...texts.sentence(whenText(), number('fetches', fetches, 'agents')),
-    ...(followed > 0
-      ? texts.followed(
-          number('followed', followed, 'people'),
+    ...texts.sentence(whenText(), quantity('/api/answers/summary fetches', fetches, drawn('agents'))),
+    ...(followed === 0
+      ? []
+      : texts.followed(
+          quantity('/api/answers/summary followed_same_page', followed_same_page, drawn('people')),
+          quantity('/api/answers/summary followed', followed - followed_same_page, drawn('people')),
           minutes,
           delay === undefined ? undefined : formatSeconds(delay),
-        )
-      : []),
+        )),
+    ...(followed === 0 || chance_followed === undefined
+      ? []
+      : texts.byChance(
+          quantity('/api/answers/summary chance_followed_same_page', chance_followed_same_page),
+          quantity('/api/answers/summary chance_followed', chance_followed - chance_followed_same_page),
+        )),
     ...texts.notFollowed(quantity('/api/answers/summary fetches', fetches - followed)),
   ]
 }
@@ -141,10 +148,13 @@ function Between({ of: { delay, delays } }: { of: Row }) {
   )
 }
 
+/** The fetches that readers followed at another page alone. */
+const otherOf = ({ followed = 0, followed_same_page = 0 }: Row): string => formatNumber(followed - followed_same_page)
+
 function pageColumns(rows: readonly Row[]): Column<Row>[] {
   const texts = later().answers
   const most = {
-    people: Math.max(...rows.map(({ followed = 0 }) => followed)),
+    people: Math.max(...rows.map(({ followed_same_page = 0 }) => followed_same_page)),
     agents: Math.max(...rows.map(({ fetches = 0 }) => fetches)),
   }
   return [
@@ -152,31 +162,28 @@ function pageColumns(rows: readonly Row[]): Column<Row>[] {
     {
       ...{ key: 'both', width: '30%', phone: 'below' },
       head: texts.axis(<Mark of="human" />, <Mark of="agent" />),
-      cell: ({ followed = 0, fetches = 0 }) => (
+      cell: ({ followed_same_page = 0, fetches = 0 }) => (
         <BothSides
-          people={followed}
+          people={followed_same_page}
           agents={fetches}
           most={most}
-          label={texts.both(formatNumber(followed), formatNumber(fetches))}
+          label={texts.both(formatNumber(followed_same_page), formatNumber(fetches))}
           format={formatNumber}
         />
       ),
     },
-    column(texts.share, { right: true, width: '84px' }, ({ followed = 0, arrivals = 0, fetches = 0 }) =>
-      arrivals < 5 ? (
-        <span class="muted small">{texts.ofAll(formatNumber(followed), formatNumber(fetches))}</span>
-      ) : (
-        formatShare(followed / fetches, 0)
-      ),
-    ),
-    column(texts.delay, { right: true, width: '150px', phone: 'below-end' }, (row) => <Between of={row} />),
+    column(texts.otherPage, { right: true, width: '96px' }, otherOf),
+    column(texts.delay, { right: true, width: '150px' }, (row) => <Between of={row} />),
     column(texts.goals, { right: true, width: '64px' }, ({ goals }) => goals !== undefined && formatNumber(goals)),
     ...countedColumns(rows),
-    changeColumn<Row>('fetches', { width: '84px' }),
+    changeColumn<Row>('fetches', { width: '108px' }),
   ]
 }
 
-/** Columns of what search engines counted, where it was imported; a page that is not in the file has no number. */
+/**
+ * Columns of what search engines counted, where it was imported; a page that is not in the file has no number. On phones all
+ * numbers have their names.
+ */
 function countedColumns(rows: readonly Row[]): Column<Row>[] {
   const texts = later().answers
   const cited = rows.some((row) => row.cited !== undefined)
@@ -200,14 +207,20 @@ function countedColumns(rows: readonly Row[]): Column<Row>[] {
         ]
       : []),
     {
-      ...{ key: 'counted', head: texts.counted, phone: 'third', phoneOnly: true },
-      cell: (row) => {
-        const parts = [
-          row.cited !== undefined && `${texts.cited}: ${formatNumber(row.cited)}`,
-          row.search_clicks !== undefined && `${texts.clicked}: ${clicks(row)}`,
-        ].filter(Boolean)
-        return parts.length > 0 && <span class="muted small">{parts.join(' · ')}</span>
-      },
+      ...{ key: 'named', head: texts.named, phone: 'third', phoneOnly: true },
+      cell: (row) => (
+        <span class="muted small">
+          {[
+            `${texts.otherPage}: ${otherOf(row)}`,
+            row.delay !== undefined && `${texts.delay}: ${formatSeconds(row.delay)}`,
+            row.goals !== undefined && `${texts.goals}: ${formatNumber(row.goals)}`,
+            row.cited !== undefined && `${texts.cited}: ${formatNumber(row.cited)}`,
+            row.search_clicks !== undefined && `${texts.clicked}: ${clicks(row)}`,
+          ]
+            .filter(Boolean)
+            .join(' · ')}
+        </span>
+      ),
     },
   ]
 }
@@ -228,13 +241,12 @@ function operatorColumns(): Column<Row>[] {
         <Cut text={operator} />
       </button>
     )),
-    column(texts.share, { right: true, width: '112px' }, ({ followed, fetches }) => (
-      <>
-        <Mark of="human" /> {texts.ofAll(countText(followed), countText(fetches))} <Mark of="agent" />
-      </>
-    )),
-    column(texts.delay, { right: true, width: '32%', wide: true }, (row) => <Between of={row} />),
-    column(texts.unseen, { right: true, width: '84px' }, ({ fetches = 0, followed = 0 }) =>
+    column(texts.samePage, { right: true, width: '88px' }, ({ followed_same_page, fetches }) =>
+      texts.ofAll(countText(followed_same_page), countText(fetches)),
+    ),
+    column(texts.otherPage, { right: true, width: '68px' }, otherOf),
+    column(texts.delay, { right: true, width: '88px', wide: true }, (row) => <Between of={row} />),
+    column(texts.unseen, { right: true, width: '72px' }, ({ fetches = 0, followed = 0 }) =>
       formatNumber(fetches - followed),
     ),
   ]

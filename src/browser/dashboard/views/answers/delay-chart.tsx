@@ -79,7 +79,7 @@ function Bars({ data, minutes }: { data: DataOf<'/api/answers/summary'>; minutes
         aria-label={texts.chart(formatNumber(arrivals), formatNumber(first), chanceText)}
       >
         <text x="0" y="14">
-          {texts.arrivals}
+          {chanceText === undefined ? texts.arrivals : texts.chance(chanceText, formatNumber(arrivals))}
         </text>
         {[Math.ceil(most / 2), most].map((n) => (
           <g key={n}>
@@ -119,11 +119,6 @@ function Bars({ data, minutes }: { data: DataOf<'/api/answers/summary'>; minutes
               {texts.median(formatSeconds(delay))}
             </text>
           </g>
-        )}
-        {chanceText !== undefined && (
-          <text x={width} y="14" text-anchor="end">
-            {texts.chance(chanceText, formatNumber(arrivals))}
-          </text>
         )}
         <Axis minutes={minutes} width={width} at={at} />
       </svg>

@@ -313,9 +313,9 @@ from (
 )
 select fetches, followed, followed_same_page, arrivals, same_page, arrivals - same_page as other_page,
     null as goals, (fetches - followed) * 1.0 / nullif(fetches, 0) as not_followed, case when arrivals >= 5 then median_delay / 1000.0 end as delay,
-    case when arrivals >= 5 then median_stay / 1000.0 end as stay, delay_1, delay_2, delay_3,
-    delay_4, bin_0, bin_1, bin_2, bin_3, bin_4, bin_5, bin_6, bin_7, bin_8, bin_9, bin_10, bin_11,
-    bin_12, bin_13, bin_14, bin_15, bin_16, bin_17, bin_18, bin_19
+    case when false then median_stay / 1000.0 end as stay, delay_1, delay_2, delay_3, delay_4,
+    bin_0, bin_1, bin_2, bin_3, bin_4, bin_5, bin_6, bin_7, bin_8, bin_9, bin_10, bin_11, bin_12,
+    bin_13, bin_14, bin_15, bin_16, bin_17, bin_18, bin_19
 from (
   select coalesce(sum(fetches), 0) as fetches, coalesce(sum(followed), 0) as followed, coalesce(sum(followed_same_page), 0) as followed_same_page,
       coalesce(sum(arrivals), 0) as arrivals, coalesce(sum(same_page), 0) as same_page, coalesce(sum(goals), 0) as goals,
