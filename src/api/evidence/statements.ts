@@ -57,6 +57,12 @@ function describeFetches({ agent, site, window, counts, rules, own_rules, served
   )
 }
 
+/** Rounds seconds up to the smallest unit that is written: "at most" has to hold. */
+const roundUp = (seconds: number): number => {
+  const unit = seconds >= 86_400 ? 3_600 : seconds >= 3_600 ? 60 : 1
+  return Math.ceil(seconds / unit) * unit
+}
+
 function describeIdentity(
   { verification, proof, oldest_s, fetches }: Facts['identity'][number],
   { agent }: Facts,
@@ -70,7 +76,7 @@ function describeIdentity(
       ? 'When that copy was fetched is not recorded.'
       : oldest_s < 0
         ? `This instance fetched each copy after the request, at least ${formatDuration(-oldest_s)} later.`
-        : `This instance had fetched or confirmed its copy at most ${formatDuration(oldest_s)} before a request.`
+        : `This instance had fetched or confirmed its copy at most ${formatDuration(roundUp(oldest_s))} before a request.`
   switch (verification) {
     case 'ranges':
       return `The addresses of ${count} were in the list that ${source}. ${copy}`

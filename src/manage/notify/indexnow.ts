@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { NOT_SPOOFED } from '../../analytics/query/metrics.js'
 import type { Post } from '../../base/outbound/guarded-outbound.js'
 import { DAY_MS, MINUTE_MS } from '../../base/time-units.js'
+import { isExcludedPath } from '../../capture/excluded-paths.js'
 import { withoutWww } from '../../capture/site.js'
 import { isIn, raw, type Sql, sql } from '../../storage/sql.js'
 import type { Records, Store } from '../../storage/store.js'
@@ -22,6 +24,8 @@ interface IndexNowDeps {
 const PING_INTERVAL_MS = 10 * MINUTE_MS
 /** Changes that could not be announced for so long are not announced any more. */
 const LOOK_BACK_MS = DAY_MS
+/** A page that no search engine read for so long may be one that only those who have its address should find. */
+const CRAWLED_MS = 90 * DAY_MS
 /** The protocol's bound of one request. */
 const MAX_URLS = 10_000
 
@@ -34,11 +38,15 @@ const causeOf = ({ hostname, pathname }: ChangedPage) => `indexnow:${hostname}${
 
 /**
  * Selects the changed pages of a site. A change counts once two samples had the new text or the one before: a page that has
- * another text each time has neither.
+ * another text each time has neither. A text that only agents get is not the page's, and no page is announced that search
+ * engines do not read already.
  */
-const changedPages = (site: number, since: Date): Sql => sql`
+const changedPages = (site: number, since: Date, crawledSince: Date): Sql => sql`
   select hostname, pathname, first_seen from page_samples
   where site_id = ${site} and replaced_at is null and prior_seen is not null and not varies and first_seen >= ${since}
+    and served_to <> 'agents' and (hostname, pathname) in (
+      select hostname, pathname from agent_events
+      where site_id = ${site} and timestamp >= ${crawledSince} and purpose = 'search' and status < 400 and ${NOT_SPOOFED})
     and (samples >= 2 or (hostname, pathname, first_seen) in (
       select hostname, pathname, replaced_at from page_samples
       where site_id = ${site} and replaced_at is not null and samples >= 2))
@@ -47,11 +55,13 @@ const changedPages = (site: number, since: Date): Sql => sql`
 /** Queues one ping for each host with changed pages, of the sites that have a key. Call it each minute. */
 export function createIndexNow({ records, store, sites, indexnow_url: target, now, wakeDelivery }: IndexNowDeps) {
   /** Returns the pages whose present text was not announced. */
-  const findPages = async ({ id, domains }: ManagedSite, since: Date): Promise<ChangedPage[]> => {
-    const own = new Set(domains.map(withoutWww))
-    const pages = (await store().query(changedPages(id, since)))
+  const findPages = async (site: ManagedSite, at: number): Promise<ChangedPage[]> => {
+    const { id } = site
+    const hosts = new Set(site.domains.map(withoutWww))
+    const found = changedPages(id, new Date(at - LOOK_BACK_MS), new Date(at - CRAWLED_MS))
+    const pages = (await store().query(found))
       .map((row) => ChangedPage.parse(row))
-      .filter(({ hostname }) => own.has(withoutWww(hostname)))
+      .filter(({ hostname, pathname }) => hosts.has(withoutWww(hostname)) && !isExcludedPath(site, pathname))
     if (pages.length === 0) return []
     const rows = await records.query(
       sql`select cause, happened_at from annotation_causes where site = ${id} and ${isIn(raw('cause'), pages.map(causeOf))}`,
@@ -86,7 +96,7 @@ export function createIndexNow({ records, store, sites, indexnow_url: target, no
           and (state in ('waiting', 'sending') or created_at > ${new Date(at - PING_INTERVAL_MS)})`)
       const busy = new Set(rows.map((row) => row.site))
       for (const site of withKey) {
-        const pages = busy.has(site.id) ? [] : await findPages(site, new Date(at - LOOK_BACK_MS))
+        const pages = busy.has(site.id) ? [] : await findPages(site, at)
         if (pages.length > 0) await queue(target, site, pages)
       }
     },
@@ -95,6 +105,7 @@ export function createIndexNow({ records, store, sites, indexnow_url: target, no
 
 interface PingDeps {
   sites: Pick<Sites, 'list'>
+  indexnow_url: string | undefined
   post: Post
   now(): Date
   log: { warn(details: object, message: string): void }
@@ -104,13 +115,19 @@ interface PingDeps {
 export async function sendPing({ site: id, channel, payload }: Notice, deps: PingDeps): Promise<AttemptResult> {
   const { indexnow_key: key, indexnow_key_location: location } =
     (await deps.sites.list()).find((site) => site.id === id) ?? {}
-  if (key === undefined) return { delivered: false, error: 'IndexNow is off for this site', permanent: true }
-  const { host, urlList } = Ping.parse(payload)
+  if (key === undefined || deps.indexnow_url === undefined) return ended('IndexNow is off')
+  const { host, urlList: changed } = Ping.parse(payload)
   const isHere = location !== undefined && new URL(location).hostname === host
-  const body = JSON.stringify({ host, key, keyLocation: isHere ? location : `https://${host}/${key}.txt`, urlList })
-  const isFinal = (status: number) => status >= 400 && status < 500 && status !== 429
+  const keyLocation = isHere ? location : `https://${host}/${key}.txt`
+  const urlList = changed.filter((url) => url.startsWith(new URL('.', keyLocation).href))
+  if (urlList.length === 0) return ended('the file of the key stands below another folder than the changed pages')
+  const body = JSON.stringify({ host, key, keyLocation, urlList })
+  // 403: the file of the key is not there yet.
+  const isFinal = (status: number) => status >= 400 && status < 500 && status !== 403 && status !== 429
   const result = await postJson({ url: channel.target, body, isFinal }, deps)
   if (!result.delivered)
     deps.log.warn({ site: id, host, urls: urlList.length, error: result.error }, 'an IndexNow ping was not accepted')
   return result
 }
+
+const ended = (error: string): AttemptResult => ({ delivered: false, error, permanent: true })

@@ -231,11 +231,11 @@ export function createOutbox({ records, random }: { records: Records; random: ()
       return Number(row?.n ?? 0)
     },
 
-    /** Deletes deliveries that ended over 30 days ago, and all but the latest 1,000 of a site. */
+    /** Deletes deliveries that ended over 30 days ago, and all but the latest 1,000 of a site; pings of IndexNow are counted apart. */
     async prune(now: Date): Promise<void> {
       const expired = sql`id in (
         select id from (
-          select id, done_at, row_number() over (partition by site order by id desc) as nth
+          select id, done_at, row_number() over (partition by site, alert is null and report is null order by id desc) as nth
           from notices where state in ('done', 'failed')) n
         where nth > ${MAX_FINISHED_PER_SITE} or done_at < ${new Date(now.getTime() - RETENTION_DAYS * DAY_MS)})`
       const [row] = await records.query(sql`select count(*) as n from notices where ${expired}`)

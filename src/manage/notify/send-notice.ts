@@ -17,6 +17,8 @@ interface SendDeps {
   alerts: Pick<Alerts, 'get' | 'secret'>
   reports: Pick<Collection<Report>, 'get'>
   sites: Pick<Sites, 'list'>
+  /** The URL that gets the names of changed pages; undefined if it may get none. */
+  indexnow_url: string | undefined
   /** Undefined without a mail server. */
   mail: SendMail | undefined
   post: Post

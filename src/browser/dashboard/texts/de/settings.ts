@@ -41,7 +41,7 @@ export const settings: Texts['settings'] = {
     salts: { day: 'einen Tag', week: 'eine Woche', month: 'einen Monat', never: 'immer (bis Zeilen gelöscht werden)' },
     indexNowKey: 'Schlüssel',
     indexNowHint:
-      'Mit einem Schlüssel nennt readership Suchmaschinen über IndexNow die Adressen von Seiten, deren Text sich geändert hat: nur dieser Domains, nicht unter Pfaden, die nicht erfasst werden, höchstens einmal in zehn Minuten. Ihr Ursprungsserver liefert eine Datei mit dem Schlüssel unter https://HOST/SCHLÜSSEL.txt aus. Leer: aus.',
+      'Mit einem Schlüssel nennt readership Suchmaschinen über IndexNow die Adressen von Seiten, deren Text sich geändert hat: nur dieser Domains, wenn eine Suchmaschine die Seite in den letzten 90 Tagen gelesen hat, nicht unter Pfaden, die nicht erfasst werden, höchstens einmal in zehn Minuten. Ihr Ursprungsserver liefert eine Datei mit dem Schlüssel unter https://HOST/SCHLÜSSEL.txt aus. Leer: aus.',
     indexNowLocation: 'Andere Adresse der Datei',
     indexNowLocationHint: 'Für Seiten ihres Hosts.',
     lastPing: (at, state, error) =>

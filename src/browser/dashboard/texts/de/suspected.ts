@@ -9,6 +9,7 @@ export const suspected: typeof English = {
   ],
   none: 'In dieser Zeit steht kein Aufruf eines Menschen unter Verdacht.',
   noViews: 'In dieser Zeit wurde keine Seite aufgerufen.',
+  metric: 'Zahl',
   both: 'Menschen mit und ohne sie',
   all: 'Alle',
   without: 'Ohne sie',

@@ -42,7 +42,7 @@ export const settings = {
     salts: { day: 'a day', week: 'a week', month: 'a month', never: 'ever (until rows are deleted)' },
     indexNowKey: 'Key',
     indexNowHint:
-      'With a key, readership tells search engines by IndexNow the addresses of pages whose text changed: of these domains, not of paths that are not recorded, at most once in ten minutes. Your origin serves a file with the key at https://HOST/KEY.txt. Empty: off.',
+      'With a key, readership tells search engines by IndexNow the addresses of pages whose text changed: of these domains, if a search engine has read the page in the last 90 days, not of paths that are not recorded, at most once in ten minutes. Your origin serves a file with the key at https://HOST/KEY.txt. Empty: off.',
     indexNowLocation: 'Another address of the file',
     indexNowLocationHint: 'For pages of its host.',
     lastPing: (at: string, state: string, error: string | undefined) =>

@@ -14,6 +14,7 @@ export const suspected = {
   ],
   none: 'No view of a person is suspected in this time.',
   noViews: 'No page was viewed in this time.',
+  metric: 'Number',
   both: 'People with and without them',
   all: 'All',
   without: 'Without them',

@@ -106,7 +106,7 @@ function WithAndWithout() {
   const without = useOne('/api/stats/overview', 'human', { ...ALL, suspected: 'exclude' })
   const { suspected } = place.value
   const columns: Column<string>[] = [
-    { key: 'metric', head: '', cell: metricName },
+    { key: 'metric', head: texts.metric, cell: metricName },
     ...(
       [
         ['all', all],
