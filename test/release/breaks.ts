@@ -27,7 +27,8 @@ function wasThere(line: string, before: ReadonlySet<string>): boolean {
   const [part = '', first = '', second = '', third = ''] = line.split(' ')
   if (part === 'export')
     return [...before].some((one) => one.startsWith(`export ${first} type ${third.split('.')[0]}.`))
-  if (part === 'command') return [...before].some((one) => one.startsWith('command ') && line.startsWith(`${one} `))
+  // A command of more words, such as `policy try`, is a command of its own.
+  if (part === 'command') return before.has(line.split(/ (?:argument|flag|setting) /, 1)[0] ?? '')
   // A part of a body that is new itself, such as an optional object, may require what it likes.
   const [, object = ''] = /^(api .* body .*\$\S+)\.\w+ requires a value$/.exec(line) ?? []
   return before.has(`${part} ${first} ${second}`) && (object === '' || before.has(`${object}: object`))
