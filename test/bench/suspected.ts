@@ -1,18 +1,22 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { request as requestHttps } from 'node:https'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type Browser, chromium, type Page } from 'playwright-core'
 import { loadCatalog } from '../../src/agents/catalog.js'
+import { createRateLimit } from '../../src/api/rate-limit.js'
+import { createTrackEndpoints } from '../../src/api/track/endpoints.js'
+import { createNodeTrackHandler } from '../../src/api/track/node-handler.js'
+import { type Evidence, isHit } from '../../src/capture/hit.js'
 import type { Observation } from '../../src/capture/observation.js'
 import type { SiteSettings } from '../../src/capture/site.js'
 import { readCertificate } from '../../src/site/proxy/certificate.js'
+import { trackTarget } from '../../src/site/proxy/node-handler.js'
 import { createProxy } from '../../src/site/proxy/proxy.js'
 import { createTlsListener } from '../../src/site/proxy/tls-listener.js'
 import type { EventRow } from '../../src/storage/rows.js'
@@ -21,9 +25,9 @@ import { createClassifier } from '../../src/worker/ingest/classifier.js'
 import { UNKNOWN_PLACE } from '../../src/worker/ingest/place/place-lookup.js'
 import { SaltStore } from '../../src/worker/ingest/salts.js'
 import { SessionMemory } from '../../src/worker/ingest/session-memory.js'
-import { BROWSER_SWITCHES } from '../fixtures/browser.js'
-import { findBrowser } from '../fixtures/browser-program.js'
 import { memorySaltFile, noPolicyJudge, noVerifier } from '../fixtures/classifier-stubs.js'
+import { portOf } from '../site/proxy/fixtures/sockets.js'
+import { CHROMIUM_BRANDS, CHROMIUM_DESKTOP, type DrivenBrowser, openBrowsers } from './suspected-browsers.js'
 
 const START = Date.parse('2026-11-21T08:00:00Z')
 const DAY_MS = 86_400_000
@@ -33,29 +37,20 @@ const READING_MS = 20_000
 const MAX_SHARE = 0.001
 const NETWORKS = { 'home network': 3320, 'rented server': 24940 } as const
 const TLS_FILE = 'test/site/proxy/fixtures/tls/first'
-/** Browsers keep the parts of pages: on one hostname each is asked for again, on the other never. */
-const HOSTS = { 'parts revalidated': 'localhost', 'parts immutable': '127.0.0.1' } as const
-const VERSION = '147'
+/** Browsers keep the parts of pages: on one hostname, whose pages have the tracker, each is asked for again, on the other never. */
+const HOSTS = { 'parts revalidated, tracker': 'localhost', 'parts immutable': '127.0.0.1' } as const
+const TRACKER = resolve('dist/src/browser/tracker/script.js')
 const SITE: SiteSettings = {
   ...{ id: 1, domains: [], timezone: 'UTC', respect_gpc: false, visitor_salt: 'never', excluded_paths: [] },
 }
 
-const DESKTOP = `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${VERSION}.0.0.0 Safari/537.36`
-const PHONE = `Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${VERSION}.0.0.0 Mobile Safari/537.36`
-/** Named as the same Chromium with a window: the headless one says what it is in its name and hints. */
-const PROFILES = [
-  { userAgent: DESKTOP, acceptLanguage: 'en-US', platform: 'Linux', mobile: false, javaScriptEnabled: true },
-  { userAgent: PHONE, acceptLanguage: 'de-DE', platform: 'Android', mobile: true, javaScriptEnabled: true },
-  { userAgent: DESKTOP, acceptLanguage: 'fr-FR', platform: 'Linux', mobile: false, javaScriptEnabled: false },
-] as const
-
 /** Headers that a careful script copies from the developer tools of Chromium, in the order in which they show them. */
 const COPIED: Readonly<Record<string, string>> = {
-  'sec-ch-ua': `"Chromium";v="${VERSION}", "Google Chrome";v="${VERSION}", "Not_A Brand";v="99"`,
+  'sec-ch-ua': CHROMIUM_BRANDS.map(({ brand, version }) => `"${brand}";v="${version}"`).join(', '),
   'sec-ch-ua-mobile': '?0',
   'sec-ch-ua-platform': '"Linux"',
   'Upgrade-Insecure-Requests': '1',
-  'User-Agent': DESKTOP,
+  'User-Agent': CHROMIUM_DESKTOP,
   Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8',
   'Sec-Fetch-Site': 'none',
   'Sec-Fetch-Mode': 'navigate',
@@ -139,7 +134,8 @@ function serveSite({ url = '', headers }: IncomingMessage, res: ServerResponse):
     return
   }
   const links = PAGES.map((path) => `<a href="${path}" id="p${path.at(-1)}">${path}</a>`).join(' ')
-  const head = '<title>a page</title><link rel="stylesheet" href="/style.css"><script src="/main.js"></script>'
+  const tracker = isImmutable ? '' : '<script src="/_readership/script.js" data-site="1"></script>'
+  const head = `<title>a page</title><link rel="stylesheet" href="/style.css"><script src="/main.js"></script>${tracker}`
   res.setHeader('content-type', type)
   res.end(isPage ? `<!doctype html><html>${head}<body>${links}</body></html>` : '/* */')
 }
@@ -148,26 +144,41 @@ function serveSite({ url = '', headers }: IncomingMessage, res: ServerResponse):
 async function openSite() {
   const origin = createServer(serveSite).listen(0, '127.0.0.1')
   await once(origin, 'listening')
-  const now = { at: START, ip: '', step: 0 }
-  let recorded: Observation[] = []
+  const clock = { at: START, ip: '', step: 0 }
+  const now = () => clock.at
+  let recorded: Evidence[] = []
   const proxy = createProxy({
-    origin: new URL(`http://127.0.0.1:${portOf(origin.address())}`),
+    origin: new URL(`http://127.0.0.1:${portOf(origin)}`),
     record: (observation) => {
       recorded.push(observation)
-      now.at += now.step
+      clock.at += clock.step
     },
-    clientAddress: () => now.ip,
+    clientAddress: () => clock.ip,
     isTrustedPeer: () => false,
-    now: () => now.at,
+    now,
   })
+  const log = (error: unknown) => console.error(error)
+  const takeHit = createNodeTrackHandler(
+    createTrackEndpoints({
+      ...{ sites: async () => [SITE], record: (hit) => recorded.push(hit), drop: (...drop) => console.log(...drop) },
+      ...{ limit: createRateLimit({ now, random: randomBytes }), now, log },
+    }),
+  )
+  const script = readFileSync(TRACKER)
+  const handle: typeof proxy.handler = (req, res) => {
+    if (!req.url?.startsWith('/_readership/')) return proxy.handler(req, res)
+    if (takeHit(req, res, trackTarget(req, clock.ip, '/_readership'))) return
+    res.setHeader('content-type', 'text/javascript')
+    res.end(script)
+  }
   const certificate = await readCertificate(`${TLS_FILE}.cert.pem`, `${TLS_FILE}.key.pem`)
-  const tls = createTlsListener({ certificate, http1: proxy.server, handler: proxy.handler })
+  const tls = createTlsListener({ certificate, http1: proxy.server, handler: handle })
   tls.server.listen(0)
-  const plain = createServer(proxy.handler).listen(0)
+  const plain = createServer(handle).listen(0)
   await Promise.all([once(tls.server, 'listening'), once(plain, 'listening')])
   return {
-    now,
-    ports: { https: portOf(tls.server.address()), http: portOf(plain.address()) },
+    now: clock,
+    ports: { https: portOf(tls.server), http: portOf(plain) },
     take: () => {
       const taken = recorded
       recorded = []
@@ -175,14 +186,12 @@ async function openSite() {
     },
     async close() {
       plain.close()
+      plain.closeAllConnections()
       await Promise.all([tls.close(0), proxy.close(0)])
       origin.close()
     },
   }
 }
-
-const portOf = (address: unknown): number =>
-  typeof address === 'object' && address !== null && 'port' in address ? Number(address.port) : 0
 
 type BenchSite = Awaited<ReturnType<typeof openSite>>
 
@@ -190,41 +199,30 @@ let addresses = 0
 /** Returns the next visitor's address, in a network of its own. */
 const nextAddress = () => `84.${++addresses >> 8}.${addresses & 255}.9`
 
-/** Records a visitor who reads eight pages, and comes back a day later with all of them in the cache, at another address. */
-async function recordVisitor(browser: Browser, { now }: BenchSite, base: string, n: number): Promise<void> {
-  const { userAgent, acceptLanguage, platform, mobile, javaScriptEnabled } =
-    PROFILES[n % PROFILES.length] ?? PROFILES[0]
-  const context = await browser.newContext({ ignoreHTTPSErrors: true, javaScriptEnabled })
-  const page = await context.newPage()
-  const brands = [
-    { brand: 'Chromium', version: VERSION },
-    { brand: 'Google Chrome', version: VERSION },
-    { brand: 'Not_A Brand', version: '99' },
-  ]
-  const hints = { brands, platform, mobile, platformVersion: '', architecture: '', model: '' }
-  await (await context.newCDPSession(page)).send('Emulation.setUserAgentOverride', {
-    ...{ userAgent, acceptLanguage, userAgentMetadata: hints },
-  })
-  const steps: ((page: Page) => Promise<unknown>)[] = [
-    () => page.goto(`${base}/`),
-    () => Promise.all([page.waitForURL('**/page/1'), page.click('#p1')]),
-    () => Promise.all([page.waitForURL('**/page/2'), page.click('#p2')]),
-    () => page.reload(),
-    () => page.goBack(),
-    () => page.goto(`${base}/page/${n % 6}?from=bookmark`),
-    () => Promise.all([page.waitForURL('**/page/4'), page.click('#p4')]),
-    () => page.goto(`${base}/page/5`),
+/** Records a visitor who opens nine pages, and comes back a day later with all of them in the cache, at another address. */
+async function recordVisitor(browser: DrivenBrowser, { now }: BenchSite, base: string, n: number): Promise<void> {
+  now.ip = nextAddress()
+  const visitor = await browser.visit(n)
+  const steps: (() => Promise<unknown>)[] = [
+    () => visitor.open(`${base}/`),
+    () => visitor.follow('p1', '/page/1'),
+    () => visitor.follow('p2', '/page/2'),
+    () => visitor.reload(),
+    () => visitor.back(),
+    () => visitor.open(`${base}/page/${n % 6}?from=bookmark`),
+    () => visitor.follow('p4', '/page/4'),
+    () => visitor.openTab(`${base}/page/5`),
+    () => visitor.follow('p0', '/page/0'),
   ]
   for (const at of [now.at, now.at + DAY_MS]) {
     now.ip = nextAddress()
     now.at = at
     for (const step of steps) {
-      await step(page)
-      await page.waitForLoadState('load')
+      await step()
       now.at += READING_MS
     }
   }
-  await context.close()
+  await visitor.leave()
   now.at += DAY_MS
 }
 
@@ -234,7 +232,7 @@ async function recordScript(
   send: (urls: readonly string[]) => Promise<unknown>,
   base: string,
   rotates = false,
-): Promise<Observation[]> {
+): Promise<Evidence[]> {
   const { now } = site
   now.at += DAY_MS
   now.ip = nextAddress()
@@ -247,11 +245,12 @@ async function recordScript(
 }
 
 /** Returns the rows of `judged` by a classifier that has seen the visitors of `taught` on the days before. */
-function classify(taught: readonly Observation[], judged: readonly Observation[], asn: number): EventRow[] {
+function classify(taught: readonly Evidence[], judged: readonly Evidence[], asn: number): EventRow[] {
   const now = () => START
   let network: number = NETWORKS['home network']
   const classifier = createClassifier({
     ...{ catalog: loadCatalog(), verifier: noVerifier, policyJudge: noPolicyJudge, siteOf: () => SITE },
+    siteById: (id) => (id === SITE.id ? SITE : undefined),
     places: { locate: () => ({ ...UNKNOWN_PLACE, asn: network }) },
     salts: new SaltStore({ file: memorySaltFile(), now, random: randomBytes, log: () => {} }),
     sessions: new SessionMemory({ now }),
@@ -265,7 +264,7 @@ function classify(taught: readonly Observation[], judged: readonly Observation[]
     )
   }
   network = asn
-  return classifier.classify(judged).rows.events
+  return classifier.classify(judged).rows.events.filter(({ kind }) => kind === 'pageview')
 }
 
 /** Prints how many views are suspected, and how many each signal speaks against. Returns the share that is suspected. */
@@ -280,50 +279,84 @@ function describe(rows: readonly EventRow[]) {
   return { share, views: rows.length, suspected, percent: `${(share * 100).toFixed(2)} %`, signals: spoken.join(', ') }
 }
 
+/** A request for a page, or a hit, as a browser sent it: nothing of it names a person. */
+interface RecordedHead {
+  browser: string
+  user_agent: string
+  headers: Observation['headers']
+  head_form?: string
+  scheme: 'http' | 'https'
+  kind: 'page' | 'hit'
+}
+
+/** Returns each different head of the requests for pages, and of the hits. */
+function distinctHeads(browser: string, scheme: 'http' | 'https', evidence: readonly Evidence[]): RecordedHead[] {
+  const heads = new Map<string, RecordedHead>()
+  for (const one of evidence) {
+    if (!isHit(one) && (!one.content_type.startsWith('text/html') || one.pathname === '/favicon.ico')) continue
+    const { user_agent, headers } = one
+    // A page's last hit leaves when its tab is gone, and with it the name that Chromium was given.
+    if (user_agent.includes('HeadlessChrome/')) continue
+    const head: RecordedHead = { browser, scheme, kind: isHit(one) ? 'hit' : 'page', user_agent, headers }
+    if (!isHit(one) && one.head_form !== undefined) head.head_form = one.head_form
+    heads.set(JSON.stringify(head), head)
+  }
+  return [...heads.values()]
+}
+
 /**
- * `npm run bench -- suspected [visitors]`: real Chromium and scripts with its headers read a site behind the proxy, over
- * plain HTTP and TLS, and are judged at home and on rented servers. Prints views, suspected ones, and the views that each
- * signal speaks against. Exit code 1 if over 0.1 % of the browsers' views are suspected. One browser is recorded: the Chromium of
- * the tests. Firefox and Safari are not, so no signal of this proxy's judges their heads.
+ * `npm run bench -- suspected [visitors] [file]`: the browsers that are installed (Chromium, Firefox, WebKitGTK) and
+ * scripts with the headers of Chromium read a site behind the proxy, over plain HTTP and TLS, and are judged at home and
+ * on rented servers. Prints views, suspected ones, and the views that each signal speaks against. Exit code 1 if over
+ * 0.1 % of a browser's views are suspected. Writes the different heads of their requests to `file`.
  */
-export async function run([visitors = '60']: string[]): Promise<void> {
+export async function run([visitors = '60', file]: string[]): Promise<void> {
   // fetch() has no other way to accept the certificate of the tests.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   const site = await openSite()
-  const { shell, ...program } = findBrowser()
-  const browser = await chromium.launch({ ...program, args: BROWSER_SWITCHES })
   const table: Record<string, ReturnType<typeof describe>> = {}
-  const judge = (name: string, taught: readonly Observation[], judged: readonly Observation[]) => {
+  const heads: RecordedHead[] = []
+  const judge = (name: string, taught: readonly Evidence[], judged: readonly Evidence[]) => {
     for (const [network, asn] of Object.entries(NETWORKS))
       table[`${name}, ${network}`] = describe(classify(taught, judged, asn))
   }
+  /** Views of the first browser's visitors, by listener and hostname: the other browsers and the scripts are judged among them. */
+  const lessons = new Map<string, { base: string; people: Evidence[] }>()
   try {
-    console.log(`Chromium ${browser.version()}${shell ? ', headless shell' : ''}`)
-    for (const scheme of ['https', 'http'] as const) {
-      for (const [host, hostname] of Object.entries(HOSTS)) {
-        const base = `${scheme}://${hostname}:${site.ports[scheme]}`
-        const where = `${scheme}, ${host}`
-        for (let n = 0; n < Number(visitors); n++) await recordVisitor(browser, site, base, n)
-        const people = site.take()
-        judge(`browser: ${where}`, people, people)
-        for (const [client, send] of Object.entries(SCRIPTS)) {
-          try {
-            const recorded = await recordScript(site, send, base)
-            if (recorded.length > 0) judge(`script: ${client}, ${where}`, people, recorded)
-          } catch (error) {
-            console.log(`${client} did not run: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
-            site.take()
-          }
+    for await (const browser of openBrowsers()) {
+      console.log(browser.name)
+      for (const scheme of ['https', 'http'] as const) {
+        for (const [host, hostname] of Object.entries(HOSTS)) {
+          const base = `${scheme}://${hostname}:${site.ports[scheme]}`
+          const where = `${scheme}, ${host}`
+          for (let n = 0; n < Number(visitors); n++) await recordVisitor(browser, site, base, n)
+          const people = site.take()
+          const lesson = lessons.get(where) ?? { base, people }
+          lessons.set(where, lesson)
+          heads.push(...distinctHeads(browser.name, scheme, people))
+          // People with different browsers visit a site: where Chromium has taught what is usual, the others are judged too.
+          judge(`browser: ${browser.name}, ${where}`, lesson.people, people)
         }
-        const swept = await recordScript(site, SCRIPTS.curl ?? (async () => {}), base, true)
-        judge(`script: curl from 40 addresses of one network, ${where}`, people, swept)
       }
     }
+    for (const [where, { base, people }] of lessons) {
+      for (const [client, send] of Object.entries(SCRIPTS)) {
+        try {
+          const recorded = await recordScript(site, send, base)
+          if (recorded.length > 0) judge(`script: ${client}, ${where}`, people, recorded)
+        } catch (error) {
+          console.log(`${client} did not run: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
+          site.take()
+        }
+      }
+      const swept = await recordScript(site, SCRIPTS.curl ?? (async () => {}), base, true)
+      judge(`script: curl from 40 addresses of one network, ${where}`, people, swept)
+    }
   } finally {
-    await browser.close()
     await site.close()
   }
   console.table(Object.fromEntries(Object.entries(table).map(([name, { share, ...row }]) => [name, row])))
+  if (file !== undefined) writeFileSync(file, heads.map((head) => `${JSON.stringify(head)}\n`).join(''))
   const worst = Math.max(...Object.entries(table).map(([name, { share }]) => (name.startsWith('browser') ? share : 0)))
   console.log(`browsers: at most ${(worst * 100).toFixed(3)} % of views suspected, the bound is ${MAX_SHARE * 100} %`)
   if (worst > MAX_SHARE) process.exitCode = 1
