@@ -12,7 +12,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 }
 
 export const formats: typeof English = {
-  sentence: (when, fetches) => [`${when} bekamen Agenten einen Inhalt bei `, fetches.shown],
+  sentence: (when, fetches) => [`${when}: `, fetches.shown, ' von Agenten mit Inhalt'],
   markdown: (asked) => [`; Markdown verlangten sie bei ${asked}`],
   got: (share) => [' und bekamen es bei ', share, ' davon'],
   unknownAccept: ['; was sie verlangten, ist unbekannt, denn kein Accept-Header wurde aufgezeichnet.'],

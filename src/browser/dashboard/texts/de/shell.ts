@@ -67,7 +67,7 @@ export const shell: Texts['shell'] = {
     agents: 'Crawler Bots KI',
     'citation-gap': 'KI zitiert chatgpt',
     answers: 'KI chatgpt Abrufe gefolgt Bing Search Console',
-    editions: 'geändert Versionen Sitemap lastmod indexnow',
+    editions: 'geändert Versionen Sitemap lastmod',
     formats: 'markdown json accept llms.txt',
     policy: 'robots.txt',
     violations: 'robots.txt verboten',
@@ -76,7 +76,7 @@ export const shell: Texts['shell'] = {
     'phantom-links': 'fehlende 404 Umleitungen',
     evidence: 'Beweis signiert Recht',
     bill: 'Kosten Preise Budget Geld Bytes',
-    settings: 'Alarme Budget Schlüssel Mitglieder Websites Importe',
+    settings: 'Alarme Budget Schlüssel Mitglieder Websites Importe indexnow',
   },
   range: {
     today: 'Heute',

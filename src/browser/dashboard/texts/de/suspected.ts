@@ -3,7 +3,7 @@ import type { suspected as English } from '../en/suspected.js'
 export const suspected: typeof English = {
   sentence: (views, share, visits) => [
     views.shown,
-    ` (${share} von allen) stammen vielleicht von Agenten, die sich als Menschen ausgeben, in `,
+    ` (${share} von allen) stammen vielleicht von Agenten, die sich als Menschen ausgeben: `,
     visits.shown,
     '.',
   ],

@@ -67,7 +67,7 @@ export const shell = {
     agents: 'crawlers bots ai',
     'citation-gap': 'ai citations chatgpt',
     answers: 'ai chatgpt live fetches followed bing search console',
-    editions: 'changed versions sitemap lastmod indexnow',
+    editions: 'changed versions sitemap lastmod',
     formats: 'markdown json accept llms.txt',
     policy: 'robots.txt',
     violations: 'robots.txt disallowed',
@@ -76,7 +76,7 @@ export const shell = {
     'phantom-links': 'missing 404 redirects',
     evidence: 'proof signed legal',
     bill: 'cost costs prices budget money bytes',
-    settings: 'alerts budget keys members sites imports',
+    settings: 'alerts budget keys members sites imports indexnow',
   },
   range: {
     today: 'Today',

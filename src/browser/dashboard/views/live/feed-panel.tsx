@@ -127,10 +127,12 @@ function FeedTable({ rows, names }: { rows: readonly FeedRow[]; names: ReadonlyM
               <td class="mono page">
                 <PageName path={row.pathname} />
                 <span class="narrow">
-                  <Finding row={row} />
+                  <About row={row} />
                 </span>
               </td>
-              <td class="wide">{row.audience === 'human' ? <Origin row={row} /> : <Finding row={row} />}</td>
+              <td class="wide">
+                <About row={row} />
+              </td>
               <td class="right-align wide">{row.status}</td>
               <td class="right-align wide muted">
                 {row.duration_ms === undefined ? '' : formatMilliseconds(row.duration_ms)}
@@ -160,6 +162,9 @@ function Reader({ row, names }: { row: FeedRow; names: ReadonlyMap<string, strin
     <RowName label={claimedName(name, row)} filter={['agent_id', row.agent_id]} to={viewPath('agents', row.agent_id)} />
   )
 }
+
+/** Known of the reader of a row: where a person came from, or whether an agent is who it says. */
+const About = ({ row }: { row: FeedRow }) => (row.audience === 'human' ? <Origin row={row} /> : <Finding row={row} />)
 
 /** A finding about an agent's fetch: a broken rule first, then whether it is who it says. */
 function Finding({ row }: { row: FeedRow }) {

@@ -141,7 +141,7 @@ function SiteForm({ of, onStored }: { of: SiteRecord; onStored: (site: SiteRecor
         label={texts.indexNowKey}
         hint={texts.indexNowHint}
         name="indexnow_key"
-        pattern="[a-zA-Z0-9-]{8,128}"
+        pattern="[a-zA-Z0-9\-]{8,128}"
         defaultValue={of.indexnow_key}
       />
       <Input
