@@ -20,7 +20,7 @@ const MAY: Record<string, readonly string[]> = {
   'worker-client': ['base', 'storage', 'agents/policy/change', 'capture'],
   manage: [
     ...['base', 'storage', 'agents/agent', 'agents/catalog', 'agents/policy/stored-changes', 'analytics'],
-    ...['capture/site', 'capture/path-pattern', 'rules'],
+    ...['capture/site', 'capture/path-pattern', 'capture/excluded-paths', 'rules'],
   ],
   history: ['base', 'agents', 'analytics', 'capture', 'worker-client/log-batch'],
   worker: ['base', 'storage', 'agents', 'capture', 'worker-client', 'manage/imports'],
