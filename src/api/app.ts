@@ -21,6 +21,8 @@ import { isScriptPath } from './tracker-script.js'
 /** A web-standard request handler. */
 export type App = (request: Request, peer: Peer) => Promise<Response>
 
+/** The address of the MCP server, beside `/api`. */
+const MCP_PATH = '/mcp'
 /** Larger than any body that a route of the service accepts, except those that read their own. */
 const MAX_BODY_BYTES = 64 * 1024
 
@@ -94,6 +96,8 @@ export function createApp(deps: {
   dashboard?: Dashboard
   /** Serves the documentation site. */
   docs?: Docs
+  /** Loads the MCP server; `dispatch` sends a further request of the same sender through the route table. */
+  mcp?(): Promise<{ fetch(request: Request, dispatch: (part: Request) => Promise<Response>): Promise<Response> }>
   log(error: unknown): void
 }): App {
   const app = new Hono<{ Bindings: Peer; Variables: { route?: Route } }>()
@@ -112,6 +116,7 @@ export function createApp(deps: {
   })
   const direct = new Map<string, Extract<Route, { direct: unknown }>['direct']>()
   const waitForTurn = createEventLoopQueue()
+  const mcp = deps.mcp && memoize(deps.mcp)
   for (const route of deps.routes) {
     if ('direct' in route) {
       direct.set(route.path, route.direct)
@@ -154,9 +159,13 @@ export function createApp(deps: {
   app.notFound(() => renderError(notFound(), deps.log))
   app.onError((error) => renderError(error, deps.log))
   // Programs use what lies below these; an unknown address there is JSON for every client.
-  const areas = new Set(['api', ...deps.routes.map(({ path }) => firstSegment(path))])
+  const areas = new Set(['api', 'mcp', ...deps.routes.map(({ path }) => firstSegment(path))])
   return async (request, peer) => {
     const { pathname } = new URL(request.url)
+    if (pathname === MCP_PATH && mcp) {
+      await waitForTurn()
+      return (await mcp()).fetch(request, async (part) => app.fetch(part, { ...peer, operator: false }))
+    }
     const page = areas.has(firstSegment(pathname))
       ? undefined
       : ((await deps.docs?.(request)) ?? (await deps.dashboard?.(request)))
@@ -169,12 +178,13 @@ const firstSegment = (path: string): string => path.split('/')[1] ?? ''
 const notFound = () => new ApiError('not_found', 'Not found.')
 
 /** Parts of the service that the public listener serves under its base path if `expose` names them. */
-export type ExposedPart = 'ingest' | 'api'
+export type ExposedPart = 'ingest' | 'api' | 'mcp'
 
 /** Endpoints that a site's own pages call, open to everybody. */
 const PUBLIC_PATHS = /^\/api\/(?:track(?:\/batch|\/pixel\.gif)?|flags\/evaluate)$/
 const EXPOSED_PATHS: Record<ExposedPart, (path: string) => boolean> = {
   ingest: (path) => path === '/api/log/edge',
+  mcp: (path) => path === MCP_PATH,
   /** The API with its pages: the dashboard, and those that mailed links lead to. */
   api: (path) => !OPERATIONAL_PATH.test(path),
 }

@@ -90,9 +90,9 @@ const Settings = z.strictObject({
   inject: switchSetting("add the tracker script to the site's HTML pages"),
   expose: listSetting(
     'part',
-    'part of the service to serve under the base path too: ingest, or api (with the dashboard; also: dashboard)',
+    'part of the service to serve under the base path too: ingest, mcp, or api (all of it, with the dashboard)',
     z
-      .enum(['ingest', 'api', 'dashboard'], { error: 'must be ingest, or api (also: dashboard)' })
+      .enum(['ingest', 'mcp', 'api', 'dashboard'], { error: 'must be ingest, mcp, or api (also: dashboard)' })
       // The dashboard is a client of the API: neither is served without the other.
       .transform((part) => (part === 'dashboard' ? 'api' : part)),
   ),

@@ -5,7 +5,7 @@ import type { MailMessage, SendMail } from '../../manage/notify/mail-message.js'
 /** Builds an absolute link for a mail; `request` is the one that asked for it. */
 export type LinkBuilder = (
   request: Request,
-  path: '/sign-in' | '/reset-password' | '/confirm-email' | '/invitation',
+  path: '/' | '/sign-in' | '/reset-password' | '/confirm-email' | '/invitation',
   token?: string,
 ) => string
 

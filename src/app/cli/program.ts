@@ -19,6 +19,7 @@ import { importsDelete, importsList } from './imports.js'
 import { keysCreate, keysList, keysRevoke } from './keys.js'
 import { logReport } from './log-report.js'
 import { loginLink } from './login-link.js'
+import { mcp } from './mcp.js'
 import { migrate } from './migrate.js'
 import { audit, membersList, orgsCreate, orgsList } from './orgs.js'
 import { policy } from './policy.js'
@@ -53,6 +54,7 @@ const COMMANDS_WITHOUT_COMPLETION: readonly Command[] = [
   policyTry,
   evidence,
   evidenceVerify,
+  mcp,
   ...RULE_COMMANDS,
   ...REDIRECT_COMMANDS,
   keysCreate,

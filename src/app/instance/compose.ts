@@ -30,7 +30,7 @@ import { readDisk } from './data-files.js'
 import { createImportJobs } from './import-jobs.js'
 import { createIngest } from './ingest.js'
 import type { Instance, InstanceDeps } from './instance.js'
-import { createMail } from './mail.js'
+import { createMail, type Mail } from './mail.js'
 import { startNotifications } from './notify.js'
 import { createReads } from './reads.js'
 import { supplyVerdicts } from './rule-verdicts.js'
@@ -102,7 +102,7 @@ export async function compose(
   const importJobs = await startImportJobs(core, config)
   const app = passToWriter(
     createServiceApp(
-      { core, health, sizes, disk, backups, accounts, ingest, reads, notify, status, importJobs, rules },
+      { core, health, sizes, disk, backups, accounts, mail, ingest, reads, notify, status, importJobs, rules },
       config,
       deps,
     ),
@@ -171,6 +171,7 @@ interface Areas {
   disk: () => ReturnType<typeof readDisk>
   backups: ReturnType<typeof startBackups>
   accounts: Awaited<ReturnType<typeof createAccountArea>>
+  mail: Mail
   ingest: ReturnType<typeof createIngest>
   reads: ReturnType<typeof createReads>
   notify: ReturnType<typeof startNotifications>
@@ -195,7 +196,8 @@ const createInstanceMetrics = ({ core, health, sizes, disk, backups }: Areas, de
   })
 
 /** The HTTP application over the areas: the route table in the order of the API document. */
-function createServiceApp(areas: Areas, { cors_origins = [] }: ServiceConfig, deps: InstanceDeps) {
+function createServiceApp(areas: Areas, config: ServiceConfig, deps: InstanceDeps) {
+  const { cors_origins = [] } = config
   const { core, health, sizes, backups, accounts, ingest, reads, notify, status, importJobs, rules } = areas
   const { workerClient, manage, removals, losses, log, now } = core
   const {
@@ -262,8 +264,28 @@ function createServiceApp(areas: Areas, { cors_origins = [] }: ServiceConfig, de
     cors_origins,
     dashboard: createDashboard(fileURLToPath(deps.dashboard ?? DASHBOARD), accounts.shareAccess.embedOrigins),
     docs: createDocs(fileURLToPath(DOCS)),
+    mcp: createMcpDoor(areas, config, version),
     log: (error) => log.error({ err: error }, 'a request failed'),
   })
+}
+
+/** Answers `/mcp`. Its code is loaded by the first request: most sites are never asked, and it takes 8 MB. */
+function createMcpDoor(
+  { core, mail }: Areas,
+  { public_url }: Pick<ServiceConfig, 'public_url'>,
+  version: string,
+): NonNullable<Parameters<typeof createApp>[0]['mcp']> {
+  const { manage, siteOf, log } = core
+  const publicHost = public_url === undefined ? undefined : new URL(public_url).hostname
+  return async () => {
+    const { createMcpEndpoint } = await import('../../api/mcp/route.js')
+    return createMcpEndpoint({
+      ...{ credentials: { keys: manage.keys }, version },
+      dashboardOf: (request) => mail.linkTo(request, '/'),
+      isOwnHost: (hostname) => hostname === publicHost || siteOf(hostname) !== undefined,
+      log: (error) => log.error({ err: error }, 'a request of an MCP client failed'),
+    })
+  }
 }
 
 /** Tells the worker what the proxy saw besides exchanges. */
