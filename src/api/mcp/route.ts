@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
-import { createMcpHandler, readRequestBody } from '@modelcontextprotocol/server'
+import { createMcpHandler, type McpServer, readRequestBody } from '@modelcontextprotocol/server'
 import { isLoopbackHost } from '../../base/address.js'
 import { ApiError } from '../../base/errors.js'
 import { authorize, type Credentials } from '../auth.js'
 import { renderError } from '../error-response.js'
 import { parseJsonBody } from '../route.js'
 import { createApiClient, type SendToApi } from './api-client.js'
-import { createMcpServer, type McpParts } from './server.js'
+import type { McpParts } from './server.js'
 
 /** The path of the MCP server, beside `/api`. */
 export const MCP_PATH = '/mcp'
@@ -23,6 +23,8 @@ interface McpDeps {
   /** Whether the service is reached by this name; a page that a name of another's was bound to has to be refused. */
   isOwnHost(hostname: string): boolean
   log(error: unknown): void
+  /** Creates the server that answers one request. */
+  createServer(parts: McpParts): McpServer
 }
 /** Sends a request of the same sender through the route table. */
 type Dispatch = (request: Request) => Promise<Response>
@@ -33,13 +35,13 @@ export type McpEndpoint = ReturnType<typeof createMcpEndpoint>
  * Answers `/mcp` (streamable HTTP without sessions; revisions 2025-11-25 and 2026-07-28). The credential is an API key with
  * `stats:read`; each tool calls the API with it, so scopes, sites and limits are those of the API.
  */
-export function createMcpEndpoint({ credentials, version, dashboardOf, isOwnHost, log }: McpDeps) {
+export function createMcpEndpoint({ credentials, version, dashboardOf, isOwnHost, log, createServer }: McpDeps) {
   const partsOf = new WeakMap<object, McpParts>()
   const handler = createMcpHandler(
     ({ authInfo }) => {
       const parts = authInfo && partsOf.get(authInfo)
       if (!parts) throw new Error('a request came without its caller')
-      return createMcpServer(parts)
+      return createServer(parts)
     },
     { maxSubscriptions: MAX_SUBSCRIPTIONS, maxRequestBodySize: MAX_BODY_BYTES, onerror: () => {} },
   )

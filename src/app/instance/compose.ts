@@ -279,8 +279,9 @@ function createMcpDoor(
   const publicHost = public_url === undefined ? undefined : new URL(public_url).hostname
   return async () => {
     const { createMcpEndpoint } = await import('../../api/mcp/route.js')
+    const { createMcpServer } = await import('../../api/mcp/server.js')
     return createMcpEndpoint({
-      ...{ credentials: { keys: manage.keys }, version },
+      ...{ credentials: { keys: manage.keys }, version, createServer: createMcpServer },
       dashboardOf: (request) => mail.linkTo(request, '/'),
       isOwnHost: (hostname) => hostname === publicHost || siteOf(hostname) !== undefined,
       log: (error) => log.error({ err: error }, 'a request of an MCP client failed'),
