@@ -123,6 +123,7 @@ const HOME: Record<string, readonly string[]> = {
   hono: ['src/api/', 'adapters/hono.ts'],
   express: ['adapters/express.ts'],
   commander: ['src/app/cli/'],
+  '@modelcontextprotocol/server': ['src/api/mcp/', 'src/app/cli/mcp.ts'],
   pino: ['src/app/cli/log.ts'],
   'prom-client': ['src/api/metrics.ts'],
   yaml: ['src/app/config.ts', 'src/app/cli/rule-file.ts'],

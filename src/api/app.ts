@@ -84,6 +84,24 @@ function checkQuery(query: URLSearchParams, { access, contentType = '', query: k
   checkParameterNames(query, Object.keys(known?.shape ?? {}), access === 'stats:read' ? ['share', 'site'] : ['share'])
 }
 
+type Service = Hono<{ Bindings: Peer; Variables: { route?: Route } }>
+
+/** Adds the headers that every response has. */
+function addHeaders(app: Service): void {
+  app.use(async (c, next) => {
+    await next()
+    const policy = referrerPolicyOf(c.req.path, (name) => c.req.query(name))
+    if (policy !== undefined) c.res.headers.set('referrer-policy', policy)
+    if (c.get('route')?.isImageForAnySite) openImage(c.res.headers)
+  })
+  app.use(SECURITY_HEADERS)
+  app.use(async (c, next) => {
+    await next()
+    // Shared caches must not keep a site's numbers.
+    if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
+  })
+}
+
 /** Builds the service from its route table, as one web-standard function. */
 export function createApp(deps: {
   routes: readonly Route[]
@@ -100,20 +118,9 @@ export function createApp(deps: {
   mcp?(): Promise<{ fetch(request: Request, dispatch: (part: Request) => Promise<Response>): Promise<Response> }>
   log(error: unknown): void
 }): App {
-  const app = new Hono<{ Bindings: Peer; Variables: { route?: Route } }>()
+  const app: Service = new Hono()
   const { now = () => new Date() } = deps
-  app.use(async (c, next) => {
-    await next()
-    const policy = referrerPolicyOf(c.req.path, (name) => c.req.query(name))
-    if (policy !== undefined) c.res.headers.set('referrer-policy', policy)
-    if (c.get('route')?.isImageForAnySite) openImage(c.res.headers)
-  })
-  app.use(SECURITY_HEADERS)
-  app.use(async (c, next) => {
-    await next()
-    // Shared caches must not keep a site's numbers.
-    if (!c.res.headers.has('cache-control')) c.res.headers.set('cache-control', 'no-store')
-  })
+  addHeaders(app)
   const direct = new Map<string, Extract<Route, { direct: unknown }>['direct']>()
   const waitForTurn = createEventLoopQueue()
   const mcp = deps.mcp && memoize(deps.mcp)

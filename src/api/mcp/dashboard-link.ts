@@ -25,7 +25,7 @@ const VIEWS: Readonly<Record<string, string>> = {
 }
 
 /** Returns the name of the view that shows a report: `pages`, `sessions/12`; the overview has none. */
-export function viewOfReport(report: string): string {
+function viewOfReport(report: string): string {
   const [first = ''] = report.split('/')
   if (first === 'funnel') return 'funnels'
   return VIEWS[report] ?? (first === 'sessions' ? report : first)

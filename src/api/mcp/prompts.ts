@@ -13,7 +13,7 @@ const PROMPTS = [
   {
     name: 'weekly_review',
     title: 'Review the week',
-    description: 'What people and agents did in the last seven days, and what deserves attention.',
+    description: 'People and agents of the last seven days, and what deserves attention.',
     text: `Review the last seven days{site}.
 1. compare the reports overview and agents/overview (range 7d).
 2. what_changed for human, then for agent.
@@ -23,8 +23,8 @@ Write at most ten sentences: people first, then agents, then what to do. Give ea
   },
   {
     name: 'takes_and_sends',
-    title: 'Who takes, and who sends',
-    description: 'What each AI operator reads and costs, and how many readers it sends back.',
+    title: 'Taking and sending',
+    description: 'Per AI operator: what it reads and costs, and how many readers it sends back.',
     text: `Say who takes from the site and who sends readers{site} (range 30d).
 1. ask the report bill.
 2. citation_gap, then ask the report answers with other {"by":"operator"}.

@@ -39,7 +39,7 @@ const AGENT_DIMENSIONS = /^(?:agent_id|operator|purpose|verification|status|robo
 
 const list = defineTool({
   name: 'list',
-  title: 'What can be asked',
+  title: 'Sites, names and ids',
   description:
     'Lists sites, reports, dimensions with their operators, metrics with their meaning, agents, funnels and segments with their ids, or the values of one dimension.',
   input: z.object({
@@ -78,7 +78,8 @@ const list = defineTool({
 const notes = defineTool({
   name: 'notes',
   title: 'Notes on the time line',
-  description: 'What happened: notes by hand, and those that readership writes itself (deployments, outages, changes).',
+  description:
+    'Lists what happened: notes by hand, and those that readership writes itself (deployments, outages, changes).',
   input: z.object({ ...SITE, start: WINDOW.start, end: WINDOW.end }),
   async run(given, context) {
     const site = await siteOf(context, given.site)

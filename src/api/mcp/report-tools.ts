@@ -115,7 +115,7 @@ export const REPORT_TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: 'citation_gap',
-    title: 'What AI reads, and whom it sends',
+    title: 'Pages that AI reads, and readers that it sends',
     description: 'Holds how often AI agents read each page against the readers that assistants sent to it.',
     input: z.object({
       ...WINDOW,

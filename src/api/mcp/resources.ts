@@ -9,7 +9,7 @@ const JSON_TYPE = 'application/json'
 /** Versions of a file that are read: the texts of more would not fit. */
 const VERSIONS = 5
 
-/** The requests behind `readership://sites/{site}/{kind}`. */
+/** The requests that answer `readership://sites/{site}/{kind}`. */
 const OF_SITE: Readonly<Record<string, (site: string) => readonly [path: string, query: Query]>> = {
   agents: (site) => ['/api/agents/catalog', { site, limit: 1000 }],
   robots: (site) => ['/api/policy/versions', { site, kind: 'robots', limit: VERSIONS }],
@@ -35,7 +35,7 @@ export function addResources(server: McpServer, { api }: ToolContext, messageOf:
   server.registerResource(
     'definitions',
     'readership://definitions',
-    { title: 'What each number means', description: 'Every metric with its meaning.', mimeType: JSON_TYPE },
+    { title: 'Meaning of each number', description: 'Every metric with its meaning.', mimeType: JSON_TYPE },
     (uri) => guard(() => read(uri, '/api/stats/dimensions', {}, (data) => Metrics.parse(data).metrics)),
   )
   server.registerResource(

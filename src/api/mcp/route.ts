@@ -8,8 +8,6 @@ import { parseJsonBody } from '../route.js'
 import { createApiClient, type SendToApi } from './api-client.js'
 import type { McpParts } from './server.js'
 
-/** The path of the MCP server, beside `/api`. */
-export const MCP_PATH = '/mcp'
 /** The largest message of a client: the arguments of a tool are a few KB. */
 const MAX_BODY_BYTES = 256 * 1024
 /** Open streams of changes. readership announces none, so a client gains nothing by a second one. */
@@ -28,8 +26,6 @@ interface McpDeps {
 }
 /** Sends a request of the same sender through the route table. */
 type Dispatch = (request: Request) => Promise<Response>
-
-export type McpEndpoint = ReturnType<typeof createMcpEndpoint>
 
 /**
  * Answers `/mcp` (streamable HTTP without sessions; revisions 2025-11-25 and 2026-07-28). The credential is an API key with

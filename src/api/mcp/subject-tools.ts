@@ -93,7 +93,7 @@ const agent = defineTool({
 const policy = defineTool({
   name: 'policy',
   title: 'May an agent fetch a path?',
-  description: 'What robots.txt and llms.txt say to each agent about one path, with the line that decides.',
+  description: 'Says what robots.txt and llms.txt tell each agent about one path, with the line that decides.',
   input: z.object({
     ...SITE,
     path: z.string().startsWith('/').max(2000).default('/'),

@@ -6,7 +6,7 @@ import { type Answer, createAnswer, warningsOf } from './answer.js'
 import { type ApiClient, pathWith, type Query } from './api-client.js'
 import { dashboardLink } from './dashboard-link.js'
 
-/** What a tool works with: the API with the caller's rights, and where the dashboard is. */
+/** The surroundings of a tool: the API with the caller's rights, and where the dashboard is. */
 export interface ToolContext {
   readonly api: ApiClient
   /** The address of the dashboard, with a slash at its end. */
@@ -98,7 +98,7 @@ export function queryOf({ site: _, ...given }: Arguments): Query {
 }
 
 /** Asks a read by its name in the API and returns its data with the request, what it is based on, and its view. */
-export async function askReport({ api, dashboard }: ToolContext, { site, report, query }: Question) {
+async function askReport({ api, dashboard }: ToolContext, { site, report, query }: Question) {
   const { name, read, words } = findReport(report)
   const path = read.path.replace(/\{(\w+)\}/g, (_, word: string) => encodeURIComponent(words[word] ?? ''))
   const { limit, ...rest } = query

@@ -264,13 +264,13 @@ function createServiceApp(areas: Areas, config: ServiceConfig, deps: InstanceDep
     cors_origins,
     dashboard: createDashboard(fileURLToPath(deps.dashboard ?? DASHBOARD), accounts.shareAccess.embedOrigins),
     docs: createDocs(fileURLToPath(DOCS)),
-    mcp: createMcpDoor(areas, config, version),
+    mcp: loadMcpEndpoint(areas, config, version),
     log: (error) => log.error({ err: error }, 'a request failed'),
   })
 }
 
 /** Answers `/mcp`. Its code is loaded by the first request: most sites are never asked, and it takes 8 MB. */
-function createMcpDoor(
+function loadMcpEndpoint(
   { core, mail }: Areas,
   { public_url }: Pick<ServiceConfig, 'public_url'>,
   version: string,

@@ -5,7 +5,7 @@ import { mcpService } from '../../fixtures/mcp-service.js'
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
 const TYPES = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 
-t.test('the endpoint refuses what is no message of a program with a key', async (t) => {
+t.test('the endpoint answers messages of programs with a key, and refuses all else', async (t) => {
   const { at, createKey, instance, logged } = await mcpService(t)
   const secret = await createKey(['stats:read'])
   const [ingest, good] = [await createKey(['ingest:write']), { authorization: `Bearer ${secret}` }]
