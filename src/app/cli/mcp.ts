@@ -10,7 +10,6 @@ import { Failure, type Terminal } from './terminal.js'
 export const mcp = defineCommand({
   name: 'mcp',
   summary: 'answer an AI program on this machine (MCP over standard input and output)',
-  examples: [{ line: 'mcp --data /var/lib/readership', doc: 'as the command in the settings of the AI program' }],
   flags: z.object({
     write: flag('--write', 'offer the tools that store notes and goals', z.boolean().default(false)),
   }),

@@ -78,6 +78,7 @@ export const CHAPTERS: readonly Chapter[] = [
   chapter(
     'API',
     page('src/api/README.md', 'api', 'Endpoints, access and limits'),
+    page('src/api/mcp/README.md', 'mcp', 'AI programs ask (MCP)'),
     page('src/manage/README.md', 'manage', 'Sites, people and records'),
     page('src/analytics/export/README.md', 'export', 'CSV and PDF'),
   ),
