@@ -246,7 +246,7 @@ function readOf(path: string) {
 /** Opens the file of that size, and creates it if none of this schema exists. */
 export async function openBenchFile(size: { people: number; agents: number; paths: number }): Promise<string> {
   const folder = join(tmpdir(), 'readership-bench')
-  const name = `${size.people}-${size.agents}-${size.paths}-v${EVENTS_SCHEMA.length}-suspected`
+  const name = `${size.people}-${size.agents}-${size.paths}-v${EVENTS_SCHEMA.length}-judged`
   const file = join(folder, `${name}.duckdb`)
   if (existsSync(file)) return file
   mkdirSync(folder, { recursive: true })

@@ -7,8 +7,9 @@ import {
   priorColumn,
   splitHits,
   splitSessions,
+  visitorsLeftOut,
 } from './aggregate-split.js'
-import { filterCondition, sourceRows } from './conditions.js'
+import { aggregateCondition, filterCondition, sourceRows } from './conditions.js'
 import { isBehavioural } from './filters.js'
 import { type Grouping, groupColumns, TOTAL } from './grouping.js'
 import type { Plan } from './plan.js'
@@ -86,11 +87,13 @@ export function metricsFromAggregates(plan: Plan, by: Grouping, metrics: readonl
   const excludeVarying = excludesVaryingTraits(filters, by.dimension)
   const sessionHits = splitSessions(plan, excludeVarying).hits
   const where = filterCondition(plan)
+  const passes = aggregateCondition(plan)
   const matchingHits = (from: Sql) =>
     sql`${sourceRows('events', plan, filters, by.dimension, from)} as e where ${where}`
   const start = by.value(raw('started'))
   // A visitor counts in the first aggregated session of a value, or in the hits. The last source subtracts visitors that
-  // are in both.
+  // are in both. Those whose first session may be left out count among the hits.
+  const leftOut = visitorsLeftOut(plan)
   const seenBefore = by.dimension ? raw('true') : sql`${by.value(prior)} = ${start}`
   const first = sql`case when ${prior} >= ${plan.window.start} and ${seenBefore} then 0 else 1 end`
   const sources: SumSource[] = [
@@ -104,7 +107,7 @@ export function metricsFromAggregates(plan: Plan, by: Grouping, metrics: readonl
       },
       // A session whose traits vary has the smallest of each of its traits, a combination that may never have occurred. Its hits
       // are read instead.
-      from: sql`from ${aggregates} as s where ${where} ${excludeVarying ? raw('and not traits_vary') : raw('')} group by ${groupColumns(by)}`,
+      from: sql`from ${aggregates} as s where ${passes} ${excludeVarying ? raw('and not traits_vary') : raw('')} group by ${groupColumns(by)}`,
     },
     {
       value: raw('value'),
@@ -131,7 +134,7 @@ export function metricsFromAggregates(plan: Plan, by: Grouping, metrics: readonl
           where visitor_id in (${plan.dialect.distinctList(raw('visitor_id'), raw('hit'))})) s
         join (select distinct visitor_id as hit_visitor, value as hit_value from hit) h
           on h.hit_visitor = s.visitor_id and h.hit_value is not distinct from s.value
-        where ${where}
+        where ${passes}
         group by value`,
     },
   ]
@@ -139,7 +142,8 @@ export function metricsFromAggregates(plan: Plan, by: Grouping, metrics: readonl
     with hit as materialized (
       select ${by.value(raw('timestamp'))} as value, visitor_id, case when kind = 'pageview' then 1 else 0 end as is_view,
         case when ${IS_INTERACTIVE} then 1 else 0 end as is_interaction
-      from ${matchingHits(hits)})
+      from ${matchingHits(hits)}
+      ${leftOut ? sql`union all select ${start}, visitor_id, 0, 0 from ${aggregates} s where ${isWhole} and ${passes} and visitor_id in (${leftOut})` : raw('')})
     ${metricsFromSums(metrics, sources, plan)}`
 }
 
@@ -174,9 +178,10 @@ export function passingPages(plan: Plan): PassingPages | undefined {
   const pages = splitSessions(plan, false, 'session_pages')
   if (!pages.aggregates) return undefined
   const where = filterCondition(plan)
+  const passes = aggregateCondition(plan)
   if (canUsePageAggregates(filters)) {
     return {
-      aggregated: sql`select *, (ended < ${plan.window.end} and visitor_ids = 1) as whole from ${pages.aggregates} s where ${where}`,
+      aggregated: sql`select *, (ended < ${plan.window.end} and visitor_ids = 1) as whole from ${pages.aggregates} s where ${passes}`,
       sessionHits: sql`${pages.hits} e where ${where}`,
       otherSessions: sessionsFromHits(pages.hits, plan.dialect),
       hits: sql`${splitHits({ ...plan, filters: [] }, TOTAL).hits} e where ${where}`,
@@ -191,7 +196,7 @@ export function passingPages(plan: Plan): PassingPages | undefined {
   return {
     aggregated: sql`
       select p.*, whole from ${pages.aggregates} p
-      join (select session_id, ${isWhole} as whole from ${aggregates} a where ${where}) s on s.session_id = p.session_id`,
+      join (select session_id, ${isWhole} as whole from ${aggregates} a where ${passes}) s on s.session_id = p.session_id`,
     sessionHits: passing(sessionHits),
     otherSessions: sessionsFromHits(sessionHits, plan.dialect),
     hits: passing(hits),
@@ -208,7 +213,11 @@ export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]
   if (!canUsePageAggregates(plan.filters)) return pageMetricsOfSessions(plan, metrics, pages)
   const { aggregated, hits } = pages
   // A visitor counts in the first aggregated session that saw the page, or in the hits. The last source subtracts
-  // visitors that are in both.
+  // visitors that are in both. Those whose first session may be left out count among the hits.
+  const leftOut = visitorsLeftOut(plan)
+  const others = leftOut
+    ? sql`union all select pathname, visitor_id, '' from (${aggregated} and visitor_id in (${leftOut})) s where whole`
+    : raw('')
   const first = sql`case when whole and (prior is null or prior < ${plan.window.start}) then 1 else 0 end`
   const value = raw('pathname')
   const sources: SumSource[] = [
@@ -233,7 +242,7 @@ export function pageMetricsFromAggregates(plan: Plan, metrics: readonly string[]
     },
   ]
   return sql`
-    with hit as materialized (select pathname, visitor_id, kind from ${hits})
+    with hit as materialized (select pathname, visitor_id, kind from ${hits} ${others})
     ${metricsFromSums(metrics, sources, plan)}`
 }
 

@@ -44,11 +44,11 @@ interface HitSplit extends SessionSplit {
 
 /**
  * The `prior` column that counts visitors without a set of their ids, in total or by a dimension. Undefined if the
- * aggregates have none for it, if filters use a dimension other than those of the column, or leave out sessions.
+ * aggregates have none for it, or if filters use a dimension other than those of the column.
  */
 export function priorColumn(filters: readonly Filter[], dimension?: Dimension): Sql | undefined {
   const same = (dimension?.parts ?? (dimension ? [dimension] : [])).map(({ name }) => name)
-  if (filters.some(isBehavioural) || leavesOutSessions(filters)) return undefined
+  if (filters.some(isBehavioural)) return undefined
   if (!dimensionNames(filters).every((name) => same.includes(name))) return undefined
   const prior = Object.entries(PRIOR_DIMENSIONS).find(
     ([, by]) => by.length === same.length && by.every((d) => same.includes(d)),
@@ -56,11 +56,9 @@ export function priorColumn(filters: readonly Filter[], dimension?: Dimension): 
   return prior && raw(prior[0])
 }
 
-/** Returns true if `session_pages` can apply the filters: they use `pathname` only. */
+/** Returns true if `session_pages` can apply the filters: they use `pathname` only, or leave out sessions. */
 export const canUsePageAggregates = (filters: readonly Filter[]): boolean =>
-  filters.every((f) => !isBehavioural(f)) &&
-  !leavesOutSessions(filters) &&
-  dimensionNames(filters).every((name) => name === 'pathname')
+  filters.every((f) => !isBehavioural(f)) && dimensionNames(filters).every((name) => name === 'pathname')
 
 /** Returns true if `sessions` can apply the filters: each dimension is the same on all, or nearly all, hits of a session. */
 export const canUseSessionAggregates = (filters: readonly Filter[], also?: Dimension): boolean =>
@@ -123,6 +121,17 @@ export function splitSessions(plan: Plan, excludeVarying: boolean, table = 'sess
     hits: sql`(${OTHER_HITS} select * from events where ${started} and session_start >= ${until}
       ${sessionIds ? sql`union all select * from events where ${started} and session_start < ${until} and session_id in (${sessionIds})` : raw('')})`,
   }
+}
+
+/**
+ * Selects the visitors whose aggregates may name a previous session that the filters leave out; undefined if they leave out
+ * none. A stale session may have become one that is left out.
+ */
+export function visitorsLeftOut(plan: Plan): Sql | undefined {
+  if (!leavesOutSessions(plan.filters)) return undefined
+  const stale = staleSessions(plan)
+  return sql`select visitor_id from sessions where ${isAggregated(plan)}
+    and (suspected ${stale ? sql`or session_id in (${stale})` : raw('')})`
 }
 
 /**

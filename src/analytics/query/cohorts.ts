@@ -1,5 +1,7 @@
 import { raw, type Sql, sql } from '../../storage/sql.js'
-import { splitSessions, staleSessions } from './aggregate-split.js'
+import { splitSessions, staleSessions, visitorsLeftOut } from './aggregate-split.js'
+import { aggregateCondition, filterCondition } from './conditions.js'
+import { onlyLeavesOutSessions } from './filters.js'
 import { TOTAL } from './grouping.js'
 import { matchingSessions } from './metrics.js'
 import type { Plan } from './plan.js'
@@ -16,7 +18,7 @@ export function cohortGrid(plan: Plan, key: PeriodKey): Sql {
   const { window, filters } = plan
   const bucket = (column: string) => key(raw(column))
   const whole = { ...plan, window: { start: new Date(0), end: window.end } }
-  const fromAggregates = filters.length === 0 ? gridFromAggregates(plan, whole, bucket) : undefined
+  const fromAggregates = onlyLeavesOutSessions(filters) ? gridFromAggregates(plan, whole, bucket) : undefined
   if (fromAggregates) return fromAggregates
   // With mandatory filters, a visitor is new at the first session that passes them: a share shows no other.
   const seen = plan.mandatory
@@ -51,25 +53,29 @@ const joinCohorts = (members: Sql, active: Sql): Sql => sql`
 
 /**
  * The grid without a set of visitor ids: an aggregated session knows when its visitor's first one began and whether one
- * in its own period came before. Visitors with a session that is read from its hits are counted from all of theirs.
+ * in its own period came before. Visitors with a session that is read from its hits, or left out, are counted from all of theirs.
  */
 function gridFromAggregates(plan: Plan, whole: Plan, bucket: (column: string) => Sql): Sql | undefined {
   const { aggregates, hits } = splitSessions(whole, false)
   if (!aggregates) return undefined
   const { start } = plan.window
   const stale = staleSessions(plan)
+  const leftOut = visitorsLeftOut(whole)
+  const passing = leftOut ? sql`(select * from ${hits} e where ${filterCondition(plan)})` : hits
+  const passes = leftOut ? sql`and ${aggregateCondition(plan)}` : raw('')
   const open = sql`visitor_id in (${plan.dialect.distinctList(raw('visitor_id'), raw('opened'))})`
   return sql`
     with opened as materialized (
-      select visitor_id, started from (${sessionsFromHits(hits, plan.dialect)}) h
+      select visitor_id, started from (${sessionsFromHits(passing, plan.dialect)}) h
+      ${leftOut ? sql`union all select visitor_id, null from (${leftOut}) o` : raw('')}
       ${stale ? sql`union all select visitor_id, null from sessions where site_id = ${plan.site} and session_id in (${stale})` : raw('')}),
     own as materialized (
       select visitor_id, started from opened where started is not null
-      union all select visitor_id, started from ${aggregates} a where ${open})
+      union all select visitor_id, started from ${aggregates} a where ${open} ${passes})
     select cohort, period, sum(visitors) as visitors from (
       select ${bucket('first_seen')} as cohort, ${bucket('started')} as period, count(*) as visitors
       from ${aggregates} s
-      where started >= ${start} and first_seen >= ${start} and not ${open}
+      where started >= ${start} and first_seen >= ${start} and not ${open} ${passes}
         and (previous is null or ${bucket('previous')} <> ${bucket('started')})
       group by cohort, period
       union all ${joinCohorts(

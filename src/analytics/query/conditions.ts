@@ -20,6 +20,15 @@ export const filterCondition = (plan: Plan, filters: readonly Filter[] = plan.fi
   )
 }
 
+/** The same condition on aggregated sessions or their pages, which know whether a row of the session is suspected. */
+export const aggregateCondition = (plan: Plan): Sql =>
+  leavesOutSessions(plan.filters)
+    ? sql`not suspected and ${filterCondition(
+        plan,
+        plan.filters.filter((f) => !leavesOutSessions([f])),
+      )}`
+    : filterCondition(plan)
+
 /** The rows of people with the reports of visitors without a session, which only vitals and errors count. */
 export const withLooseReports = ({ filters }: Plan): Sql =>
   raw(`(select * from events union all select * from loose_reports

@@ -4,7 +4,7 @@ import { canUseSessionAggregates, excludesVaryingTraits, splitSessions } from '.
 import { bucketKey } from './buckets.js'
 import type { Window } from './calendar.js'
 import type { ComparedTimes } from './compared-times.js'
-import { filterCondition, sourceRows, whereClause } from './conditions.js'
+import { aggregateCondition, filterCondition, sourceRows, whereClause } from './conditions.js'
 import { sectionOf } from './group-by-dimension.js'
 import { type Plan, withWindow } from './plan.js'
 import { SECTION } from './sections.js'
@@ -74,7 +74,7 @@ function visits(plan: Plan): Sql {
     select min(session_start) as started, ${raw(names.map((name) => `min(${name}) as ${name}`).join(', '))}
     from ${sourceRows('events', plan, filters, undefined, hits)} as e where ${where} group by session_id`
   if (aggregates === undefined) return counted
-  return sql`select started, ${raw(names.join(', '))} from ${aggregates} as s where ${where} union all ${counted}`
+  return sql`select started, ${raw(names.join(', '))} from ${aggregates} as s where ${aggregateCondition(plan)} union all ${counted}`
 }
 
 /** Selects the pages that agents read in the window: `started` and a column for each dimension of agents. */

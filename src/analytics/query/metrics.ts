@@ -5,7 +5,7 @@ import { IS_INTERACTIVE } from '../../storage/aggregates/session-aggregates.js'
 import { raw, type Sql, sql } from '../../storage/sql.js'
 import { metricsFromAggregates, pageMetricsFromAggregates } from './aggregate-metrics.js'
 import { canUseSessionAggregates, excludesVaryingTraits, splitHits, splitSessions } from './aggregate-split.js'
-import { filterCondition, sourceRows, whereClause } from './conditions.js'
+import { aggregateCondition, filterCondition, sourceRows, whereClause } from './conditions.js'
 import { agentsOfGroups, canUseDailyCounts, dailyCounts } from './counted-days.js'
 import { type Audience, quote } from './dimensions.js'
 import { type Filter, replaceConditions } from './filters.js'
@@ -135,7 +135,7 @@ export function hitMetrics(plan: Plan, by: Grouping): Sql {
   }
   return sql`
     select value, count(distinct visitor_id) as visitors, sum(views) as pageviews, sum(interactions) as events
-    from (select ${by.value(raw('started'))} as value, visitor_id, views, interactions from ${aggregates} as s where ${isWhole} and ${where}
+    from (select ${by.value(raw('started'))} as value, visitor_id, views, interactions from ${aggregates} as s where ${isWhole} and ${aggregateCondition(plan)}
       union all select ${value} as value, visitor_id, ${VIEW_FLAG}, ${EVENT_FLAG} from ${hit}) b
     group by value`
 }
@@ -158,7 +158,7 @@ export function matchingSessions(plan: Plan, by: Grouping, more?: Sql): Sql {
     where ${where} group by session_id, value`
   return aggregates === undefined
     ? counted
-    : sql`select session_id, ${by.value(raw('started'))} as value, 1 as entered from ${aggregates} as s where ${where}
+    : sql`select session_id, ${by.value(raw('started'))} as value, 1 as entered from ${aggregates} as s where ${aggregateCondition(plan)}
         union all ${counted}`
 }
 
@@ -182,7 +182,7 @@ export function sessionMetrics(plan: Plan, by: Grouping): Sql {
         sum(total_ms) / sum(session_count) / 1000 as duration,
         sum(total_views) * 1.0 / sum(session_count) as views_per_session
       from (
-        select ${by.value(raw('started'))} as value, ${sums} from ${aggregates} as s where ${where} group by ${groupColumns(by)}
+        select ${by.value(raw('started'))} as value, ${sums} from ${aggregates} as s where ${aggregateCondition(plan)} group by ${groupColumns(by)}
         union all
         select value, ${sums} from (
           select session_id, ${by.value(raw('session_start'))} as value

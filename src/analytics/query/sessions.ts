@@ -10,15 +10,15 @@ export const sessionsFromHits = (hits: Sql, dialect: Dialect): Sql => sql`
 /**
  * Selects the sessions that started in the window, each over its whole length, whatever the window and the filters cut:
  * `session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page, entry_page`. Unused columns cost nothing.
- * `among` restricts them by their id.
+ * `among` restricts them by a condition on all of their hits, `amongAggregates` those that are aggregated.
  */
-export function sessionsInWindow(plan: Plan, among?: Sql): Sql {
+export function sessionsInWindow(plan: Plan, among?: Sql, amongAggregates = among): Sql {
   const { aggregates, hits } = splitSessions(plan, false)
-  const where = among ? sql`where ${among}` : raw('')
-  const counted = sessionsFromHits(among ? sql`(select * from ${hits} h ${where})` : hits, plan.dialect)
+  const counted = sessionsFromHits(among ? sql`(select * from ${hits} h where ${among})` : hits, plan.dialect)
   return aggregates === undefined
     ? counted
     : sql`
-      select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page, entry_page from ${aggregates} s ${where}
+      select session_id, visitor_id, started, ended, ms, views, interactions, bounced, exit_page, entry_page from ${aggregates} s
+      ${amongAggregates ? sql`where ${amongAggregates}` : raw('')}
       union all ${counted}`
 }

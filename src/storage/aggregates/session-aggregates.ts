@@ -87,6 +87,7 @@ export const SESSION_TABLES = {
     bounced: 'double',
     visitor_ids: 'count',
     traits_vary: 'boolean',
+    suspected: 'boolean',
     ...COPIED_TYPES,
     ...all(['exit_page', ...STEPS], 'varchar'),
     ...all([...PRIOR_COLUMNS, ...COHORT_COLUMNS], 'timestamp'),
@@ -104,6 +105,7 @@ export const SESSION_TABLES = {
     views: 'count',
     bounced: 'double',
     visitor_ids: 'count',
+    suspected: 'boolean',
     prior: 'timestamp',
   },
 } as const satisfies Record<string, AggregateColumns>
@@ -147,7 +149,8 @@ export function selectSessions(source: Sql, dialect: Dialect): Sql {
   return sql`
     select site_id, session_id, ${sessionFigures(dialect)},
       case when min(visitor_id) = max(visitor_id) then 1 else 2 end as visitor_ids,
-      ${raw(['visitor_id', ...SESSION_TRAITS].map(varies).join(' or '))} as traits_vary, ${raw(copied)}
+      ${raw(['visitor_id', ...SESSION_TRAITS].map(varies).join(' or '))} as traits_vary,
+      count(*) filter (where suspected) > 0 as suspected, ${raw(copied)}
     from (${source}) h group by site_id, session_id`
 }
 
@@ -169,7 +172,7 @@ export const selectPages = (sessions: Sql, source: Sql): Sql => sql`
     f.ended as ended, p.pathname as pathname, p.page_views as page_views, p.page_interactions as page_interactions,
     p.engaged_ms as engaged_ms, p.scroll as scroll, case when f.entry_page = p.pathname then 1 else 0 end as entered,
     case when f.exit_page = p.pathname then 1 else 0 end as exited, f.ms as ms, f.views as views, f.bounced as bounced,
-    f.visitor_ids as visitor_ids
+    f.visitor_ids as visitor_ids, f.suspected as suspected
   from ${sessions} f join (
     select site_id, session_id, pathname, count(*) filter (where kind = 'pageview') as page_views,
       count(*) filter (where ${IS_INTERACTIVE}) as page_interactions, sum(engaged_ms) as engaged_ms, max(scroll) as scroll

@@ -126,7 +126,7 @@ export const aggregateColumns = (table: AggregateTable): Readonly<Record<string,
   table === 'sessions' || table === 'session_pages' ? SESSION_TABLES[table] : dailyColumns(table)
 
 /** Columns of aggregates that every row has, besides counts and keys; and the key that a row may lack. */
-const ALWAYS = new Set(['visitor_id', 'ended', 'ms', 'bounced', 'traits_vary', 'agents'])
+const ALWAYS = new Set(['visitor_id', 'ended', 'ms', 'bounced', 'traits_vary', 'suspected', 'agents'])
 const OPTIONAL_KEY = 'assistant'
 
 /**
@@ -216,5 +216,10 @@ export const MIGRATIONS: readonly (readonly string[])[] = [
     ...PROGRESS_TABLES,
     ...['seals', 'daily_seals', 'unsealed'].map((table) => `drop table if exists ${table} sync`),
   ],
-  [PAGE_SAMPLES],
+  [
+    PAGE_SAMPLES,
+    ...SESSION_NAMES.map((table) => `alter table ${table} add column if not exists suspected Bool`),
+    // Aggregates all sessions again, with this column.
+    'truncate table aggregated_until',
+  ],
 ]

@@ -149,5 +149,8 @@ export const EVENTS_SCHEMA: readonly Migration[] = [
     // The published list or directory that verified a fetch, and how current its copy was.
     'alter table agent_events add column proof varchar',
     'alter table agent_events add column proof_at timestamp',
+    // Whether a row of the session is suspected. All sessions are aggregated again.
+    ...['sessions', 'session_pages'].map((table) => `alter table ${table} add column suspected boolean`),
+    ...['sessions', 'session_pages', 'stale_sessions', 'aggregated_until'].map((table) => `delete from ${table}`),
   ],
 ]

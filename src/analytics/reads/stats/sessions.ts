@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { sql } from '../../../storage/sql.js'
+import { aggregateCondition, filterCondition } from '../../query/conditions.js'
+import { onlyLeavesOutSessions } from '../../query/filters.js'
 import { TOTAL } from '../../query/grouping.js'
 import { matchingSessions } from '../../query/metrics.js'
 import { defineRead } from '../../query/read.js'
@@ -21,16 +23,20 @@ export default defineRead({
   data: z.array(z.object(sessionShape)),
   run: async (context) => {
     const { plan } = context
-    const inWindow = sessionsInWindow(plan)
+    const all = onlyLeavesOutSessions(plan.filters)
+    const inWindow =
+      all && plan.filters.length > 0
+        ? sessionsInWindow(plan, filterCondition(plan), aggregateCondition(plan))
+        : sessionsInWindow(plan)
     const page = await context.list(
       {
         key: 'session_id',
         order: ['started desc'],
         metrics: [],
-        ...(plan.filters.length === 0 ? { totalQuery: sql`select count(*) as n from (${inWindow}) s` } : {}),
+        ...(all ? { totalQuery: sql`select count(*) as n from (${inWindow}) s` } : {}),
       },
       (p) =>
-        p.filters.length === 0
+        onlyLeavesOutSessions(p.filters)
           ? sql`select session_id, started from (${inWindow}) s`
           : sql`select s.session_id, started from (${inWindow}) s
               join (${matchingSessions(p, TOTAL)}) m on m.session_id = s.session_id`,
