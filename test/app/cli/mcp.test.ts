@@ -27,7 +27,10 @@ t.test('a program on this machine asks the running instance, and one that has st
   const { client, call } = await connect(t, running.data)
   t.equal(client.getNegotiatedProtocolVersion(), '2026-07-28')
   t.match(await call('list', { what: 'sites' }), { data: [{ id: 1 }], requests: ['/api/sites'] })
-  t.match(await call('ask', { report: 'overview', range: '7d' }), { warnings: [/Nothing was recorded/], dashboard: /^http/ })
+  t.match(await call('ask', { report: 'overview', range: '7d' }), {
+    warnings: [/Nothing was recorded/],
+    dashboard: /^http/,
+  })
   t.match(await call('ask', { report: 'overviews' }), { error: /did you mean overview\?/ })
   const { tools } = await client.listTools()
   t.notOk(
