@@ -98,7 +98,7 @@ t.test('a directory of backups tells the age of the last one', async (t) => {
   const args = ['--data', data, '--backup-dir', backups]
   t.match((await check(...args)).findings.get('backups'), { state: 'warn', says: `none in ${backups}` })
   await command('backup', backups, '--data', data)
-  t.match((await check(...args)).findings.get('backups'), { state: 'ok', says: /the last one in .+ is \d+s old$/ })
+  t.match((await check(...args)).findings.get('backups'), { state: 'ok', says: /the last one in .+ is \d+ s old$/ })
 })
 
 t.test('a directory without a store is not ready', async (t) => {
