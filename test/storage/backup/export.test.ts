@@ -44,7 +44,7 @@ t.test('rows are exported as they are stored', async (t) => {
   t.match(await run('--table', 'events', '--range', 'all', '--output', file), {
     code: 0,
     stdout: '',
-    stderr: /^Wrote .*: [\d.]+ k?B of csv\.\n$/,
+    stderr: /^Wrote .*: [\d.]+ K?B of csv\.\n$/,
   })
   t.equal(statSync(file).mode & 0o777, 0o600)
   const text = readFileSync(file, 'utf8')
