@@ -89,7 +89,11 @@ t.test('an unknown or invalid setting is named in one line', async (t) => {
     [{ flags: { origin: 'http://x/path' } }, 'origin', /^origin must be an http or https URL of only a host/],
     [{ flags: { origin: 'http://u:p@x' } }, 'origin', /^origin must be/],
     [{ flags: { origin: 'http://' } }, 'origin', /^origin must be/],
-    [{ yaml: 'expose: [api, metrics]' }, 'expose', /expose must be ingest, mcp, or api \(also: dashboard\), not "metrics"/],
+    [
+      { yaml: 'expose: [api, metrics]' },
+      'expose',
+      /expose must be ingest, mcp, or api \(also: dashboard\), not "metrics"/,
+    ],
     [{ flags: { domain: ['ok.com', 'http://x'] } }, 'domain', /^--domain must be a hostname.*"http:\/\/x"/],
     [{ flags: { domain: ['x:8080'] } }, 'domain', /^--domain must be a hostname/],
     [{ flags: { base_path: 'x' } }, 'base_path', /^--base-path must be a path/],
