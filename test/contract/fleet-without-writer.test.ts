@@ -40,7 +40,7 @@ t.test(
       eventually(`status shows ${what}`, async () => what.test(await status(one)))
 
     await shows(writer, /✓ State {7}stores rows\n✓ Role {8}writer, epoch 1, renewed [\dm ]+s ago/)
-    await shows(writer, /Engines {5}rows in ClickHouse \([\d.]+ [kM]?B\), records in PostgreSQL \([\d.]+ MB\)/)
+    await shows(writer, /Engines {5}rows in ClickHouse \([\d.]+ [KM]?B\), records in PostgreSQL \([\d.]+ MB\)/)
     const role = `✓ Role {8}reader; the writer is ${writer.admin}, epoch 1, renewed`
     await shows(reader, new RegExp(`✓ State {7}answers reads\n${role}`))
     t.match(await doctor(writer), /✓ instance: runs, and stores rows/)
