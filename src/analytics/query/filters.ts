@@ -215,7 +215,7 @@ export function replaceConditions(f: Filter, replace: (c: Condition) => Conditio
 /** Returns true if the filters leave out whole sessions: what counts visitors or pages of all sessions cannot apply them. */
 export const leavesOutSessions = (filters: readonly Filter[]): boolean => filters.some((f) => 'sessions' in f)
 
-/** Returns true if there are no other filters. */
+/** Returns true if all filters leave out whole sessions. */
 export const onlyLeavesOutSessions = (filters: readonly Filter[]): boolean => filters.every((f) => 'sessions' in f)
 
 /** Returns true if a tree uses `has_done` or `has_not_done`. Agents are not visitors, so only people have these. */
