@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { mcpService } from '../../fixtures/mcp-service.js'
 import { agentRow, eventRow } from '../../fixtures/rows.js'
@@ -44,10 +45,13 @@ const CALLS: readonly [tool: string, args: Record<string, unknown>, why: string]
 t.test('each tool answers what the API answers to the requests that it names', async (t) => {
   const { get, createKey, connect, makeRecords } = await mcpService(t)
   await makeRecords()
+  const views = readFileSync('src/browser/dashboard/shell/views.ts', 'utf8')
   const secret = await createKey(READER)
   const { call } = await connect(secret)
   for (const [tool, args, why] of CALLS) {
-    const { data, requests } = await call(tool, { site: 1, ...args })
+    const { data, requests, dashboard } = await call(tool, { site: 1, ...args })
+    const [, view = ''] = /\/sites\/1\/?([a-z-]*)/.exec(dashboard ?? '') ?? []
+    t.ok(view === '' || views.includes(`'${view}'`), `${tool}, ${why}: the dashboard has the view ${view}`)
     const answers = await Promise.all(requests.map((request) => get(request, secret)))
     t.ok(requests.length > 0, why)
     t.same(new Set(answers.map(({ status }) => status)), new Set([200]), `${tool}, ${why}: ${requests}`)
@@ -149,6 +153,7 @@ t.test('a note and a goal are stored as the API stores them', async (t) => {
   t.match((await call('notes', { site: 1 })).data, [{ text: 'Deployed', at: '2026-11-20T00:00:00.000Z' }])
   t.match((await call('goals', { site: 1 })).data, [{ name: 'Glossary' }])
   const { tools } = await client.listTools()
+  t.equal(tools.length, 15, 'as the changelog says: 13 that read and 2 that store')
   for (const { name, annotations } of tools)
     t.equal(annotations?.readOnlyHint, !name.startsWith('add_'), `${name} says whether it changes something`)
 })
